@@ -29,7 +29,7 @@ $(VENV)/.installed: requirements-dev.lock pyproject.toml lab/pyproject.toml
 demo: setup ## Run the demo: a stack, its faults and the Events that tell them, in about half a minute once .venv is there
 	$(BIN)/status-reporter demo $(ARGS)
 
-test: setup ## Run the tests: all that a change can break, the long ones excepted (3 minutes on 2 cores)
+test: setup ## Run the tests: all that a change can break, the long ones excepted
 	$(BIN)/python -m pytest -n $(JOBS) -m "not long" $(ARGS)
 
 .PHONY: test-long
