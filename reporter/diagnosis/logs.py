@@ -176,7 +176,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         action=cut(clean(found.action(shown)), _SENTENCE_BYTES),
         certain=found.row.sureness == "certain" and not line.quiet,
         symptom=found.row.sureness == "symptom",
-        values=values,
+        values={name: each for name, each in values.items() if name[0] != "_"},
     )
     return LogReading(cause, found, _masked(line))
 
