@@ -90,7 +90,7 @@ IMAGES: Final = (
         "node {node} does not reach the registry of image {image} ({why})",
         "Check DNS, proxy and egress of node {node}.", "Node"),
     Row("image-name", r"invalidimagename|couldn't parse image|invalid reference format",
-        "{image} is no valid name of an image", "Correct the image's name."),
+        "{image} is not a valid image name", "Correct the image's name."),
     Row("image-never", r"errimageneverpull|imagepullpolicy[^\n]{0,40}never",
         "image {image} is not on node {node}, and imagePullPolicy is Never",
         "Load the image onto the node, or set another imagePullPolicy."),
