@@ -106,13 +106,17 @@ def test_every_kind_that_is_read_is_in_an_example():
     assert {each.kind for each in ALL} - IN.keys() == {"AuthorizationPolicy", "RAGEngine"}
 
 
+@pytest.mark.parametrize(
+    "step",
+    [pytest.param(7, id="some"), pytest.param(1, id="every field", marks=pytest.mark.long)],
+)
 @pytest.mark.parametrize("kind", sorted(IN))
-def test_wrong_types_in_every_field(is_answered, kind):
-    """Each field of each kind in turn holds what it should not; nothing crashes."""
+def test_wrong_types_in_every_field(is_answered, kind, step):
+    """Fields of each kind in turn hold what they should not; nothing crashes."""
     objects = IN[kind]
     fields = sorted({path for each in objects[kind] for path in paths(each)}, key=str)
     unanswered = []
-    for number, field in enumerate(fields):
+    for number, field in [*enumerate(fields)][::step]:
         changed = []
         for each in [item for items in objects.values() for item in items]:
             mutant = each
