@@ -1,0 +1,77 @@
+"""What one tenant writes in its own namespace to be heard, or hidden behind, elsewhere."""
+
+import os
+from unittest import mock
+
+from reporter.evaluation import evaluate
+from reporter.kube.session import environment_proxy
+from reporter.model.report import ServingState, SubjectState
+from reporter.model.subject import Subject
+from reporter.sinks.subject_metrics import STATE, subject_metrics
+from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.attacks.attack import Outcome, attack
+from tests.unit.probes.building import condition, document, namespace, snapshot_of
+from tests.unit.sinks.page.reports import report
+
+_PLACE = "tenant"
+_GATEWAY = {"name": "gw", "namespace": "infra"}
+
+
+def _asked(*docs):
+    return evaluate(snapshot_of(namespace(_PLACE, managed=True), *docs), FullEvaluationSettings())
+
+
+@attack("pods that name nodes that never were")
+def _(_folder):
+    labels = {"inferenceset.kaito.sh/created-by": "set", "kaito.sh/workspace": "set-w"}
+    made = {"metadata": {"labels": labels}}
+    said = _asked(
+        document("Node", "real"),
+        document("InferenceSet", "set", _PLACE, {"spec": {"replicas": 1}}),
+        document("Workspace", "set-w", _PLACE, made),
+        *(
+            document(
+                "Pod", f"pod-{number}", _PLACE, made,
+                {"spec": {"nodeName": f"gpu-production-{number}"}, "status": {"phase": "Pending"}},
+            )
+            for number in range(20)
+        ),
+    )  # fmt: skip
+    gone = [each for each in said.findings if each.reason == "clusterNodeNotReady"]
+    return Outcome(held=not gone, figure=f"20 pods, {len(gone)} node(s) said to be gone")
+
+
+@attack("routes that name a foreign Gateway, which never accepted them")
+def _(_folder):
+    refused = {"parentRef": _GATEWAY, "conditions": [condition("Accepted", "False")]}
+    route = {"spec": {"parentRefs": [_GATEWAY]}, "status": {"parents": [refused]}}
+    said = _asked(
+        *(document("InferenceSet", f"s-{number}", _PLACE) for number in range(40)),
+        *(document("HTTPRoute", f"s-{number}-route", _PLACE, route) for number in range(40)),
+    )
+    behind = sum(("infra", "gw") in each.entrances for each in said.serving)
+    return Outcome(held=not behind, figure=f"{behind} of 40 models count as behind it")
+
+
+@attack("HTTP_PROXY while the API server is on loopback")
+def _(_folder):
+    with mock.patch.dict(
+        os.environ, {"HTTP_PROXY": "http://thief:1", "HTTPS_PROXY": "http://thief:1"}
+    ):
+        through = environment_proxy("https://127.0.0.1:6443")
+    return Outcome(held=through is None, figure=f"the token goes through {through or 'no proxy'}")
+
+
+@attack("a thousand models that do not serve, beside --subject-series=100")
+def _(_folder):
+    states = [
+        *(SubjectState(Subject(INFERENCESET_KIND, _PLACE, f"m-{number:04}"), ServingState.NOT_SERVING)
+          for number in range(1000)),
+        SubjectState(Subject(INFERENCESET_KIND, "quiet", "m"), ServingState.DEGRADED),
+    ]  # fmt: skip
+    series = next(
+        each for each in subject_metrics(report(states=tuple(states)), 100) if each.name == STATE
+    )
+    others = sum(each.labels["subject_namespace"] == "quiet" for each in series.samples)
+    return Outcome(held=others == 1, figure=f"{others} series of the other namespace, of 1")
