@@ -18,7 +18,7 @@ from reporter.cli.rendering import terminal, view_of, write, yaml_of
 from reporter.cli.report_options import NOTHING_FIRES, SOMETHING_FIRES, exit_status_of
 from reporter.errors import UsageError
 from reporter.model.report import Report
-from reporter.model.text import clean, cut
+from reporter.model.text import clean, cut, unseen_escaped
 from reporter.sinks.finding_table import finding_table
 from reporter.sinks.fitting import table_rows, wrapped
 from reporter.sinks.impact_text import models_text
@@ -184,7 +184,10 @@ def _document(clusters: Sequence[JudgedCluster], settings: ProgramSettings) -> d
 
 
 def _json(clusters: Sequence[JudgedCluster], settings: ProgramSettings) -> str:
-    return json.dumps(_document(clusters, settings), indent=2, ensure_ascii=False) + "\n"
+    return (
+        unseen_escaped(json.dumps(_document(clusters, settings), indent=2, ensure_ascii=False))
+        + "\n"
+    )
 
 
 def _junit(clusters: Sequence[JudgedCluster], _: ProgramSettings) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from reporter.diagnosis.logs import MOST_LINES, LogReading, read_log
 from reporter.diagnosis.signatures import signatures_with
 from reporter.errors import UsageError
-from reporter.model.text import clean
+from reporter.model.text import clean, unseen_escaped
 
 STDIN: Final = "-"
 _MOST_BYTES: Final = 4 * 1024 * 1024
@@ -86,4 +86,4 @@ def _document(reading: LogReading) -> str:
         "values": dict(cause.values),
         "line": {"number": line.number, "text": line.text} if line else None,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return unseen_escaped(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"

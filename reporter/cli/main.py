@@ -192,7 +192,9 @@ def known_commands() -> dict[str, str]:
 
 
 def _refuse(message: str, program: str = PROGRAM) -> int:
-    sys.stderr.write(f"{program}: {message}\n")
+    from reporter.model.text import for_terminal
+
+    sys.stderr.write(f"{program}: {for_terminal(message)}\n")
     return USAGE_STATUS
 
 

@@ -16,6 +16,7 @@ from reporter.arguments import NARROWEST
 from reporter.cli.configure import ProgramSettings
 from reporter.cli.one_look import CheckInput
 from reporter.model.report import Report
+from reporter.model.text import for_terminal, has_unseen, unseen_escaped
 from reporter.sinks.event_table import event_table
 from reporter.sinks.finding_table import finding_table
 from reporter.sinks.junit import report_junit
@@ -24,6 +25,7 @@ from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import report_text
 from reporter.version import version
 
+_FOR_PEOPLE: Final = frozenset({"text", "wide", "events"})
 _UTF8: Final = frozenset({"json", "yaml", "html", "junit", "prometheus"})
 """Formats that declare themselves to be UTF-8."""
 
@@ -93,12 +95,25 @@ def write(text: str, output: str) -> None:
         sys.stdout.reconfigure(encoding="utf-8")
     if output == "events" and not text:
         sys.stderr.write("No Events.\n")
-    sys.stdout.write(text)
+    sys.stdout.write(for_terminal(text) if output in _FOR_PEOPLE else text)
 
 
 def yaml_of(document: object) -> str:
     """Return a document as YAML, its keys in their order."""
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=10**6)
+    text = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6)
+    return unseen_escaped(text)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts with characters that nobody sees in double quotes, where they can be escaped."""
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        """Return the node of a text."""
+        return self.represent_scalar(_TEXT_TAG, text, style='"' if has_unseen(text) else None)
+
+
+_TEXT_TAG: Final = "tag:yaml.org,2002:str"
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def _page(report: Report, look: CheckInput) -> str:

@@ -20,7 +20,7 @@ from reporter.cli.report_options import add_options, exit_status_of, require_sen
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Report
-from reporter.model.text import clean
+from reporter.model.text import clean, unseen_escaped
 from reporter.version import version
 
 _POD_PATHS: Final = {"json": "/api/v1/pods/{}", "text": "/pods/{}"}
@@ -128,7 +128,7 @@ def _document(body: bytes, report: Report, namespace: str) -> bytes:
         document[key] = [each for each in of(key) if each.get("namespace") in {"", namespace}]
     told = {finding.message for finding in report.findings}
     document["events"] = [each for each in of("events") if each.get("message") in told]
-    return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
+    return unseen_escaped(json.dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
 
 
 def _page(report: Report) -> str:

@@ -30,6 +30,42 @@ _INVISIBLE = re.compile(
 """Controls, and what Unicode calls Default_Ignorable_Code_Point (DerivedCoreProperties.txt): nobody sees them."""
 
 
+_UNSEEN = re.compile(
+    _INVISIBLE.pattern.replace(
+        r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f", r"\x7f-\x9f\u2028\u2029\ud800-\udfff"
+    )
+)
+_ON_TERMINAL = re.compile(r"\x1b(?!\[[0-9;]{0,20}m)|[\x00-\x08\x0b-\x1a\x1c-\x1f]")
+
+
+def unseen_escaped(text: str) -> str:
+    """Return JSON, or YAML in double quotes, with escapes for what nobody sees, ends of lines of Unicode among them.
+
+    It reads back the same. RFC 8259 names code points beyond 16 bits by two escapes.
+    """
+    return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escape, text)
+
+
+def for_terminal(text: str) -> str:
+    """Return a text whose control characters are written out, but for ends of lines and colours.
+
+    Names of files and contexts are shown as they are; they must not write on the terminal.
+    """
+    return unseen_escaped(_ON_TERMINAL.sub(_escape, text))
+
+
+def _escape(match: re.Match[str]) -> str:
+    if "\ud800" <= match[0] <= "\udfff":
+        return "\\ufffd"  # half of a pair is no character
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def has_unseen(text: str) -> bool:
+    """Whether `unseen_escaped` changes a text."""
+    return _UNSEEN.search(text) is not None
+
+
 def redact(text: str) -> str:
     """Return `text` without credentials, what hides them, and queries of URLs, otherwise unchanged."""
     text = text if text.isascii() else _visible(text)

@@ -7,6 +7,7 @@ from typing import Final
 
 from reporter.model.finding import FindingKey
 from reporter.model.instant import rfc3339
+from reporter.model.text import unseen_escaped
 from reporter.resolution.records import Record
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.report_json import API_VERSION, ReportDocument, reference
@@ -21,7 +22,10 @@ def history_json(history: EpisodeHistory, now: datetime) -> bytes:
         episode(each.key, each.began, each.ended, about=each.about)
         for each in (*history.going_on.values(), *history.over)
     ]
-    return json.dumps(_document(episodes, now), indent=2, ensure_ascii=False).encode() + b"\n"
+    return (
+        unseen_escaped(json.dumps(_document(episodes, now), indent=2, ensure_ascii=False)).encode()
+        + b"\n"
+    )
 
 
 def recorded_history(records: Iterable[Record], now: datetime) -> ReportDocument:

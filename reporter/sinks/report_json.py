@@ -10,6 +10,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.report import Impact, Mute, Report, ResolvedFinding, SubjectState
 from reporter.model.spec_change import SpecChange
 from reporter.model.subject import ObjectRef
+from reporter.model.text import unseen_escaped
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.render import events_of
 
@@ -37,7 +38,7 @@ def report_json(
         passed_over = (about or {}).get("notLookedAt")
         more = passed_over if isinstance(passed_over, list) else []
         document["notLookedAt"] = [*map(str, report.outside), *more]
-    return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
+    return unseen_escaped(json.dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
 
 
 def report_document(report: Report, settings: EvaluationSettings) -> ReportDocument:

@@ -11,6 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from reporter.model.text import unseen_escaped
+
 _MODE: Final = 0o600
 
 
@@ -24,7 +26,9 @@ class Member:
     @classmethod
     def of_documents(cls, name: str, documents: Iterable[object]) -> "Member":
         """Return a file of JSON documents in a row."""
-        texts = (json.dumps(each, indent=1, ensure_ascii=False) for each in documents)
+        texts = (
+            unseen_escaped(json.dumps(each, indent=1, ensure_ascii=False)) for each in documents
+        )
         return cls(name, "".join(f"{text}\n" for text in texts).encode("utf-8", "backslashreplace"))
 
 
