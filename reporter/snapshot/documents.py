@@ -100,6 +100,7 @@ def read_inputs(
             elif isinstance(file, LeftOut):
                 yield BrokenDocument(clean(file.source), cut(clean(file.cause), _CAUSE_BYTES))
             else:
+                budget.keep_document(len(file.raw), file.source)
                 logs = logs_in(file.source, file.raw)
                 yield from (each for each in logs if budget.keep_log(len(each.raw)))
                 values = endings.noted(_values(file.source, without_logs(file.raw), reader))
@@ -136,12 +137,14 @@ def _document(source: str, value: object, ending: Ending) -> Document | BrokenDo
 
 
 def _values(source: str, raw: bytes, reader: YamlReader) -> Iterator[tuple[object, Ending]]:
+    is_json = source.endswith(".json")
     try:
         text = decoded(raw)
+        if is_json or _JSON_START.match(text) or _NEXT_JSON.search(text):
+            reader.count_json(text)
     except Unreadable as error:
         yield error, Ending.WHOLE
         return
-    is_json = source.endswith(".json")
     if is_json or _JSON_START.match(text):
         yield from _parse_json(text, reader, is_json=is_json)
     elif _NEXT_JSON.search(text):

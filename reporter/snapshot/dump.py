@@ -31,7 +31,7 @@ from reporter.snapshot.dump_cut import Remains, remains_of
 from reporter.snapshot.dump_events import core_event
 from reporter.snapshot.dump_served import Json, Kind, ServedKinds, kind_of, part
 from reporter.snapshot.dump_states import Looks, Said, said
-from reporter.snapshot.dump_times import newest_time
+from reporter.snapshot.dump_times import DumpClock
 from reporter.snapshot.dump_wanted import EVENTS_GROUP, Wanted
 from reporter.snapshot.foreign_events import MOST, EventObject, by_object, foreign_event
 from reporter.snapshot.inputs.unusable import is_told
@@ -41,6 +41,8 @@ from reporter.snapshot.snapshot import Snapshot
 __all__ = ["NOT_IN_DUMP", "Dump", "DumpError", "load_dump"]
 
 _CAUSE_BYTES: Final = 200
+_NO_OBJECTS: Final = 100
+"""Items of a list that are no objects and are told one by one; of the others how many."""
 _A_DUMP: Final = (
     "a dump is what `kubectl get ... -o yaml` prints, or what `status-reporter dump` writes"
 )
@@ -52,7 +54,7 @@ class Dump:
 
     Attributes:
         snapshot: its objects, and which resources it tells about.
-        newest: the newest time that stands in it; None if there is none.
+        newest: the newest time that stands in it and can be believed; None if there is none.
         notes: what the reader of a report should know of the dump, one sentence each.
         pages: the pages of metrics that are in archives; those in folders are read when needed.
         logs: the ends of the logs of containers.
@@ -112,7 +114,7 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
     )
     return Dump(
         snapshot=header.applied(snapshot) if header else snapshot,
-        newest=header.collected_at if header else loader.newest,
+        newest=header.collected_at if header else loader.clock.time(),
         notes=(*loader.notes(), *said.left_out(loader.copies)),
         pages=tuple(pages),
         logs=tuple(logs),
@@ -135,7 +137,7 @@ class _Loader:
 
     wanted: Wanted
     taken: int = 0
-    newest: datetime | None = None
+    clock: DumpClock = field(default_factory=DumpClock)
     skipped: list[SkippedObject] = field(default_factory=list)
     copies: Copies = field(default_factory=Copies)
     namespaces: set[str] = field(default_factory=set)
@@ -184,7 +186,7 @@ class _Loader:
             case "", "APIResourceList":
                 self._kinds.take_api_resources(value)
             case _, _ if self.wanted.is_crd(group, found_kind):
-                self._note_time(value)
+                self.clock.note(value)
                 self._kinds.take_crd(value)
             case _ if found_kind.endswith("List") and (
                 "items" in value or found_kind.removesuffix("List") in self.wanted.kinds
@@ -212,8 +214,14 @@ class _Loader:
         kinds = Counter(each for each in map(kind_of, items) if each)
         for found in (each for each, count in kinds.items() if count > 1):
             self._list(*found)
+        others = 0
         for item in items:
-            self.take(item, source, kind, api_version=api_version)
+            # Whoever writes a list of numbers must not have one record for each.
+            others += not isinstance(item, dict)
+            if isinstance(item, dict) or others <= _NO_OBJECTS:
+                self.take(item, source, kind, api_version=api_version)
+        if others > _NO_OBJECTS:
+            self.skip_text(source, f"{others - _NO_OBJECTS} more items are not Kubernetes objects")
 
     def _list(self, group: str, kind: str) -> None:
         """Note that there is a list of a kind: what is not in it is not there."""
@@ -267,7 +275,7 @@ class _Loader:
     def _take_object(
         self, value: Json, source: str, group: str, *, version: str, kind: str
     ) -> None:
-        newest = self._note_time(value)
+        newest = self.clock.note(value, group, kind)
         metadata = value.get("metadata")
         meta: Json = metadata if isinstance(metadata, dict) else {}
         namespace = meta.get("namespace")
@@ -329,12 +337,6 @@ class _Loader:
         names = (part(meta, "namespace"), part(meta, "name"))
         namespace, name = (each if isinstance(each, str) else "" for each in names)
         self.skipped.append(skipped(resource, namespace, name, cause=cut(cause, _CAUSE_BYTES)))
-
-    def _note_time(self, value: Json) -> datetime | None:
-        newest = newest_time(value)
-        if newest and (self.newest is None or newest > self.newest):
-            self.newest = newest
-        return newest
 
     def evidence(self, *, collected: bool) -> Evidence:
         """Return what others said; a dump with Events has those of all namespaces.

@@ -8,22 +8,22 @@ from typing import Final
 class Limits:
     """How much of a text is read before it is refused.
 
-    The defaults are far above what a cluster of a thousand models needs, and low enough for a
-    laptop. Where anybody may write the text, and many such texts are read, the caller sets lower
+    The defaults are far above what a cluster of a thousand models needs. A value of Python takes up to 90
+    bytes, and a text is in memory four times while it is read: all of it is less than a GiB. Where anybody may write the text, and many such texts are read, the caller sets lower
     ones.
 
     Attributes:
         size: most bytes of a file, and most characters of a text.
         depth: deepest nesting; schemas in CustomResourceDefinitions stay below 100.
-        nodes: most scalars, mappings, lists and aliases of one text, keys included. Half a GiB of
-            ordinary YAML has fewer; a text of nothing but brackets has five times as many.
+        nodes: most scalars, mappings, lists and aliases over all texts of one reader, keys included, in
+            YAML and in JSON. A pod as kubectl prints it has about 350.
         aliases: most nodes that aliases may add, over all texts of one reader.
 
     """
 
-    size: int = 512 * 1024 * 1024
+    size: int = 96 * 1024 * 1024
     depth: int = 200
-    nodes: int = 50_000_000
+    nodes: int = 4_000_000
     aliases: int = 1_000_000
 
 

@@ -1,6 +1,6 @@
 """Reading YAML: dumps, settings, and the YAML in annotations and ConfigMaps.
 
-The problem. The program reads YAML that other programs and strangers wrote: dumps of half a GiB,
+The problem. The program reads YAML that other programs and strangers wrote: dumps of a hundred MB,
 and annotations that any tenant of a cluster may fill. It must mean what it means to Kubernetes,
 or we report of thresholds and switches that nobody set; it must be read in bounded time and
 memory; and one broken document must not cost its neighbours.
@@ -51,6 +51,7 @@ _BEGINNING: Final = re.compile(
     r"|((?:Error from server|error: |No resources found|Unable to connect|Warning: ).*))",
     re.MULTILINE,
 )
+_JSON_STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 _FIRST: Final = "apiVersion"
 _DIRECTIVES: Final = 100
 """Most lines that begin with `%` in a document: the parser compares each `%TAG` with all before it."""
@@ -87,6 +88,20 @@ class YamlReader:
         """Read within some limits; of a key that is there twice, the last one counts."""
         self._limits = limits
         self._aliases = limits.aliases
+        self._nodes = limits.nodes
+
+    def count_json(self, text: str) -> None:
+        """Count the values of a JSON text before they are in memory; what stands in strings may count, too.
+
+        Raises:
+            BeyondLimits: there are more than are read.
+
+        """
+        if (nodes := _separators(text)) > self._nodes:
+            nodes = _separators(_JSON_STRING.sub("", text))
+        if nodes > self._nodes:
+            raise BeyondLimits(f"it has more than {self._limits.nodes} values; split it by kind")
+        self._nodes -= nodes
 
     def documents(self, text: str, line: int = 1) -> Iterator[object]:
         """Yield the value of each document that is not null, or what is wrong with it.
@@ -107,15 +122,14 @@ class YamlReader:
         if len(text) > self._limits.size:
             yield Passage((_too_large(self._limits),))
             return
-        nodes = self._limits.nodes
         for start, end, ending in _bounds(text):
             chunk = text[start:end]
             if ending is Ending.MESSAGE:
                 yield Passage((Unreadable(f"kubectl says: {chunk.strip()}", line),))
             elif not _NO_CONTENT.fullmatch(chunk):
-                builder = Builder(self._limits, nodes, self._aliases, "last")
+                builder = Builder(self._limits, self._nodes, self._aliases, "last")
                 error = _build(chunk, builder, line)
-                nodes, self._aliases = builder.nodes, builder.aliases
+                self._nodes, self._aliases = max(0, builder.nodes), builder.aliases
                 values = [each for each in builder.documents if each is not None]
                 if error:
                     part, error.unfinished = builder.unfinished()
@@ -123,6 +137,10 @@ class YamlReader:
                     values.append(error)
                 yield Passage(tuple(values), ending)
             line += chunk.count("\n")
+
+
+def _separators(text: str) -> int:
+    return sum(map(text.count, ",:[{"))
 
 
 def _bounds(text: str) -> Iterator[tuple[int, int, Ending]]:

@@ -26,6 +26,7 @@ class InputLimits:
 
     Attributes:
         file: most bytes of one file.
+        documents: most bytes of all files that hold objects.
         unpacked: most bytes that come out of all archives of a dump, logs included: they have to be
             decompressed to find what is behind them.
         entries: most entries of all archives of a dump.
@@ -40,13 +41,14 @@ class InputLimits:
     """
 
     file: int = LIMITS.size
+    documents: int = 2 * LIMITS.size
     unpacked: int = 4096 * _MIB
     entries: int = 200_000
-    nested: int = 256 * _MIB
+    nested: int = 96 * _MIB
     depth: int = 3
-    pages: int = 256 * _MIB
-    logs: int = 256 * _MIB
-    index: int = 64 * _MIB
+    pages: int = 64 * _MIB
+    logs: int = 64 * _MIB
+    index: int = 16 * _MIB
     header: int = _MIB
     links: int = 40
 
@@ -61,10 +63,12 @@ class Budget:
     limits: InputLimits = INPUT_LIMITS
     _unpacked: int = field(init=False)
     _entries: int = field(init=False)
+    _documents: int = field(init=False)
     _pages: int = field(init=False)
     _logs: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._documents = self.limits.documents
         self._unpacked, self._entries = self.limits.unpacked, self.limits.entries
         self._pages, self._logs = self.limits.pages, self.limits.logs
 
@@ -95,6 +99,20 @@ class Budget:
             raise DumpError(
                 f"{name}: it has more than {self.limits.entries} entries; if you trust it, unpack "
                 "it yourself and name the folder"
+            )
+
+    def keep_document(self, size: int, name: str) -> None:
+        """Count a file that holds objects.
+
+        Raises:
+            DumpError: there is too much of them.
+
+        """
+        self._documents -= size
+        if self._documents < 0:
+            most = _shown(self.limits.documents)
+            raise DumpError(
+                f"{name}: with it there are more than {most} of objects; name fewer files"
             )
 
     def keep_page(self, size: int, name: str) -> None:

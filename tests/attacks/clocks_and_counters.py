@@ -1,0 +1,107 @@
+"""Times that a tenant writes, and numbers that a pod tells."""
+
+import json
+import re
+import shutil
+from datetime import UTC, datetime, timedelta
+
+from reporter.metrics.pages.reader import SeriesLabels
+from reporter.metrics.pages.series import counter
+from reporter.snapshot.dump import load_dump
+from reporter.stacks import BUILT_IN
+from tests.attacks.attack import ROOT, Outcome, attack, attacks, program
+
+BEAT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def _node():
+    beat = {"type": "Ready", "status": "True", "lastHeartbeatTime": BEAT.isoformat()}
+    metadata = {"name": "n", "creationTimestamp": "2026-11-01T00:00:00Z"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": metadata,
+        "status": {"conditions": [beat]},
+    }
+
+
+def _of_tenant(api_version, kind, **rest):
+    metadata = {"name": "x", "namespace": "tenant", "creationTimestamp": "2026-11-01T00:00:00Z"}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
+
+
+TIMES = {
+    "in a condition": lambda time: _of_tenant(
+        "kaito.sh/v1alpha1", "InferenceSet", status={"conditions": [{"lastTransitionTime": time}]}
+    ),
+    "in a spec": lambda time: _of_tenant("apps/v1", "Deployment", spec={"startTime": time}),
+    "in an Event": lambda time: _of_tenant("v1", "Event", lastTimestamp=time, eventTime=time),
+    "in a Lease": lambda time: _of_tenant(
+        "coordination.k8s.io/v1", "Lease", spec={"renewTime": time}
+    ),
+    "in a kind that nobody reads": lambda time: _of_tenant(
+        "evil.io/v1", "Node", status={"time": time}
+    ),
+}
+LATER = {"an hour": timedelta(hours=1), "a year": timedelta(days=365)}
+
+
+@attacks(
+    {
+        f"a time {after} later {place}": (make, later)
+        for place, make in TIMES.items()
+        for after, later in LATER.items()
+    }
+)
+def _(folder, row):
+    make, later = row
+    path = folder / "dump.json"
+    path.write_text("\n".join(map(json.dumps, (make((BEAT + later).isoformat()), _node()))))
+    newest = load_dump([path], BUILT_IN).newest
+    moved = newest - BEAT
+    return Outcome(held=abs(moved) <= timedelta(minutes=10), figure=f"the clock moves by {moved}")
+
+
+@attack("two counters whose sum no float holds")
+def _(folder):
+    points = [(SeriesLabels({}, identity=each), 1.7e308) for each in (b"a", b"b")]
+    found = counter(points, ())
+    value = round(found.value) if found else "not believed"
+    return Outcome(held=True, figure=f"{value}")
+
+
+NUMBERS = (
+    "1.7e308",
+    "1.7976931348623157e308",
+    "9" * 400,
+    "1e19",
+    "-1e300",
+    "NaN",
+    "+Inf",
+    "-Inf",
+    "5e-324",
+)
+
+
+@attacks({f"every counter of a pod is {each[:12]}": each for each in NUMBERS}, quick=False)
+def _(folder, number):
+    return _with_number(folder, number)
+
+
+@attacks({"every counter of a pod is where floats end": "1.7e308"})
+def _(folder, number):
+    return _with_number(folder, number)
+
+
+def _with_number(folder, number):
+    dump = folder / "dump"
+    shutil.copytree(ROOT / "examples" / "broken-stack", dump)
+    pages = list(dump.rglob("*.prom"))
+    for index, page in enumerate(pages):
+        scale = "" if index % 2 else number
+        page.write_text(re.sub(r"(?m)^([^#].*) \S+$", rf"\1 {scale or 0}", page.read_text()))
+    ran = program("check", dump, seconds=30)
+    return Outcome(
+        held=ran.status in {0, 1, 2} and not ran.failed,
+        figure=f"{len(pages)} pages, status {ran.status}",
+    )
