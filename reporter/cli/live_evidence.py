@@ -9,8 +9,8 @@ from typing import Final
 
 from reporter.cli.configure import ProgramSettings
 from reporter.cli.one_look import evaluate_look, live_look
-from reporter.daemon.evidence import EvidenceTask, Pace
-from reporter.daemon.evidence_reader import EvidenceReader, Step, steps
+from reporter.daemon.evidence import EvidenceTask, RequestPace
+from reporter.daemon.evidence_reader import EvidenceReader, WantedRead, steps
 from reporter.diagnosis.signatures import signatures_with
 from reporter.diagnosis.wanted_evidence import wanted_evidence
 from reporter.errors import UsageError
@@ -52,7 +52,7 @@ async def with_evidence(
         _at_once,
     )
 
-    async def read(step: Step) -> None:
+    async def read(step: WantedRead) -> None:
         async with slots:
             with suppress(KubeError):
                 await reader.take(step, wanted)
@@ -76,7 +76,7 @@ async def evidence_of(
     learned = Learned()
     signatures = signatures_with(settings.log_signatures)
     reader = EvidenceReader(
-        cluster.client, learned, signatures, cluster.served_version, Pace().turn
+        cluster.client, learned, signatures, cluster.served_version, RequestPace().turn
     )
     task = EvidenceTask(reader, learned, leading=lambda: True, changed=changed, logs=True)
     running = asyncio.create_task(task.run())
@@ -91,5 +91,5 @@ async def _at_once() -> None:
     """Let a request begin: there are few, and somebody waits."""
 
 
-def _is_in(step: Step, namespace: str) -> bool:
+def _is_in(step: WantedRead, namespace: str) -> bool:
     return namespace in {step.events, step.log.namespace if step.log else ""}

@@ -22,7 +22,7 @@ from typing import Final
 
 import structlog
 
-from reporter.daemon.evidence_reader import EvidenceReader, Step, steps
+from reporter.daemon.evidence_reader import EvidenceReader, WantedRead, steps
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence
 from reporter.kube.errors import ApiStatusError, KubeError
 from reporter.model.crash import Crash, EpisodeKey
@@ -54,7 +54,7 @@ class _Due:
     faults: frozenset[object] = frozenset()
 
 
-class Pace:
+class RequestPace:
     """Lets a request begin, at most one in `SECONDS`."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class EvidenceTask:
     logs: bool
     _wanted: WantedEvidence = NOTHING_WANTED
     _crashes: Mapping[EpisodeKey, Crash] = field(default_factory=dict)
-    _due: dict[Step, _Due] = field(default_factory=dict)
+    _due: dict[WantedRead, _Due] = field(default_factory=dict)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def joined(self, snapshot: Snapshot) -> Snapshot:
@@ -107,7 +107,7 @@ class EvidenceTask:
         """Take what a pass could not explain, and the crashes whose last lines it would show."""
         self._wanted, self._crashes = wanted, crashes
         now = asyncio.get_running_loop().time()
-        due: dict[Step, _Due] = {}
+        due: dict[WantedRead, _Due] = {}
         for step in steps(wanted, logs=self.logs):
             faults = wanted.namespaces.get(step.events, frozenset())
             known = self._due.get(step)
@@ -136,7 +136,7 @@ class EvidenceTask:
             else:
                 await self._pause(loop.time())
 
-    def _next(self, now: float) -> Step | None:
+    def _next(self, now: float) -> WantedRead | None:
         """Return what is due: what was never read in the order of the report, then what waits longest."""
         due = {step: each for step, each in self._due.items() if each.at <= now}
         new = next((step for step, each in due.items() if each.last < 0), None)
@@ -152,7 +152,7 @@ class EvidenceTask:
         except TimeoutError:
             return
 
-    async def _take(self, step: Step, due: _Due) -> None:
+    async def _take(self, step: WantedRead, due: _Due) -> None:
         loop = asyncio.get_running_loop()
         try:
             if await self.reader.take(step, self._wanted):
@@ -169,7 +169,7 @@ class EvidenceTask:
         due.at = due.last + wait if step.repeats else float("inf")
 
 
-def _named(step: Step) -> str:
+def _named(step: WantedRead) -> str:
     if step.log:
         return f"log of {'/'.join(step.log.key)}"
     return f"events in {step.events}" if step.events else str(step.kind or step.volume)

@@ -22,7 +22,7 @@ from reporter.snapshot.learned import Learned
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WantedRead:
     """What is read at once: the Events of a namespace, a kind, a volume, or a log.
 
     Attributes:
@@ -44,13 +44,13 @@ class Step:
         return self.log is None or False in self.log.runs
 
 
-def steps(wanted: WantedEvidence, *, logs: bool) -> Iterator[Step]:
+def steps(wanted: WantedEvidence, *, logs: bool) -> Iterator[WantedRead]:
     """Yield what is wanted, what says most first: Events, then logs, then objects."""
-    yield from (Step(events=each) for each in wanted.namespaces)
+    yield from (WantedRead(events=each) for each in wanted.namespaces)
     if logs:
-        yield from (Step(log=each) for each in wanted.logs)
-    yield from (Step(kind=each) for each in wanted.resources)
-    yield from (Step(volume=each) for each in wanted.volumes)
+        yield from (WantedRead(log=each) for each in wanted.logs)
+    yield from (WantedRead(kind=each) for each in wanted.resources)
+    yield from (WantedRead(volume=each) for each in wanted.volumes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class EvidenceReader:
     version: Callable[[Resource[KubeObject]], str]
     turn: Turn
 
-    async def take(self, step: Step, wanted: WantedEvidence) -> bool:
+    async def take(self, step: WantedRead, wanted: WantedEvidence) -> bool:
         """Read, and return whether something else is known than before.
 
         Raises:

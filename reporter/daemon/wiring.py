@@ -15,7 +15,7 @@ from functools import partial
 
 from reporter.daemon import logs
 from reporter.daemon.connection import Connection
-from reporter.daemon.evidence import EvidenceTask, Pace
+from reporter.daemon.evidence import EvidenceTask, RequestPace
 from reporter.daemon.evidence_reader import EvidenceReader
 from reporter.daemon.gate import WriteGate
 from reporter.daemon.hand_over import HandOver, handed_by
@@ -186,7 +186,7 @@ def _evidence(
         learned,
         signatures_with(settings.log_signatures) if settings.pod_logs else (),
         cluster.served_version,
-        Pace().turn,
+        RequestPace().turn,
     )
     return EvidenceTask(reader, learned, leading=leading, changed=changed, logs=settings.pod_logs)
 

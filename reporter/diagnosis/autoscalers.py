@@ -16,8 +16,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import NODECLAIMS, NODEPOOLS
-from reporter.diagnosis.diagnosis import Diagnosis, Sureness
 from reporter.diagnosis.fit import shown
+from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.evidence import ForeignEvent
 from reporter.model.objects import Condition, NodeClaim, NodePool, Pod, amounts
 from reporter.model.subject import ObjectRef

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reporter.diagnosis.texts import Place
+from reporter.diagnosis.texts import Context
 from reporter.model.evidence import ForeignEvent, LogCause
 from reporter.model.objects import Container, ContainerStatus, Pod
 from reporter.model.text import clean, cut
@@ -44,11 +44,11 @@ class Case:
         kind = "sidecar" if spec and spec.restart_policy == "Always" else "init container"
         return f"{kind if init else 'container'} {cut(clean(name), NAME_BYTES)}"
 
-    def place(self, name: str = "") -> Place:
+    def place(self, name: str = "") -> Context:
         """Return where texts about the pod, or about a container of it, are said."""
         spec = self.spec(name) if name else None
         limits = (spec.resources.limits if spec and spec.resources else None) or {}
-        return Place(
+        return Context(
             namespace=self.pod.namespace,
             image=spec.image if spec else "",
             node=self.node,

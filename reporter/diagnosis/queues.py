@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
-from reporter.diagnosis.diagnosis import Diagnosis, Sureness
 from reporter.diagnosis.fit import shown, some
+from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, VolcanoQueue, amounts
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot

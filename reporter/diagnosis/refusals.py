@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from reporter.diagnosis.texts import Place, Row, end_of, meaning
+from reporter.diagnosis.texts import Context, TextRow, end_of, meaning
 from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.objects import KubeObject
 from reporter.model.subject import ObjectRef
@@ -24,54 +24,54 @@ _SERVICE: Final = re.compile(
 _QUOTA: Final = r"[^\n,]{1,120}(?:,[^\n,:]{1,120}=[^\n,:]{1,60})*"
 
 REFUSALS: Final = (
-    Row("quota", rf"exceeded quota: (?P<name>[^,\s]{{1,253}}), requested: (?P<asks>{_QUOTA}), "
+    TextRow("quota", rf"exceeded quota: (?P<name>[^,\s]{{1,253}}), requested: (?P<asks>{_QUOTA}), "
         rf"used: (?P<used>{_QUOTA}), limited: (?P<limited>{_QUOTA})",
         "ResourceQuota {name} is used up: asked for {asks}, used {used}, limited {limited}",
         "Free some of it, or raise ResourceQuota {namespace}/{name}.", "ResourceQuota"),
-    Row("quota", r"failed quota: (?P<name>[^:\s]{1,253}): must specify (?P<what>[^\n\]]{1,200})",
+    TextRow("quota", r"failed quota: (?P<name>[^:\s]{1,253}): must specify (?P<what>[^\n\]]{1,200})",
         "ResourceQuota {name} wants each pod to say {what}",
         "Set {what} on its containers, or add a LimitRange with defaults.", "ResourceQuota"),
-    Row("limit-range", r"(?P<what>(?:maximum|minimum) [\w./-]{1,80} usage per \w{1,20} is [^\n,]{1,60}"
+    TextRow("limit-range", r"(?P<what>(?:maximum|minimum) [\w./-]{1,80} usage per \w{1,20} is [^\n,]{1,60}"
         r"(?:, but [^\n,.\]]{1,60}|\.  ?No \w{1,10} is specified))",
         "a LimitRange of namespace {namespace} refuses it: {what}",
         "Change the container's requests and limits, or the LimitRange."),
-    Row("pod-security", r'violates PodSecurity "(?P<level>[^"]{1,80})": (?P<what>[^\n]{1,260})',
+    TextRow("pod-security", r'violates PodSecurity "(?P<level>[^"]{1,80})": (?P<what>[^\n]{1,260})',
         "Pod Security {level} of namespace {namespace} refuses it: {what}",
         "Set securityContext as it asks, or change the namespace's pod-security label."),
-    Row("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
+    TextRow("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
         r"(?:no endpoints available for|endpoints? \S{1,80} not found for) service",
         "webhook {webhook} refuses every pod: {service} has no endpoint",
         "Start what stands behind {service}.", "Service"),
-    Row("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
+    TextRow("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
         r'service "[^"]{1,253}" not found',
         "webhook {webhook} refuses every pod: {service} does not exist",
         "Remove the webhook's configuration, or install what it belongs to.", "Service"),
-    Row("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
+    TextRow("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
         r"(?P<why>connection refused|context deadline exceeded|x509: [^\n]{1,120}|i/o timeout|EOF)",
         "webhook {webhook} refuses every pod: {service} fails ({why})",
         "Look at what stands behind {service}.", "Service"),
-    Row("webhook-denies", r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request: (?P<what>[^\n]{1,300})',
+    TextRow("webhook-denies", r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request: (?P<what>[^\n]{1,300})',
         "webhook {webhook} refuses it: {what}", "Do as it says, or change its policy."),
-    Row("policy-denies", r"ValidatingAdmissionPolicy '(?P<policy>[^']{1,253})'[^\n]{0,300}?denied request: (?P<what>[^\n]{1,300})",
+    TextRow("policy-denies", r"ValidatingAdmissionPolicy '(?P<policy>[^']{1,253})'[^\n]{0,300}?denied request: (?P<what>[^\n]{1,300})",
         "ValidatingAdmissionPolicy {policy} refuses it: {what}", "Do as it says, or change the policy."),
-    Row("service-account", r'(?:error looking up service account|service account) \S{1,253}: serviceaccount "(?P<name>[^"]{1,253})" not found',
+    TextRow("service-account", r'(?:error looking up service account|service account) \S{1,253}: serviceaccount "(?P<name>[^"]{1,253})" not found',
         "ServiceAccount {name} does not exist", "Create ServiceAccount {namespace}/{name}.",
         "ServiceAccount"),
-    Row("priority-class", r"no PriorityClass with name (?P<name>\S{1,253}) was found",
+    TextRow("priority-class", r"no PriorityClass with name (?P<name>\S{1,253}) was found",
         "PriorityClass {name} does not exist", "Create it, or remove priorityClassName."),
-    Row("runtime-class", r'RuntimeClass(?:\.node\.k8s\.io)? "(?P<name>[^"]{1,253})" not found',
+    TextRow("runtime-class", r'RuntimeClass(?:\.node\.k8s\.io)? "(?P<name>[^"]{1,253})" not found',
         "RuntimeClass {name} does not exist",
         "Create it (the GPU operator does for nvidia), or remove runtimeClassName."),
-    Row("invalid", r" is invalid: (?P<what>\[?spec[^\n]{1,300})", "its pod template is invalid: {what}",
+    TextRow("invalid", r" is invalid: (?P<what>\[?spec[^\n]{1,300})", "its pod template is invalid: {what}",
         "Correct the template."),
-    Row("namespace-ends", r"because it is being terminated", "namespace {namespace} is being deleted",
+    TextRow("namespace-ends", r"because it is being terminated", "namespace {namespace} is being deleted",
         "Wait for it, or use another namespace."),
 )  # fmt: skip
 
 
 def refusal(text: str | None, namespace: str) -> Diagnosis | None:
     """Return who refused a pod and for what, by what its controller says; None where it is not known."""
-    found = meaning(REFUSALS, text, Place(namespace=namespace), service=_service(text or ""))
+    found = meaning(REFUSALS, text, Context(namespace=namespace), service=_service(text or ""))
     if found is None or found.code != "webhook-down":
         return found
     service = _SERVICE.search(text or "")

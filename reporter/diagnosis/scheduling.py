@@ -22,7 +22,6 @@ from typing import Final
 from reporter.catalogue.resources import NODES, PODS
 from reporter.diagnosis import autoscalers, devices, queues, storage
 from reporter.diagnosis.devices import Ask
-from reporter.diagnosis.diagnosis import Diagnosis, Sureness
 from reporter.diagnosis.fit import (
     Demand,
     NodeCounts,
@@ -35,6 +34,7 @@ from reporter.diagnosis.fit import (
     some,
     written_taints,
 )
+from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, is_device
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot

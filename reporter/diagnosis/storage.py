@@ -15,8 +15,8 @@ from reporter.catalogue.resources import (
     STORAGECLASSES,
     VOLUMES,
 )
-from reporter.diagnosis.diagnosis import Diagnosis, Sureness
 from reporter.diagnosis.fit import is_ready, some
+from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.evidence import ForeignEvent
 from reporter.model.objects import PersistentVolumeClaim, Pod
 from reporter.model.text import clean, cut

@@ -66,7 +66,7 @@ def without_verdict(report: Report) -> list[Subject]:
 
 
 @dataclass(frozen=True, slots=True)
-class Unjudged:
+class WithoutVerdict:
     """Models that have no verdict because something could not be read.
 
     Attributes:
@@ -88,7 +88,7 @@ NOT_TRIED: Final = frozenset({"not asked for", "not read", "not listed yet"})
 """Causes of being unknown that say that nobody meant to read it."""
 
 
-def unjudged(report: Report) -> Unjudged:
+def unjudged(report: Report) -> WithoutVerdict:
     """Return the models without a verdict, and what could not be read of what they rest on.
 
     A model that merely starts is not one of them. A layer of the cluster or of a namespace has its
@@ -109,7 +109,7 @@ def unjudged(report: Report) -> Unjudged:
             models.append(subject)
             unread.update(unknown[each] for each in found)
     kinds = tuple(sorted(set(_kinds_unread(report, unknown.values()))))
-    return Unjudged(tuple(models), kinds, tuple(sorted(unread.union(kinds))))
+    return WithoutVerdict(tuple(models), kinds, tuple(sorted(unread.union(kinds))))
 
 
 def _kinds_unread(report: Report, unknown: Iterable[UnknownResource]) -> Iterator[UnknownResource]:
@@ -123,7 +123,7 @@ def _kinds_unread(report: Report, unknown: Iterable[UnknownResource]) -> Iterato
     return (each for each in unknown if each.resource in of_models and each.cause != NOT_IN_DUMP)
 
 
-def unjudged_line(report: Report, found: Unjudged) -> str:
+def unjudged_line(report: Report, found: WithoutVerdict) -> str:
     """Return in one line which models have no verdict, why, and what would let them have one."""
     names = [str(each) for each in found.models] or [each.resource for each in found.kinds]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

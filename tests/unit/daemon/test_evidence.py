@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from reporter.catalogue.resources import NODES, PODS, VOLUMES
-from reporter.daemon.evidence import EvidenceTask, Pace
+from reporter.daemon.evidence import EvidenceTask, RequestPace
 from reporter.daemon.evidence_reader import EvidenceReader
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.wanted_evidence import (
@@ -73,7 +73,7 @@ class Stage:
     def __init__(self, *, logs=False):
         self.api, self.learned, self.changes, self.leads = Api(), Learned(), 0, True
         reader = EvidenceReader(
-            self.api, self.learned, built_in(), lambda each: each.versions[0], Pace().turn
+            self.api, self.learned, built_in(), lambda each: each.versions[0], RequestPace().turn
         )
         self.task = EvidenceTask(
             reader, self.learned, leading=lambda: self.leads, changed=self.change, logs=logs

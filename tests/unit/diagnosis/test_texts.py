@@ -3,9 +3,9 @@
 import pytest
 
 from reporter.diagnosis.refusals import refusal
-from reporter.diagnosis.texts import IMAGES, MOUNTS, NODE_REFUSALS, STARTS, Place, end_of, meaning
+from reporter.diagnosis.texts import IMAGES, MOUNTS, NODE_REFUSALS, STARTS, Context, end_of, meaning
 
-PLACE = Place(
+PLACE = Context(
     namespace="models", image="registry/vllm:v9", node="gpu-1", container="vllm", limit="16Gi"
 )
 OCI = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.diagnosis.diagnosis import Sureness
 from reporter.diagnosis.queues import why_not_let_in
+from reporter.model.diagnosis import Sureness
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Pod, PodGroup
 from reporter.model.text import detail
