@@ -84,6 +84,8 @@ def _linked(said: Evaluation, settings: EvaluationSettings) -> Evaluation:
             each,
             message=with_links_to(each.message, hosts),
             cause=with_links_to(each.cause, hosts),
+            diagnosis=each.diagnosis
+            and replace(each.diagnosis, cause=with_links_to(each.diagnosis.cause, hosts)),
         )
         if "://" in each.message or "://" in each.cause
         else each

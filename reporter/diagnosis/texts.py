@@ -18,7 +18,6 @@ from reporter.model.text import clean, cut
 _TEXT: Final = 4_096
 _QUOTED_BYTES: Final = 160
 _VALUE_BYTES: Final = 200
-_NOTHING: Final = re.compile(r"(?:: unknown|\.|\s)+\Z")
 _CORE: Final = ("Node", "Secret", "ConfigMap", "ResourceQuota", "ServiceAccount")
 _OF_CLUSTER: Final = frozenset({"Node"})
 
@@ -219,12 +218,20 @@ _COMPILED: Final[dict[str, re.Pattern[str]]] = {}
 
 def end_of(text: str, limit: int = _QUOTED_BYTES) -> str:
     """Return the end of a text from elsewhere, from the beginning of a part of it: the cause is there."""
-    said = _NOTHING.sub("", clean(text[-_TEXT:]))
+    said = _without_nothing(clean(text[-_TEXT:]))
     parts = re.split(r"(?<=: )", said)
     kept = parts.pop()
     while parts and len((parts[-1] + kept).encode()) <= limit:
         kept = parts.pop() + kept
     return cut(kept.strip(), limit)
+
+
+def _without_nothing(text: str) -> str:
+    """Return a text without the full stops and the `: unknown` of gRPC behind its last word."""
+    shorter = text.rstrip(" .")
+    while shorter.endswith(": unknown"):
+        shorter = shorter.removesuffix(": unknown").rstrip(" .")
+    return shorter
 
 
 def meaning(

@@ -13,6 +13,7 @@ from typing import Final
 
 import lab
 import reporter
+from reporter.diagnosis import refusals, texts
 from reporter.diagnosis.signatures import built_in
 
 METHODS: Final = ("search", "match", "fullmatch", "sub", "finditer", "findall", "split")
@@ -73,6 +74,15 @@ def all_patterns() -> list[Found]:
         for pattern, method in _literals(ast.parse(sources[module.__name__])):
             key = (pattern.pattern, pattern.flags)
             found.setdefault(key, Found(f"{module.__name__} (literal)", pattern, (method,)))
+    for row in (
+        *texts.IMAGES,
+        *texts.MOUNTS,
+        *texts.NODE_REFUSALS,
+        *texts.STARTS,
+        *refusals.REFUSALS,
+    ):
+        pattern = re.compile(row.pattern, re.IGNORECASE)
+        found[pattern.pattern, pattern.flags] = Found(f"row {row.code}", pattern, ("search",))
     for each in built_in():
         key = (each.pattern.pattern, each.pattern.flags)
         found[key] = Found(f"signature {each.id}", each.pattern, ("search",))

@@ -8,7 +8,7 @@ from tests.helm.charts import NAMESPACE, Rendered, name_of, namespace_of, render
 
 DEFAULT = (
     "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "Role/.viewer", "RoleBinding",
-    "Service", "Deployment", "PodDisruptionBudget", "Pod",
+    "Service", "Deployment", "NetworkPolicy", "PodDisruptionBudget", "Pod",
 )  # fmt: skip
 
 

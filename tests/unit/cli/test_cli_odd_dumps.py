@@ -260,7 +260,7 @@ def test_nothing_fires_does_not_stand_alone_above_subjects_without_a_verdict(che
     """A malformed model is one too."""
     broken = obj("kaito.sh/v1beta1", "InferenceSet", "broken", spec=5)
     status, _, said = check(text({**SET, "spec": {"replicas": 0}}, deployment(PICKER), broken))
-    assert status == 0
+    assert status == 2
     assert said.startswith(f"Nothing fires, but 4 subjects have no verdict at {NOW} (--now).\n")
     assert "No verdict (4):\n    cluster\n    inferenceset/team/broken\n" in said
 

@@ -137,11 +137,15 @@ async def test_a_namespace_that_does_not_exist(stack, check):
 
 
 async def test_what_the_reporter_cannot_see_is_no_cause(stack, check):
-    """Pods are forbidden on a healthy stack: status 0, nothing primary, said apart, no log line before it."""
+    """Pods are forbidden on a healthy stack: nothing is primary, it is said apart, no log line before it.
+
+    The models have no verdict, so that it is no success.
+    """
     async with stack("healthy-stack") as sandbox:
         sandbox.access.deny(Rule(resources=("pods",)))
         code, out, err = await check()
-        assert (code, err) == (0, "")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "have no verdict. Permission: pods cannot be read (forbidden)" in err
         assert out.startswith("Nothing fires, but 8 subjects have no verdict at ")
         assert out.splitlines()[0].endswith("(the present); the reporter cannot see everything.")
         assert "What the reporter cannot see, which is no cause:" in out
