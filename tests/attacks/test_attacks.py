@@ -1,4 +1,4 @@
-"""The quick attacks; `make attacks` carries out all."""
+"""The quick attacks, most of them in `make test-long`; `make attacks` carries out all."""
 
 import pytest
 
@@ -13,7 +13,18 @@ def test_names_are_told_apart():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("name", QUICK)
+def _starts_the_program(name: str) -> bool:
+    """True if it takes seconds: it starts `check`, or tries every pattern there is."""
+    return not name.startswith("patterns: ") or "everything" in name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each, marks=[pytest.mark.long] if _starts_the_program(each) else [])
+        for each in QUICK
+    ],
+)
 def test_attack(name):
     """It is held."""
     outcome = QUICK[name].outcome()
