@@ -134,8 +134,10 @@ class MirrorWriter(Outbox[MirrorWrite]):
         self._term += 1
 
     def _next(self, now: float) -> tuple[Entry[MirrorWrite] | None, float | None]:
-        if self._in_flight and now < self._began + _SLOW_SECONDS:
-            return None, self._began + _SLOW_SECONDS - now
+        left = self._began + _SLOW_SECONDS - now
+        # What is left of a sum of floats is no time that a clock can pass.
+        if self._in_flight and left > _SLOW_SECONDS / 100:
+            return None, left
         entry, delay = super()._next(now)
         if entry is not None and self._events_wait():
             return None, YIELD_SECONDS
