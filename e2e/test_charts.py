@@ -82,7 +82,8 @@ async def test_upgrade_keeps_the_release_and_uninstall_leaves_nothing(another, k
     passing, _ = await another("passing", REPORTER)
     before = left()
     assert len(before) >= 9
-    await passing.install(REPORTER, {"resyncSeconds": 30, "networkPolicy": {"enabled": True}})
+    served = {"reportService": {"enabled": True}, "reportBindAddress": ":8082"}
+    await passing.install(REPORTER, {"resyncSeconds": 30, **served})
     assert set(left()) > set(before)
     assert "--resync-seconds=30" in (await passing.container()).args
     await passing.uninstall()

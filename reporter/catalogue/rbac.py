@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Final
 
-from reporter.catalogue.resources import ON_DEMAND
+from reporter.catalogue.resources import ON_DEMAND, VOLUMES
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
@@ -16,8 +16,10 @@ from reporter.model.resource import Resource
 VERBS: Final = ("list", "watch")
 """What an informer asks for; it gets no single objects."""
 
-ON_DEMAND_VERBS: Final = ("get", "list")
-"""What is asked for where something at fault may be explained by it."""
+ON_DEMAND_VERBS: Final = ("list",)
+"""What is asked for of kinds that may explain something at fault; of volumes, each by its name."""
+
+VOLUME_VERBS: Final = ("get",)
 
 ALWAYS: Final = "always"
 """Name of the file with what is read whatever stacks there are."""
@@ -57,7 +59,8 @@ def cluster_role_rules(
     )
     lines = [*_lines(resources, VERBS)]
     if not stack:
-        lines += [*_lines(ON_DEMAND, ON_DEMAND_VERBS), *_EVENTS]
+        lists = (each for each in ON_DEMAND if each is not VOLUMES)
+        lines += [*_lines([VOLUMES], VOLUME_VERBS), *_lines(lists, ON_DEMAND_VERBS), *_EVENTS]
     return _HEAD + "\n".join(lines) + "\n"
 
 

@@ -16,6 +16,7 @@ import aiohttp
 
 from e2e.stack.errors import ApiError
 from lab.sandbox.objects import Object
+from reporter.catalogue.resources import EVENTS, ON_DEMAND
 from tests.bench.api import Api, Metrics
 from tests.bench.as_installed import compile_reporter
 from tests.bench.changes import Change, picker
@@ -34,6 +35,8 @@ _REST_SECONDS: Final = 60.0
 _WITHIN_SECONDS: Final = 600.0
 _POLL_SECONDS: Final = 0.02
 _SETTLE_SECONDS: Final = 3.0
+EVIDENCE_SECONDS: Final = 10
+_LOOKS: Final = 40
 
 Tell = Callable[[str], None]
 ItemT = TypeVar("ItemT")
@@ -58,6 +61,8 @@ class MovingNumbers:
         behind_recoveries: all recover, each request takes longer, and a shared part breaks: to its Event.
         passes_at_rest: passes in a minute in which `FIRING` Events fire and nothing else happens.
         cpu_at_rest: processor seconds in that minute.
+        evidence: requests a second for what explains faults, at most over `EVIDENCE_SECONDS`, after
+            three of ten sets broke at once.
         churn: while `CHANGES_PER_SECOND` objects change.
         takeover: from SIGTERM of the leader to the next Event, with a second replica.
         relists: lists after the first one of each kind.
@@ -78,6 +83,7 @@ class MovingNumbers:
     behind_recoveries: float
     passes_at_rest: float
     cpu_at_rest: float
+    evidence: float
     churn: Churn
     takeover: float
     relists: int
@@ -147,6 +153,9 @@ class _Moving:
         self._phase(first, "recoveries")
         behind = await self._behind_recoveries()
         await self._nothing_waits(first)
+        self._phase(first, "evidence")
+        evidence = await self._evidence(first)
+        await self._nothing_waits(first)
         self._phase(first, "rest")
         passes, cpu = await self._at_rest(first)
         self._phase(first, "churn")
@@ -165,6 +174,7 @@ class _Moving:
             behind_recoveries=behind,
             passes_at_rest=passes,
             cpu_at_rest=cpu,
+            evidence=evidence,
             churn=churn,
             takeover=takeover,
             relists=relists,
@@ -230,6 +240,18 @@ class _Moving:
         await api.wait_quiet(_WITHIN_SECONDS)
         return told - began
 
+    async def _evidence(self, running: Daemon) -> float:
+        broken = self._models[: max(1, self._sets * 3 // 10)]
+        await _each(broken, partial(break_picker, self._api))
+        asked = [explaining(await self._metrics(running))]
+        for _ in range(_LOOKS):
+            await asyncio.sleep(1.0)
+            asked.append(explaining(await self._metrics(running)))
+        await _each(broken, partial(mend_picker, self._api))
+        await self._api.wait_quiet(_WITHIN_SECONDS)
+        spans = zip(asked, asked[EVIDENCE_SECONDS:], strict=False)
+        return max(later - earlier for earlier, later in spans) / EVIDENCE_SECONDS
+
     async def _at_rest(self, running: Daemon) -> tuple[float, float]:
         firing = self._models[:FIRING]
         for model in firing:
@@ -275,6 +297,17 @@ class _Moving:
         """Return how many Events tell what another one tells that fires too."""
         fire = Counter(map(_told, filter(_fires, self._api.events().values())))
         return sum(count - 1 for count in fire.values())
+
+
+def explaining(metrics: Metrics) -> int:
+    """Return how many requests there were for what explains faults; our own Events are watched."""
+    lists = {EVENTS.plural, *(each.plural for each in ON_DEMAND)}
+    return sum(
+        count
+        for (verb, resource), count in metrics.requests.items()
+        if (verb == "list" and resource in lists)
+        or (verb == "get" and resource in {*lists, "pods/log"})
+    )
 
 
 def _fires(event: Object) -> bool:

@@ -49,6 +49,7 @@ _LINES: Final = (
         lambda each: each.behind_recoveries * 1e3,
         1000,
     ),
+    _Line("3 of 10 break: requests/s for evidence", "", lambda each: each.evidence, 2),
     _Line(f"{FIRING} Events fire: passes in a minute", "", lambda each: each.passes_at_rest),
     _Line("  processor seconds in it", "s", lambda each: each.cpu_at_rest, 0.4),
     _Line(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reporter.catalogue.rbac import EVENT_VERBS, ON_DEMAND_VERBS, VERBS, files
-from reporter.catalogue.resources import COMPONENT, EVENTS, ISTIO_CONFIGMAP, ON_DEMAND
+from reporter.catalogue.rbac import EVENT_VERBS, ON_DEMAND_VERBS, VERBS, VOLUME_VERBS, files
+from reporter.catalogue.resources import COMPONENT, EVENTS, ISTIO_CONFIGMAP, ON_DEMAND, VOLUMES
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
 from tests.helm.charts import NAMESPACE, REPORTER, helm, name_of, namespace_of, render
@@ -35,7 +35,7 @@ LEASE_RULE = {
 }
 
 
-READING = ({*VERBS}, {*ON_DEMAND_VERBS}, {*EVENT_VERBS})
+READING = ({*VERBS}, {*ON_DEMAND_VERBS}, {*VOLUME_VERBS}, {*EVENT_VERBS})
 
 
 def granted(rules) -> list[tuple[str, str, str]]:
@@ -64,7 +64,11 @@ def reading(*off: Stack, on: Stack = Stack.KAITO) -> list[tuple[str, str, str]]:
         if each.stack not in off and (not each.wide or each.stack == on) and not each.opt_in
     )
     watched = {(each.group, each.plural, verb) for each in read for verb in VERBS}
-    looked_up = {(e.group, e.plural, verb) for e in ON_DEMAND for verb in ON_DEMAND_VERBS}
+    looked_up = {
+        (each.group, each.plural, verb)
+        for each in ON_DEMAND
+        for verb in (VOLUME_VERBS if each is VOLUMES else ON_DEMAND_VERBS)
+    }
     events = {(EVENTS.group, EVENTS.plural, verb) for verb in EVENT_VERBS}
     return sorted(watched | looked_up | events)
 
@@ -140,7 +144,7 @@ WRITES = [
 def test_writes_are_granted_for_the_mode_that_makes_them(values, wanted):
     """`full` replaces (PUT), `roles` applies (PATCH); neither may change more than the status."""
     rules = cluster_rules(values)
-    writes = [rule for rule in rules if not set(rule["verbs"]) <= {*VERBS, *ON_DEMAND_VERBS}]
+    writes = [rule for rule in rules if not set(rule["verbs"]) <= {*VERBS, *VOLUME_VERBS}]
     assert writes == wanted
     assert granted(rule for rule in rules if rule not in wanted) == reading()
 
