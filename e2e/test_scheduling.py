@@ -20,9 +20,10 @@ def test_the_scheduler_refuses_the_same_nodes_for_the_same_reasons(tmp_path):
     try:
         with scheduler(plane):
             random = RandomClusters(plane, seed=int(os.environ.get("SCHEDULING_SEED", "1")))
-            wrong = [
-                f"cluster {n}: {each}" for n in range(CLUSTERS) for each in random.differences()
-            ]
+            with random.client:
+                wrong = [
+                    f"cluster {n}: {each}" for n in range(CLUSTERS) for each in random.differences()
+                ]
     finally:
         plane.stop()
     print(f"{CLUSTERS} clusters, {random.pods.total()} pods: {dict(random.pods.most_common())}")
