@@ -13,7 +13,13 @@ from typing import Final
 from reporter.arguments import PROGRAM, USAGE_STATUS, Parser
 from reporter.errors import UsageError
 from reporter.model.report import Report
-from reporter.sinks.verdict import is_blind, is_cause, is_notice, unjudged, unjudged_line
+from reporter.sinks.verdict import (
+    is_blind,
+    is_cause,
+    is_notice,
+    models_without_verdict,
+    why_without_verdict,
+)
 
 OUTPUTS: Final = ("text", "wide", "json", "yaml", "events", "html", "junit", "prometheus")
 """How a report can be printed; `rendering` does it."""
@@ -143,8 +149,8 @@ def exit_status_of(report: Report, arguments: argparse.Namespace) -> int:
     )
     if fails:
         return SOMETHING_FIRES
-    found = unjudged(report)
+    found = models_without_verdict(report)
     if not found or arguments.allow_unknown:
         return NOTHING_FIRES
-    sys.stderr.write(f"{PROGRAM}: {unjudged_line(report, found)}\n")
+    sys.stderr.write(f"{PROGRAM}: {why_without_verdict(report, found)}\n")
     return USAGE_STATUS

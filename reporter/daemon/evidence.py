@@ -24,8 +24,9 @@ import structlog
 
 from reporter.daemon.evidence_reader import EvidenceReader, WantedRead, steps
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence
-from reporter.kube.errors import ApiStatusError, KubeError
+from reporter.kube.errors import ApiStatusError, KubeError, ServerError, TooManyRequests
 from reporter.model.crash import Crash, EpisodeKey
+from reporter.sinks.setbacks import retry_after
 from reporter.snapshot.learned import Learned
 from reporter.snapshot.snapshot import Snapshot
 
@@ -157,6 +158,10 @@ class EvidenceTask:
         try:
             if await self.reader.take(step, self._wanted):
                 self.changed()
+        except (ServerError, TooManyRequests) as error:
+            log.info("evidence_not_read", what=_named(step), cause=str(error))
+            due.at, due.last = loop.time() + max(_SOONEST, retry_after(error)), loop.time()
+            return
         except ApiStatusError as error:
             log.info("evidence_not_read", what=_named(step), cause=str(error))
             due.at, due.last = loop.time() + _REFUSED, loop.time()

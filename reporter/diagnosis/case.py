@@ -64,8 +64,8 @@ class Case:
             pod.namespace, "Pod", pod.name, uid=pod.metadata.uid
         )
 
-    def said(self, reason: str, container: str = "") -> Iterator[str]:
-        """Yield the messages of Events of a reason, the newest first; of one container where named."""
+    def said(self, reason: str, container: str = "") -> Iterator[ForeignEvent]:
+        """Yield the Events of a reason, the newest first; of one container where it is named."""
         alone = sum(not each.ready for each in statuses(self.pod)) <= 1
         named = re.compile(rf"\b{re.escape(container)}\b")
         for each in self.events:
@@ -73,7 +73,7 @@ class Case:
                 not each.field_path and (alone or named.search(each.message) is not None)
             )
             if each.reason == reason and (not container or of_it):
-                yield each.message
+                yield each
 
     def log(self, container: str) -> LogCause | None:
         """Return what the log of a container says; None where it was not read."""

@@ -200,4 +200,5 @@ def _longest(case: Case, reason: str, container: str) -> str:
 
     Repeats, such as "Error: ErrImagePull", say less than the text that they follow.
     """
-    return max(islice(case.said(reason, container), 10), key=len, default="")
+    said = (each.message for each in case.said(reason, container))
+    return max(islice(said, 10), key=len, default="")

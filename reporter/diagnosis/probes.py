@@ -85,10 +85,8 @@ def killed_by(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnos
     spec = case.spec(status.name)
     if spec is None:
         return None
-    for said in case.said("Killing", status.name):
-        found = _KILLING.search(said)
-        if found is not None:
-            return _killed(case, spec, found["probe"].lower(), sureness=Sureness.CERTAIN)
+    if found := _said_killing(case, status.name, ended):
+        return _killed(case, spec, found, sureness=Sureness.CERTAIN)
     for kind, probe in (("startup", spec.startup_probe), ("liveness", spec.liveness_probe)):
         if probe is not None and _ran_as_long(ended, probe):
             return _killed(case, spec, kind, sureness=Sureness.LIKELY)
@@ -103,14 +101,21 @@ def said_killed(case: Case, status: ContainerStatus, ended: Terminated) -> Diagn
     Only an Event of about that time tells: any other end has such a code, too.
     """
     spec = case.spec(status.name)
-    for each in case.events:
-        found = _KILLING.search(each.message) if each.reason == "Killing" else None
-        if spec is None or found is None or each.last is None or ended.finished_at is None:
-            continue
-        named = f"{{{spec.name}}}" in each.field_path or spec.name in each.message
-        if named and abs(each.last - ended.finished_at) <= _SAME_END:
-            return _killed(case, spec, found["probe"].lower(), sureness=Sureness.CERTAIN)
-    return None
+    found = _said_killing(case, status.name, ended) if ended.finished_at else ""
+    return _killed(case, spec, found, sureness=Sureness.CERTAIN) if spec and found else None
+
+
+def _said_killing(case: Case, container: str, ended: Terminated) -> str:
+    """Return which probe the kubelet says to have ended a container by; empty where it says nothing.
+
+    An Event lasts an hour: one of another time is about another end.
+    """
+    for each in case.said("Killing", container):
+        found = _KILLING.search(each.message)
+        apart = ended.finished_at - each.last if ended.finished_at and each.last else timedelta(0)
+        if found is not None and abs(apart) <= _SAME_END:
+            return found["probe"].lower()
+    return ""
 
 
 def _ran_as_long(ended: Terminated, probe: Probe) -> bool:
@@ -166,14 +171,15 @@ def _answer(case: Case, spec: Container, kind: str) -> _Answer | None:
         kind, spec.readiness_probe
     )
     timeout = (probe.timeout_seconds if probe else None) or 1
-    for said in case.said("Unhealthy", spec.name):
+    for each in case.said("Unhealthy", spec.name):
+        said = each.message
         failed = _UNHEALTHY.search(said)
         if failed is None or failed["probe"].lower() != kind:
             continue
-        for each in _ANSWERS:
-            found = each.pattern.search(said)
+        for answer in _ANSWERS:
+            found = answer.pattern.search(said)
             if found is not None:
-                return each._replace(text=each.text.format(*found.groups(""), timeout=timeout))
+                return answer._replace(text=answer.text.format(*found.groups(""), timeout=timeout))
         return None
     return None
 
@@ -206,7 +212,7 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
         if not beside:
             return None
         cause = f"{name} runs and is not ready: its {words} probe ({asked}) has not succeeded"
-        action = f"kubectl describe the pod: its Events have the answer to {asked}."
+        action = f"Look at the Events of the pod: they have the answer to {asked}."
         return _diagnosis(("probe", action), cause, f"{name} not ready", sureness=Sureness.UNKNOWN)
     ports = [each.container_port for each in spec.ports or ()]
     target = probe.http_get or probe.tcp_socket or probe.grpc

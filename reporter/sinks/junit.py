@@ -14,7 +14,7 @@ from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
 from reporter.sinks.action import action_of
 from reporter.sinks.muted import where_muted
-from reporter.sinks.verdict import NO_VERDICT, is_blind, unjudged, without_verdict
+from reporter.sinks.verdict import NO_VERDICT, is_blind, models_without_verdict, without_verdict
 
 _SUITE: Final = "status-reporter"
 _NO_CHARACTERS: Final = str.maketrans("", "", "\ufffe\uffff")
@@ -30,7 +30,7 @@ def report_junit(report: Report) -> str:
         _case(suite, str(ready.subject), ready.reason)
     for finding in report.findings:
         _finding(_case(suite, str(finding.subject), _name(finding)), finding, report.catalogue)
-    without = unjudged(report)
+    without = models_without_verdict(report)
     for subject in without_verdict(report):
         case = _case(suite, str(subject), "ready")
         if subject in without.models:

@@ -14,6 +14,7 @@ from reporter.model.report import (
 )
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Subject
 from reporter.model.text import clean
+from reporter.probes.cluster.blindness import NO_FAULT
 
 NOTHING_FIRES: Final = "Nothing fires"
 
@@ -84,17 +85,14 @@ class WithoutVerdict:
         return bool(self.models or self.kinds)
 
 
-NOT_TRIED: Final = frozenset({"not asked for", "not read", "not listed yet"})
-"""Causes of being unknown that say that nobody meant to read it."""
-
-
-def unjudged(report: Report) -> WithoutVerdict:
+def models_without_verdict(report: Report) -> WithoutVerdict:
     """Return the models without a verdict, and what could not be read of what they rest on.
 
     A model that merely starts is not one of them. A layer of the cluster or of a namespace has its
     own line in the report and does not count: with `-n` it never has a verdict.
     """
-    unknown = {each.resource: each for each in report.unknown if each.cause not in NOT_TRIED}
+    not_tried = NO_FAULT - {NOT_IN_DUMP}
+    unknown = {each.resource: each for each in report.unknown if each.cause not in not_tried}
     models: list[Subject] = []
     unread: set[UnknownResource] = set()
     for subject in without_verdict(report):
@@ -123,7 +121,7 @@ def _kinds_unread(report: Report, unknown: Iterable[UnknownResource]) -> Iterato
     return (each for each in unknown if each.resource in of_models and each.cause != NOT_IN_DUMP)
 
 
-def unjudged_line(report: Report, found: WithoutVerdict) -> str:
+def why_without_verdict(report: Report, found: WithoutVerdict) -> str:
     """Return in one line which models have no verdict, why, and what would let them have one."""
     names = [str(each) for each in found.models] or [each.resource for each in found.kinds]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

@@ -18,7 +18,13 @@ from reporter.diagnosis.wanted_evidence import (
     wanted_evidence,
 )
 from reporter.kube.client import Response
-from reporter.kube.errors import ConnectionFailed, Forbidden, NotFound
+from reporter.kube.errors import (
+    ConnectionFailed,
+    Forbidden,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+)
 from reporter.kube.on_demand import MOST_PAGES, PAGE
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.decode import decode_object
@@ -166,6 +172,21 @@ async def test_a_missing_right_is_asked_for_again_after_ten_minutes():
     stage.api.fault = None
     await stage.run([wants("n")] * 20, 20)
     assert stage.learned.joined(Snapshot()).evidence.reads_events("n")
+
+
+@pytest.mark.parametrize(
+    ("fault", "times"),
+    [
+        (ServerError("etcd is slow", status=500), [0.0, 10.0, 20.0, 30.0]),
+        (TooManyRequests("later", status=429, retry_after=25.0), [0.0, 25.0]),
+    ],
+)
+async def test_a_server_in_trouble_is_no_missing_right(fault, times):
+    """It is asked again soon, but not before it wants to be."""
+    stage = Stage()
+    stage.api.fault = fault
+    await stage.run([wants("n")] * 4, 35)
+    assert stage.api.times() == times
 
 
 async def test_no_answer_is_tried_again():
