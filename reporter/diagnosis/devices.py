@@ -6,7 +6,8 @@ all unhealthy; 0 of 0 one that is gone for over 5 min; M of N means that N - M a
 plugin marks none healthy again until it is restarted. Use never lowers what is offered.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import CLUSTERPOLICIES, NODES, PODS
@@ -125,7 +126,7 @@ def _why_none(
 def _of_pods(
     node: Node, resource: str, snapshot: Snapshot, *, ask: Ask | None
 ) -> tuple[str, str, Sureness]:
-    pods = [each for each in snapshot[PODS] if each.spec.node_name == node.name]
+    pods = snapshot.entry(_plumbing, node.name, _plumbing) or ()
     for app, words in _CHAIN:
         before = next((p for p in pods if p.metadata.label("app") == app and not _works(p)), None)
         if before is not None:
@@ -139,12 +140,23 @@ def _of_pods(
     return _no_plugin(node, resource, snapshot)
 
 
+def _plumbing(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
+    """Return the pods that bring devices to nodes, by node; once in a pass, as all pods are looked at."""
+    apps = {app for app, _ in _CHAIN}
+    found: dict[str, tuple[Pod, ...]] = {}
+    for each in snapshot[PODS]:
+        if is_plugin(each) or each.metadata.label("app") in apps:
+            node = each.spec.node_name or ""
+            found[node] = (*found.get(node, ()), each)
+    return found
+
+
 def _no_plugin(node: Node, resource: str, snapshot: Snapshot) -> tuple[str, str, Sureness]:
     if said := _policy(snapshot):
         return said, "Look at the ClusterPolicy and at the operator's pods.", Sureness.CERTAIN
     if not snapshot.absence_known(PODS):
         return "", "", Sureness.CERTAIN
-    if any(map(is_plugin, snapshot[PODS])):
+    if any(map(is_plugin, chain(*snapshot.once(_plumbing, _plumbing).values()))):
         action = "Look at the node's labels and taints, and at what the plugin's DaemonSet selects."
         return "no device plugin's pod is on it", action, Sureness.LIKELY
     if not has_accelerator(node, resource) and not is_ready(node):

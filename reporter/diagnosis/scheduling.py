@@ -14,10 +14,10 @@ only "more than any node has" is told.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import NODES, PODS
 from reporter.diagnosis import autoscalers, devices, queues, storage
@@ -144,6 +144,21 @@ def _words(said: str) -> str:
     return f" (scheduler: {cut(text, _WORDS_BYTES)})" if text else ""
 
 
+Held: TypeAlias = Mapping[tuple[str, str], Mapping[str, int]]
+"""How many devices of a node pods hold, by node, name of the device, and pod."""
+
+
+def _devices_held(snapshot: Snapshot) -> Held:
+    """Return what is worked out once in a pass: each pod that waits would go over all pods again."""
+    held: dict[tuple[str, str], dict[str, int]] = {}
+    for each in snapshot[PODS]:
+        if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):
+            for name, count in each.spec.devices:
+                of_node = held.setdefault((each.spec.node_name, name), {})
+                of_node[f"{each.namespace}/{each.name}"] = count
+    return held
+
+
 @dataclass(slots=True)
 class _Look:
     """All nodes held against a pod."""
@@ -155,9 +170,8 @@ class _Look:
     demands: list[Demand]
     nodes: list[Node]
     unmet: dict[str, list[Demand]]
+    held: Held
     left_out: int = 0
-    _used: dict[str, Counter[str]] = field(default_factory=dict)
-    _holders: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     @classmethod
     def at(cls, pod: Pod, snapshot: Snapshot, said: str) -> "_Look | None":
@@ -170,26 +184,12 @@ class _Look:
         demands = demands_of(pod, snapshot)
         unmet = {n.name: [d for d in demands if not d.is_met(n)] for n in nodes}
         left_out = len(everywhere) - len(nodes)
-        look = cls(pod, snapshot, said, counts_of(said), demands, nodes, unmet, left_out)
-        look._count_devices()
-        return look
-
-    def _count_devices(self) -> None:
-        for other in self.snapshot[PODS]:
-            held = other.spec.devices
-            if not held or not other.spec.node_name:
-                continue
-            if other.status.phase in ("Succeeded", "Failed"):
-                continue
-            node = other.spec.node_name
-            self._used.setdefault(node, Counter()).update(dict(held))
-            for name, _ in held:
-                place = f"{other.namespace}/{other.name}"
-                self._holders.setdefault((node, name), []).append(place)
+        held = snapshot.once(_devices_held, _devices_held)
+        return cls(pod, snapshot, said, counts_of(said), demands, nodes, unmet, held, left_out)
 
     def free(self, node: Node, resource: str) -> float:
         """Return how much of a device nobody that is seen holds on a node; less may be free."""
-        return offered(node, resource) - self._used.get(node.name, Counter())[resource]
+        return offered(node, resource) - sum(self.held.get((node.name, resource), {}).values())
 
     @property
     def agrees(self) -> bool:
@@ -284,7 +284,7 @@ class _Look:
         free = [self.free(node, resource) for node in able]
         size = {offered(node, resource) for node in able}
         names = some(each.name for each in able)
-        pods = sorted({p for n in able for p in self._holders.get((n.name, resource), ())})
+        pods = sorted({p for n in able for p in self.held.get((n.name, resource), ())})
         holders = f" (pods {some(pods)})" if pods else ""
         asks = shown(resource, demand.asks)
         if sum(free) >= demand.asks:

@@ -6,6 +6,7 @@ import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.diagnosis.scheduling import why_unscheduled
+from reporter.snapshot.trace import Cell, How, Trace, traced
 from tests.unit.diagnosis.building import GPU, cluster, node, placed, waiting
 from tests.unit.probes.building import CREATED_AT, document
 
@@ -251,3 +252,16 @@ def test_what_a_pod_asks_for(pod, wanted):
     found = cluster(pod)[PODS].get("ns", "m")
     assert found.spec.demand == wanted
     assert found.spec.devices == (((GPU, wanted[GPU]),) if GPU in wanted else ())
+
+
+def test_a_pod_that_waits_does_not_rest_on_each_pod_of_the_cluster():
+    """Else each change of any pod would be one more look at all nodes, for each that waits."""
+    resting = set()
+    for name, (pod, docs, _) in CASES.items():
+        trace = Trace()
+        snapshot = traced(cluster(pod, *docs), trace)
+        waits = snapshot[PODS].get("ns", "m")
+        _, cells = trace.of(lambda: why_unscheduled(waits, snapshot))  # noqa: B023  # asked at once
+        if Cell(PODS, How.ALL) in cells:
+            resting.add(name)
+    assert resting == set()
