@@ -6,7 +6,8 @@ others wait for it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
@@ -15,6 +16,8 @@ from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, VolcanoQueue, amounts
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
+
+_GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 
 _KUEUE_GATES: Final = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
 _QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
@@ -34,7 +37,7 @@ def why_in_line(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     gates = [each.name for each in pod.spec.scheduling_gates or ()]
     if gates:
         return _gated(pod, gates, snapshot)
-    group = pod.metadata.annotation("scheduling.k8s.io/group-name")
+    group = pod.metadata.annotation(_GROUP_NAME)
     return _volcano(pod, group, snapshot) if group else None
 
 
@@ -204,6 +207,16 @@ def _said_full(group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot) 
     )  # fmt: skip
 
 
+def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
+    """Return the pods of each group of a namespace that have no node for a cause of their own."""
+    found: dict[str, list[Pod]] = {}
+    for each in snapshot[PODS].in_namespace(namespace):
+        group = each.metadata.annotation(_GROUP_NAME)
+        if group and _refused_itself(each):
+            found.setdefault(group, []).append(each)
+    return found
+
+
 def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     """Return what Volcano says of the group where this pod only waits for another of it."""
     condition = group.status.condition("Unschedulable")
@@ -211,12 +224,9 @@ def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     said = (scheduled.message if scheduled else "") or ""
     if "nodes are available" in said or condition is None or condition.status != "True":
         return None
-    others = [
-        each
-        for each in snapshot[PODS].in_namespace(pod.namespace)
-        if each.metadata.annotation("scheduling.k8s.io/group-name") == group.name
-        and each.name != pod.name and _refused_itself(each)
-    ]  # fmt: skip
+    refused = partial(_refused_by_group, pod.namespace)
+    found = snapshot.entry(("refused of groups", pod.namespace), group.name, refused) or ()
+    others = [each for each in found if each.name != pod.name]
     if others:
         cause = (
             f"it waits for {some(p.name for p in others)} of its group, for which there is no node"

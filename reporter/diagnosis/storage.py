@@ -1,9 +1,10 @@
 """Why a pod does not get its volumes: the claim waits, or the volume is elsewhere."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from reporter.catalogue.resources import (
@@ -245,19 +246,28 @@ def _elsewhere(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
     return _held(pod, _Held(claims[0] if claims else None, volume), snapshot, event=event)
 
 
+def _users_of_claims(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
+    """Return the pods on nodes that use each claim of a namespace."""
+    found: dict[str, list[Pod]] = {}
+    for each in snapshot[PODS].in_namespace(namespace):
+        if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):
+            for name in each.claims:
+                found.setdefault(name, []).append(each)
+    return found
+
+
 def _held(
     pod: Pod, held: _Held, snapshot: Snapshot, *, event: ForeignEvent | None = None
 ) -> Diagnosis:
     """Return that a volume is attached to another node, by whom, and what ends that."""
     claim, volume, node = held.claim, held.volume, held.node
+    of_claims = partial(_users_of_claims, pod.namespace)
+    name = claim.name if claim is not None else ""
     users = [
         each
-        for each in snapshot[PODS].in_namespace(pod.namespace)
-        if claim is not None and claim.name in each.claims
-        and each.name != pod.name and each.spec.node_name
-        and each.spec.node_name != pod.spec.node_name
-        and each.status.phase not in ("Succeeded", "Failed")
-    ]  # fmt: skip
+        for each in snapshot.entry(("users of claims", pod.namespace), name, of_claims) or ()
+        if each.name != pod.name and each.spec.node_name != pod.spec.node_name
+    ]
     named = _BY_PODS.search(event.message) if event else None
     holder = users[0].name if users else named[1] if named else ""
     node = node or (users[0].spec.node_name or "" if users else "")
