@@ -1,6 +1,7 @@
 """What is worked out of nodes and pods is what a real kube-scheduler says of them."""
 
 import os
+from contextlib import closing
 
 import pytest
 
@@ -20,7 +21,7 @@ def test_the_scheduler_refuses_the_same_nodes_for_the_same_reasons(tmp_path):
     try:
         with scheduler(plane):
             random = RandomClusters(plane, seed=int(os.environ.get("SCHEDULING_SEED", "1")))
-            with random.client:
+            with closing(random.client):
                 wrong = [
                     f"cluster {n}: {each}" for n in range(CLUSTERS) for each in random.differences()
                 ]
