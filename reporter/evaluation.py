@@ -7,8 +7,8 @@ from itertools import chain
 
 from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_STATUS_UNKNOWN
 from reporter.metrics.looks.samples import NONE, Samples
+from reporter.model.credentials import LINK_HOSTS, with_links_to
 from reporter.model.finding import Evaluation
-from reporter.model.link_hosts import LINK_HOSTS, with_links_to
 from reporter.probes.cluster import ClusterLayer
 from reporter.probes.cluster.nodes import probe_nodes, with_shared_nodes
 from reporter.probes.cluster.seen import look_again

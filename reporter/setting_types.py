@@ -8,9 +8,8 @@ from typing import Annotated, Final, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from reporter.catalogue.runtime import THRESHOLDS
-from reporter.model.link_hosts import LINK_HOSTS
-from reporter.model.names import is_label, is_label_key, is_subdomain
-from reporter.model.text import meant
+from reporter.model.credentials import LINK_HOSTS
+from reporter.model.text import is_label, is_label_key, is_subdomain, meant
 
 
 class Emit(StrEnum):

@@ -24,8 +24,8 @@ from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS
 from reporter.custom_setting import CustomComponents, declared_right
 from reporter.metrics.looks.history import MOST_LOOKS
 from reporter.model.catalogue import Catalogue
+from reporter.model.credentials import LINK_HOSTS
 from reporter.model.custom import CustomComponent
-from reporter.model.link_hosts import LINK_HOSTS
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Threshold
 from reporter.model.resource import Resource

@@ -3,7 +3,6 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.model.need import Need, Objects, need
 from reporter.model.objects import (
     AuthorizationPolicy,
     Deployment,
@@ -12,6 +11,7 @@ from reporter.model.objects import (
     HttpRoute,
     KubeObject,
 )
+from reporter.model.stack import Need, Objects, need
 
 OWNED_BY: Final = "kaito.sh/owned-by"
 """Label of what the charts of KAITO's production stack make."""

@@ -18,11 +18,9 @@ from reporter.catalogue.runtime import (
     of_kind,
 )
 from reporter.model.objects import KubeObject
-from reporter.model.reason import Reason
-from reporter.model.request_stage import RequestStage
+from reporter.model.reason import PodSuppressionRow, Reason
 from reporter.model.resource import Resource
-from reporter.model.subject import Layer, SubjectKind
-from reporter.model.suppression import PodSuppressionRow
+from reporter.model.subject import Layer, RequestStage, SubjectKind
 
 NO_ENDPOINTS: Final = "EPPNoEndpoints"
 STALE_METRICS: Final = "EPPStaleMetrics"

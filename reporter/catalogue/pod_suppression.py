@@ -7,8 +7,8 @@ one pod, not for all that a component governs.
 from typing import Final
 
 from reporter.catalogue import runtime as t
+from reporter.model.reason import PodSuppressionRow
 from reporter.model.subject import SubjectKind
-from reporter.model.suppression import PodSuppressionRow
 
 _OF_SERVING: Final = (
     t.METRICS_MISSING,

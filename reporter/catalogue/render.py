@@ -8,9 +8,8 @@ from typing import Final
 from reporter.catalogue.render_needs import missed_where
 from reporter.catalogue.runbook import looks, switched_off, users_get
 from reporter.model.catalogue import Catalogue
-from reporter.model.reason import Reason, Threshold
+from reporter.model.reason import Reason, SuppressionRow, Threshold
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, SubjectKind
-from reporter.model.suppression import SuppressionRow
 
 _WIDTH: Final = 100
 _MARGIN: Final = 22

@@ -8,9 +8,8 @@ from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
 from reporter.catalogue.rendered_parts import with_parts
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_REQUIRED
 from reporter.model.catalogue import Catalogue
-from reporter.model.need import Need
 from reporter.model.reason import Reason
-from reporter.model.stack import Controller, RequiredKind
+from reporter.model.stack import Controller, Need, RequiredKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType, Reason
-from reporter.model.request_stage import RequestStage
 from reporter.model.resource import Resource
-from reporter.model.subject import Layer, SubjectKind
+from reporter.model.subject import Layer, RequestStage, SubjectKind
 
 SHARED_SILENT: Final = (
     "A rollout in progress within its deadline, terminating pods, a component that is switched off, "

@@ -9,9 +9,8 @@ from typing import Final
 from reporter.catalogue import reasons as c
 from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
-from reporter.model.reason import Reason
+from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
-from reporter.model.suppression import SuppressionRow
 
 
 def missing_kind(resource: Resource[KubeObject], *downstream: str, why: str = "") -> SuppressionRow:

@@ -9,7 +9,7 @@ from reporter.cli.configure import ProgramSettings
 from reporter.kube.client import connect
 from reporter.kube.container_log import fetch_log
 from reporter.kube.errors import KubeError
-from reporter.model.crash import Crash, EpisodeKey
+from reporter.model.finding import Crash, EpisodeKey
 from reporter.sinks.last_lines import last_lines
 
 MOST: Final = 10

@@ -6,7 +6,7 @@ import msgspec
 
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
-from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
@@ -18,10 +18,10 @@ from reporter.model.report import (
     ResolvedFinding,
     ServingState,
     SkippedObject,
+    SpecChange,
     SubjectState,
     UnknownResource,
 )
-from reporter.model.spec_change import SpecChange
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject, SubjectKind
 
 

@@ -25,7 +25,7 @@ import structlog
 from reporter.daemon.evidence_reader import EvidenceReader, WantedRead, steps
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence
 from reporter.kube.errors import ApiStatusError, KubeError, ServerError, TooManyRequests
-from reporter.model.crash import Crash, EpisodeKey
+from reporter.model.finding import Crash, EpisodeKey
 from reporter.sinks.setbacks import retry_after
 from reporter.snapshot.learned import Learned
 from reporter.snapshot.snapshot import Snapshot

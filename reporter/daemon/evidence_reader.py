@@ -13,8 +13,8 @@ from reporter.kube.client import KubeClient
 from reporter.kube.container_log import fetch_log
 from reporter.kube.errors import ApiStatusError
 from reporter.kube.on_demand import Turn, read_events, read_object, read_objects
-from reporter.model.crash import Crash
 from reporter.model.evidence import LogCause
+from reporter.model.finding import Crash
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.sinks.last_lines import last_lines

@@ -19,7 +19,7 @@ from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, w
 from reporter.evaluation import evaluate_again
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.catalogue import Catalogue
-from reporter.model.crash import Crash, EpisodeKey
+from reporter.model.finding import Crash, EpisodeKey
 from reporter.model.instant import Instant
 from reporter.model.report import Report
 from reporter.probes.reuse import Answered

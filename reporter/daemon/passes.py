@@ -38,7 +38,7 @@ from reporter.daemon.garbage import Garbage
 from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
 from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
 from reporter.metrics.looks.samples import NONE, Samples
-from reporter.model.crash import EpisodeKey
+from reporter.model.finding import EpisodeKey
 from reporter.model.instant import Instant
 from reporter.resolution.handing_on import NOTHING, Handed
 from reporter.settings import DaemonSettings

@@ -17,8 +17,8 @@ from typing import Final
 
 from reporter.catalogue.resources import NODECLAIMS, NODEPOOLS
 from reporter.diagnosis.fit import shown
-from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.evidence import ForeignEvent
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Condition, NodeClaim, NodePool, Pod, amounts
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail

@@ -17,8 +17,8 @@ from reporter.diagnosis.logs import WRAPPERS, read_log
 from reporter.diagnosis.probes import killed_by, said_killed
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
-from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.evidence import LogCause
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import ContainerStatus, Terminated
 from reporter.model.text import clean, cut
 

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import CLUSTERPOLICIES, NODES, PODS
 from reporter.diagnosis.fit import has_accelerator, is_ready, offered, shown, some
-from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, amount
 from reporter.model.text import clean, cut, detail
 from reporter.snapshot.snapshot import Snapshot

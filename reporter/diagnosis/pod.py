@@ -25,7 +25,7 @@ from reporter.diagnosis.probes import unready
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.diagnosis.storage import why_not_attached
 from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning
-from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut

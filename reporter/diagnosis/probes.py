@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from reporter.diagnosis.case import Case, statuses
-from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Container, ContainerStatus, Probe, Terminated
 from reporter.model.text import clean, cut
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
 from reporter.diagnosis.fit import shown, some
-from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, VolcanoQueue, amounts
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from reporter.diagnosis.texts import Context, TextRow, end_of, meaning
-from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import KubeObject
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.snapshot import Snapshot

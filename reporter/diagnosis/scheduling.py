@@ -34,7 +34,7 @@ from reporter.diagnosis.fit import (
     some,
     written_taints,
 )
-from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, is_device
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot

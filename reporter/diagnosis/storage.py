@@ -17,8 +17,8 @@ from reporter.catalogue.resources import (
     VOLUMES,
 )
 from reporter.diagnosis.fit import is_ready, some
-from reporter.model.diagnosis import Diagnosis, Sureness
 from reporter.model.evidence import ForeignEvent
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import PersistentVolumeClaim, Pod
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot

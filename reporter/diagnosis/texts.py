@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from reporter.catalogue.resources import CLAIMS, NODECLAIMS, ON_DEMAND, PODS, VOLUMES
 from reporter.diagnosis.wanted_logs import wanted_logs
-from reporter.model.diagnosis import Sureness
+from reporter.model.finding import Sureness
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.resource import Resource

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reporter.kube.client import KubeClient, api_path
-from reporter.model.crash import Crash
+from reporter.model.finding import Crash
 
 LINES: Final = 1_000
 """Lines that are asked for: an engine of eight workers says in as many why it failed."""

@@ -7,11 +7,10 @@ from typing import TypeAlias
 
 from reporter.model.custom import CustomComponent
 from reporter.model.objects import KubeObject
-from reporter.model.reason import Reason
+from reporter.model.reason import PodSuppressionRow, Reason, SuppressionRow
 from reporter.model.resource import Resource
 from reporter.model.stack import StackRows
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, SubjectKind
-from reporter.model.suppression import PodSuppressionRow, SuppressionRow
 
 Priority: TypeAlias = tuple[bool, int]
 """Order of reasons of one subject: the smaller is looked at first."""

@@ -1,13 +1,92 @@
-"""One probe's statement about one object in one snapshot."""
+"""One probe's statement about one object in one snapshot.
+
+What is wrong with a pod, in one sentence: the cause, not where it hurts.
+
+A container that ended before its time, whose last lines say more than its status.
+
+A status that this program computes for somebody else's object.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from reporter.model.derived import Derived
-from reporter.model.diagnosis import Diagnosis
+from reporter.model.instant import rfc3339
 from reporter.model.subject import ObjectRef, Subject
+
+Document: TypeAlias = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """The status that one object should have.
+
+    Attributes:
+        object: whose status it is.
+        status: in the shape of the object's own API. A condition without `lastTransitionTime` has
+            changed since the status on record was written; `dated` fills in when.
+
+    """
+
+    object: ObjectRef
+    status: Document
+
+    def dated(self, now: datetime) -> "Derived":
+        """Return the same with `now` as the time of each condition that has changed."""
+        conditions = self.status.get("conditions")
+        if not isinstance(conditions, list):
+            return self
+        stamp = {"lastTransitionTime": rfc3339(now)}
+        filled = [{**stamp, **each} for each in conditions]
+        return Derived(self.object, {**self.status, "conditions": filled})
+
+
+class Sureness(StrEnum):
+    """How sure a cause is.
+
+    `CERTAIN`: an object says so. `LIKELY`: worked out, or read from a log; the message says
+    "probably". `UNKNOWN`: only the symptom is known.
+    """
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """The cause of a pod's fault.
+
+    Attributes:
+        code: what kind of cause it is, stable and short, such as `gpu-size` or `image-tag`.
+        cause: one clean line in words, without the pod's own name, no running values:
+            `it asks for 4 nvidia.com/gpu, no node has more than 2`.
+        brief: the same in a few words, for places where there is no room for more.
+        object: what must be mended, None where that is the pod's own workload.
+        action: what to do, as an imperative sentence; empty where nothing more can be said.
+        sureness: how sure it is.
+        signature: the row of the table of log signatures that matched; empty where none did.
+        shared: other pods have the same cause at the same object (a node, a claim, a queue, a
+            Secret, a quota, an image, a webhook), so that it is told there once.
+
+    """
+
+    code: str
+    cause: str
+    brief: str
+    object: ObjectRef | None = None
+    action: str = ""
+    sureness: Sureness = Sureness.CERTAIN
+    signature: str = ""
+    shared: bool = False
+
+    @property
+    def told(self) -> str:
+        """The cause as a message has it: one that is worked out or read from a log is probable."""
+        worded = self.sureness is not Sureness.LIKELY or "probably" in self.cause
+        return self.cause if worded else f"probably {self.cause}"
 
 
 class FindingKey(NamedTuple):
@@ -214,3 +293,25 @@ class Evaluation:
     def open_reasons(self) -> frozenset[str]:
         """The reasons that could not be judged, so that their silence says nothing."""
         return frozenset(each.reason for each in self.unjudged if each.reason)
+
+
+EpisodeKey: TypeAlias = tuple[FindingKey, datetime]
+"""What is at fault, and since when: its last lines are read once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A container whose log is worth reading.
+
+    `previous` says that it runs or waits again, so that what it said stands in the log of the run before.
+    """
+
+    namespace: str
+    pod: str
+    container: str
+    previous: bool
+
+    @property
+    def log(self) -> tuple[str, str, str]:
+        """What its log is named by."""
+        return self.namespace, self.pod, self.container

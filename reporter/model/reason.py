@@ -1,13 +1,18 @@
-"""What one row of the catalogue says."""
+"""What one row of the catalogue says.
+
+Which firing reason hides which others: the rows of two tables.
+
+A row needs evidence that the downstream check has no valid input while the upstream fires. A
+correlation is not enough.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
 from reporter.model.objects import KubeObject
-from reporter.model.request_stage import RequestStage
 from reporter.model.resource import Resource
-from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, RequestStage, SubjectKind
 
 
 class EventType(StrEnum):
@@ -126,3 +131,25 @@ class Reason:
                 if self.of is None:
                     raise ValueError(f"{self.name} does not say what its subjects are")
                 return self.of
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionRow:
+    """While `upstream` fires, `downstream` is suppressed, for the subjects that it governs.
+
+    `crd` narrows a row of `clusterCRDMissing` to one CustomResourceDefinition.
+    """
+
+    upstream: str
+    downstream: tuple[str, ...]
+    why: str
+    crd: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSuppressionRow:
+    """While `upstream` fires for a pod, `downstream` is suppressed for that pod alone."""
+
+    upstream: str
+    downstream: tuple[str, ...]
+    why: str

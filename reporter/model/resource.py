@@ -1,11 +1,19 @@
-"""A resource of the Kubernetes API that the reporter reads."""
+"""A resource of the Kubernetes API that the reporter reads.
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+Label selectors as text, such as `app=qdrant,tier in (a, b),!canary`.
+
+What a process remembers of shared parts: what vanished was there, and what is hidden was needed.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from reporter.model.objects import KubeObject
+from reporter.model.objects.base import LabelSelector, SelectorRequirement
 from reporter.model.subject import ObjectRef, SubjectKind
+from reporter.model.text import is_label_key, is_label_value
 
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 
@@ -87,3 +95,60 @@ class Resource(Generic[ObjectT_co]):
     def ref_named(self, namespace: str, name: str) -> ObjectRef:
         """Return the reference to an object that may not exist."""
         return ObjectRef(self.api_version(), self.kind, namespace, name)
+
+
+_TERM: Final = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)*+(?:,|\Z)")
+_SET: Final = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
+_EQUALITY: Final = re.compile(r"([^=!\s]+)\s*(==|=|!=)\s*([^=!\s]*)")
+_EXISTENCE: Final = re.compile(r"(!?)\s*([^=!\s()]+)")
+
+
+def parse_selector(text: str) -> LabelSelector:
+    """Return what a label selector selects; an empty one selects all.
+
+    Raises:
+        ValueError: it is none.
+
+    """
+    terms = []
+    if text.strip():
+        terms = [each.removesuffix(",") for each in _TERM.findall(f"{text},") if each]
+    return LabelSelector(match_expressions=tuple(_requirement(each.strip()) for each in terms))
+
+
+def _requirement(term: str) -> SelectorRequirement:
+    for found in _read(term):
+        if is_label_key(found.key) and all(map(is_label_value, found.values or ())):
+            return found
+    raise ValueError(f"{term!r} is not a term of a label selector")
+
+
+def _read(term: str) -> Iterator[SelectorRequirement]:
+    if match := _SET.fullmatch(term):
+        key, operator, listed = match.groups()
+        values = frozenset(each.strip() for each in listed.split(","))
+        yield SelectorRequirement(key, "In" if operator == "in" else "NotIn", values)
+    elif match := _EQUALITY.fullmatch(term):
+        key, operator, value = match.groups()
+        yield SelectorRequirement(key, "NotIn" if operator == "!=" else "In", frozenset((value,)))
+    elif match := _EXISTENCE.fullmatch(term):
+        absent, key = match.groups()
+        yield SelectorRequirement(key, "DoesNotExist" if absent else "Exists")
+
+
+PartKey: TypeAlias = tuple[str, str]
+"""A reason of the cluster and what it is about: the name of a Deployment, or of a CRD."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What earlier passes saw, and our Events on record tell.
+
+    Attributes:
+        there: Deployments and CRDs of shared parts that were there, each with its reference.
+        needed: which object showed the need of a part when it could be read last.
+
+    """
+
+    there: Mapping[PartKey, ObjectRef] = field(default_factory=dict)
+    needed: Mapping[PartKey, str] = field(default_factory=dict)

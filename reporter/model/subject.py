@@ -1,4 +1,7 @@
-"""What a finding is about, and how Kubernetes objects are named."""
+"""What a finding is about, and how Kubernetes objects are named.
+
+The stages that a request passes on its way to a model.
+"""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -63,3 +66,12 @@ class ObjectRef:
     def __str__(self) -> str:
         place = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.kind} {place}"
+
+
+class RequestStage(StrEnum):
+    """A place on the way, in the order in which requests pass; the value is its title."""
+
+    GATEWAY = "Gateway"
+    ROUTING = "Routing"
+    PICKER = "Endpoint picker"
+    PODS = "Model pods"

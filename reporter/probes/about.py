@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NotRequired, TypedDict, Unpack
 
-from reporter.model.diagnosis import Diagnosis
-from reporter.model.finding import Finding
+from reporter.model.finding import Diagnosis, Finding
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 

@@ -16,8 +16,7 @@ from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.evidence import NO_EVIDENCE, Evidence
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
-from reporter.model.seen import Seen
+from reporter.model.resource import Resource, Seen
 from reporter.model.subject import Subject
 from reporter.probes.evaluation_parts import NOTHING_SAID, contained, joined
 from reporter.probes.scope import Scope

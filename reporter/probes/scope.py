@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Generic, Self, TypeAlias, TypeVar, Unpack
 
 from reporter.metrics.looks.samples import NONE, Samples
-from reporter.model.derived import Derived
 from reporter.model.finding import (
+    Derived,
     Evaluation,
     Finding,
     KnownSubject,
@@ -20,8 +20,7 @@ from reporter.model.finding import (
     Undecided,
 )
 from reporter.model.objects import KubeObject, Namespace
-from reporter.model.resource import Resource
-from reporter.model.seen import Seen
+from reporter.model.resource import Resource, Seen
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.probes.about import About, FaultFields

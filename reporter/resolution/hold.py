@@ -33,8 +33,8 @@ from datetime import timedelta
 from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
+from reporter.model.reason import SuppressionRow
 from reporter.model.report import Disposition
-from reporter.model.suppression import SuppressionRow
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import global_grace
 from reporter.resolution.memory import Episode, UpstreamKey

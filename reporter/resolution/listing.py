@@ -6,8 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from reporter.model.instant import Instant
-from reporter.model.report import Disposition, ResolvedFinding
-from reporter.model.spec_change import SpecChange
+from reporter.model.report import Disposition, ResolvedFinding, SpecChange
 from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import ZERO

@@ -5,8 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from reporter.model.catalogue import Catalogue
-from reporter.model.report import Disposition
-from reporter.model.spec_change import SpecChange
+from reporter.model.report import Disposition, SpecChange
 from reporter.model.text import MESSAGE_BYTES, clean, cut, with_suffix
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.hold import explainers, upstream_key

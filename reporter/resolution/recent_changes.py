@@ -33,9 +33,8 @@ from reporter.catalogue.resources import (
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import Gateway, HttpRoute, KubeObject
 from reporter.model.reason import EventType
-from reporter.model.report import BLIND, Disposition
+from reporter.model.report import BLIND, Disposition, SpecChange
 from reporter.model.resource import Resource
-from reporter.model.spec_change import SpecChange
 from reporter.model.subject import ObjectRef
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.seen_changes import LATE, SeenChange, place_of, writes_of

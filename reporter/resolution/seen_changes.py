@@ -17,8 +17,8 @@ from typing import Final, TypeAlias
 from reporter.catalogue.resources import COMPONENT, EVENTS, PODS
 from reporter.model.instant import Instant, parse_rfc3339
 from reporter.model.objects import KubeObject, ManagerEntry
+from reporter.model.report import OBJECT, REMOVED, SpecChange
 from reporter.model.resource import Resource
-from reporter.model.spec_change import OBJECT, REMOVED, SpecChange
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
 from reporter.resolution.changed_fields import FieldChange, changed_fields

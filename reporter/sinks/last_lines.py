@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.model.crash import Crash, EpisodeKey
+from reporter.model.finding import Crash, EpisodeKey
 from reporter.model.objects import ContainerStatus, Pod
 from reporter.model.report import Report
 from reporter.model.text import clean_lines, cut

@@ -4,11 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from reporter.model.derived import Derived
-from reporter.model.diagnosis import Diagnosis
+from reporter.model.finding import Derived, Diagnosis
 from reporter.model.instant import rfc3339
-from reporter.model.report import Impact, Mute, Report, ResolvedFinding, SubjectState
-from reporter.model.spec_change import SpecChange
+from reporter.model.report import Impact, Mute, Report, ResolvedFinding, SpecChange, SubjectState
 from reporter.model.subject import ObjectRef
 from reporter.model.text import unseen_escaped
 from reporter.settings import EvaluationSettings

@@ -6,8 +6,7 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
-from reporter.model.selection import parse_selector
+from reporter.model.resource import Resource, parse_selector
 from reporter.snapshot.dump_served import CRD_GROUP, CRD_KIND, CRD_NAME, Json, Kind
 
 EVENTS_GROUP: Final = "events.k8s.io"

@@ -13,8 +13,7 @@ from typing import Protocol
 from prometheus_client import CollectorRegistry
 
 from reporter.kube.client import KubeClient
-from reporter.model.derived import Derived
-from reporter.model.finding import Finding
+from reporter.model.finding import Derived, Finding
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource

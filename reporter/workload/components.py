@@ -6,10 +6,9 @@ from types import MappingProxyType
 
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS
-from reporter.model.need import Need
 from reporter.model.objects import Deployment
-from reporter.model.seen import PartKey
-from reporter.model.stack import Controller
+from reporter.model.resource import PartKey
+from reporter.model.stack import Controller, Need
 from reporter.model.subject import ObjectRef
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from functools import partial
 
-from reporter.model.need import Need
-from reporter.model.seen import PartKey, Seen
+from reporter.model.resource import PartKey, Seen
+from reporter.model.stack import Need
 from reporter.snapshot.snapshot import NOT_READ, Served, Snapshot
 
 

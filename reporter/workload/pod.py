@@ -14,7 +14,7 @@ from reporter.diagnosis.case import Case, statuses
 from reporter.diagnosis.containers import is_error, log_may_tell, of_container
 from reporter.diagnosis.ending import ending
 from reporter.diagnosis.pod import UNSEEN_BUDGET, diagnose, has_started, recreated
-from reporter.model.diagnosis import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting
 from reporter.model.text import clean, cut, detail
 from reporter.snapshot.snapshot import Snapshot

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.model.diagnosis import Diagnosis
+from reporter.model.finding import Diagnosis
 from reporter.model.objects import LabelSelector, Pod
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.pod import (

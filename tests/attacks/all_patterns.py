@@ -33,7 +33,7 @@ _MANY: Final = 20
 """Literals in a pattern from which on fewer mixtures are tried with each."""
 
 USED_OTHERWISE: Final = {
-    "reporter.model.credential_hints._KEYS": ("finditer",),
+    "reporter.model.credentials._KEYS": ("finditer",),
     "reporter.snapshot.inputs.unusable._PATTERNS": ("match",),
     "reporter.snapshot.decode._DEEP": ("match",),
     "reporter.snapshot.decode._SHALLOW": ("match",),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.model import credential_rules
+from reporter.model import credentials as credential_rules
 from reporter.model.text import clean, clean_lines, redact
 from reporter.snapshot.outputs.masking import Masking
 from tests.credential_forms import BY_KEY, BY_SHAPE, PRIVATE_KEYS

@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.model.derived import Derived
+from reporter.model.finding import Derived
 from reporter.model.objects import Deployment
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kserve.derived.components import Component

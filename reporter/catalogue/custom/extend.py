@@ -17,9 +17,8 @@ from reporter.model.objects import (
     KubeObject,
     StatefulSet,
 )
-from reporter.model.reason import Reason
+from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
-from reporter.model.suppression import SuppressionRow
 
 STATEFULSETS: Final = Resource(
     group="apps", versions=("v1",), plural="statefulsets", kind="StatefulSet", namespaced=True,

@@ -8,7 +8,9 @@ from reporter.catalogue.custom.problems import ALLOWED, Problem
 from reporter.catalogue.resources import BY_PLACE
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload
-from reporter.model.names import (
+from reporter.model.resource import parse_selector
+from reporter.model.subject import Layer
+from reporter.model.text import (
     is_crd_name,
     is_kind,
     is_label,
@@ -17,8 +19,6 @@ from reporter.model.names import (
     is_subdomain,
     is_version,
 )
-from reporter.model.selection import parse_selector
-from reporter.model.subject import Layer
 
 _STATUSES: Final = ("True", "False")
 _SELECTOR_LETTERS: Final = 1000

@@ -5,33 +5,6 @@ case; lists that the API may write as `null` are optional. An object that does n
 and skipped, so each limit here is one that no working object meets.
 """
 
-from reporter.model.objects.addons import (
-    ApiKey,
-    ApiKeyStatus,
-    AuthorizationPolicy,
-    AuthorizationPolicySpec,
-    CiliumNetworkPolicy,
-    CiliumNetworkPolicySpec,
-    EnvoyFilter,
-    EnvoyFilterSpec,
-    EnvoyFilterStatus,
-    IngressRule,
-    ProviderReference,
-    ScaledObject,
-    ScaledObjectStatus,
-    ValidationMessage,
-    WorkloadSelector,
-    without_patches,
-)
-from reporter.model.objects.apps import (
-    Deployment,
-    DeploymentSpec,
-    DeploymentStatus,
-    PodTemplate,
-    TemplateContainer,
-    TemplateMetadata,
-    TemplateSpec,
-)
 from reporter.model.objects.base import (
     MUTE,
     MUTE_UNTIL,
@@ -41,10 +14,12 @@ from reporter.model.objects.base import (
     Conditions,
     KubeObject,
     Labels,
+    LabelSelector,
     ManagerEntry,
     Metadata,
     OwnerReference,
     Part,
+    SelectorRequirement,
     Timestamp,
 )
 from reporter.model.objects.core import (
@@ -99,8 +74,17 @@ from reporter.model.objects.demands import (
     is_device,
 )
 from reporter.model.objects.gateway import (
+    ApiKey,
+    ApiKeyStatus,
+    AuthorizationPolicy,
+    AuthorizationPolicySpec,
     BackendReference,
+    CiliumNetworkPolicy,
+    CiliumNetworkPolicySpec,
     EndpointPickerRef,
+    EnvoyFilter,
+    EnvoyFilterSpec,
+    EnvoyFilterStatus,
     FormerPool,
     FormerPoolSpec,
     FormerPoolStatus,
@@ -114,31 +98,41 @@ from reporter.model.objects.gateway import (
     HttpRouteSpec,
     InferencePool,
     InferencePoolSpec,
+    IngressRule,
     ListenerStatus,
     ParentReference,
     ParentsStatus,
     ParentStatus,
+    ProviderReference,
     RouteRule,
+    ScaledObject,
+    ScaledObjectStatus,
     TargetPort,
+    ValidationMessage,
+    WorkloadSelector,
+    without_patches,
 )
 from reporter.model.objects.pods import (
     Container,
     ContainerPort,
     ContainerState,
     ContainerStatus,
+    Deployment,
+    DeploymentSpec,
+    DeploymentStatus,
     Pod,
     PodMetadata,
     PodSpec,
     PodStatus,
+    PodTemplate,
     Probe,
     ProbeTarget,
     Running,
+    TemplateContainer,
+    TemplateMetadata,
+    TemplateSpec,
     Terminated,
     Waiting,
-)
-from reporter.model.objects.selectors import (
-    LabelSelector,
-    SelectorRequirement,
 )
 
 __all__ = [

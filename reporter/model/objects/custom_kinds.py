@@ -1,7 +1,6 @@
 """What users declare to be watched besides Deployments: StatefulSets, DaemonSets, conditions."""
 
-from reporter.model.objects.base import Conditioned, KubeObject, Part
-from reporter.model.objects.selectors import LabelSelector
+from reporter.model.objects.base import Conditioned, KubeObject, LabelSelector, Part
 
 
 class RollingStatefulSet(Part, frozen=True):

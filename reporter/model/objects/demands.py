@@ -16,8 +16,8 @@ from reporter.model.objects.base import (
     ManagerEntry,
     Metadata,
     Part,
+    SelectorRequirement,
 )
-from reporter.model.objects.selectors import SelectorRequirement
 
 Quantities: TypeAlias = dict[str, str | int | float]
 """Amounts by resource, as written: `4`, `500m`, `16Gi`."""

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reporter.model.names import is_label, is_subdomain
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.model.text import clean
+from reporter.model.text import clean, is_label, is_subdomain
 from reporter.snapshot.snapshot import (
     CREDENTIALS,
     FORBIDDEN,

@@ -8,9 +8,8 @@ from reporter.catalogue import reasons
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.catalogue.shared_parts import SHARED_REQUIRED
 from reporter.model.finding import Finding
-from reporter.model.need import Need
-from reporter.model.seen import PartKey, Seen
-from reporter.model.stack import RequiredKind
+from reporter.model.resource import PartKey, Seen
+from reporter.model.stack import Need, RequiredKind
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean
 from reporter.probes.scope import Scope

@@ -9,8 +9,7 @@ from itertools import chain
 
 from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.catalogue.resources import NODES
-from reporter.model.diagnosis import Diagnosis
-from reporter.model.finding import Evaluation, Finding
+from reporter.model.finding import Diagnosis, Evaluation, Finding
 from reporter.model.objects import Node
 from reporter.model.subject import CLUSTER, Subject
 from reporter.model.text import clean

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from reporter.catalogue.resources import COMPONENT, DEPLOYMENTS, EVENTS, LABEL_PREFIX
 from reporter.model.objects import Event, KubeObject
-from reporter.model.seen import PartKey, Seen
+from reporter.model.resource import PartKey, Seen
 from reporter.model.subject import ObjectRef
 from reporter.probes.cluster.crds import VANISHED, RequiredCrd, crd_ref, required_crds
 from reporter.settings import EvaluationSettings

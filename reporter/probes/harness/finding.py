@@ -4,8 +4,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import NAMESPACES
-from reporter.model.diagnosis import Diagnosis
-from reporter.model.finding import Finding
+from reporter.model.finding import Diagnosis, Finding
 from reporter.model.objects import Namespace
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import clean, cut

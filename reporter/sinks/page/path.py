@@ -9,8 +9,14 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Report, ResolvedFinding, ServingState
-from reporter.model.request_stage import RequestStage
-from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject
+from reporter.model.subject import (
+    CLUSTER,
+    CLUSTER_KIND,
+    NAMESPACE_KIND,
+    Layer,
+    RequestStage,
+    Subject,
+)
 from reporter.model.text import clean
 from reporter.sinks.page.marks import (
     DEGRADED,

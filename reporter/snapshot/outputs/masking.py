@@ -12,7 +12,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Final
 
-from reporter.model.credential_rules import CREDENTIAL_FLAG, is_credential_flag, names_credential
+from reporter.model.credentials import CREDENTIAL_FLAG, is_credential_flag, names_credential
 from reporter.model.text import redact
 from reporter.yaml_reader.limits import Unreadable
 from reporter.yaml_reader.reading import read_yaml

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.model.need import Need, need
+from reporter.model.stack import Need, need
 from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.resources import INFERENCESETS, MADE_WITH, WORKSPACES
 

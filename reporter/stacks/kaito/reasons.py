@@ -7,8 +7,7 @@ from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER, ready_row, switch_off
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import Reason
-from reporter.model.request_stage import RequestStage
-from reporter.model.subject import Layer
+from reporter.model.subject import Layer, RequestStage
 from reporter.stacks.kaito.resources import (
     FORMER_POOLS,
     INFERENCESET_KIND,

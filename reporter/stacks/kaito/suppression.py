@@ -5,7 +5,7 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.catalogue.suppression import missing_kind, on_a_node
-from reporter.model.suppression import SuppressionRow
+from reporter.model.reason import SuppressionRow
 from reporter.stacks.kaito import reasons as k
 from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.model.need import Need, need
+from reporter.model.stack import Need, need
 from reporter.stacks.kserve.derived.mode import Mode, named_mode
 from reporter.stacks.kserve.resources import INFERENCESERVICES, KNATIVE_SERVICES
 

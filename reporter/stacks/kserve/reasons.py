@@ -12,7 +12,7 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.rows import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
-from reporter.model.request_stage import RequestStage
+from reporter.model.subject import RequestStage
 from reporter.stacks.kserve.resources import (
     INFERENCESERVICE_KIND,
     INFERENCESERVICES,

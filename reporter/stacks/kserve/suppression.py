@@ -3,7 +3,7 @@
 from typing import Final
 
 from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
-from reporter.model.suppression import SuppressionRow
+from reporter.model.reason import SuppressionRow
 from reporter.stacks.kserve import reasons as i
 from reporter.stacks.kserve.resources import INFERENCESERVICES
 

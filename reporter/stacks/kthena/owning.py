@@ -6,8 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.resources import PODS, SERVICES
-from reporter.model.derived import Derived
-from reporter.model.finding import Finding
+from reporter.model.finding import Derived, Finding
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.sinks.events.render import Document

@@ -3,7 +3,7 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.model.need import Need, need
+from reporter.model.stack import Need, need
 from reporter.stacks.llmisvc.objects import LLMInferenceService
 from reporter.stacks.llmisvc.resources import LLMS
 

@@ -13,7 +13,7 @@ from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.rows import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import EventType, Reason
-from reporter.model.request_stage import RequestStage
+from reporter.model.subject import RequestStage
 from reporter.stacks.llmisvc.resources import (
     CONFIGS,
     FORMER_POOLS,

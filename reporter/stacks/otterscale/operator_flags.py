@@ -6,8 +6,7 @@ What cannot be told from one ModelService's objects alone is compared only where
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from reporter.model.names import is_subdomain
-from reporter.model.text import meant
+from reporter.model.text import is_subdomain, meant
 
 Given: TypeAlias = Mapping[str, str | bool]
 """Values of fields of `OperatorSettings` in `reporter.stacks.otterscale.manifests.operator`."""

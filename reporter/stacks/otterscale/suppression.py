@@ -4,7 +4,7 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
-from reporter.model.suppression import SuppressionRow
+from reporter.model.reason import SuppressionRow
 from reporter.stacks.otterscale.reasons import (
     CLUSTER_OTTERSCALE,
     EPP,

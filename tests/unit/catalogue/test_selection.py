@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.model.selection import parse_selector
+from reporter.model.resource import parse_selector
 
 LABELS = {"app": "qdrant", "tier": "a", "example.com/part": ""}
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 import msgspec
 
 from reporter.catalogue.resources import NODES
-from reporter.model.diagnosis import Diagnosis
-from reporter.model.finding import Evaluation, Finding
+from reporter.model.finding import Diagnosis, Evaluation, Finding
 from reporter.model.objects import Node
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
 from reporter.probes.cluster.nodes import probe_nodes, with_shared_nodes

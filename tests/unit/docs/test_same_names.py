@@ -21,6 +21,7 @@ SAME_CLASSES = {
 """Public classes; a private one is known in its module only."""
 
 SAME_MODULES = {
+    "credentials": "how the API server is asked, and what a text must not show",
     "components": "of an InferenceService in KServe's words; of the control plane in `workload`",
     "conditions": _DERIVED + "; of custom components too",
     "crds": _PROBES,
@@ -68,8 +69,6 @@ SAME_MODULES = {
     "runtime": _STACKS + "; the rows in `catalogue`, the story in `demo`",
     "sandbox": "the server, and the command that runs it",
     "scope": _PROBES,
-    "seen": "the type in `model`, what keeps it in `probes`",
-    "selectors": _SANDBOX,
     "server": "of the daemon's listeners, the sandbox and a simulated pod",
     "settings": _STACKS + "; the shared ones",
     "spec": _PROBES + "; " + _DERIVED,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.model.link_hosts import LINK_HOSTS, with_links_to
+from reporter.model.credentials import LINK_HOSTS, with_links_to
 from reporter.model.text import clean, redact
 
 

@@ -9,8 +9,7 @@ import yaml
 
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
-from reporter.model.selection import parse_selector
+from reporter.model.resource import Resource, parse_selector
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 from reporter.stacks.otterscale.made import Made

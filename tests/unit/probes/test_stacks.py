@@ -8,7 +8,7 @@ import pytest
 import reporter.evaluation
 from reporter.catalogue.resources import PODS
 from reporter.evaluation import evaluate, evaluate_again
-from reporter.model.derived import Derived
+from reporter.model.finding import Derived
 from reporter.probes.reuse import Answered
 from reporter.probes.scope import SubjectScope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes

@@ -5,8 +5,7 @@ from reporter.model.finding import Evaluation
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Deployment, ManagerEntry, Metadata
 from reporter.model.objects.base import OwnerReference
-from reporter.model.report import Disposition, ResolvedFinding
-from reporter.model.spec_change import SpecChange
+from reporter.model.report import Disposition, ResolvedFinding, SpecChange
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import ZERO, Fault
 from reporter.resolution.memory import Episode, Memory, fault_key

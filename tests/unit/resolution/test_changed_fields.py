@@ -3,11 +3,21 @@
 import pytest
 
 from reporter.model.objects import Deployment, KubeObject, Metadata
-from reporter.model.objects.apps import DeploymentSpec, DeploymentStrategy, PodTemplate
-from reporter.model.objects.base import Annotations, Labels, Part
+from reporter.model.objects.base import (
+    Annotations,
+    Labels,
+    LabelSelector,
+    Part,
+    SelectorRequirement,
+)
 from reporter.model.objects.gateway import BackendReference, ParentReference
-from reporter.model.objects.pods import Container, PodSpec
-from reporter.model.objects.selectors import LabelSelector, SelectorRequirement
+from reporter.model.objects.pods import (
+    Container,
+    DeploymentSpec,
+    DeploymentStrategy,
+    PodSpec,
+    PodTemplate,
+)
 from reporter.resolution.changed_fields import VALUE_BYTES, changed_fields
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.objects import Deployment, Metadata
-from reporter.model.objects.apps import DeploymentSpec
+from reporter.model.objects.pods import DeploymentSpec
 from reporter.model.subject import Subject
 from reporter.snapshot.table import table_of
 from tests.unit.resolution.building import MODEL, NOON, Resolver, crd, finding, seconds, snapshot

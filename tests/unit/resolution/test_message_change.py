@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.model.report import Disposition
-from reporter.model.spec_change import SpecChange
+from reporter.model.report import Disposition, SpecChange
 from reporter.model.subject import ObjectRef
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.model.derived import Derived
-from reporter.model.finding import Evaluation, KnownSubject, ServingEvidence
+from reporter.model.finding import Derived, Evaluation, KnownSubject, ServingEvidence
 from reporter.model.report import Outside, SkippedObject
 from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution import Memory, resolve

@@ -6,8 +6,8 @@ import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.objects import Deployment, Metadata
-from reporter.model.objects.apps import DeploymentSpec
-from reporter.model.spec_change import SpecChange
+from reporter.model.objects.pods import DeploymentSpec
+from reporter.model.report import SpecChange
 from reporter.model.subject import ObjectRef
 from reporter.resolution.seen_changes import (
     MOST_BYTES,

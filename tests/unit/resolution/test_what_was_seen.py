@@ -8,9 +8,8 @@ import pytest
 from reporter.catalogue.resources import COMPONENT, DEPLOYMENTS, EVENTS, NODES, PODS
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Deployment, ManagerEntry, Metadata
-from reporter.model.objects.apps import DeploymentSpec
-from reporter.model.report import SkippedObject
-from reporter.model.spec_change import SpecChange
+from reporter.model.objects.pods import DeploymentSpec
+from reporter.model.report import SkippedObject, SpecChange
 from reporter.model.subject import ObjectRef
 from reporter.resolution.seen_changes import (
     SeenChange,

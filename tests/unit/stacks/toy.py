@@ -7,10 +7,10 @@ from reporter.catalogue.rows import controller_row, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.catalogue.suppression import missing_kind, seen_on_objects
 from reporter.model.objects import Conditioned, KubeObject
+from reporter.model.reason import SuppressionRow
 from reporter.model.resource import Resource
 from reporter.model.stack import Controller, RequiredKind, ScrapedPods, StackWords
 from reporter.model.subject import SubjectKind
-from reporter.model.suppression import SuppressionRow
 from reporter.probes.pods import fault_of_pod, pod_finding
 from reporter.probes.scope import SubjectScope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
-from reporter.model.derived import Derived
+from reporter.model.finding import Derived
 from reporter.model.objects import Deployment, Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope

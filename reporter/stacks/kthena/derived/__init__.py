@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from reporter.model.derived import Document
+from reporter.model.finding import Document
 from reporter.stacks.kthena.derived.facts import ModelServingFacts, facts_of
 from reporter.stacks.kthena.derived.observed import (
     GroupState,

@@ -44,7 +44,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-from reporter.model.derived import Document
+from reporter.model.finding import Document
 from reporter.model.instant import Instant
 from reporter.stacks.kthena.derived.ownership_memory import (
     Answer,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from reporter.model.derived import Derived, Document
+from reporter.model.finding import Derived, Document
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived.share import OMITTED, ROLE_STATUSES
 

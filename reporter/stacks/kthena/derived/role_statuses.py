@@ -7,7 +7,7 @@ instead (github.com/volcano-sh/kthena/pull/676).
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from reporter.model.derived import Document
+from reporter.model.finding import Document
 from reporter.stacks.kthena.derived.observed import GroupState, InstanceState, InstanceStatus
 
 MAX_ENTRIES: Final = 1_000

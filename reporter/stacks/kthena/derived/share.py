@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from reporter.model.derived import Document
+from reporter.model.finding import Document
 from reporter.stacks.kthena.objects import ModelServingStatus
 
 ROLE_STATUSES: Final = "roleStatuses"

@@ -7,7 +7,7 @@ v1.0.0), and `roleStatuses`.
 
 from collections.abc import Sequence
 
-from reporter.model.derived import Document
+from reporter.model.finding import Document
 from reporter.stacks.kthena.derived.conditions import conditions
 from reporter.stacks.kthena.derived.facts import ModelServingFacts
 from reporter.stacks.kthena.derived.observed import GroupState

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reporter.diagnosis.queues import why_not_let_in
-from reporter.model.diagnosis import Sureness
-from reporter.model.finding import Finding
+from reporter.model.finding import Finding, Sureness
 from reporter.model.objects import Condition, Pod, PodGroup
 from reporter.model.text import detail
 from reporter.stacks.kthena.derived import GroupState

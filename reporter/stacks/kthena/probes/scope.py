@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.model.derived import Derived, Document
+from reporter.model.finding import Derived, Document
 from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope

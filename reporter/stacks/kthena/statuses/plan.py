@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from reporter.catalogue.resources import COMPONENT
-from reporter.model.derived import Derived, Document
+from reporter.model.finding import Derived, Document
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived.ownership import Act, Claim, Verdict

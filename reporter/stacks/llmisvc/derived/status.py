@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from reporter.model.derived import Document
+from reporter.model.finding import Document
 from reporter.stacks.llmisvc.derived.router import all_of
 
 

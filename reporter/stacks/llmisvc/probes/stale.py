@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.model.derived import Derived
-from reporter.model.finding import Finding
+from reporter.model.finding import Derived, Finding
 from reporter.stacks.llmisvc.derived.status import PassStage, derived_status
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
 from reporter.stacks.llmisvc.probes.last_change import last_change

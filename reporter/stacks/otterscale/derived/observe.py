@@ -8,7 +8,7 @@ the route.
 from dataclasses import dataclass
 from typing import Final
 
-from reporter.model.derived import Document
+from reporter.model.finding import Document
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Condition, Deployment
 from reporter.stacks.otterscale.objects import ModelService

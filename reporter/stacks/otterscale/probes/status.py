@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.model.derived import Derived, Document
-from reporter.model.finding import Finding
+from reporter.model.finding import Derived, Document, Finding
 from reporter.model.objects import Condition
 from reporter.model.text import clean, cut
 from reporter.stacks.otterscale.derived.observe import observe

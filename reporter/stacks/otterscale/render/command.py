@@ -9,7 +9,7 @@ from typing import Final
 
 from reporter.arguments import PROGRAM, Parser
 from reporter.errors import UsageError
-from reporter.model.names import is_label
+from reporter.model.text import is_label
 from reporter.stacks.otterscale.manifests.operator import GKE, ISTIO, NONE, OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
 from reporter.stacks.otterscale.objects import ModelService

@@ -8,9 +8,8 @@ import msgspec
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.errors import UsageError
-from reporter.model.names import is_label, is_subdomain
 from reporter.model.objects import Deployment
-from reporter.model.text import clean, cut
+from reporter.model.text import clean, cut, is_label, is_subdomain
 from reporter.snapshot.documents import BrokenDocument, DumpError, read_documents, sources_of
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.recovered import script_of

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from reporter.model.names import is_subdomain
+from reporter.model.text import is_subdomain
 from reporter.stacks.otterscale.objects import ModelService, Resources
 
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")

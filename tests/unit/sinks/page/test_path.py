@@ -4,8 +4,7 @@ import pytest
 
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Impact, ServingState, SubjectState
-from reporter.model.request_stage import RequestStage
-from reporter.model.subject import CLUSTER, Layer, Subject
+from reporter.model.subject import CLUSTER, Layer, RequestStage, Subject
 from reporter.sinks.page.bounds import Bounds
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.episodes import EpisodeHistory

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.model.derived import Derived
+from reporter.model.finding import Derived
 from reporter.model.instant import rfc3339
 from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.differs import differs

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reporter.model.derived import Derived
+from reporter.model.finding import Derived
 from reporter.model.objects import Pod, PodGroup, Service
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived import DerivedModelServing, ModelServingFacts, derive

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.model.derived import Derived
+from reporter.model.finding import Derived
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived.role_changes import role_changes
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reporter.model.derived import Derived
+from reporter.model.finding import Derived
 from reporter.stacks.kthena.derived.ownership import Act, Verdict
 from reporter.stacks.kthena.objects import ModelServing
 from reporter.stacks.kthena.resources import MODELSERVINGS

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
-from reporter.model.derived import Derived
+from reporter.model.finding import Derived
 from reporter.snapshot.decode import decode_object
 from reporter.stacks.kthena.derived.ownership import judge_all
 from reporter.stacks.kthena.derived.ownership_memory import Ownership

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from reporter.model.derived import Derived
+from reporter.model.finding import Derived
 from reporter.model.objects import Deployment
 from reporter.model.subject import ObjectRef
 from reporter.stacks.otterscale.derived.observe import observe

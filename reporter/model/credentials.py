@@ -3,22 +3,130 @@
 Messages, logs, reports, the page and dumps share these rules. The shapes are those that the issuers
 document; gitleaks (config/gitleaks.toml, v8) collects them, and is where the tests' forms come from.
 Names of objects stay: `secret "hf-token" not found` is what an operator has to look for.
+
+A quick look at a text: whether a rule of `credential_rules` can find anything in it.
+
+Nearly all texts have no credential, and the rules are slow on those. Each look begins with a literal, for
+which Python's `re` and `str` search at the speed of memory. It may say yes for nothing, never no for something.
+
+Which links stay in a text from elsewhere: those to the pages where providers document their quotas.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from string import ascii_uppercase
 from typing import Final
 
-from reporter.model.credential_hints import (
-    KEY_END,
-    LONG_LINE,
-    beginnings_of_keys,
-    in_lower_case,
-    may_have_flag,
-    may_have_key_lines,
-    may_have_shape,
-    may_have_user_info,
+_ANY_QUOTE: Final = r"(?:\\*[\"']|%2[27])"
+_AFTER_KEY: Final = (
+    rf"(?:[-_]?(?:[0-9]{{1,2}}|prod|dev|test|value|base64|b64))?{_ANY_QUOTE}?\]?\s{{0,9}}"
+    rf"(?:[=:>]|%3[ad]|,?\s{{0,9}}{_ANY_QUOTE}?value)"
 )
+_KEYS: Final = tuple(
+    (begin, re.compile(f"{begin}{end}{_AFTER_KEY}", re.ASCII))
+    for begin, end in (
+        ("pass", "(?:[-_]?words?|wd|[-_]?phrase)?"),
+        ("pwd", ""),
+        ("secret", "s?"),
+        ("token", ""),
+        ("key", ""),
+        ("credential", "s?"),
+        ("auth", "(?:orization)?"),
+        ("sig", "(?:nature)?"),
+        ("cookie", ""),
+        ("jwt", ""),
+        ("bearer", ""),
+        ("pat", ""),
+    )
+)
+"""How the keys of credentials end, and what stands between them and the value."""
+
+_BEFORE_KEY: Final = 16
+"""Most characters before the word `key`, as in `subscription-key`; before the other words there are none."""
+
+_FLAG: Final = re.compile(r"-(?<![\w-]-)", re.ASCII)
+_WORDS: Final = ("password", "passphrase", "sharedaccesssignature")
+
+_SHAPES: Final = (
+    ("", ("eyj", "ltai", "dapi", "q~", "bearer", "basic", "sk-", "sk_")),
+    ("-", (
+        "glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-", "glagent-", "xox", "xapp-", "gocspx-",
+        "pypi-", "nvapi-", "xai-", "pplx-", "tskey-", "age-secret-", "pul-", "pmak-", "-----begin",
+    )),
+    ("_", (
+        "hf_", "api_org_", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "npm_", "rubygems_", "dckr_", "r8_",
+        "fw_", "glsa_", "glc_", "doo_v1_", "dop_v1_", "dor_v1_", "rk_", "whsec_", "lin_api_", "shp", "sntry", "gsk_",
+    )),
+    (".", ("ya29.", "hvs.", "hvb.", "hvr.", "sg.", "dp.")),
+)  # fmt: skip
+"""What issuers write first, in lower case, below a mark without which none of it is there."""
+
+_SHORT: Final = {
+    "sk-": re.compile(r"sk-(?<=\bsk.)", re.ASCII),
+    "sk_": re.compile(r"sk_(?<=\bsk.)", re.ASCII),
+    "sg.": re.compile(r"sg\.(?<=\bsg.)", re.ASCII),
+    "dp.": re.compile(r"dp\.(?<=\bdp.)", re.ASCII),
+}
+"""The same, where only a word that begins so is meant: `task-` and `msg.` are none."""
+
+_CAPITALS: Final = (
+    "A3T", "AKIA", "ASIA", "ABIA", "ACCA", "AROA", "AIDA", "AIza", "AKCp", "ATATT3",
+)  # fmt: skip
+
+_LOWER: Final = {ord(upper): upper.lower() for upper in ascii_uppercase}
+LONG_LINE: Final = 60
+"""Characters of a line of a private key, at least: 64 in PEM (RFC 7468), 70 in OpenSSH's form."""
+
+KEY_END: Final = "-----END"
+
+_USER_INFO: Final = re.compile(r"@(?!sha\d+:)[\w\[]", re.ASCII)
+
+
+def in_lower_case(text: str) -> str:
+    """Return a text with the letters of ASCII in lower case: the others have no part in any rule."""
+    return text.lower() if text.isascii() else text.translate(_LOWER)
+
+
+def may_have_user_info(text: str) -> bool:
+    """Tell whether a name or a password may stand before a host."""
+    return _USER_INFO.search(text) is not None
+
+
+def beginnings_of_keys(lowered: str) -> list[int]:
+    """Return where keys with a value may begin in a text in lower case, in order."""
+    found = {
+        match.start() - more
+        for begin, key in _KEYS
+        if begin in lowered
+        for match in key.finditer(lowered)
+        for more in (range(min(_BEFORE_KEY, match.start()) + 1) if begin == "key" else (0,))
+    }
+    return sorted(found)
+
+
+def may_have_flag(lowered: str) -> bool:
+    """Tell whether a flag with a value may be in a text in lower case."""
+    return _FLAG.search(lowered) is not None or any(map(lowered.__contains__, _WORDS))
+
+
+def may_have_shape(text: str, lowered: str) -> bool:
+    """Tell whether something in the shape of a credential may be in a text, given in lower case too."""
+    for mark, beginnings in _SHAPES:
+        if mark in lowered:
+            for beginning in beginnings:
+                if beginning in lowered:
+                    word = _SHORT.get(beginning)
+                    if word is None or word.search(lowered):
+                        return True
+    return "A" in text and any(map(text.__contains__, _CAPITALS))
+
+
+def may_have_key_lines(text: str) -> bool:
+    """Tell whether lines of a private key may be in a text, without its beginning."""
+    if len(text) < LONG_LINE:
+        return KEY_END in text
+    return max(map(len, text.split()), default=0) >= LONG_LINE or KEY_END in text
+
 
 REDACTED: Final = "<redacted>"
 
@@ -190,3 +298,46 @@ def _without_user_info(match: re.Match[str]) -> str:
     if colon:
         return f"{scheme}{separator}{user}:{REDACTED}@"
     return f"{scheme}{separator}{REDACTED}@" if separator and "/" not in rest else match[0]
+
+
+LINK_HOSTS: Final = (
+    "aka.ms",
+    "learn.microsoft.com",
+    "aws.amazon.com",
+    "docs.aws.amazon.com",
+    "cloud.google.com",
+    "console.cloud.google.com",
+)
+"""Hosts that only their provider writes to, and that what it says of a quota names: Azure's QuotaExceeded
+(aka.ms/ProdportalCRP), EC2's VcpuLimitExceeded (aws.amazon.com/contact-us/ec2-request), and Google Cloud's
+QUOTA_EXCEEDED (cloud.google.com/compute/docs, and the console's quota page)."""
+
+REMOVED: Final = "<link removed>"
+
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}://\S*", re.IGNORECASE)
+_PARTS: Final = re.compile(
+    r"(?P<scheme>https?)://(?:[^\s/?#]*@)?(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?P<path>(?:/[a-z0-9._~%/-]*)?)"
+    r"(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CLOSING: Final = re.compile(r"[.,;:!)\]}>\"']*")
+_ENDS_PATH: Final = re.compile(r"(?:[?#]|[.,;:!)\]}>\"']+(?:[?#]|\Z)|\Z)")
+
+
+def with_links_to(text: str, hosts: Container[str] = LINK_HOSTS) -> str:
+    """Return a text with the links to these hosts, as scheme, host and path; all others are taken out.
+
+    A name and a password before the host, a port, a query and a fragment never stay.
+    """
+    return _URL.sub(lambda match: _kept(match[0], hosts), text) if "://" in text else text
+
+
+def _kept(url: str, hosts: Container[str]) -> str:
+    parts = _PARTS.fullmatch(url)
+    if parts is None or parts["host"].lower() not in hosts or not _ENDS_PATH.match(parts["rest"]):
+        return REMOVED
+    path = parts["path"].rstrip(".")
+    # What closes the sentence around a link is no part of it.
+    ends = parts["path"][len(path) :] + parts["rest"]
+    closing = ends if _CLOSING.fullmatch(ends) else ""
+    return f"{parts['scheme'].lower()}://{parts['host'].lower()}{path}{closing}"
