@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, TypeAdapter
 from pydantic_core import ErrorDetails
 
 from reporter.catalogue.custom.checks import MOST_COMPONENTS, find_wrong
-from reporter.catalogue.custom.problems import ALLOWED, DeclarationError, Problem, Wrong
+from reporter.catalogue.custom.extend import ALLOWED, DeclarationError, Problem, Wrong
 from reporter.model.catalogue import Catalogue
 from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload
 from reporter.model.text import meant

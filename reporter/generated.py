@@ -12,7 +12,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Final
 
-from reporter.catalogue import rbac
+from reporter.catalogue import resources as rbac
 from reporter.catalogue.render import reasons_page, stack_pages
 from reporter.catalogue.render_needs import components_page, place_settings
 from reporter.catalogue.render_runtime import runtime_page

@@ -16,11 +16,10 @@ from typing import Annotated, ClassVar, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from reporter.catalogue.built_in import built_in
 from reporter.catalogue.custom import extended
 from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, STALLED_IDLE, of_kind
-from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS
+from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS, built_in
 from reporter.custom_setting import CustomComponents, declared_right
 from reporter.metrics.looks.history import MOST_LOOKS
 from reporter.model.catalogue import Catalogue

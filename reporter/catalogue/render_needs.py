@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
-from reporter.catalogue.rendered_parts import with_parts
-from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_REQUIRED
+from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_REQUIRED, with_parts
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason
 from reporter.model.stack import Controller, Need, RequiredKind

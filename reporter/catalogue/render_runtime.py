@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from functools import partial
 
-from reporter.catalogue.engine_support import ENGINES
-from reporter.catalogue.pickers import FROM_PAGES
+from reporter.catalogue.pickers import ENGINES, FROM_PAGES
 from reporter.catalogue.render import escape
-from reporter.catalogue.rendered_parts import with_parts
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, RUNTIME, of_kind
+from reporter.catalogue.shared_parts import with_parts
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason
 

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from reporter.catalogue.custom.checks import MOST_LETTERS
-from reporter.catalogue.custom.kinds import prefixes_of
+from reporter.catalogue.custom.extend import prefixes_of
 from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
 from reporter.catalogue.render import page_of
 from reporter.catalogue.render_needs import shared_parts

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from reporter.catalogue.rendered_parts import with_parts
+from reporter.catalogue.shared_parts import with_parts
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason

@@ -1,11 +1,24 @@
-"""The shared parts that are of no single stack: their Deployments, their CRDs, and who needs them."""
+"""The shared parts that are of no single stack: their Deployments, their CRDs, and who needs them.
 
+Pages that are written by hand but for some parts, which are rendered from the catalogue.
+
+The catalogue without anything that a user declares: the shared tables and those of the stacks.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from reporter.catalogue import needs as n
 from reporter.catalogue import reasons
 from reporter.catalogue import resources as r
-from reporter.model.stack import Controller, RequiredKind
+from reporter.catalogue.pickers import picker_suppression_of
+from reporter.catalogue.reasons import CLUSTER_AFTER_STACKS, CLUSTER_BEFORE_STACKS, HARNESS
+from reporter.catalogue.resources import SHARED
+from reporter.catalogue.suppression import SUPPRESSION, pod_rows_of
+from reporter.model.catalogue import Catalogue
+from reporter.model.stack import Controller, RequiredKind, StackRows
 
 ISTIO: Final = "istio"
 GATEWAY_AUTH: Final = "gateway-auth"
@@ -100,3 +113,49 @@ SHARED_REQUIRED: Final[tuple[RequiredKind, ...]] = (
 missing from healthy clusters."""
 
 SHARED_PARTS: Final[tuple[str, ...]] = (ISTIO, GATEWAY_AUTH, BBR)
+
+
+_PART: Final = re.compile(
+    r"(?P<begin><!-- rendered: (?P<name>[a-z]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
+)
+
+
+def with_parts(text: str, parts: Mapping[str, Callable[[], Iterable[str]]]) -> str:
+    """Return a page with its parts rendered again; each is the lines between two comments."""
+
+    def rendered(part: re.Match[str]) -> str:
+        lines = "".join(f"{line}\n" for line in parts[part["name"]]())
+        return part["begin"] + lines + part["end"]
+
+    return _PART.sub(rendered, text)
+
+
+@lru_cache
+def built_in(stacks: tuple[StackRows, ...]) -> Catalogue:
+    """Return the catalogue of some stacks, in their order."""
+    return Catalogue(
+        reasons=(
+            *CLUSTER_BEFORE_STACKS,
+            *(reason for stack in stacks for reason in stack.cluster_reasons),
+            *CLUSTER_AFTER_STACKS,
+            *HARNESS,
+            *(reason for stack in stacks for reason in stack.reasons),
+        ),
+        suppression=(*SUPPRESSION, *(row for stack in stacks for row in stack.suppression)),
+        resources=(*SHARED, *(each for stack in stacks for each in stack.resources)),
+        stacks=stacks,
+        pod_suppression=(
+            *(
+                row
+                for stack in stacks
+                if stack.scraped
+                for row in pod_rows_of(stack.scraped.kind, stack.scraped.not_ready)
+            ),
+            *(
+                row
+                for stack in stacks
+                if stack.pickers
+                for row in picker_suppression_of(stack.pickers.kind)
+            ),
+        ),
+    )

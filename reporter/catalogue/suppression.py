@@ -2,15 +2,22 @@
 
 A row needs evidence that the downstream check has no valid input while the upstream is down. The rows
 that a stack's reasons are in are in its folder.
+
+Which fault of a pod suppresses which others of the same pod.
+
+As in `suppression.py` the downstream check has no valid input meanwhile; but here that is so for
+one pod, not for all that a component governs.
 """
 
 from typing import Final
 
 from reporter.catalogue import reasons as c
 from reporter.catalogue import resources as r
+from reporter.catalogue import runtime as t
 from reporter.model.objects import KubeObject
-from reporter.model.reason import Reason, SuppressionRow
+from reporter.model.reason import PodSuppressionRow, Reason, SuppressionRow
 from reporter.model.resource import Resource
+from reporter.model.subject import SubjectKind
 
 
 def missing_kind(resource: Resource[KubeObject], *downstream: str, why: str = "") -> SuppressionRow:
@@ -57,3 +64,76 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     missing_kind(r.ENVOYFILTERS, c.HARNESS_CATCH_ALL),
     missing_kind(r.AUTHORIZATIONPOLICIES, c.HARNESS_EXT_AUTHZ),
 )
+
+
+_OF_SERVING: Final = (
+    t.METRICS_MISSING,
+    t.ENGINE_UNHEALTHY,
+    t.ENGINE_STALLED,
+    t.ENGINE_RESTARTING,
+    t.OUTPUT_CORRUPTED,
+    t.KV_CACHE,
+    t.BACKLOG,
+    t.PREEMPTION,
+    t.ERROR_RATE,
+    t.REJECTED,
+    t.LATENCY,
+)
+_OF_PAGES: Final = (*_OF_SERVING, t.KV_TRANSFER, t.SCHEDULER_STUCK)
+
+
+_NOT_READY: Final = "not ready"
+"""Stands for the reason that tells of pods that are not Ready, which each stack has its own of."""
+
+_ROWS: Final[tuple[PodSuppressionRow, ...]] = (
+    PodSuppressionRow(
+        _NOT_READY, (t.SCRAPE_FAILING, *_OF_PAGES), "a pod that is not Ready is not in service"
+    ),
+    PodSuppressionRow(
+        t.DOWNLOAD_SLOW, (t.SCRAPE_FAILING, *_OF_SERVING), "the pod still loads its weights"
+    ),
+    PodSuppressionRow(
+        t.DOWNLOAD_STALLED, (t.SCRAPE_FAILING, *_OF_SERVING), "the pod still loads its weights"
+    ),
+    PodSuppressionRow(
+        t.DOWNLOAD_STALLED, (t.DOWNLOAD_SLOW,), "a download that is stalled is slow too"
+    ),
+    PodSuppressionRow(t.SCRAPE_FAILING, _OF_PAGES, "there are no metrics to judge"),
+    PodSuppressionRow(
+        t.ENGINE_UNHEALTHY, (t.ENGINE_STALLED,), "it is the same fault, with better evidence"
+    ),
+    PodSuppressionRow(
+        t.ENGINE_STALLED,
+        (t.KV_CACHE, t.BACKLOG, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY),
+        "the gauges of an engine that makes no steps are frozen",
+    ),
+    PodSuppressionRow(
+        t.KV_TRANSFER,
+        (t.ERROR_RATE, t.SCHEDULER_STUCK),
+        "requests whose KV cache does not arrive wait, or fail",
+    ),
+    PodSuppressionRow(
+        t.KV_CACHE, (t.PREEMPTION, t.LATENCY), "a full cache makes requests wait and preempts them"
+    ),
+    PodSuppressionRow(
+        t.BACKLOG, (t.LATENCY,), "requests that wait in a growing queue are answered late"
+    ),
+)
+
+
+def pod_rows_of(kind: SubjectKind, not_ready: str) -> tuple[PodSuppressionRow, ...]:
+    """Return the rows for subjects of a kind.
+
+    Args:
+        kind: of the subjects.
+        not_ready: the reason that tells of their pods that are not Ready.
+
+    """
+    return tuple(
+        PodSuppressionRow(
+            not_ready if row.upstream == _NOT_READY else t.of_kind(row.upstream, kind),
+            tuple(t.of_kind(each, kind) for each in row.downstream),
+            row.why,
+        )
+        for row in _ROWS
+    )

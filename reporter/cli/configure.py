@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from reporter.arguments import CONFIG_VARIABLE
-from reporter.catalogue.custom.problems import DeclarationError, Wrong
+from reporter.catalogue.custom.extend import DeclarationError, Wrong
 from reporter.custom_setting import FIELD, wrong_form, wrong_in_catalogue
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut, meant

@@ -6,7 +6,7 @@ its name.
 
 from typing import Final
 
-from reporter.catalogue.built_in import built_in
+from reporter.catalogue.shared_parts import built_in
 from reporter.stacks.kaito import KAITO
 from reporter.stacks.kserve import KSERVE
 from reporter.stacks.kthena import KTHENA

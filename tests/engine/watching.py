@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from reporter.catalogue import runtime as t
-from reporter.catalogue.pod_suppression import pod_rows_of
+from reporter.catalogue.suppression import pod_rows_of
 from reporter.daemon.sample_store import SampleStore
 from reporter.metrics.looks.samples import PodVerdict
 from reporter.metrics.looks.scrape import Scrape

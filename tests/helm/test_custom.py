@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reporter.catalogue.rbac import VERBS
 from reporter.catalogue.render_schema import reason_names
+from reporter.catalogue.resources import VERBS
 from reporter.cli.configure import load_settings
 from reporter.stacks import BUILT_IN
 from tests.helm.charts import REPORTER, load, render, template

@@ -2,8 +2,18 @@
 
 import pytest
 
-from reporter.catalogue.rbac import EVENT_VERBS, ON_DEMAND_VERBS, VERBS, VOLUME_VERBS, files
-from reporter.catalogue.resources import COMPONENT, EVENTS, ISTIO_CONFIGMAP, ON_DEMAND, VOLUMES
+from reporter.catalogue.resources import (
+    COMPONENT,
+    EVENT_VERBS,
+    EVENTS,
+    ISTIO_CONFIGMAP,
+    ON_DEMAND,
+    ON_DEMAND_VERBS,
+    VERBS,
+    VOLUME_VERBS,
+    VOLUMES,
+    files,
+)
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
 from tests.helm.charts import NAMESPACE, REPORTER, helm, name_of, namespace_of, render

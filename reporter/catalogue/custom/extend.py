@@ -1,15 +1,20 @@
-"""The catalogue with what a user declares: `custom-components` in the file of `--config`."""
+"""The catalogue with what a user declares: `custom-components` in the file of `--config`.
+
+What a declaration is about, as its name tells.
+
+What can be wrong with a declaration, in the words of who wrote it.
+
+What the catalogue says of a declaration where its author says nothing.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, get_type_hints
 
-from reporter.catalogue.custom.kinds import kind_of
-from reporter.catalogue.custom.words import action, silent, summary, trigger
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.catalogue import Catalogue, Declared
-from reporter.model.custom import CustomComponent, CustomCondition, WorkloadKind
+from reporter.model.custom import CustomComponent, CustomCondition, CustomWorkload, WorkloadKind
 from reporter.model.objects import (
     Conditioned,
     ConditionedObject,
@@ -19,6 +24,7 @@ from reporter.model.objects import (
 )
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
 
 STATEFULSETS: Final = Resource(
     group="apps", versions=("v1",), plural="statefulsets", kind="StatefulSet", namespaced=True,
@@ -179,3 +185,190 @@ def _last(catalogue: Catalogue, row: Reason) -> str:
     """Return the reason that ends the chapter of a kind, its Ready."""
     kind = row.subject_kind
     return next(each.name for each in catalogue if each.subject_kind == kind and each.says_ready)
+
+
+def prefixes_of(layer: Layer, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return what names of reasons of a layer begin with."""
+    match layer:
+        case Layer.CLUSTER:
+            return ("cluster",)
+        case Layer.HARNESS:
+            return ("modelharness",)
+        case _:
+            return tuple(kind for stack in catalogue.stacks for kind in stack.kinds)
+
+
+def kind_of(component: CustomComponent, catalogue: Catalogue) -> SubjectKind | None:
+    """Return the kind of subject that a declaration is about; None if its name does not tell."""
+    prefixes = prefixes_of(component.layer, catalogue)
+    found = next((each for each in prefixes if component.reason.startswith(each)), None)
+    match component.layer:
+        case Layer.CLUSTER:
+            return CLUSTER_KIND if found else None
+        case Layer.HARNESS:
+            return NAMESPACE_KIND if found else None
+        case _:
+            return SubjectKind(found) if found else None
+
+
+ALLOWED: Final[Mapping[str, str]] = {
+    "": "a mapping with reason, layer, and one of workload, crd and condition",
+    "reason": "a name in camel case, letters and digits, at most 63",
+    "layer": "cluster, modelharness or modeldeployment",
+    "before": "the name of a reason",
+    "after": "the name of a reason",
+    "grace-seconds": "a whole number from 0 to 86400",
+    "suppresses": "a list of reasons of faults",
+    "why": "text",
+    "blocks-ready": "true or false",
+    "summary": "text",
+    "action": "text",
+    "workload": "a mapping with kind, name and namespaces",
+    "workload.kind": "Deployment, StatefulSet or DaemonSet",
+    "workload.name": "the name of an object",
+    "workload.namespaces": "a list of names of namespaces",
+    "crd": "a mapping with name",
+    "crd.name": "the name of a CustomResourceDefinition, <plural>.<group>",
+    "condition": "a mapping with group, version, plural, kind and type",
+    "condition.group": "an API group such as cert-manager.io, '' for the core group",
+    "condition.version": "a version such as v1 or v1beta1",
+    "condition.plural": "the name of a resource in lower case, such as certificates",
+    "condition.kind": "the name of a kind, such as Certificate",
+    "condition.type": "the type of a condition, such as Ready",
+    "condition.status": "True or False",
+    "condition.namespaced": "true or false",
+    "condition.selector": "a label selector, such as app=qdrant,tier in (a, b)",
+    "condition.subject-label": "the key of a label, without a value",
+}
+"""What each key takes; a key of a part follows the part's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one key.
+
+    Attributes:
+        key: as it stands in the file, empty for the whole declaration.
+        value: what was given.
+        allowed: what may be given.
+        why: what speaks against it, where that is more than the form.
+
+    """
+
+    key: str
+    value: object
+    allowed: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A problem, and the entry of the list that has it, counted from 1."""
+
+    entry: int
+    reason: str
+    problem: Problem
+
+    @classmethod
+    def of(cls, entry: int, component: CustomComponent, problem: Problem) -> "Wrong":
+        """Return what is wrong with a declaration."""
+        return cls(entry, component.reason, problem)
+
+
+class DeclarationError(ValueError):
+    """Declarations that cannot be used, with what is wrong with each."""
+
+    def __init__(self, wrong: tuple[Wrong, ...]) -> None:
+        super().__init__(wrong)
+        self.wrong = wrong
+
+
+_DOWN = {
+    WorkloadKind.DEPLOYMENT: "is down (missing, scaled to zero, no available replica) or degraded "
+    "(fewer ready replicas than wanted and no rollout in progress, or a rollout past its deadline)",
+    WorkloadKind.STATEFULSET: "is down (missing, scaled to zero, no available replica) or degraded "
+    "(fewer ready replicas than wanted, or a rollout that is stuck)",
+    WorkloadKind.DAEMONSET: "is down (missing, no available pod) or degraded (fewer ready pods "
+    "than nodes that should run one, or a rollout that is stuck)",
+}
+
+_ROLLOUT = {
+    WorkloadKind.DEPLOYMENT: "A rollout within its progress deadline, terminating pods.",
+    WorkloadKind.STATEFULSET: "A rollout whose last step, or a pod whose first start or deletion, is "
+    "younger than 10 minutes while a replica is available.",
+    WorkloadKind.DAEMONSET: "A rollout whose last step, or a pod whose first start or deletion, is "
+    "younger than 10 minutes while one is available elsewhere; a first start on a node that is new.",
+}
+
+
+def summary(component: CustomComponent) -> str:
+    """Return what a reason means."""
+    if component.workload:
+        return f"{component.workload.kind} {component.workload.name} is not available."
+    if component.crd:
+        return f"CustomResourceDefinition {component.crd.name} is not served."
+    condition = _condition(component)
+    return f"Condition {condition.type} of a {condition.kind} is not {condition.status}."
+
+
+def trigger(component: CustomComponent) -> str:
+    """Return what raises it."""
+    if component.workload:
+        workload = component.workload
+        return f"{workload.kind} {workload.name} {_place(workload)} {_DOWN[workload.kind]}."
+    if component.crd:
+        return f"API discovery answered and does not list {component.crd.name}."
+    condition = _condition(component)
+    wrong = "False" if condition.status == "True" else "True"
+    return f"{_objects(condition)} has condition {condition.type} with status {wrong}."
+
+
+def silent(component: CustomComponent) -> str:
+    """Return what looks similar and does not raise it."""
+    if component.workload:
+        return _ROLLOUT[component.workload.kind]
+    if component.crd:
+        return "Discovery that failed."
+    return (
+        "An object without that condition, with status Unknown, or that is being deleted; a status "
+        "that was written for an earlier spec."
+    )
+
+
+def action(component: CustomComponent) -> str:
+    """Return what an operator does about it."""
+    if component.workload:
+        workload = component.workload
+        only = len(workload.namespaces) == 1
+        namespace = workload.namespaces[0] if only else "<namespace>"
+        return (
+            f"kubectl -n {namespace} describe {workload.kind.lower()} {workload.name}, and look at "
+            "its pods and logs."
+        )
+    if component.crd:
+        return (
+            "Install or repair what owns the CRD, then check that it is Established: "
+            f"kubectl get crd {component.crd.name}"
+        )
+    condition = _condition(component)
+    kind = condition.kind.lower()
+    resource = f"{kind}.{condition.group}" if condition.group else kind
+    place = "-n <namespace> " if condition.namespaced else ""
+    return f"kubectl {place}describe {resource} <{kind}>; its conditions name the cause."
+
+
+def _place(workload: CustomWorkload) -> str:
+    if not workload.namespaces:
+        return "of a workload namespace"
+    return f"in {' or '.join(workload.namespaces)}"
+
+
+def _objects(condition: CustomCondition) -> str:
+    selected = f" that {condition.selector!r} selects" if condition.selector else ""
+    return f"A {condition.kind}{selected}"
+
+
+def _condition(component: CustomComponent) -> CustomCondition:
+    if component.condition is None:
+        raise ValueError(f"{component.reason} declares nothing that raises it")
+    return component.condition

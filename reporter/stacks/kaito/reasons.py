@@ -4,7 +4,7 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import picker_rows_of
-from reporter.catalogue.rows import SHARED_SILENT, SHARED_TRIGGER, ready_row, switch_off
+from reporter.catalogue.reasons import SHARED_SILENT, SHARED_TRIGGER, ready_row, switch_off
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import Reason
 from reporter.model.subject import Layer, RequestStage

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.rows import controller_row, ready_row, row
+from reporter.catalogue.reasons import controller_row, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.model.reason import Reason
 from reporter.model.subject import Layer

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue.custom import extended
-from reporter.catalogue.custom.checks import SUPPRESSED_BYTES, find_wrong
-from reporter.catalogue.custom.circles import circles_of_suppression
+from reporter.catalogue.custom.checks import SUPPRESSED_BYTES, circles_of_suppression, find_wrong
 from reporter.catalogue.resources import DEPLOYMENTS, NODES
 from reporter.model.custom import (
     CustomComponent,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from reporter.catalogue.engine_support import ENGINES, NO, YES
+from reporter.catalogue.pickers import ENGINES, NO, YES
 from reporter.catalogue.runtime import RUNTIME_NAMES
 from reporter.metrics.looks.look import Latency
 from reporter.metrics.looks.look_of_page import look_at

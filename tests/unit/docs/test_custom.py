@@ -10,11 +10,11 @@ import yaml
 from reporter.catalogue.custom.checks import (
     LONGEST_GRACE_SECONDS,
     MOST_COMPONENTS,
+    MOST_NAMESPACES,
     SUPPRESSED_BYTES,
     TEXT_BYTES,
 )
-from reporter.catalogue.custom.named_objects import MOST_NAMESPACES
-from reporter.catalogue.custom.problems import ALLOWED
+from reporter.catalogue.custom.extend import ALLOWED
 from reporter.cli.configure import load_settings
 from reporter.cli.main import main
 from reporter.custom_setting import PARTS, key_of

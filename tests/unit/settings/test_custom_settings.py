@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from reporter.catalogue.custom.problems import ALLOWED
+from reporter.catalogue.custom.extend import ALLOWED
 from reporter.cli.configure import FullProgramSettings, _explain, _Layer, load_settings
 from reporter.cli.main import main
 from reporter.errors import UsageError

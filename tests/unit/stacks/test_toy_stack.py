@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from reporter.catalogue.rbac import files
 from reporter.catalogue.render import reason_text, reasons_page, stack_pages
 from reporter.catalogue.render_schema import values_schema
 from reporter.catalogue.render_stacks import stacks_page
+from reporter.catalogue.resources import files
 from reporter.daemon.one_pass import Before, Lately, run_pass
 from reporter.evaluation import evaluate
 from reporter.metrics.scraping.targets import find_targets
@@ -145,7 +145,7 @@ def test_what_it_writes_is_carried_from_pass_to_pass():
 EXEMPT = {
     "reporter/metrics/pages/names.py": "names of metrics, as KAITO's runtime serves them",
     "reporter/catalogue/needs.py": "the charts whose objects need the shared parts",
-    "reporter/catalogue/engine_support.py": "in words, whose rate limit shows that requests are refused",
+    "reporter/catalogue/pickers.py": "in words, whose rate limit shows that requests are refused",
     "reporter/catalogue/resources.py": "the API group of APIKeys, which the gateway reads",
     "reporter/catalogue/runtime.py": "what to do names the autoscaler that KAITO users have",
     "reporter/settings.py": "namespaces where the shared router is in a production stack",

@@ -2,8 +2,8 @@
 
 from itertools import chain
 
+from reporter.catalogue.reasons import controller_row, ready_row, row
 from reporter.catalogue.resources import PODS
-from reporter.catalogue.rows import controller_row, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.catalogue.suppression import missing_kind, seen_on_objects
 from reporter.model.objects import Conditioned, KubeObject
