@@ -5,7 +5,7 @@ from typing import Final
 
 from e2e.chaos.form import Form
 from reporter.daemon.passes import SHORTEST_SECONDS
-from reporter.kube.backoff import Backoff
+from reporter.kube.errors import Backoff
 from reporter.kube.informer import Timing
 from reporter.sinks.setbacks import DOUBTED_SECONDS, REFUSED_SECONDS
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from reporter.cli.configure import ProgramSettings
 from reporter.kube.client import connect
-from reporter.kube.container_log import fetch_log
 from reporter.kube.errors import KubeError
+from reporter.kube.on_demand import fetch_log
 from reporter.model.finding import Crash, EpisodeKey
 from reporter.sinks.last_lines import last_lines
 

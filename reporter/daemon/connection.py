@@ -8,8 +8,7 @@ from pathlib import Path
 from reporter import __version__
 from reporter.daemon.server_clock import ServerClock
 from reporter.kube.client import KubeClient, connect
-from reporter.kube.clock import real_now
-from reporter.kube.clock_offset import ClockOffset
+from reporter.kube.clock import ClockOffset, real_now
 from reporter.sinks.own_metrics import Metrics
 from reporter.version import commit
 

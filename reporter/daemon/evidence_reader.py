@@ -10,9 +10,8 @@ from reporter.diagnosis.signatures import Signature
 from reporter.diagnosis.wanted_evidence import WantedEvidence, WantedRun
 from reporter.diagnosis.wanted_logs import together
 from reporter.kube.client import KubeClient
-from reporter.kube.container_log import fetch_log
 from reporter.kube.errors import ApiStatusError
-from reporter.kube.on_demand import Turn, read_events, read_object, read_objects
+from reporter.kube.on_demand import Turn, fetch_log, read_events, read_object, read_objects
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Crash
 from reporter.model.objects import KubeObject

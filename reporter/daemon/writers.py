@@ -8,8 +8,7 @@ from reporter.catalogue.resources import EVENTS
 from reporter.daemon.one_pass import Lately, Pass
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
-from reporter.kube.mirrors import KubeMirrors
-from reporter.kube.writes import KubeEvents
+from reporter.kube.writes import KubeEvents, KubeMirrors
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.mirror.writer import MirrorWriter

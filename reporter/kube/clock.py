@@ -1,8 +1,14 @@
-"""The real clock; everything else is given a `Now`."""
+"""The real clock; everything else is given a `Now`.
 
+How far the API server's clock is ahead of ours.
+"""
+
+import statistics
 import time
+from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Final, TypeAlias
 
 from reporter.model.instant import Instant
@@ -22,3 +28,37 @@ def boot_seconds() -> float:
 def real_now() -> Instant:
     """Return the present moment."""
     return Instant(datetime.now(UTC), timedelta(seconds=boot_seconds()))
+
+
+_SAMPLES: Final = 9
+
+
+class ClockOffset:
+    """The difference of two clocks, from the Date headers of the API server's answers.
+
+    The client notes each answer here; whoever needs the server's time reads it.
+    """
+
+    def __init__(self) -> None:
+        self._server_clock: deque[float] = deque(maxlen=_SAMPLES)
+
+    def note(self, date: str) -> None:
+        """Take the Date header of an answer that has just come; nonsense is ignored."""
+        received = boot_seconds()
+        try:
+            sent = parsedate_to_datetime(date).timestamp()
+        except ValueError:
+            return
+        # The header is cut to whole seconds, so the middle of that second is the best guess.
+        self._server_clock.append(sent + 0.5 - received)
+
+    def seconds(self) -> float:
+        """Return how far the server's clock is ahead, 0 before the first answer.
+
+        It is the median of the last answers. A Date header counts whole seconds, so this is right
+        to about half a second. The server's clock is measured against one that is never set: when
+        ours is, that is known at once.
+        """
+        if not self._server_clock:
+            return 0.0
+        return statistics.median(self._server_clock) + boot_seconds() - time.time()

@@ -1,16 +1,19 @@
-# ruff: noqa: N818 - the words of the API (NotFound, Conflict) say more than a suffix
 """Everything that can go wrong with the API server, in our own exceptions.
 
 No exception of aiohttp, kubernetes_asyncio, ssl, msgspec or the operating system leaves this
 package; `mapped` is the boundary. Messages hold no credentials: text from elsewhere is cleaned.
+
+Waiting longer after each failure, as client-go's reflector does (client-go, tools/cache/reflector.go).
 """
 
 import asyncio
 import email.utils
 import json
+import random
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import ClassVar, Final
@@ -19,6 +22,9 @@ import aiohttp
 import msgspec
 
 from reporter.model.text import clean, cut
+
+# ruff: noqa: N818 - the words of the API (NotFound, Conflict) say more than a suffix
+
 
 _TEXT_BYTES: Final = 300
 _LONGEST_RETRY_AFTER: Final = 120.0
@@ -303,3 +309,43 @@ def _os_text(error: BaseException) -> str:
     cause = getattr(error, "os_error", error)
     text = getattr(cause, "strerror", None)
     return f" ({clean(text)})" if isinstance(text, str) else ""
+
+
+_RESET_SECONDS: Final = 120.0
+
+
+@dataclass(slots=True)
+class Backoff:
+    """0.8 s, doubled up to 30 s, plus up to as much again at random; it starts again after 2 min of quiet.
+
+    Attributes:
+        seconds: the present moment, on any steady clock.
+        chance: source of the jitter.
+        first: first delay in seconds, before jitter.
+        most: largest delay in seconds, before jitter.
+
+    """
+
+    seconds: Callable[[], float]
+    chance: random.Random
+    first: float = 0.8
+    most: float = 30.0
+    _failures: int = 0
+    _last: float = float("-inf")
+
+    def reset(self) -> None:
+        """Start again with the first delay: earlier failures say nothing about the next one."""
+        self._failures = 0
+
+    def next(self, at_least: float = 0.0) -> float:
+        """Return how long to wait after one more failure, and not less than `at_least`."""
+        now = self.seconds()
+        if now - self._last > _RESET_SECONDS:
+            self._failures = 0
+        delay = min(self.most, self.first * 2.0**self._failures) * (1 + self.chance.random())
+        delay = max(delay, at_least)
+        if delay < self.most:
+            self._failures += 1
+        # Counted from the end of the wait, so that a long one is not taken for quiet.
+        self._last = now + delay
+        return delay

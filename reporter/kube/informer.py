@@ -39,7 +39,6 @@ from typing import Final, Generic, NoReturn, TypeVar
 import structlog
 
 from reporter.catalogue.resources import EVENTS
-from reporter.kube.backoff import Backoff
 from reporter.kube.client import KubeClient, Response, api_path
 from reporter.kube.clock import Now, real_now
 from reporter.kube.decode import (
@@ -54,6 +53,7 @@ from reporter.kube.decode import (
 from reporter.kube.errors import (
     AnswerTooLarge,
     ApiStatusError,
+    Backoff,
     ConnectionFailed,
     Forbidden,
     Gone,

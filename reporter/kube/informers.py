@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import structlog
 
-from reporter.kube.backoff import Backoff
 from reporter.kube.client import KubeClient
 from reporter.kube.clock import real_now
+from reporter.kube.errors import Backoff
 from reporter.kube.informer import Informer, Place, Timing
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource

@@ -45,10 +45,10 @@ from reporter.catalogue.resources import (
     ISTIO_CONFIGMAP,
     NAMESPACES,
 )
-from reporter.kube.backoff import Backoff
 from reporter.kube.client import KubeClient
 from reporter.kube.clock import real_now
 from reporter.kube.discovery import Discoverer
+from reporter.kube.errors import Backoff
 from reporter.kube.informer import Place, Timing
 from reporter.kube.informers import AnyInformer, AnyPlace, Informers
 from reporter.kube.store import Key

@@ -4,6 +4,8 @@ Nothing here is watched. A watch of Events would decode each of a cluster's for 
 none of them in its watch cache, so that even a list of one namespace reads all of it from etcd (kubernetes,
 pkg/kubeapiserver/default_storage_factory_builder.go): hence one list a namespace, paged, and only while
 something there is unexplained. `turn` is waited for before each request, so that whoever calls sets the pace.
+
+Reads the end of a container's log.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -16,6 +18,7 @@ from reporter.kube.client import KubeClient, api_path
 from reporter.kube.decode import decode_page, page_of
 from reporter.kube.errors import NotFound, mapped
 from reporter.model.evidence import ForeignEvent
+from reporter.model.finding import Crash
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.foreign_events import EventObject, foreign_event
@@ -158,3 +161,48 @@ async def read_object(
         return None
     page = page_of(resource, response.body)
     return page.objects[0] if page.objects else None
+
+
+LINES: Final = 1_000
+"""Lines that are asked for: an engine of eight workers says in as many why it failed."""
+
+_BYTES: Final = 1024 * 1024
+_FEWER: Final = 10
+_LOG_SECONDS: Final = 5.0
+
+
+async def fetch_log(client: KubeClient, crash: Crash) -> str:
+    """Return the last lines of a run, as the kubelet gives them.
+
+    Of what `limitBytes` cuts off, the kubelet keeps the beginning (kubernetes, pkg/kubelet/kuberuntime/logs):
+    where it did, fewer lines are asked for.
+
+    Raises:
+        Forbidden: `get` of `pods/log` is not granted.
+        ApiStatusError: the kubelet has that log no more, or the pod is gone.
+        KubeError: anything else, see `errors`.
+
+    """
+    body = await _read(client, crash, LINES)
+    if len(body) >= _BYTES:
+        body = await _read(client, crash, LINES // _FEWER)
+    return body.decode("utf-8", "replace")
+
+
+async def _read(client: KubeClient, crash: Crash, lines: int) -> bytes:
+    response = await client.request(
+        "GET",
+        api_path("", "v1", "namespaces", crash.namespace, "pods", crash.pod, "log"),
+        verb="get",
+        resource="pods/log",
+        params={
+            "container": crash.container,
+            "previous": "true" if crash.previous else "false",
+            "tailLines": str(lines),
+            "limitBytes": str(_BYTES),
+        },
+        headers={"Accept": "*/*"},
+        timeout=_LOG_SECONDS,
+        max_bytes=2 * _BYTES,
+    )
+    return response.body

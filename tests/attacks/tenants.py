@@ -4,7 +4,7 @@ import os
 from unittest import mock
 
 from reporter.evaluation import evaluate
-from reporter.kube.session import environment_proxy
+from reporter.kube.client import environment_proxy
 from reporter.model.report import ServingState, SubjectState
 from reporter.model.subject import Subject
 from reporter.sinks.subject_metrics import STATE, subject_metrics

@@ -12,8 +12,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from reporter.kube import errors
-from reporter.kube.backoff import Backoff
-from reporter.kube.errors import KubeError, mapped, parse_retry_after, status_error
+from reporter.kube.errors import Backoff, KubeError, mapped, parse_retry_after, status_error
 
 REQUEST = aiohttp.RequestInfo(
     URL("http://h"), "GET", CIMultiDictProxy(CIMultiDict()), URL("http://h")

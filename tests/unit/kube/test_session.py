@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.kube.session import environment_proxy
+from reporter.kube.client import environment_proxy
 
 PROXY = "http://proxy:3128"
 
