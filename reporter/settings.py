@@ -21,7 +21,7 @@ from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, STALLED_IDLE, of_kind
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS, built_in
 from reporter.custom_setting import CustomComponents, declared_right
-from reporter.metrics.looks.history import MOST_LOOKS
+from reporter.metrics.looks.window import MOST_LOOKS
 from reporter.model.catalogue import Catalogue
 from reporter.model.credentials import LINK_HOSTS
 from reporter.model.custom import CustomComponent

@@ -13,12 +13,9 @@ from reporter.catalogue.resources import NODES, PODS
 from reporter.kube.client import KubeClient
 from reporter.kube.collecting import Collection
 from reporter.metrics.looks.target import Target
-from reporter.metrics.scraping.addresses import pod_addresses
-from reporter.metrics.scraping.answer import FetchLimits
-from reporter.metrics.scraping.direct import Endpoint
-from reporter.metrics.scraping.failures import ScrapeFailed
-from reporter.metrics.scraping.proxied import MOST_AT_ONCE, ProxiedFetch
-from reporter.metrics.scraping.targets import find_targets
+from reporter.metrics.scraping.attempt import MOST_AT_ONCE, Endpoint, FetchLimits, ProxiedFetch
+from reporter.metrics.scraping.pickers import ScrapeFailed
+from reporter.metrics.scraping.targets import find_targets, pod_addresses
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.settings import DaemonSettings

@@ -10,13 +10,12 @@ from pathlib import Path, PurePath
 from statistics import median
 from typing import Final
 
-from reporter.metrics.looks.history import History
-from reporter.metrics.looks.look_of_page import look_at
+from reporter.metrics.looks.look import look_at
 from reporter.metrics.looks.samples import NONE, Judged, Samples
-from reporter.metrics.looks.scrape import Failure, PodName, Scrape
-from reporter.metrics.looks.target import Target
-from reporter.metrics.pages.limits import PageLimits
+from reporter.metrics.looks.target import Failure, PodName, Scrape, Target
+from reporter.metrics.looks.window import History
 from reporter.metrics.pages.page import UnreadablePage
+from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
 from reporter.model.instant import Instant
 from reporter.model.report import SkippedObject

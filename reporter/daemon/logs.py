@@ -8,8 +8,7 @@ from typing import Final, TypeVar
 
 import structlog
 
-from reporter.metrics.looks.scrape import Scrape
-from reporter.metrics.looks.target import Target
+from reporter.metrics.looks.target import Scrape, Target
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.text import redact
 from reporter.setting_types import LogFormat

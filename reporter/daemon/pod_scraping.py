@@ -14,18 +14,21 @@ import yarl
 from reporter.catalogue.resources import NODES, PODS, SERVICES
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
-from reporter.metrics.looks.scrape import Scrape
-from reporter.metrics.looks.target import Target
-from reporter.metrics.pages.limits import PageLimits
+from reporter.metrics.looks.target import Scrape, Target
+from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
-from reporter.metrics.scraping.addresses import pod_addresses
-from reporter.metrics.scraping.answer import FetchLimits
-from reporter.metrics.scraping.attempt import Attempts, Fetch
-from reporter.metrics.scraping.direct import DirectFetch, Endpoint
+from reporter.metrics.scraping.attempt import (
+    MOST_AT_ONCE,
+    Attempts,
+    DirectFetch,
+    Endpoint,
+    Fetch,
+    FetchLimits,
+    ProxiedFetch,
+)
 from reporter.metrics.scraping.pickers import picker_rows
-from reporter.metrics.scraping.proxied import MOST_AT_ONCE, ProxiedFetch
 from reporter.metrics.scraping.scraper import Observer, Scraper
-from reporter.metrics.scraping.targets import FoundTargets, find
+from reporter.metrics.scraping.targets import FoundTargets, find, pod_addresses
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import ScrapeVia

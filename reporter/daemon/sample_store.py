@@ -10,13 +10,11 @@ from typing import Final
 import structlog
 
 from reporter.catalogue.resources import PODS
-from reporter.metrics.looks.budget import ALL_BYTES, POD_BYTES, weighed, within
-from reporter.metrics.looks.history import History
-from reporter.metrics.looks.look_of_page import look_at
+from reporter.metrics.looks.look import look_at
 from reporter.metrics.looks.samples import Judged, PodVerdict, Samples
-from reporter.metrics.looks.scrape import PodName, Scrape
-from reporter.metrics.looks.target import Target
-from reporter.metrics.scraping.slots import FairSlots
+from reporter.metrics.looks.target import PodName, Scrape, Target
+from reporter.metrics.looks.window import ALL_BYTES, POD_BYTES, History, weighed, within
+from reporter.metrics.scraping.scraper import FairSlots
 from reporter.probes.runtime.judge import judge, longest_window, objectives
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot

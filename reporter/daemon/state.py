@@ -8,7 +8,7 @@ from reporter import __version__
 from reporter.daemon.one_pass import Pass
 from reporter.kube.clock import boot_seconds, real_now
 from reporter.metrics.looks.samples import Judged
-from reporter.metrics.looks.scrape import PodName
+from reporter.metrics.looks.target import PodName
 from reporter.model.report import Report
 from reporter.settings import DaemonSettings
 from reporter.sinks.own_metrics import WatchHealth

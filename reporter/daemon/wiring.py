@@ -32,8 +32,7 @@ from reporter.diagnosis.signatures import signatures_with
 from reporter.kube.client import KubeClient
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
-from reporter.metrics.looks.scrape import Scrape
-from reporter.metrics.looks.target import Target
+from reporter.metrics.looks.target import Scrape, Target
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
 from reporter.snapshot.learned import Learned

@@ -4,7 +4,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from reporter.metrics.looks.scrape import Failure, Scrape
+from reporter.metrics.looks.target import Failure, Scrape
 
 OK: Final = "ok"
 _BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)

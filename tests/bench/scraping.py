@@ -13,12 +13,9 @@ from itertools import pairwise
 from typing import Final
 
 from reporter.daemon.sample_store import SampleStore
-from reporter.metrics.looks.scrape import Scrape
-from reporter.metrics.looks.target import Target
+from reporter.metrics.looks.target import Scrape, Target
 from reporter.metrics.pages.reading import read_page
-from reporter.metrics.scraping.answer import FetchLimits
-from reporter.metrics.scraping.attempt import Attempts
-from reporter.metrics.scraping.direct import DirectFetch, Endpoint
+from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.subject import Subject
 from reporter.stacks.kaito.resources import INFERENCESET_KIND

@@ -12,14 +12,11 @@ from reporter.catalogue import runtime as t
 from reporter.catalogue.suppression import pod_rows_of
 from reporter.daemon.sample_store import SampleStore
 from reporter.metrics.looks.samples import PodVerdict
-from reporter.metrics.looks.scrape import Scrape
-from reporter.metrics.looks.target import ContainerRun, Target
-from reporter.metrics.pages.limits import PageLimits
+from reporter.metrics.looks.target import ContainerRun, Scrape, Target
 from reporter.metrics.pages.page import Page
+from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
-from reporter.metrics.scraping.answer import FetchLimits
-from reporter.metrics.scraping.attempt import Attempts
-from reporter.metrics.scraping.direct import DirectFetch, Endpoint
+from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.subject import Subject
 from reporter.stacks.kaito.resources import INFERENCESET_KIND

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from reporter.metrics.pages.limits import PageLimits
 from reporter.metrics.pages.page import CounterValue, Engine, Histogram, Page, UnreadablePage
+from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
 
 _SAMPLES: Final = Path(__file__).parents[1] / "data" / "pages"

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.metrics.looks.history import History
-from reporter.metrics.looks.scrape import PodName
+from reporter.metrics.looks.target import PodName
+from reporter.metrics.looks.window import History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,27 @@
-"""One engine over a window: what held all the time, and by how much counters rose."""
+"""One engine over a window: what held all the time, and by how much counters rose.
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+The looks at one pod, the oldest first, as far back as the longest window needs.
+
+Whether an engine started again between two looks.
+
+Memory: what two looks at a pod have in common is kept once, and numbers are packed.
+
+A busy pod changes nearly all of its numbers from look to look; as Python objects, those of a
+window would take several times as much.
+
+How much memory looks may take: no pod may fill it, and all together may not either.
+"""
+
+from array import array
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import lru_cache
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
-from reporter.metrics.looks.look import Buckets, Counter, EngineLook, Latency
+from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Latency, Look
+from reporter.model.instant import Instant
 
 Gauge: TypeAlias = Callable[[EngineLook], float | None]
 
@@ -125,3 +140,303 @@ def _bucket_steps(before: Buckets | None, after: Buckets | None) -> Sequence[flo
     steps = [new - old for old, new in zip(before.counts, after.counts, strict=True)]
     rising = all(one <= next_ for one, next_ in pairwise((0.0, *steps)))
     return steps if rising else None
+
+
+GAP_PERIODS: Final = 2.5
+"""More scrape periods than this between two pages are a hole in the window: one scrape may fail,
+and half a period may go by until the next has its turn; two in a row may not."""
+
+MOST_LOOKS: Final = 1000
+"""A bound for memory; the settings are refused if a window needs more."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Looks at one pod; the newest is the last.
+
+    Attributes:
+        period: the longest time between two scrapes that is in order.
+        looks: all of them.
+        answered: when the newest page with engines was seen among those no longer kept.
+        sizes: about how many bytes each look takes, where that is kept in bounds.
+        given_up: how many looks were given up because they took too much memory.
+
+    """
+
+    period: timedelta
+    looks: tuple[Look, ...] = ()
+    answered: Instant | None = None
+    sizes: tuple[int, ...] = ()
+    given_up: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory the looks take."""
+        return sum(self.sizes)
+
+    def seen(self, look: Look, keep: timedelta) -> "History":
+        """Return the history with one more look, and without those that no window reaches.
+
+        The newest look at or before the left edge of the longest window stays: without it no
+        window would ever be covered.
+        """
+        looks, answered = self.looks, self.answered
+        if looks and looks[-1].target.uid != look.target.uid:
+            looks, answered = (), None
+        look = shared(look, looks[-1] if looks else None)
+        page = next((each for each in reversed(looks) if each.known), None)
+        if page is not None and look.known and (renewed := renewal(page, look)).restarts:
+            look = replace(look, restarts=renewed.restarts, renewed=renewed.engines)
+        looks = (*looks, look)
+        kept = looks[-MOST_LOOKS - 1 :]
+        kept = kept[_left(kept, keep) :]
+        answered = _answered(looks[: -len(kept)]) or answered
+        sizes = self.sizes[1 - len(kept) :] if len(kept) > 1 else ()
+        return History(self.period, kept, answered, sizes, self.given_up)
+
+    @property
+    def last_answer(self) -> Instant | None:
+        """When a page with engines was seen last, however long ago."""
+        return _answered(self.looks) or self.answered
+
+    @property
+    def newest(self) -> Look:
+        """The last look."""
+        return self.looks[-1]
+
+    def last(self, length: timedelta) -> tuple[Look, ...]:
+        """Return the looks of a window that ends now, with the one at its left edge, if any."""
+        return self.looks[_left(self.looks, length) :]
+
+    def covers(self, looks: Sequence[Look], length: timedelta) -> bool:
+        """Tell whether looks span a window of that length which ends now, without a hole."""
+        if not looks or looks[0].at.boot > self.newest.at.boot - length:
+            return False
+        longest = self.period * GAP_PERIODS
+        ends_now = self.newest.at.boot - looks[-1].at.boot <= longest
+        return ends_now and all(
+            after.at.boot - before.at.boot <= longest for before, after in pairwise(looks)
+        )
+
+
+def _answered(looks: Sequence[Look]) -> Instant | None:
+    return next((look.at for look in reversed(looks) if look.engines), None)
+
+
+def _left(looks: Sequence[Look], length: timedelta) -> int:
+    """Return the index of the newest look at or before the left edge; 0 where there is none."""
+    edge = looks[-1].at.boot - length
+    for n in range(len(looks) - 1, 0, -1):
+        if looks[n].at.boot <= edge:
+            return n
+    return 0
+
+
+_TELLING: Final = (Counter.GENERATED_TOKENS, Counter.PROMPT_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """What started again since the page before.
+
+    Attributes:
+        restarts: how often, as far as it can be told.
+        engines: which ones.
+
+    """
+
+    restarts: int = 0
+    engines: frozenset[str] = frozenset()
+
+
+def renewal(before: Look, after: Look) -> Renewal:
+    """Return what started again between two pages of vLLM, from the strongest evidence.
+
+    A process that is the same as before outweighs the containers: another one of the pod, such as
+    a mesh proxy, may have restarted.
+    """
+    same_process = None
+    if before.process_started is not None and after.process_started is not None:
+        same_process = before.process_started == after.process_started
+    if same_process is False or (
+        same_process is None and before.target.containers != after.target.containers
+    ):
+        count = _container_restarts(after) - _container_restarts(before)
+        return Renewal(max(1, count), frozenset(after.engines))
+    engines = frozenset(
+        name for name, each in after.engines.items() if _reset(before.engines.get(name), each)
+    )
+    return Renewal(int(bool(engines)), engines)
+
+
+def restarts(looks: Sequence[Look]) -> int:
+    """Count how often the engines of a pod started again after the first look."""
+    return sum(look.restarts for look in looks[1:])
+
+
+def since_restart(pages: Sequence[Look], engine: str | None = None) -> tuple[Look, ...]:
+    """Return the pages since an engine started again for the last time; any engine if none is named."""
+    for n in range(len(pages) - 1, 0, -1):
+        renewed = pages[n].renewed
+        if renewed if engine is None else engine in renewed:
+            return tuple(pages[n:])
+    return tuple(pages)
+
+
+def _container_restarts(look: Look) -> int:
+    return sum(each.restarts for each in look.target.containers)
+
+
+def _reset(before: EngineLook | None, after: EngineLook) -> bool:
+    if before is None:
+        return False
+    for counter in _TELLING:
+        old, new = before.counters.get(counter), after.counters.get(counter)
+        if old and new and (new.value < old.value or new.created != old.created):
+            return True
+    return False
+
+
+_T = TypeVar("_T")
+_KeyT = TypeVar("_KeyT", bound=Hashable)
+
+
+class Counts(Mapping[Counter, Count]):
+    """Counters with their values in one block; which there are and when they began is shared."""
+
+    __slots__ = ("_begun", "_names", "_values")
+
+    def __init__(self, counts: Mapping[Counter, Count]) -> None:
+        self._names = _index(tuple(counts))
+        self._begun = _times(tuple(each.created for each in counts.values()))
+        self._values = array("d", [each.value for each in counts.values()])
+
+    def __getitem__(self, name: Counter) -> Count:
+        n = self._names[name]
+        return Count(self._values[n], self._begun[n])
+
+    def __iter__(self) -> Iterator[Counter]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def shared(look: Look, before: Look | None) -> Look:
+    """Return an equal look that holds the objects of the one before wherever they are equal."""
+    if before is None:
+        before = Look(at=look.at, target=look.target)
+    engines = {
+        name: _shared_engine(each, before.engines.get(name)) for name, each in look.engines.items()
+    }
+    return replace(
+        look,
+        target=_same(look.target, before.target),
+        process_started=_same(look.process_started, before.process_started),
+        engines=_all_same(engines, before.engines),
+        pod=_shared_engine(look.pod, before.pod),
+    )
+
+
+def _shared_engine(engine: EngineLook, before: EngineLook | None) -> EngineLook:
+    before = before or EngineLook()
+    packed = replace(
+        engine,
+        running=_same(engine.running, before.running),
+        waiting=_same(engine.waiting, before.waiting),
+        capacity=_same(engine.capacity, before.capacity),
+        deferred=_same(engine.deferred, before.deferred),
+        kv_usage=_same(engine.kv_usage, before.kv_usage),
+        unfetched=_same(engine.unfetched, before.unfetched),
+        fetching=_same(engine.fetching, before.fetching),
+        counters=_same(Counts(engine.counters), before.counters),
+        latencies=_all_same(_packed(engine.latencies), before.latencies),
+    )
+    return _same(packed, before)
+
+
+def _packed(latencies: Mapping[Latency, Buckets]) -> Mapping[Latency, Buckets]:
+    return {
+        name: replace(each, bounds=_bounds(each.bounds), counts=array("d", list(each.counts)))
+        for name, each in latencies.items()
+    }
+
+
+@lru_cache(maxsize=4096)
+def _times(times: tuple[float | None, ...]) -> tuple[float | None, ...]:
+    return times
+
+
+@lru_cache(maxsize=256)
+def _index(names: tuple[Counter, ...]) -> dict[Counter, int]:
+    return {name: n for n, name in enumerate(names)}
+
+
+@lru_cache(maxsize=256)
+def _bounds(bounds: tuple[float, ...]) -> tuple[float, ...]:
+    return bounds
+
+
+def _all_same(values: Mapping[_KeyT, _T], before: Mapping[_KeyT, _T]) -> Mapping[_KeyT, _T]:
+    mixed = {
+        key: _same(value, before[key]) if key in before else value for key, value in values.items()
+    }
+    unchanged = mixed.keys() == before.keys() and all(
+        each is before[key] for key, each in mixed.items()
+    )
+    return before if unchanged else mixed
+
+
+def _same(value: _T, before: _T) -> _T:
+    return before if value == before else value
+
+
+POD_BYTES: Final = 4 * 2**20
+"""Of one pod. Sixteen busy engines over the longest default window take less than half of it."""
+
+ALL_BYTES: Final = 96 * 2**20
+"""Of all pods: with what the process needs besides it stays below the chart's memory limit."""
+
+_LOOK: Final = 500
+_ENGINE: Final = 700
+_SERIES: Final = 250
+_NUMBER: Final = 8
+
+
+def look_bytes(look: Look, before: Look | None) -> int:
+    """Return about how many bytes a look takes besides what it shares with the one before."""
+    known: Mapping[str, EngineLook] = before.engines if before is not None else {}
+    fresh = [each for name, each in look.engines.items() if each is not known.get(name)]
+    size = _LOOK + sum(map(_engine_series, (*fresh, look.pod))) + 100 * len(look.engines)
+    picked = look.target.picked
+    if picked is not None and (before is None or picked is not before.target.picked):
+        size += _NUMBER * len(picked.ready_since)
+    return size
+
+
+def _engine_series(engine: EngineLook) -> int:
+    buckets = sum(_SERIES + _NUMBER * len(each.counts) for each in engine.latencies.values())
+    return _ENGINE + _NUMBER * len(engine.counters) + buckets
+
+
+def weighed(history: History) -> History:
+    """Return a history that knows the size of its newest look."""
+    before = history.looks[-2] if len(history.looks) > 1 else None
+    sizes = (*history.sizes, look_bytes(history.newest, before))
+    return replace(history, sizes=sizes[-len(history.looks) :])
+
+
+def within(history: History, most: int) -> History:
+    """Return a history of at most so many bytes, its newest look included; the oldest are given up."""
+    size, given_up = history.bytes, 0
+    while size > most and given_up < len(history.looks) - 1:
+        size -= history.sizes[given_up]
+        given_up += 1
+    if not given_up:
+        return history
+    return replace(
+        history,
+        looks=history.looks[given_up:],
+        sizes=history.sizes[given_up:],
+        given_up=history.given_up + given_up,
+    )

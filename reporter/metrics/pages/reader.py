@@ -4,19 +4,57 @@ Most lines of a page are of families that nobody asked for. One regular expressi
 page, passes those by their name before it comes to their labels, and cuts the wanted ones in three.
 Lines that it cannot cut, or that look odd, go through the scanner of lines, which decides.
 Of a line passed by, only the name is checked; a page without a wanted sample is checked in full.
+
+One line of the Prometheus text format, or of OpenMetrics.
+
+See "Exposition formats" in the Prometheus documentation.
+
+How much of a page is read.
+
+One regular expression for many names.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from reporter.metrics.pages.limits import DEFAULT_LIMITS, PageLimits
-from reporter.metrics.pages.line import VALUE, BadLine, OversizedLine, scan, scan_labels
 from reporter.metrics.pages.page import UnreadablePage
-from reporter.metrics.pages.pattern import any_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageLimits:
+    """Most that is read of a page; real pages stay far below each.
+
+    A page with more lines, wanted series or engines than this is unreadable: what was left of it
+    would look like a page on which something is missing. A line over the other caps is dropped.
+
+    Attributes:
+        lines: of the page.
+        series: of wanted families.
+        engines: in a pod; vLLM runs one for each data-parallel rank, of which nodes have at most 16.
+        seconds: of processor time, to read it; a page of real size takes some milliseconds.
+        clock: tells the processor time, in seconds; by default it stands still, and there is no limit.
+        line_bytes: of one line.
+        labels: of one series.
+        value_bytes: of one label's value.
+
+    """
+
+    lines: int = 200_000
+    series: int = 20_000
+    engines: int = 64
+    seconds: float = 2.0
+    clock: Callable[[], float] = float
+    line_bytes: int = 64 * 1024
+    labels: int = 64
+    value_bytes: int = 4 * 1024
+
+
+DEFAULT_LIMITS: Final = PageLimits()
+
 
 Wanted = TypeVar("Wanted")
 _Line: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes]
@@ -248,3 +286,150 @@ def _other_content(start: bytes) -> str:
     if start.startswith((b"{", b"[")):
         return "no samples: looks like JSON"
     return "no samples"
+
+
+# Possessive quantifiers throughout: a line that is made to be slow is refused in linear time.
+_BLANKS: Final = rb"[ \t]*+"
+_QUOTED: Final = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
+_NUMBER: Final = rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
+VALUE: Final = rb"(?:" + _NUMBER + rb"|[+-]?[iI][nN][fF]|[nN][aA][nN])"
+
+_START: Final = re.compile(
+    _BLANKS + rb"(?:([a-zA-Z_:][a-zA-Z0-9_:]*+)(?:(" + _BLANKS + rb"\{)|(?=[ \t]))|(\{))"
+)
+_LABEL: Final = re.compile(
+    _BLANKS
+    + rb"(?:([a-zA-Z_][a-zA-Z0-9_]*+)|"
+    + _QUOTED
+    + rb")"
+    + _BLANKS
+    + rb"(?:="
+    + _BLANKS
+    + _QUOTED
+    + _BLANKS
+    + rb")?([,}])"
+)
+_CLOSE: Final = re.compile(_BLANKS + rb"\}")
+_REST: Final = re.compile(
+    _BLANKS
+    + rb"("
+    + VALUE
+    + rb")(?:[ \t]++"  # a timestamp, which is not believed
+    + _NUMBER
+    + rb")?(?:[ \t]++#.*+|[ \t]*+\r?)",  # an exemplar, which is not needed
+    re.DOTALL,
+)
+_ESCAPE: Final = re.compile(rb'\\([\\"n])')
+_UNESCAPED: Final = {b"n": b"\n"}
+
+is_value: Final = re.compile(VALUE + rb"\r?").fullmatch
+"""Whether a token is a value: `float` takes much more than the format has."""
+
+
+class BadLine(Exception):  # noqa: N818 - a verdict, not a fault of ours
+    """A line that is not of the format."""
+
+
+class OversizedLine(Exception):  # noqa: N818 - as above
+    """A line with more, or longer, labels than are read."""
+
+
+class Sample(NamedTuple):
+    """A line: name, labels with their escapes undone, value."""
+
+    name: bytes
+    labels: dict[bytes, bytes]
+    value: float
+
+
+def scan(line: bytes, limits: PageLimits) -> Sample:
+    """Return the sample of a line; one with a quoted name is named by that.
+
+    Raises:
+        BadLine: it is not of the format.
+        OversizedLine: it has too much in it.
+
+    """
+    start = _START.match(line)
+    if start is None:
+        raise BadLine
+    name, brace, nameless = start.groups()
+    if brace is None and nameless is None:
+        return Sample(name, {}, _value(line, start.end()))
+    labels, end = scan_labels(line, start.end(), limits, named=nameless is None)
+    return Sample(name or labels.pop(b""), labels, _value(line, end))
+
+
+def scan_labels(
+    line: bytes, at: int, limits: PageLimits, *, named: bool = True
+) -> tuple[dict[bytes, bytes], int]:
+    """Return the labels that begin behind an opening brace, and the offset behind the closing one.
+
+    Without a name before the brace the first item is the quoted name, returned as label "".
+
+    Raises:
+        BadLine: they are not of the format.
+        OversizedLine: too many, or too long.
+
+    """
+    labels: dict[bytes, bytes] = {}
+    while True:
+        item = _LABEL.match(line, at)
+        if item is None:
+            close = _CLOSE.match(line, at)
+            if close is None or not (named or labels):
+                raise BadLine
+            return labels, close.end()
+        at = item.end()
+        label, quoted, value, end = item.groups()
+        if (value is None) == (named or bool(labels)):
+            raise BadLine
+        if value is None:
+            label, value = b"", quoted
+        elif label is None:
+            label = unescaped(quoted)
+        if value is None or label in labels:
+            raise BadLine
+        if len(value) > limits.value_bytes or len(labels) >= limits.labels:
+            raise OversizedLine
+        labels[label] = unescaped(value)
+        if end == b"}":
+            return labels, at
+
+
+def unescaped(value: bytes) -> bytes:
+    r"""Return a quoted text without its escapes; an unknown one such as `\d` stays as it is."""
+    if b"\\" not in value:
+        return value
+    return _ESCAPE.sub(lambda escape: _UNESCAPED.get(escape[1], escape[1]), value)
+
+
+def _value(line: bytes, at: int) -> float:
+    rest = _REST.fullmatch(line, at)
+    if rest is None:
+        raise BadLine
+    return float(rest[1])
+
+
+_Tree: TypeAlias = "dict[int, _Tree]"
+_END = -1
+
+
+def any_of(names: Iterable[bytes]) -> bytes:
+    """Return a pattern for any of the names, as a tree: what they share is compared once."""
+    tree: _Tree = {}
+    for name in names:
+        branch = tree
+        for byte in name:
+            branch = branch.setdefault(byte, {})
+        branch[_END] = {}
+    return _pattern(tree)
+
+
+def _pattern(tree: _Tree) -> bytes:
+    branches = [
+        re.escape(bytes([byte])) + _pattern(branch) for byte, branch in tree.items() if byte >= 0
+    ]
+    if not branches:
+        return b""
+    return b"(?:" + b"|".join(branches) + (b")?" if _END in tree else b")")

@@ -5,11 +5,16 @@ from functools import lru_cache
 from typing import TypeVar
 
 from reporter.metrics.pages import names
-from reporter.metrics.pages.limits import DEFAULT_LIMITS, PageLimits
 from reporter.metrics.pages.names import Meaning
 from reporter.metrics.pages.page import CounterValue, Engine, Page, Picker, Reading, UnreadablePage
-from reporter.metrics.pages.reader import PageReader, PageSamples, has_name_with
-from reporter.metrics.pages.sorted_samples import POD, EngineTold, Extra, Told
+from reporter.metrics.pages.reader import (
+    DEFAULT_LIMITS,
+    PageLimits,
+    PageReader,
+    PageSamples,
+    has_name_with,
+)
+from reporter.metrics.pages.series import POD, EngineTold, Extra, Told
 
 Value = TypeVar("Value")
 

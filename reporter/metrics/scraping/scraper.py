@@ -1,18 +1,121 @@
-"""Scrapes every target once in a period, on a clock of its own."""
+"""Scrapes every target once in a period, on a clock of its own.
+
+When each pod's turn is: once in a period, spread over it by the pod's uid.
+
+Rules judge windows, so each pod needs looks at regular times. A thousand pods that are asked at the
+same moment would be a thousand connections, and a page costs milliseconds to read, which the event
+loop does not have at once.
+
+The place of a pod in the period is a hash of its uid. It needs no memory and stays the same when
+other pods come and go, so the time between two looks is always the period. Prometheus spreads its
+targets in the same way, by a hash of a target's labels and URL (scrape/target.go, `offset`).
+
+What does not work: to start a timer for each pod when it is found puts all pods of a rollout, and
+after a restart all pods, in one moment. To wait for a period after each scrape lets slow pods
+drift through it. To make up for missed turns sends them all at once after a pause of the process;
+here a turn that is missed is left out.
+
+Two looks at one pod never overlap: whether the last scrape still runs is for the scraper to say
+(`scraper.py`), which then leaves the turn out too.
+
+Slots for what may run at once, shared fairly: a namespace with many slow pods waits for itself.
+"""
 
 import asyncio
+import hashlib
+import heapq
+import itertools
+import math
 from asyncio import Task, TaskGroup
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
-from typing import Final, Protocol
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final, Generic, Protocol, TypeVar
 
 import structlog
 
 from reporter.kube.clock import Now, real_now
-from reporter.metrics.looks.scrape import Failure, Scrape, wants_token
-from reporter.metrics.looks.target import Target
-from reporter.metrics.scraping.schedule import Schedule, Turn
-from reporter.metrics.scraping.slots import FairSlots
+from reporter.metrics.looks.target import Failure, Scrape, Target, wants_token
+
+_SPAN = 2.0**64
+
+
+class Keyed(Protocol):
+    """What has turns."""
+
+    @property
+    def key(self) -> str:
+        """Where in the period its turns are follows from this."""
+
+
+KeyedT = TypeVar("KeyedT", bound=Keyed)
+
+
+@dataclass(order=True, slots=True)
+class _Entry(Generic[KeyedT]):
+    due: float
+    order: int
+    what: KeyedT = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Generic[KeyedT]):
+    """A turn that has come, `late` seconds ago."""
+
+    what: KeyedT
+    late: float
+
+
+class Schedule(Generic[KeyedT]):
+    """The turns to come.
+
+    They lie on a grid: the same place of each period for the same key. So the load is even
+    whatever comes and goes, and turns that were missed are not made up for.
+    """
+
+    def __init__(self, period: float) -> None:
+        """Make an empty one with a period in seconds."""
+        self._period = period
+        self._heap: list[_Entry[KeyedT]] = []
+        self._order = itertools.count()
+
+    def add(self, what: KeyedT, now: float) -> None:
+        """Give `what` its turns from now on."""
+        heapq.heappush(self._heap, _Entry(self._next(what, now), next(self._order), what))
+
+    def remove(self, gone: Iterable[KeyedT]) -> None:
+        """Take their turns from those that are gone."""
+        ids = {id(each) for each in gone}
+        self._heap = [entry for entry in self._heap if id(entry.what) not in ids]
+        heapq.heapify(self._heap)
+
+    def due(self, now: float) -> Iterator[Turn[KeyedT]]:
+        """Yield the turns that have come, each at most once, and plan the next ones."""
+        while self._heap and self._heap[0].due <= now:
+            entry = self._heap[0]
+            turn = Turn(entry.what, now - entry.due)
+            next_due = self._next(entry.what, now)
+            heapq.heapreplace(self._heap, _Entry(next_due, next(self._order), entry.what))
+            yield turn
+
+    def wait(self, now: float) -> float | None:
+        """Return the seconds until the next turn, None where there is none."""
+        return max(0.0, self._heap[0].due - now) if self._heap else None
+
+    def _next(self, what: KeyedT, now: float) -> float:
+        phase = place(what.key) * self._period
+        number = math.floor((now - phase) / self._period) + 1
+        due = phase + number * self._period
+        # Rounding may give a moment that is not later; nobody gets two turns at once.
+        return due if due > now else due + self._period
+
+
+def place(key: str) -> float:
+    """Return a number from 0 to below 1, always the same for the same key, evenly spread."""
+    digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
+    return int.from_bytes(digest) / _SPAN
+
 
 LATE_SECONDS: Final = 1.0
 """A turn that comes later than this is left out: after a pause of the process all would come at
@@ -244,3 +347,93 @@ class Scraper:
 
     def _seconds(self) -> float:
         return self._now().boot.total_seconds()
+
+
+class FairSlots:
+    """As many slots as given; one that gets free goes to the namespace that holds the fewest.
+
+    As long as nobody waits each namespace may hold all of them. Among those that hold equally many the
+    one is next that has held slots for the shortest time: a page that is made to be slow takes a turn as a
+    hundred others do. Time counts as in start-time fair queueing (Goyal, Vin and Cheng, 1996): who
+    comes later begins where the others are, neither behind nor ahead of them.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._free = number
+        self._held: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._used: dict[str, float] = {}
+        self._now = 0.0
+        """What those have used whose turn it is; less than that is not made up for."""
+
+    def locked(self) -> bool:
+        """Tell whether somebody else would have to wait."""
+        return self._free <= 0
+
+    @asynccontextmanager
+    async def of(self, namespace: str) -> AsyncIterator[None]:
+        """Hold a slot while entered."""
+        await self._acquire(namespace)
+        began = asyncio.get_running_loop().time()
+        try:
+            yield
+        finally:
+            self._used[namespace] += asyncio.get_running_loop().time() - began
+            self._release(namespace)
+
+    async def _acquire(self, namespace: str) -> None:
+        if self._free > 0:
+            self._grant(namespace)
+            return
+        granted = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(namespace, deque()).append(granted)
+        try:
+            await granted
+        except asyncio.CancelledError:
+            if granted.done() and not granted.cancelled():
+                self._release(namespace)
+            else:
+                self._forget(namespace, granted)
+            raise
+
+    def _grant(self, namespace: str) -> None:
+        self._free -= 1
+        self._held[namespace] += 1
+        self._now = self._used[namespace] = self._begins(namespace)
+
+    def _begins(self, namespace: str) -> float:
+        return max(self._now, self._used.get(namespace, 0.0))
+
+    def _release(self, namespace: str) -> None:
+        self._held[namespace] -= 1
+        if not self._held[namespace]:
+            del self._held[namespace]
+        self._free += 1
+        while self._free > 0 and self._waiting:
+            # Namespaces stand in the order in which they began to wait, and `min` takes the first.
+            name = min(self._waiting, key=lambda each: (self._held[each], self._begins(each)))
+            granted = self._waiting[name][0]
+            self._forget(name, granted)
+            if not granted.done():
+                self._grant(name)
+                granted.set_result(None)
+        if not self._waiting:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Forget the time of those who are not ahead of the others."""
+        kept = {
+            name: used
+            for name, used in self._used.items()
+            if used > self._now or name in self._held
+        }
+        self._used = kept
+
+    def _forget(self, namespace: str, granted: "asyncio.Future[None]") -> None:
+        waiting = self._waiting.get(namespace, deque())
+        if granted not in waiting:
+            return
+        waiting.remove(granted)
+        del self._waiting[namespace]
+        if waiting:
+            self._waiting[namespace] = waiting  # behind those who wait already

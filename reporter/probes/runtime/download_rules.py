@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Final
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import Look
+from reporter.metrics.looks.window import History
 from reporter.probes.runtime.rule import (
     CLEAR,
     NO_PAGE,

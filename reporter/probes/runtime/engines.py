@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.history import History
-from reporter.metrics.looks.life import since_restart
 from reporter.metrics.looks.look import Counter, Look
-from reporter.metrics.looks.window import Window
+from reporter.metrics.looks.window import History, Window, since_restart
 from reporter.probes.runtime import engine_rules as rules
 from reporter.probes.runtime.rule import (
     ASLEEP,

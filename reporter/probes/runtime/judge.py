@@ -6,9 +6,9 @@ from typing import Final
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.pickers import PICKER_NAMES
-from reporter.metrics.looks.history import GAP_PERIODS, History
 from reporter.metrics.looks.look import Latency, Look
 from reporter.metrics.looks.samples import Doubt, MetricFault, PodVerdict
+from reporter.metrics.looks.window import GAP_PERIODS, History
 from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
 from reporter.probes.runtime.engine_rules import OBJECTIVES
 from reporter.probes.runtime.engines import judge_engines

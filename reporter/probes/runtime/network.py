@@ -11,9 +11,9 @@ from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
-from reporter.metrics.looks.history import GAP_PERIODS
 from reporter.metrics.looks.samples import Doubt, Judged, PodVerdict, Samples
-from reporter.metrics.looks.scrape import PodName
+from reporter.metrics.looks.target import PodName
+from reporter.metrics.looks.window import GAP_PERIODS
 from reporter.model.finding import Finding
 from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
 from reporter.model.text import clean

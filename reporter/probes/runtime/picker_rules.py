@@ -11,10 +11,9 @@ from typing import Final
 
 from reporter.catalogue import pickers as p
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import Counter, Look
-from reporter.metrics.looks.scrape import wants_token
-from reporter.metrics.looks.window import Window
+from reporter.metrics.looks.target import wants_token
+from reporter.metrics.looks.window import History, Window
 from reporter.probes.runtime.rule import (
     CLEAR,
     NO_PAGE,

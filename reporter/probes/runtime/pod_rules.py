@@ -6,11 +6,9 @@ from itertools import takewhile
 from typing import Final
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.history import History
-from reporter.metrics.looks.life import restarts, since_restart
 from reporter.metrics.looks.look import Counter, EngineLook, Look
-from reporter.metrics.looks.scrape import Failure
-from reporter.metrics.looks.window import Window
+from reporter.metrics.looks.target import Failure
+from reporter.metrics.looks.window import History, Window, restarts, since_restart
 from reporter.probes.runtime.engine_rules import failures
 from reporter.probes.runtime.rule import (
     ASLEEP,

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import EngineLook, Look
-from reporter.metrics.looks.window import Window
+from reporter.metrics.looks.window import History, Window
 from reporter.settings import EvaluationSettings
 
 

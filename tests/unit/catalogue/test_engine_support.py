@@ -6,9 +6,8 @@ import pytest
 
 from reporter.catalogue.pickers import ENGINES, NO, YES
 from reporter.catalogue.runtime import RUNTIME_NAMES
-from reporter.metrics.looks.look import Latency
-from reporter.metrics.looks.look_of_page import look_at
-from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.looks.look import Latency, look_at
+from reporter.metrics.looks.target import Scrape
 from reporter.metrics.pages.reading import read_page
 from tests.engine.recording import RECORDED, load
 from tests.unit.metrics.pages.reading import RUST, SGLANG, VLLM

@@ -7,9 +7,9 @@ import pytest
 
 from reporter.daemon import sample_store
 from reporter.daemon.sample_store import SampleStore
-from reporter.metrics.looks.scrape import Scrape
-from reporter.metrics.pages.limits import PageLimits
+from reporter.metrics.looks.target import Scrape
 from reporter.metrics.pages.page import UnreadablePage
+from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import at

@@ -2,9 +2,8 @@
 
 from math import inf
 
-from reporter.metrics.looks.look import Buckets, Count, Counter, Latency
-from reporter.metrics.looks.look_of_page import look_at
-from reporter.metrics.looks.scrape import Failure, Scrape
+from reporter.metrics.looks.look import Buckets, Count, Counter, Latency, look_at
+from reporter.metrics.looks.target import Failure, Scrape
 from reporter.metrics.pages.reading import read_page
 from reporter.model.instant import Instant
 from tests.unit.probes.runtime.scraped import START, TARGET

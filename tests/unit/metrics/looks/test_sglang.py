@@ -3,9 +3,8 @@
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Count, Counter, Latency
-from reporter.metrics.looks.look_of_page import look_at
-from reporter.metrics.looks.scrape import Failure, Scrape
+from reporter.metrics.looks.look import Count, Counter, Latency, look_at
+from reporter.metrics.looks.target import Failure, Scrape
 from reporter.metrics.pages.reading import read_page
 from tests.unit.metrics.pages.reading import PADDING, SGLANG
 from tests.unit.probes.runtime.scraped import START, TARGET, Scraped

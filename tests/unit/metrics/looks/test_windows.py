@@ -8,11 +8,16 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.metrics.looks.history import MOST_LOOKS, History
-from reporter.metrics.looks.life import restarts, since_restart
 from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Latency, Look
-from reporter.metrics.looks.scrape import Failure
-from reporter.metrics.looks.window import Slower, Window
+from reporter.metrics.looks.target import Failure
+from reporter.metrics.looks.window import (
+    MOST_LOOKS,
+    History,
+    Slower,
+    Window,
+    restarts,
+    since_restart,
+)
 from tests.unit.probes.runtime.scraped import (
     START,
     TARGET,

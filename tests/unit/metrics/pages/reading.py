@@ -4,8 +4,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from reporter.metrics.pages.limits import DEFAULT_LIMITS, PageLimits
-from reporter.metrics.pages.reader import PageReader
+from reporter.metrics.pages.reader import DEFAULT_LIMITS, PageLimits, PageReader
 from reporter.metrics.pages.reading import read_page
 
 PAGES = Path(__file__).parents[3] / "data" / "pages"

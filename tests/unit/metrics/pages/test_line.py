@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from reporter.metrics.pages.limits import PageLimits
+from reporter.metrics.pages.reader import PageLimits
 from tests.unit.metrics.pages.reading import PADDING, read
 
 GOOD = {

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from reporter.metrics.pages.limits import PageLimits
 from reporter.metrics.pages.page import CounterValue, Histogram, Page, Reading, UnreadablePage
+from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
 from tests.unit.metrics.pages.reading import DOWNLOAD, PADDING, RUST, VLLM, page
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from reporter.metrics.looks.look import Count, Counter
-from reporter.metrics.looks.look_of_page import look_at
-from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.looks.look import Count, Counter, look_at
+from reporter.metrics.looks.target import Scrape
 from reporter.metrics.pages.page import Picker
 from reporter.metrics.pages.reading import read_page
 from tests.unit.metrics.pages.reading import PAGES

@@ -8,10 +8,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from reporter.metrics.looks.scrape import Failure
-from reporter.metrics.scraping.answer import AnswerReader, FetchLimits
-from reporter.metrics.scraping.direct import DirectFetch, Endpoint
-from reporter.metrics.scraping.failures import ScrapeFailed
+from reporter.metrics.looks.target import Failure
+from reporter.metrics.scraping.attempt import AnswerReader, DirectFetch, Endpoint, FetchLimits
+from reporter.metrics.scraping.pickers import ScrapeFailed
 from tests.unit.metrics.scraping import servers
 from tests.unit.metrics.scraping.servers import PAGE, answer, raw, serving, target
 

@@ -7,11 +7,9 @@ import json
 import pytest
 from aiohttp import web
 
-from reporter.metrics.looks.scrape import Failure
-from reporter.metrics.scraping.answer import FetchLimits
-from reporter.metrics.scraping.direct import Endpoint
-from reporter.metrics.scraping.failures import ScrapeFailed
-from reporter.metrics.scraping.proxied import ProxiedFetch, proxy_path
+from reporter.metrics.looks.target import Failure
+from reporter.metrics.scraping.attempt import Endpoint, FetchLimits, ProxiedFetch, proxy_path
+from reporter.metrics.scraping.pickers import ScrapeFailed
 from tests.unit.kube.scripted import status
 from tests.unit.metrics.scraping.servers import PAGE, target
 

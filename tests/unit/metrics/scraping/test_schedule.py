@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from reporter.metrics.scraping.schedule import Schedule, place
+from reporter.metrics.scraping.scraper import Schedule, place
 
 
 @dataclass(frozen=True)

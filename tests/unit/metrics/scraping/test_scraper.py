@@ -8,10 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.metrics.looks.scrape import Failure, Scrape
-from reporter.metrics.looks.target import Picked
-from reporter.metrics.scraping.schedule import place
-from reporter.metrics.scraping.scraper import CLOSED_SECONDS, Scraper
+from reporter.metrics.looks.target import Failure, Picked, Scrape
+from reporter.metrics.scraping.scraper import CLOSED_SECONDS, Scraper, place
 from tests.unit.kube.collection import virtual_now
 from tests.unit.metrics.scraping.servers import target
 

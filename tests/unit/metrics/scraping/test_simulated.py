@@ -8,11 +8,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from lab.simulation import Misbehaviour, ModelPod, Phase
-from reporter.metrics.looks.scrape import Failure
+from reporter.metrics.looks.target import Failure
 from reporter.metrics.pages.reading import read_page
-from reporter.metrics.scraping.answer import FetchLimits
-from reporter.metrics.scraping.attempt import Attempts
-from reporter.metrics.scraping.direct import DirectFetch, Endpoint
+from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.sinks.own_scrape_metrics import ScrapeMetrics
 from tests.unit.metrics.scraping.servers import target

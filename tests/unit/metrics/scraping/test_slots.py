@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from reporter.metrics.scraping.slots import FairSlots
+from reporter.metrics.scraping.scraper import FairSlots
 
 
 async def hold(slots, namespace, order, *, seconds=0.01):

@@ -3,10 +3,8 @@
 import pytest
 
 from reporter.metrics.looks.target import ContainerRun
-from reporter.metrics.scraping.addresses import PodAddresses
-from reporter.metrics.scraping.direct import Endpoint
-from reporter.metrics.scraping.proxied import proxy_path
-from reporter.metrics.scraping.targets import find_targets
+from reporter.metrics.scraping.attempt import Endpoint, proxy_path
+from reporter.metrics.scraping.targets import PodAddresses, find_targets
 from reporter.model.subject import Subject
 from reporter.setting_types import StackMode
 from reporter.stacks.kaito.resources import INFERENCESET_KIND

@@ -6,8 +6,7 @@ import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.metrics.looks.target import ContainerRun, Target
-from reporter.metrics.scraping.addresses import PodAddresses, pod_addresses
-from reporter.metrics.scraping.targets import find_targets
+from reporter.metrics.scraping.targets import PodAddresses, find_targets, pod_addresses
 from reporter.model.subject import Subject
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.stacks.kaito.resources import INFERENCESET_KIND

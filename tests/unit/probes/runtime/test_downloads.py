@@ -6,8 +6,7 @@ from itertools import product
 import pytest
 
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
-from reporter.metrics.looks.scrape import Failure
-from reporter.metrics.looks.target import ContainerRun
+from reporter.metrics.looks.target import ContainerRun, Failure
 from tests.unit.probes.runtime.scraped import (
     LOADING,
     NOON,

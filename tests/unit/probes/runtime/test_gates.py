@@ -7,8 +7,7 @@ import pytest
 
 from reporter.catalogue import runtime as t
 from reporter.metrics.looks.look import Counter
-from reporter.metrics.looks.scrape import Failure
-from reporter.metrics.looks.target import ContainerRun
+from reporter.metrics.looks.target import ContainerRun, Failure
 from tests.unit.probes.runtime.faults import ENGINE_FAULTS, FAULTS
 from tests.unit.probes.runtime.scraped import (
     FROZEN,

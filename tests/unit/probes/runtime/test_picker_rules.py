@@ -8,8 +8,7 @@ import pytest
 from reporter.catalogue import pickers as p
 from reporter.catalogue.runtime import ROWS
 from reporter.metrics.looks.look import Counter, Endpoints, EngineLook
-from reporter.metrics.looks.scrape import Failure
-from reporter.metrics.looks.target import Picked
+from reporter.metrics.looks.target import Failure, Picked
 from reporter.probes.runtime.picker_rules import BLIND, EMPTY, WANTS_TOKEN
 from tests.unit.probes.runtime.scraped import NOON, START, TARGET, Scraped, counted
 

@@ -6,8 +6,7 @@ import pytest
 
 from reporter.catalogue import runtime as t
 from reporter.metrics.looks.look import Counter
-from reporter.metrics.looks.scrape import Failure
-from reporter.metrics.looks.target import ContainerRun
+from reporter.metrics.looks.target import ContainerRun, Failure
 from tests.unit.probes.runtime.scraped import LOADING, NOON, TARGET, Scraped, seconds, serving
 
 NEVER = None

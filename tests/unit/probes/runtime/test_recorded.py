@@ -5,9 +5,8 @@ from itertools import groupby
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Counter
-from reporter.metrics.looks.look_of_page import look_at
-from reporter.metrics.looks.scrape import Scrape
+from reporter.metrics.looks.look import Counter, look_at
+from reporter.metrics.looks.target import Scrape
 from reporter.metrics.pages.reading import read_page
 from reporter.probes.runtime.judge import objectives
 from reporter.stacks.settings import FullEvaluationSettings

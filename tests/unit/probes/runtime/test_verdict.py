@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Latency, Look
-from reporter.metrics.looks.scrape import Failure
-from reporter.metrics.looks.target import ContainerRun
+from reporter.metrics.looks.target import ContainerRun, Failure
+from reporter.metrics.looks.window import History
 from reporter.probes.runtime.judge import judge, objectives
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import of_inferencesets

@@ -7,10 +7,10 @@ import pytest
 from reporter.catalogue import runtime as t
 from reporter.catalogue.runtime import of_kind
 from reporter.evaluation import evaluate, evaluate_again
-from reporter.metrics.looks.history import History
 from reporter.metrics.looks.look import Look
 from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, PodVerdict, Samples
 from reporter.metrics.looks.target import ContainerRun
+from reporter.metrics.looks.window import History
 from reporter.model.instant import Instant
 from reporter.probes.reuse import Answered
 from reporter.stacks.kaito.resources import INFERENCESET_KIND

@@ -3,8 +3,8 @@
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.history import History
 from reporter.metrics.looks.samples import Judged, MetricFault, PodVerdict, Samples
+from reporter.metrics.looks.window import History
 from reporter.stacks.kthena.reasons import ROLE_CREATING
 from reporter.stacks.kthena.resources import MODELSERVING_KIND
 from tests.unit.probes.asking import evaluate_modelservings
