@@ -107,7 +107,7 @@ def _collect(settings: ProgramSettings, path: Path, asked: _Asked) -> str:
     from reporter.cli.dump_summary import summary
     from reporter.daemon import logs
     from reporter.kube.errors import KubeError
-    from reporter.snapshot.outputs.vocabulary import vocabulary
+    from reporter.snapshot.outputs.masking import vocabulary
 
     logs.configure("error", settings.log_format)
     try:

@@ -11,12 +11,8 @@ from reporter.kube.collecting import Collection
 from reporter.kube.errors import ApiStatusError, KubeError
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.snapshot.outputs.archive import Member
-from reporter.snapshot.outputs.header import DumpHeader
-from reporter.snapshot.outputs.masking import Masking
-from reporter.snapshot.outputs.pruning import Json
-from reporter.snapshot.outputs.redaction import Redaction, learn_objects
-from reporter.snapshot.outputs.vocabulary import Vocabulary
+from reporter.snapshot.outputs.archive import DumpHeader, Json, Member
+from reporter.snapshot.outputs.masking import Masking, Redaction, Vocabulary, learn_objects
 from reporter.snapshot.snapshot import ResourceState
 from reporter.version import version
 

@@ -21,9 +21,8 @@ from reporter.model.resource import Resource
 from reporter.settings import DaemonSettings
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.inputs.limits import INPUT_LIMITS
-from reporter.snapshot.outputs.archive import Member
-from reporter.snapshot.outputs.pruning import Json
-from reporter.snapshot.outputs.redaction import Redaction
+from reporter.snapshot.outputs.archive import Json, Member
+from reporter.snapshot.outputs.masking import Redaction
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 

@@ -16,8 +16,7 @@ from reporter.diagnosis.wanted_evidence import wanted_evidence
 from reporter.errors import UsageError
 from reporter.kube.errors import KubeError
 from reporter.kube.live import LiveCluster
-from reporter.snapshot.learned import Learned
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import Learned, Snapshot
 
 MOST: Final = 200
 """Most that is read for one report: what hits most models comes first."""

@@ -20,7 +20,7 @@ from reporter.model.report import Report
 from reporter.resolution import Memory, OneLook, resolve
 from reporter.snapshot.applying import AppliedManifests
 from reporter.snapshot.documents import DumpError, sources_of
-from reporter.snapshot.not_served import unserved_notes
+from reporter.snapshot.dump_states import unserved_notes
 from reporter.snapshot.snapshot import Snapshot
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -27,8 +27,7 @@ from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence
 from reporter.kube.errors import ApiStatusError, KubeError, ServerError, TooManyRequests
 from reporter.model.finding import Crash, EpisodeKey
 from reporter.sinks.setbacks import retry_after
-from reporter.snapshot.learned import Learned
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import Learned, Snapshot
 
 SECONDS: Final = 0.5
 """Time between two requests."""

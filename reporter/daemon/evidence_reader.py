@@ -17,7 +17,7 @@ from reporter.model.finding import Crash
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.sinks.last_lines import last_lines
-from reporter.snapshot.learned import Learned
+from reporter.snapshot.snapshot import Learned
 
 
 @dataclass(frozen=True, slots=True)

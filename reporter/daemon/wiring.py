@@ -35,7 +35,7 @@ from reporter.kube.live import LiveCluster
 from reporter.metrics.looks.target import Scrape, Target
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
-from reporter.snapshot.learned import Learned
+from reporter.snapshot.snapshot import Learned
 from reporter.stacks.stack import outputs_of
 
 Work = Callable[[], Coroutine[object, object, None]]

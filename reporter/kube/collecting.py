@@ -44,7 +44,7 @@ from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.foreign_events import EventObject
-from reporter.snapshot.outputs.pruning import Json, pruned
+from reporter.snapshot.outputs.archive import Json, pruned
 from reporter.snapshot.snapshot import (
     FORBIDDEN,
     NOT_ASKED,

@@ -56,7 +56,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.not_served import Unserved, unserved
+from reporter.snapshot.dump_states import Unserved, unserved
 from reporter.snapshot.snapshot import (
     NOT_ASKED,
     NOT_LISTED,

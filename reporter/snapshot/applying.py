@@ -22,7 +22,7 @@ from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean
 from reporter.snapshot.decode import decode_object
-from reporter.snapshot.dump_wanted import Wanted
+from reporter.snapshot.dump_served import Wanted
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
 

@@ -14,9 +14,8 @@ from typing import Final
 import msgspec
 
 from reporter.model.text import clean, cut
-from reporter.snapshot.inputs.cluster_info import logs_in, without_logs
 from reporter.snapshot.inputs.files import LeftOut, LogFile, PageFile
-from reporter.snapshot.inputs.layouts import Layouts
+from reporter.snapshot.inputs.layouts import Layouts, logs_in, without_logs
 from reporter.snapshot.inputs.limits import INPUT_LIMITS, Budget, DumpError, InputLimits
 from reporter.snapshot.inputs.reading import STDIN, Source, read_files
 from reporter.yaml_reader.decoding import decoded

@@ -1,7 +1,10 @@
-"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot; see docs/check.md."""
+"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot; see docs/check.md.
+
+The events.k8s.io view of an Event, as the core view that is read.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -26,16 +29,20 @@ from reporter.snapshot.documents import (
     Source,
     read_inputs,
 )
-from reporter.snapshot.dump_copies import Copies, copy_of
-from reporter.snapshot.dump_cut import Remains, remains_of
-from reporter.snapshot.dump_events import core_event
-from reporter.snapshot.dump_served import Json, Kind, ServedKinds, kind_of, part
-from reporter.snapshot.dump_states import Looks, Said, said
-from reporter.snapshot.dump_times import DumpClock
-from reporter.snapshot.dump_wanted import EVENTS_GROUP, Wanted
+from reporter.snapshot.dump_copies import Copies, DumpClock, copy_of
+from reporter.snapshot.dump_served import (
+    EVENTS_GROUP,
+    Json,
+    Kind,
+    ServedKinds,
+    Wanted,
+    kind_of,
+    part,
+)
+from reporter.snapshot.dump_states import Looks, Remains, Said, remains_of, said
 from reporter.snapshot.foreign_events import MOST, EventObject, by_object, foreign_event
-from reporter.snapshot.inputs.unusable import is_told
-from reporter.snapshot.outputs.header import DumpHeader, header_of
+from reporter.snapshot.inputs.limits import is_told
+from reporter.snapshot.outputs.archive import DumpHeader, header_of
 from reporter.snapshot.snapshot import Snapshot
 
 __all__ = ["NOT_IN_DUMP", "Dump", "DumpError", "load_dump"]
@@ -356,3 +363,23 @@ class _Loader:
     def said(self, expected: frozenset[str], *, complete: bool) -> Said:
         """Return what all documents say about which resource could be read."""
         return said(self.wanted, self._looks, self._kinds, expected=expected, complete=complete)
+
+
+_NAMES: Final = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+    "reportingController": "reportingComponent",
+}
+
+
+def core_event(event: Mapping[str, object]) -> Mapping[str, object]:
+    """Return an Event of events.k8s.io/v1 with the field names of core/v1.
+
+    Both are views of one stored object (Kubernetes, pkg/apis/events/v1/conversion.go), so
+    nothing is computed.
+    """
+    return {_NAMES.get(key, key): value for key, value in event.items()}

@@ -1,19 +1,31 @@
-"""Which resources a dump tells about, and of which it tells everything."""
+"""Which resources a dump tells about, and of which it tells everything.
+
+Kinds that users declared and that the cluster does not serve: not installed, or misspelt.
+
+What of a dump is only a part of what it was: documents that were cut off, and broken ones.
+
+kubectl sorts keys, so that `kind` and `metadata` of a list stand behind its items: where they are
+not there, neither is the end of the last item. Of a single object nothing tells that its end is
+missing, but kubectl ends each line; what an editor or a person wrote need not.
+"""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Final
 
 from reporter.catalogue.resources import NAMESPACES
+from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
 from reporter.model.report import NOT_IN_DUMP
 from reporter.model.resource import Resource
+from reporter.snapshot.documents import BrokenDocument, Document
 from reporter.snapshot.dump_copies import Copies
-from reporter.snapshot.dump_served import CRD_NAME, NO_LIST, Kind, ServedKinds
-from reporter.snapshot.dump_wanted import Wanted
-from reporter.snapshot.snapshot import Discovery, ResourceState, Served
+from reporter.snapshot.dump_served import CRD_NAME, NO_LIST, Json, Kind, ServedKinds, Wanted, part
+from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
+from reporter.yaml_reader.reading import Ending
 
 FORBIDDEN: Final = "forbidden"
 
@@ -175,3 +187,119 @@ def _state(
     if complete or resource in looks.seen:
         return ResourceState(Served.SERVED)
     return ResourceState(Served.UNKNOWN, cause=looks.partial.get(str(resource), NOT_IN_DUMP))
+
+
+_SIMILAR: Final = 0.85
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Unserved:
+    """A declaration of a condition that can tell nothing, for its kind is not served.
+
+    Attributes:
+        reason: that it declares.
+        resource: `<plural>.<group>`.
+        near: what is served and has nearly that name; empty if nothing does.
+
+    """
+
+    reason: str
+    resource: str
+    near: str
+
+    def __str__(self) -> str:
+        hint = f"; did you mean {self.near}?" if self.near else ", so nothing is told"
+        return f"{self.reason}: {self.resource} is not served{hint}"
+
+
+def unserved(
+    catalogue: Catalogue,
+    discovery: Discovery,
+    state: Callable[[Resource[KubeObject]], Served],
+) -> Iterator[Unserved]:
+    """Yield the declared conditions whose kind is known not to be served.
+
+    That is no fault: what brings the kind may come later, or never.
+    """
+    names = discovery.served or frozenset()
+    for each in catalogue.declared:
+        if each.component.condition is None or each.resource is None:
+            continue
+        if state(each.resource) is Served.ABSENT:
+            name = str(each.resource)
+            near = get_close_matches(name, sorted(names - {name}), n=1, cutoff=_SIMILAR)
+            yield Unserved(each.component.reason, name, near[0] if near else "")
+
+
+def unserved_notes(snapshot: Snapshot, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the same for the reader of a report, one sentence each."""
+    found = unserved(
+        catalogue, snapshot.discovery, lambda resource: snapshot.state(resource).served
+    )
+    return tuple(f"{each}{'' if each.near else '.'}" for each in found)
+
+
+_OF_THE_SERVER: Final = ("creationTimestamp", "managedFields", "resourceVersion", "uid")
+
+_MARKS: Final = frozenset({"apiVersion", "items", "kind"})
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What is left of a document that is not whole.
+
+    Attributes:
+        items: what was complete of a list.
+        unfinished: the object in which it ends, empty if nothing of it is left; None if what is
+            left does not look like an object of Kubernetes at all.
+
+    """
+
+    items: tuple[object, ...] = ()
+    unfinished: object = None
+
+
+def remains_of(document: Document | BrokenDocument) -> Remains | None:
+    """Return what is left of a document, None if it is whole."""
+    if isinstance(document, BrokenDocument):
+        return _remains_of_broken(document)
+    value = document.value
+    if not isinstance(value, dict):
+        return None
+    if "items" in value:
+        return _remains_of_list(value, document.ending)
+    is_cut = document.ending is Ending.RUN_INTO or (
+        document.ending is Ending.OPEN and (_is_of_the_server(value) or _MARKS.issuperset(value))
+    )
+    return Remains(unfinished=value) if is_cut else None
+
+
+def _remains_of_broken(document: BrokenDocument) -> Remains:
+    items = part(document.part, "items")
+    if isinstance(items, list):
+        return Remains(tuple(items), document.unfinished or {})
+    if isinstance(document.part, list) and document.part:
+        *whole, last = document.part
+        return Remains(tuple(whole), last) if _is_object(last) else Remains()
+    return Remains(unfinished=document.part if _is_object(document.part) else None)
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict) and not _MARKS.isdisjoint(value)
+
+
+def _remains_of_list(value: Json, ending: Ending) -> Remains | None:
+    items = value["items"]
+    entries = items if isinstance(items, list) else []
+    *whole, last = entries or [{}]
+    kind = value.get("kind")
+    if not isinstance(kind, str) or not kind.endswith("List"):
+        return Remains(tuple(whole), last)
+    is_open = ending is Ending.OPEN and [*value][-1] == "items" and _is_of_the_server(last)
+    is_cut = is_open or (ending is Ending.RUN_INTO and [*value][-1] == "items")
+    return Remains(tuple(whole), last) if is_cut else None
+
+
+def _is_of_the_server(value: object) -> bool:
+    """Tell whether an API server wrote it: then kubectl printed it, with its line breaks."""
+    return any(part(value, "metadata", each) for each in _OF_THE_SERVER)

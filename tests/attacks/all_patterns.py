@@ -34,7 +34,7 @@ _MANY: Final = 20
 
 USED_OTHERWISE: Final = {
     "reporter.model.credentials._KEYS": ("finditer",),
-    "reporter.snapshot.inputs.unusable._PATTERNS": ("match",),
+    "reporter.snapshot.inputs.limits._PATTERNS": ("match",),
     "reporter.snapshot.decode._DEEP": ("match",),
     "reporter.snapshot.decode._SHALLOW": ("match",),
 }

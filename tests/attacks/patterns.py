@@ -14,7 +14,7 @@ MADE_IN_FUNCTIONS = {
     "reporter.diagnosis.signatures._signature",  # a user's own are checked, ours are tried
     "reporter.metrics.pages.reader.__init__",  # tried by tests/fuzz
     "reporter.metrics.pages.reader.has_name_with",  # as above
-    "reporter.snapshot.outputs.redaction._number",  # names of the dump, escaped
+    "reporter.snapshot.outputs.masking._number",  # names of the dump, escaped
 }
 
 _SIZE = 1_000

@@ -16,24 +16,33 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, Literal, TypeAlias
 
-from reporter.snapshot.inputs.cluster_info import logs_in
+from reporter.snapshot.inputs.archives import ZIP, is_tar, read_tar, read_zip
 from reporter.snapshot.inputs.files import (
+    GZIP,
+    MOST_OF_POD,
     NO_FILE,
     SUFFIXES,
     InputFile,
     LeftOut,
     LogFile,
+    Opener,
     PageFile,
     Use,
+    decompressed,
+    end_of,
+    is_log,
+    log_of,
     shown,
     use_of,
 )
-from reporter.snapshot.inputs.limits import BrokenArchiveError, Budget, DumpError, too_large
-from reporter.snapshot.inputs.logs import MOST_OF_POD, end_of, is_log, log_of
-from reporter.snapshot.inputs.streams import GZIP, Opener, decompressed
-from reporter.snapshot.inputs.tars import is_tar, read_tar
-from reporter.snapshot.inputs.unusable import looks_like
-from reporter.snapshot.inputs.zips import ZIP, read_zip
+from reporter.snapshot.inputs.layouts import logs_in
+from reporter.snapshot.inputs.limits import (
+    BrokenArchiveError,
+    Budget,
+    DumpError,
+    looks_like,
+    too_large,
+)
 
 STDIN: Final = "-"
 Source: TypeAlias = Path | Literal["-"]

@@ -15,8 +15,7 @@ from reporter.cli.dump_pages import DumpedPage, learn_pages, members_of_pages
 from reporter.model.instant import parse_rfc3339
 from reporter.snapshot.documents import read_documents
 from reporter.snapshot.dump import load_dump
-from reporter.snapshot.outputs.redaction import Redaction
-from reporter.snapshot.outputs.vocabulary import vocabulary
+from reporter.snapshot.outputs.masking import Redaction, vocabulary
 from reporter.stacks import BUILT_IN
 from tests.unit.conftest import EXAMPLES
 

@@ -16,7 +16,7 @@ from reporter.model.evidence import LogCause
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.documents import LogFile
 from reporter.snapshot.dump import load_dump
-from reporter.snapshot.inputs.logs import MOST_LINES, Log, end_of, log_of
+from reporter.snapshot.inputs.files import MOST_LINES, Log, end_of, log_of
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks import BUILT_IN
 

@@ -28,8 +28,7 @@ from reporter.kube.errors import (
 from reporter.kube.on_demand import MOST_PAGES, PAGE
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.decode import decode_object
-from reporter.snapshot.learned import Learned
-from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import Discovery, Learned, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 from tests.unit.resolution.building import Resolver, finding
 

@@ -5,7 +5,7 @@ import pytest
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, NODES, PODS
 from reporter.model.objects import LabelSelector, Metadata, Namespace
 from reporter.model.report import SkippedObject
-from reporter.snapshot.malformed import belongs_to, selected_by
+from reporter.snapshot.decode import belongs_to, selected_by
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 

@@ -8,7 +8,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.finding import ReadyEvidence, ServingEvidence
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.snapshot.malformed import Sought
+from reporter.snapshot.decode import Sought
 from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.probes.epp import has_pickers, is_picked
 from reporter.stacks.kaito.probes.scope import InferenceSetScope

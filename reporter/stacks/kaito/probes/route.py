@@ -8,7 +8,7 @@ from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS, PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import HttpRoute, InferencePool, Pod
 from reporter.model.subject import ObjectRef
-from reporter.snapshot.malformed import selected_by
+from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.probes.epp import is_missing
 from reporter.stacks.kaito.probes.scope import InferenceSetScope

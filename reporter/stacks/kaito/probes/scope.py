@@ -17,7 +17,7 @@ from reporter.model.objects import (
 )
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
-from reporter.snapshot.malformed import Sought, belongs_to
+from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.resources import FORMER_POOLS, MADE_WITH, WORKSPACES
 from reporter.workload.conditions import is_true

@@ -9,7 +9,7 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.objects import Deployment, Pod
-from reporter.snapshot.malformed import belongs_to
+from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kserve.derived.components import Component, components_of, spec_of
 from reporter.stacks.kserve.derived.mode import Mode, mode_of

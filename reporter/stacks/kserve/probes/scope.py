@@ -11,7 +11,7 @@ from reporter.model.finding import Derived
 from reporter.model.objects import Deployment, Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
-from reporter.snapshot.malformed import Sought, belongs_to
+from reporter.snapshot.decode import Sought, belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kserve.derived.components import (
     Component,

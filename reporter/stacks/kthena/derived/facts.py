@@ -7,7 +7,7 @@ from typing import Final
 from reporter.catalogue.resources import PODS, SERVICES
 from reporter.model.objects import KubeObject, Pod, PodGroup, Service
 from reporter.model.resource import Resource
-from reporter.snapshot.malformed import belongs_to
+from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kthena.objects import NAME_LABEL, ControllerRevision, ModelServing
 from reporter.stacks.kthena.resources import CONTROLLERREVISIONS, PODGROUPS

@@ -6,7 +6,7 @@ from typing import Final
 from reporter.catalogue.resources import DEPLOYMENTS, PODS, SERVICES
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment, LabelSelector, Service
-from reporter.snapshot.malformed import selected_by
+from reporter.snapshot.decode import selected_by
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import EPP_NOT_READY
 from reporter.workload.deployment import is_available, judge_deployment

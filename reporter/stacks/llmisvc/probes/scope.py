@@ -25,7 +25,7 @@ from reporter.model.objects import (
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
-from reporter.snapshot.malformed import Sought, belongs_to
+from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.llmisvc.derived.spec import AskedFor, wanted
 from reporter.stacks.llmisvc.needs import LLM_PART, PART_OF
 from reporter.stacks.llmisvc.objects import (

@@ -9,7 +9,7 @@ import msgspec
 from reporter.catalogue.resources import DEPLOYMENTS, INFERENCEPOOLS, PODS, SERVICES
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment, LabelSelector
-from reporter.snapshot.malformed import selected_by
+from reporter.snapshot.decode import selected_by
 from reporter.stacks.otterscale.manifests import epp_config, names
 from reporter.stacks.otterscale.probes.missing import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope

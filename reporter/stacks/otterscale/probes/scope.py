@@ -6,7 +6,7 @@ from functools import cached_property
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, Pod, Service
 from reporter.probes.scope import SubjectScope
-from reporter.snapshot.malformed import Sought, belongs_to
+from reporter.snapshot.decode import Sought, belongs_to
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale.manifests import labels, names
 from reporter.stacks.otterscale.manifests.operator import OperatorSettings

@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.snapshot.dump import load_dump
-from reporter.snapshot.outputs.header import header_of
+from reporter.snapshot.outputs.archive import header_of
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
 

@@ -10,7 +10,7 @@ from reporter.model.objects import Pod
 from reporter.model.resource import Resource
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.documents import read_documents
-from reporter.snapshot.outputs.pruning import pruned
+from reporter.snapshot.outputs.archive import pruned
 from reporter.stacks import BUILT_IN
 from tests.unit.conftest import EXAMPLES
 

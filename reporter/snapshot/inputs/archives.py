@@ -1,0 +1,450 @@
+"""Tar archives, read as a stream: nothing is unpacked, and nothing is read twice without need.
+
+Zip archives: only entries that are of use are decompressed, one at a time.
+
+Paths and links of the entries of an archive: none leads out of it.
+
+Real support bundles have links: troubleshoot.sh writes `cluster-resources/custom-resources/<crd>/<ns>.json`
+and links `<ns>.yaml` to it (replicatedhq/troubleshoot, pkg/collect/cluster_resources.go, v0.133.0).
+"""
+
+import posixpath
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import IO, BinaryIO, ClassVar, Final, NoReturn, Self, TypeAlias, cast
+
+from reporter.snapshot.inputs.files import (
+    BLOCK,
+    MOST_BYTES,
+    NO_FILE,
+    CountedStream,
+    LeftOut,
+    Use,
+    end_of,
+    shown,
+    use_of,
+)
+from reporter.snapshot.inputs.limits import (
+    INPUT_LIMITS,
+    BrokenArchiveError,
+    Budget,
+    DumpError,
+    too_large,
+)
+
+Unpacked: TypeAlias = tuple[str, bytes] | LeftOut
+"""An entry that is read: its path in the archive and what it holds; or why it is left out."""
+
+_BUFFER: Final = 512 * BLOCK
+_EXTENDED: Final = frozenset(
+    {
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+    }
+)
+
+
+class _Header(tarfile.TarInfo):
+    """A header of which long names and attributes, which Python reads at once, are bounded.
+
+    Attributes:
+        ended: the end of the archive was met. Python takes what is cut off or damaged behind the
+            first header for the end, too.
+
+    """
+
+    ended: ClassVar[bool] = False
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the header that stands in a block."""
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError:
+            cls.ended = len(buf) == BLOCK and not any(buf)
+            raise
+        most = INPUT_LIMITS.header if header.type in _EXTENDED else INPUT_LIMITS.unpacked
+        if not 0 <= header.size <= most:
+            raise _TooLargeError
+        return header
+
+    def _refuse_sparse(self, *_: object) -> NoReturn:
+        # The map of a sparse file is read at once, however long it is.
+        raise _SparseError
+
+    _proc_sparse = _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
+
+
+class _SparseError(Exception):
+    """An entry is a sparse file."""
+
+
+class _TooLargeError(Exception):
+    """A header or an entry says that it is larger than all that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """An entry of a tar, and what reads it."""
+
+    header: tarfile.TarInfo
+    open: Callable[[], IO[bytes] | None]
+
+
+def is_tar(block: bytes) -> bool:
+    """Tell whether a first block is that of a tar: its checksum fits."""
+    if len(block) < BLOCK:
+        return False
+    try:
+        tarfile.TarInfo.frombuf(block[:BLOCK], tarfile.ENCODING, "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What a first pass over an archive saw."""
+
+    links: dict[str, str] = field(default_factory=dict)
+    files: set[str] = field(default_factory=set)
+    wanted: list[str] = field(default_factory=list)
+
+
+def read_tar(
+    open_stream: Callable[[], CountedStream], name: str, budget: Budget
+) -> Iterator[Unpacked]:
+    """Yield the entries of a tar that are of use, in their order, and then what links add.
+
+    A link is read where what it points to has an ending that is not read by itself.
+
+    Args:
+        open_stream: opens the archive from its start.
+        name: of the archive, for messages.
+        budget: what may be read.
+
+    Raises:
+        DumpError: the archive is damaged, cut off, or more than is read.
+
+    """
+    seen = _Seen()
+    for member in _members(open_stream(), name, budget):
+        header = member.header
+        path = path_inside(header.name)
+        if path is None or header.isdev():
+            yield from _tar_left_out(header.name, path, name=name)
+        elif header.issym() or header.islnk():
+            yield from _see_link(seen, path, header, name=name)
+        elif header.isreg():
+            seen.files.add(path)
+            if use_of(path) is not Use.NOTHING:
+                yield path, _tar_content(member, name, path, most=budget.limits.file)
+    more: dict[str, list[str]] = {}
+    for link in seen.wanted:
+        target = followed(link, seen.links, budget.limits.links)
+        if target is None or target not in seen.files:
+            yield LeftOut(shown(name, link), "a link to a file that is not in the archive")
+        elif use_of(target) is Use.NOTHING:
+            more.setdefault(target, []).append(link)
+    if more:
+        yield from _read_again(open_stream, more, name, budget=budget)
+
+
+def _tar_left_out(entry: str, path: str | None, *, name: str) -> Iterator[LeftOut]:
+    if path is None:
+        yield LeftOut(shown(name, entry), "its path leads out of the archive")
+    elif use_of(path) is not Use.NOTHING:
+        yield LeftOut(shown(name, path), NO_FILE)
+
+
+def _see_link(seen: _Seen, path: str, header: tarfile.TarInfo, *, name: str) -> Iterator[LeftOut]:
+    # The target of a hard link is named from the root of the archive.
+    hard = header.islnk()
+    target = path_inside(header.linkname) if hard else target_inside(path, header.linkname)
+    if target is not None:
+        seen.links[path] = target
+    if use_of(path) is Use.NOTHING:
+        return
+    if target is None:
+        yield LeftOut(shown(name, path), "a link that leads out of the archive")
+    else:
+        seen.wanted.append(path)
+
+
+def _read_again(
+    open_stream: Callable[[], CountedStream],
+    wanted: dict[str, list[str]],
+    name: str,
+    *,
+    budget: Budget,
+) -> Iterator[Unpacked]:
+    """Yield files under the names of the links that lead to them."""
+    for member in _members(open_stream(), name, budget):
+        links = wanted.pop(path_inside(member.header.name) or "", [])
+        if links and member.header.isreg():
+            raw = _tar_content(member, name, links[0], most=budget.limits.file)
+            yield from ((link, raw) for link in links)
+
+
+def _tar_content(member: _Member, name: str, path: str, *, most: int) -> bytes:
+    if use_of(path) is Use.LOG and not member.header.issparse():
+        with _tar_errors(name):
+            log = member.open()
+            return end_of(log, path) if log else b""
+    if member.header.size > most or member.header.issparse():
+        raise DumpError(too_large(shown(name, member.header.name), most))
+    with _tar_errors(name):
+        file = member.open()
+        raw = file.read(most + 1) if file else b""
+    if len(raw) < member.header.size:
+        raise BrokenArchiveError(f"{name}: the archive is cut off; copy it again")
+    return raw
+
+
+def _members(stream: CountedStream, name: str, budget: Budget) -> Iterator[_Member]:
+
+    class OwnHeader(_Header):
+        """The headers of this archive alone."""
+
+    with ExitStack() as opened:
+        with _tar_errors(name):
+            source = cast("IO[bytes]", stream)
+            tar = opened.enter_context(
+                tarfile.open(fileobj=source, mode="r|", bufsize=_BUFFER, tarinfo=OwnHeader)
+            )
+        while (header := _next(tar, name)) is not None:
+            budget.enter(name)
+            yield _Member(header, partial(tar.extractfile, header))
+            # Extended attributes may name another size, and Python would skip it block by block.
+            if not 0 <= header.size <= budget.limits.unpacked:
+                raise DumpError(_too_large(name))
+            # Python keeps every header, of which there may be very many.
+            tar.members.clear()  # type: ignore[attr-defined]  # typeshed has only the method
+    if not OwnHeader.ended:
+        raise BrokenArchiveError(f"{name}: the archive is cut off or damaged; copy it again")
+
+
+def _next(tar: tarfile.TarFile, name: str) -> tarfile.TarInfo | None:
+    with _tar_errors(name):
+        return tar.next()
+
+
+@contextmanager
+def _tar_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (tarfile.TarError, ValueError, OverflowError, IndexError) as error:
+        raise BrokenArchiveError(f"{name}: the archive is damaged or cut off: {error}") from None
+    except _TooLargeError:
+        raise DumpError(_too_large(name)) from None
+    except _SparseError:
+        raise DumpError(
+            f"{name}: it holds a sparse file; pack it again without (tar without -S)"
+        ) from None
+    except RecursionError:
+        raise BrokenArchiveError(
+            f"{name}: the archive is damaged: its headers do not end"
+        ) from None
+
+
+def _too_large(name: str) -> str:
+    return f"{name}: an entry says that it is larger than what is read; unpack it yourself"
+
+
+ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
+"""How a zip begins; the second one is empty."""
+
+_END: Final = b"PK\x05\x06"
+_END_BYTES: Final = 22
+_LONGEST_COMMENT: Final = 2**16
+_LOCATOR: Final = b"PK\x06\x07"
+_LOCATOR_BYTES: Final = 20
+_LINK_BYTES: Final = 4096
+_OUTSIDE: Final = ".."
+_ENCRYPTED: Final = 0x1
+_LOG_BYTES: Final = 64 * MOST_BYTES
+_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The entries of an archive, and where its links point."""
+
+    entries: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+
+
+def read_zip(file: BinaryIO, name: str, budget: Budget) -> Iterator[Unpacked]:
+    """Yield the entries of a zip that are of use, in their order, and then what links add.
+
+    Raises:
+        DumpError: the archive is damaged, cut off, or more than is read.
+
+    """
+    with _zip_errors(name):
+        _require_small_index(file, name, budget)
+        archive = zipfile.ZipFile(file)
+    found = _Found()
+    for entry in archive.infolist():
+        budget.enter(name)
+        path = path_inside(entry.filename)
+        if path is None or not entry.filename or _is_device(entry.external_attr >> 16):
+            yield from _zip_left_out(entry, path, name=name)
+        elif stat.S_ISLNK(entry.external_attr >> 16):
+            target = _link_target(archive, entry, name, budget=budget)
+            found.links[path] = target_inside(path, target) or _OUTSIDE
+        elif not entry.is_dir():
+            found.entries[path] = entry
+            if use_of(path) is not Use.NOTHING:
+                yield _entry(archive, entry, path, name=name, budget=budget)
+    for link in found.links:
+        if use_of(link) is not Use.NOTHING:
+            yield from _behind(link, found, archive, name=name, budget=budget)
+
+
+def _zip_left_out(entry: zipfile.ZipInfo, path: str | None, *, name: str) -> Iterator[LeftOut]:
+    if path is None:
+        yield LeftOut(shown(name, entry.filename), "its path leads out of the archive")
+    elif not entry.filename:
+        yield LeftOut(name, "an entry has no name")
+    elif use_of(path) is not Use.NOTHING:
+        yield LeftOut(shown(name, path), NO_FILE)
+
+
+def _is_device(mode: int) -> bool:
+    # What was packed elsewhere than on Unix says nothing of the kind of a file.
+    return stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK}
+
+
+def _behind(
+    link: str, found: _Found, archive: zipfile.ZipFile, *, name: str, budget: Budget
+) -> Iterator[Unpacked]:
+    """Yield what a link adds: nothing where its target is read anyway."""
+    target = followed(link, found.links, budget.limits.links)
+    if target == _OUTSIDE:
+        yield LeftOut(shown(name, link), "a link that leads out of the archive")
+    elif target is None or target not in found.entries:
+        yield LeftOut(shown(name, link), "a link to a file that is not in the archive")
+    elif use_of(target) is Use.NOTHING:
+        yield _entry(archive, found.entries[target], link, name=name, budget=budget)
+
+
+def _entry(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, *, name: str, budget: Budget
+) -> Unpacked:
+    if entry.flag_bits & _ENCRYPTED:
+        return LeftOut(shown(name, path), "it is encrypted; unpack it and name the folder")
+    if entry.compress_type not in _METHODS:
+        return LeftOut(shown(name, path), "its compression is not read; unpack it yourself")
+    if use_of(path) is Use.LOG:
+        if entry.file_size > _LOG_BYTES:
+            return LeftOut(shown(name, path), "a log that is too large; unpack it yourself")
+        with _zip_errors(name), archive.open(entry) as log:
+            # What the index says of the size need not be true: `zipfile` reads no more than that.
+            raw = end_of(log, path)
+        budget.unpack(entry.file_size, name)
+        return path, raw
+    raw = _zip_content(archive, entry, budget.limits.file, name=name)
+    budget.unpack(len(raw), name)
+    return path, raw
+
+
+def _link_target(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, *, budget: Budget
+) -> str:
+    raw = _zip_content(archive, entry, _LINK_BYTES, name=name)
+    budget.unpack(len(raw), name)
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _zip_content(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int, *, name: str
+) -> bytes:
+    # What the index says of the size need not be true.
+    with _zip_errors(name), archive.open(entry) as file:
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise DumpError(too_large(shown(name, entry.filename), most))
+    return raw
+
+
+def _require_small_index(file: BinaryIO, name: str, budget: Budget) -> None:
+    """Refuse a central directory that Python would need very much memory for."""
+    size = file.seek(0, 2)
+    file.seek(max(0, size - _LONGEST_COMMENT - _END_BYTES - _LOCATOR_BYTES))
+    tail = file.read()
+    at = tail.rfind(_END)
+    if at < 0 or len(tail) < at + _END_BYTES:
+        raise BrokenArchiveError(f"{name}: the archive is cut off or damaged; copy it again")
+    (index,) = struct.unpack_from("<L", tail, at + 12)
+    locator = tail[max(0, at - _LOCATOR_BYTES) : at]
+    if locator.startswith(_LOCATOR):
+        (record,) = struct.unpack_from("<Q", locator, 8)
+        file.seek(record)
+        longer = file.read(56)
+        index = max(index, struct.unpack_from("<Q", longer, 40)[0])
+    file.seek(0)
+    if index > budget.limits.index:
+        raise DumpError(f"{name}: it has too many entries; unpack it yourself and name the folder")
+
+
+@contextmanager
+def _zip_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (
+        zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, OSError,
+        NotImplementedError, RuntimeError,
+    ) as error:  # fmt: skip
+        raise BrokenArchiveError(f"{name}: the archive is damaged or cut off: {error}") from None
+
+
+def path_inside(name: str) -> str | None:
+    """Return the path of an entry without `.` and `..`, None if it leads out of the archive."""
+    path = posixpath.normpath(name.replace("\\", "/").replace("\0", ""))
+    if path == ".." or path.startswith(("/", "../")):
+        return None
+    return path
+
+
+def target_inside(link: str, target: str) -> str | None:
+    """Return where a symbolic link of an archive points, None if it leads out of the archive."""
+    if target.startswith("/"):
+        return None
+    return path_inside(posixpath.join(posixpath.dirname(link), target))
+
+
+def followed(path: str, links: Mapping[str, str], most: int) -> str | None:
+    """Return the path behind links of files and folders, None if they go on for ever.
+
+    Args:
+        path: to begin with.
+        links: where each link of the archive points.
+        most: how many links are followed.
+
+    """
+    for _ in range(most):
+        step = _one_step(path, links)
+        if step is None:
+            return path
+        path = step
+    return None
+
+
+def _one_step(path: str, links: Mapping[str, str]) -> str | None:
+    parts = path.split("/")
+    for count in range(1, len(parts) + 1):
+        target = links.get("/".join(parts[:count]))
+        if target is not None:
+            return posixpath.normpath(posixpath.join(target, *parts[count:]))
+    return None
