@@ -11,8 +11,8 @@ from lab.sandbox.objects import JSON, Object, decode
 from lab.sandbox.operations import PATCH_TYPES, PatchType
 from lab.sandbox.protobuf import decode_body
 from reporter.yaml_reader import reading
-from reporter.yaml_reader.decoding import decoded
 from reporter.yaml_reader.limits import Unreadable
+from reporter.yaml_reader.reading import decoded
 
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 

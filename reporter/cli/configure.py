@@ -23,9 +23,8 @@ from reporter.model.text import clean, cut, meant
 from reporter.setting_types import Allowed, SettingError
 from reporter.settings import ENV_PREFIX, DaemonSettings
 from reporter.stacks.settings import with_stacks
-from reporter.yaml_reader.decoding import decoded
 from reporter.yaml_reader.limits import Limits, Unreadable
-from reporter.yaml_reader.reading import read_yaml
+from reporter.yaml_reader.reading import decoded, read_yaml
 
 _LIMITS: Final = Limits(size=1024 * 1024)
 _SHOWN_BYTES: Final = 120

@@ -23,9 +23,8 @@ import msgspec
 
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut
-from reporter.yaml_reader.decoding import decoded
 from reporter.yaml_reader.limits import Limits, Unreadable
-from reporter.yaml_reader.reading import read_yaml
+from reporter.yaml_reader.reading import decoded, read_yaml
 
 MOST_BACKTRACKING: Final = 5_000
 MOST_ROWS: Final = 500

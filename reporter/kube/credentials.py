@@ -13,9 +13,8 @@ from reporter.kube.clock import boot_seconds
 from reporter.kube.errors import ConfigurationError
 from reporter.kube.library import library
 from reporter.model.text import clean, cut
-from reporter.yaml_reader.decoding import decoded
 from reporter.yaml_reader.limits import Unreadable
-from reporter.yaml_reader.reading import read_yaml
+from reporter.yaml_reader.reading import decoded, read_yaml
 
 if TYPE_CHECKING:
     from kubernetes_asyncio.client import Configuration

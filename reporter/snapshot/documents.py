@@ -18,9 +18,8 @@ from reporter.snapshot.inputs.files import LeftOut, LogFile, PageFile
 from reporter.snapshot.inputs.layouts import Layouts, logs_in, without_logs
 from reporter.snapshot.inputs.limits import INPUT_LIMITS, Budget, DumpError, InputLimits
 from reporter.snapshot.inputs.reading import STDIN, Source, read_files
-from reporter.yaml_reader.decoding import decoded
 from reporter.yaml_reader.limits import Unreadable
-from reporter.yaml_reader.reading import Ending, YamlReader
+from reporter.yaml_reader.reading import Ending, YamlReader, decoded
 
 __all__ = [
     "STDIN",

@@ -1,8 +1,7 @@
 import pytest
 
-from reporter.yaml_reader.decoding import decoded
 from reporter.yaml_reader.limits import BeyondLimits, Limits, Unreadable
-from reporter.yaml_reader.reading import YamlReader, read_yaml
+from reporter.yaml_reader.reading import YamlReader, decoded, read_yaml
 
 
 @pytest.mark.parametrize(
