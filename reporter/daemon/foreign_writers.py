@@ -19,7 +19,7 @@ from reporter.settings import EvaluationSettings
 from reporter.sinks.events.render import STATE_LABEL
 from reporter.sinks.events.written import OwnWrites
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.namespaces import namespace_ref
+from reporter.workload.components import namespace_ref
 
 _CHANGES: Final = 3
 _WITHIN: Final = timedelta(minutes=10)

@@ -20,7 +20,7 @@ from reporter.probes.pods import metric_finding
 from reporter.probes.runtime.picker_rules import EMPTY
 from reporter.probes.runtime.pod_findings import judged_of, running, verdicts
 from reporter.probes.scope import SubjectScope
-from reporter.workload.pickers import picker_pods
+from reporter.workload.components import picker_pods
 from reporter.workload.pod import counts, is_ready
 
 _UNREAD: Final = frozenset({SCRAPE_FAILING, METRICS_MISSING})

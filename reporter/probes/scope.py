@@ -26,7 +26,7 @@ from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.probes.about import About, FaultFields
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.namespaces import namespace_ref
+from reporter.workload.components import namespace_ref
 
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 ScopeT = TypeVar("ScopeT", bound="Scope")

@@ -1,18 +1,27 @@
-"""The shared components of the stack: which are configured, and where each one runs."""
+"""The shared components of the stack: which are configured, and where each one runs.
 
-from collections.abc import Iterator, Mapping
+Whether a cluster needs a shared part, or a CustomResourceDefinition of one.
+
+The workload namespaces, and how findings refer to Namespaces.
+
+The pods of endpoint pickers.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
+from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
+from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, PODS
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS
-from reporter.model.objects import Deployment
-from reporter.model.resource import PartKey
-from reporter.model.stack import Controller, Need
+from reporter.model.objects import Deployment, Metadata, Namespace, Pod
+from reporter.model.resource import PartKey, Seen
+from reporter.model.stack import Controller, Need, ScrapedPickers
 from reporter.model.subject import ObjectRef
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import NOT_READ, Served, Snapshot
 from reporter.workload.deployment import is_available
 
 
@@ -151,3 +160,73 @@ def _made(
             revisions=controller.revisions,
             reads_pods=controller.reads_pods,
         )
+
+
+def needed_by(needs: Iterable[Need], snapshot: Snapshot) -> str:
+    """Return the first object that shows one of some needs, by its name; empty where none does."""
+    return next((found for each in needs if (found := _first(each, snapshot))), "")
+
+
+def still_needed_by(
+    key: PartKey, needs: tuple[Need, ...], snapshot: Snapshot, *, seen: Seen
+) -> str:
+    """Return the same; what showed the need last still does where it cannot be read now."""
+    found = needed_by(needs, snapshot)
+    if found or not may_be_needed(needs, snapshot):
+        return found
+    return seen.needed.get(key, "")
+
+
+def may_be_needed(needs: Iterable[Need], snapshot: Snapshot) -> bool:
+    """Tell whether something that would show one of some needs was asked for and cannot be read.
+
+    What nobody asked for, as of a stack that is switched off, shows nothing.
+    """
+    states = (snapshot.state(each.by) for each in needs)
+    return any(each.served is Served.UNKNOWN and each.cause != NOT_READ.cause for each in states)
+
+
+def _first(need: Need, snapshot: Snapshot) -> str:
+    """Look once for each snapshot: Deployments, CRDs and Ready ask the same."""
+    return snapshot.once(need, need.first if need.alone is None else partial(_first_alone, need))
+
+
+def _first_alone(need: Need, snapshot: Snapshot) -> str:
+    found = snapshot[need.by].first(need.alone) if need.alone is not None else None
+    return need.names(found) if found is not None else ""
+
+
+MANAGED_BY: Final = "productionstack.kaito.sh/managed-by"
+"""Label of workload namespaces; its value is that of the chart that made them."""
+
+MODELHARNESS: Final = "modelharness"
+
+
+def managed_namespaces(snapshot: Snapshot) -> tuple[Namespace, ...]:
+    """Return the workload namespaces that are not being deleted, by name.
+
+    Whoever looks at one namespace, and may read everything in it but its labels, has named a workload
+    namespace.
+    """
+    if snapshot.state(NAMESPACES).partial and not snapshot.known(NAMESPACES):
+        return tuple(Namespace(metadata=Metadata(name=each)) for each in snapshot.covered or ())
+    labelled = snapshot[NAMESPACES].labelled("", MANAGED_BY, MODELHARNESS)
+    return tuple(each for each in labelled if not each.deleting)
+
+
+def namespace_ref(snapshot: Snapshot, name: str) -> ObjectRef:
+    """Return the reference to a Namespace, with its uid where the Namespace is known."""
+    namespace = snapshot[NAMESPACES].get("", name)
+    return NAMESPACES.ref(namespace) if namespace else NAMESPACES.ref_named("", name)
+
+
+def picker_pods(
+    snapshot: Snapshot, row: ScrapedPickers, namespace: str, *, name: str
+) -> tuple[Pod, ...]:
+    """Return the pods of the endpoint picker of a subject, by name."""
+    found = snapshot[PODS].labelled(namespace, row.label, row.value(name))
+    return tuple(
+        pod
+        for pod in found
+        if all(pod.metadata.label(key) == value for key, value in row.labels.items())
+    )

@@ -1,13 +1,45 @@
-"""Which subject an object belongs to, by its owners."""
+"""Which subject an object belongs to, by its owners.
+
+The workloads that a user declared: where each one may be, and how it is judged.
+
+What a condition of an object says, for verdicts and for messages.
+
+What others said, in Events, about an object that is not well and does not say why.
+
+When an object was last written, and so since when a controller may lag behind it.
+"""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, TypeAlias
 
+from reporter.catalogue.resources import NAMESPACES
 from reporter.model.catalogue import Catalogue
-from reporter.model.objects import KubeObject, OwnerReference
+from reporter.model.custom import CustomComponent, CustomWorkload
+from reporter.model.instant import parse_rfc3339
+from reporter.model.objects import (
+    Condition,
+    DaemonSet,
+    Deployment,
+    KubeObject,
+    OwnerReference,
+    StatefulSet,
+)
 from reporter.model.resource import Resource
-from reporter.model.subject import Subject, SubjectKind
+from reporter.model.subject import Layer, ObjectRef, Subject, SubjectKind
+from reporter.model.text import detail
+from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.deployment import (
+    is_available,
+    is_daemonset_available,
+    is_statefulset_available,
+    judge_daemonset,
+    judge_deployment,
+    judge_statefulset,
+)
+from reporter.workload.standing import WorkloadFault
 
 _GENERATIONS: Final = 5
 """How far up owners are followed: pod, StatefulSet, Workspace, InferenceSet, and one to spare."""
@@ -75,3 +107,129 @@ def _is_meant(reference: OwnerReference, owner: KubeObject) -> bool:
     """Tell whether it is the owner and not a later object of its name; a dump may have no uids."""
     uid = owner.metadata.uid
     return not uid or not reference.uid or uid == reference.uid
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredWorkload:
+    """A workload that a user declared.
+
+    Attributes:
+        component: the declaration.
+        workload: what it declares.
+        resource: where its objects are.
+
+    """
+
+    component: CustomComponent
+    workload: CustomWorkload
+    resource: Resource[KubeObject]
+
+    def found(self, snapshot: Snapshot) -> KubeObject | None:
+        """Return it from the first of its namespaces that has it."""
+        table = snapshot[self.resource]
+        places = (table.get(each, self.workload.name) for each in self.workload.namespaces)
+        return next((each for each in places if each is not None), None)
+
+    def is_missing(self, snapshot: Snapshot) -> bool:
+        """Tell whether it is known to be in none of its namespaces."""
+        looked = (self.absent(snapshot, each) for each in self.workload.namespaces)
+        return all(looked)
+
+    def absent(self, snapshot: Snapshot, namespace: str) -> bool:
+        """Tell whether it is known not to be in a namespace."""
+        if snapshot[self.resource].get(namespace, self.workload.name) is not None:
+            return False
+        return snapshot.absence_known(self.resource, namespace, self.workload.name)
+
+    def home(self, snapshot: Snapshot) -> str:
+        """Return the namespace where it belongs: the first candidate that exists."""
+        namespaces, table = self.workload.namespaces, snapshot[NAMESPACES]
+        return next((each for each in namespaces if table.get("", each)), namespaces[0])
+
+
+def declared_workloads(settings: EvaluationSettings, layer: Layer) -> Iterator[DeclaredWorkload]:
+    """Yield the workloads that are declared in a layer."""
+    for each in settings.catalogue.declared:
+        component = each.component
+        if component.layer is layer and component.workload and each.resource:
+            yield DeclaredWorkload(component, component.workload, each.resource)
+
+
+def judge_workload(workload: KubeObject, snapshot: Snapshot) -> WorkloadFault | None:
+    """Return what is wrong with a Deployment, StatefulSet or DaemonSet, None if nothing is."""
+    match workload:
+        case Deployment():
+            return judge_deployment(workload, snapshot)
+        case StatefulSet():
+            return judge_statefulset(workload, snapshot)
+        case DaemonSet():
+            return judge_daemonset(workload, snapshot)
+        case _:
+            raise TypeError(f"{type(workload).__name__} is no workload")
+
+
+def is_workload_available(workload: KubeObject) -> bool:
+    """Tell whether a Deployment, StatefulSet or DaemonSet has an available replica."""
+    match workload:
+        case Deployment():
+            return is_available(workload)
+        case StatefulSet():
+            return is_statefulset_available(workload)
+        case DaemonSet():
+            return is_daemonset_available(workload)
+        case _:
+            raise TypeError(f"{type(workload).__name__} is no workload")
+
+
+_CONDITION_BYTES: Final = 400
+
+
+def is_true(condition: Condition | None) -> bool:
+    """Tell whether a condition is there and True."""
+    return condition is not None and condition.status == "True"
+
+
+def is_false(condition: Condition | None) -> bool:
+    """Tell whether a condition is there and False."""
+    return condition is not None and condition.status == "False"
+
+
+def words(condition: Condition | None) -> str:
+    """Return reason and message of a condition, clean and bounded."""
+    if condition is None:
+        return "no reason given"
+    return detail(condition.reason, condition.message, _CONDITION_BYTES) or "no reason given"
+
+
+_TEXT_BYTES: Final = 300
+
+
+def warning_about(snapshot: Snapshot, about: ObjectRef) -> str:
+    """Return reason and message of the newest Warning about an object, clean; empty without one."""
+    events = snapshot.evidence.events_about(about.namespace, about.kind, about.name)
+    warning = next((each for each in events if each.type == "Warning"), None)
+    return detail(warning.reason, warning.message, _TEXT_BYTES) if warning else ""
+
+
+def spec_written(obj: KubeObject) -> datetime | None:
+    """Return when somebody last wrote what is wanted of an object since it was created, if that is told.
+
+    A generation grows with such a write only, so that no controller lags behind it for longer. The times
+    are those of `metadata.managedFields`, where a write of the status does not count (Kubernetes,
+    "Server-Side Apply", field management).
+    """
+    times = (_moment(each.time) for each in obj.metadata.managed_fields or () if each.owns_wanted)
+    return max((each for each in times if each is not None), default=None)
+
+
+def last_written(obj: KubeObject) -> datetime | None:
+    """Return when an object was made, or what is wanted of it was last changed."""
+    times = (obj.created, spec_written(obj))
+    return max((each for each in times if each is not None), default=None)
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return parse_rfc3339(text)
+    except ValueError:
+        return None

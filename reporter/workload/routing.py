@@ -1,15 +1,136 @@
-"""Whether requests come through HTTPRoutes and InferencePools, by what their parents say of them."""
+"""Whether requests come through HTTPRoutes and InferencePools, by what their parents say of them.
+
+The Gateways of a workload namespace and their data planes.
+
+What the parents of a route or pool say of it, entry by entry of `status.parents`.
+
+The authorization providers that Istio's mesh configuration defines.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
-from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS, SERVICES
+from reporter.catalogue.needs import API_KEY_PROVIDER, GATEWAY_NAME, is_of_harness
+from reporter.catalogue.resources import (
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    GATEWAYS,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    ISTIO_CONFIGMAP,
+    PODS,
+    SERVICES,
+)
+from reporter.catalogue.shared_parts import GATEWAY_AUTH
 from reporter.model.finding import Entrance
-from reporter.model.objects import HttpRoute, InferencePool
+from reporter.model.objects import (
+    AuthorizationPolicy,
+    Condition,
+    ConfigMap,
+    Deployment,
+    Gateway,
+    HttpRoute,
+    InferencePool,
+    ParentReference,
+    ParentStatus,
+    Pod,
+)
+from reporter.model.text import detail
+from reporter.setting_types import PartMode
+from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.conditions import is_true
-from reporter.workload.parents import Parent, ParentFault, judge_entries, parent_of, serves
+from reporter.workload.deployment import judge_deployment
+from reporter.workload.owners import is_true
+from reporter.workload.pod import counts
+from reporter.workload.standing import WorkloadFault
+from reporter.yaml_reader.limits import Unreadable
+from reporter.yaml_reader.reading import read_yaml
+
+_SEVERITY: Final = {"Accepted": 25, "ResolvedRefs": 20}
+"""Conditions that must hold, with the severity of their being False; the worse comes first."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Parent:
+    """A parent with the defaults of its reference filled in."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def is_gateway(self) -> bool:
+        """Whether it is a Gateway; a mesh Service is not."""
+        return self.kind == "Gateway"
+
+
+@dataclass(frozen=True, slots=True)
+class ParentFault:
+    """Why a route or pool does not work with one parent."""
+
+    cause: str
+    text: str
+    severity: int
+    transition: datetime | None = None
+
+
+def parent_of(reference: ParentReference, namespace: str) -> Parent:
+    """Return the parent that an object in `namespace` refers to."""
+    return Parent(reference.kind or "Gateway", reference.namespace or namespace, reference.name)
+
+
+def judge_entries(parent: Parent, entries: Iterable[ParentStatus]) -> ParentFault | None:
+    """Return the worst that the entries of one parent say, None if nothing is wrong.
+
+    Several controllers may write an entry each. Only one of them runs the parent, so where one
+    accepts, what the others say does not matter. Unknown conditions say nothing.
+    """
+    by_controller: dict[str, list[ParentStatus]] = defaultdict(list)
+    for entry in entries:
+        by_controller[entry.controller_name].append(entry)
+    if any(all(map(serves, own)) for own in by_controller.values()):
+        return None
+    failing = [
+        condition
+        for controller in sorted(by_controller)
+        for entry in by_controller[controller]
+        for condition in _failing(entry)
+    ]
+    if not failing:
+        return None
+    worst = max(failing, key=_rank)
+    return ParentFault(
+        f"{worst.type} is False" + (f" ({worst.reason})" if worst.reason else ""),
+        f"{worst.type} is False for {parent}, {detail(worst.reason, worst.message) or 'no reason'}",
+        _SEVERITY[worst.type],
+        worst.last_transition_time,
+    )
+
+
+def serves(entry: ParentStatus) -> bool:
+    """Tell whether an entry says that requests come through."""
+    return all(_is(entry.condition(name), "True") for name in _SEVERITY)
+
+
+def _failing(entry: ParentStatus) -> list[Condition]:
+    conditions = (entry.condition(name) for name in _SEVERITY)
+    return [each for each in conditions if each is not None and _is(each, "False")]
+
+
+def _is(condition: Condition | None, status: str) -> bool:
+    return condition is not None and condition.status == status
+
+
+def _rank(condition: Condition) -> tuple[int, str, str]:
+    return _SEVERITY[condition.type], condition.reason or "", condition.message or ""
+
 
 GATEWAY_GONE: Final = 30
 NO_PARENT: Final = 24
@@ -158,3 +279,118 @@ def missing_picker_service(pool: InferencePool, snapshot: Snapshot) -> str:
     place, name = pool.namespace, reference.name
     gone = snapshot[SERVICES].get(place, name) is None
     return name if gone and snapshot.absence_known(SERVICES, place, name) else ""
+
+
+def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]:
+    """Return the Gateways of a workload namespace that are not being deleted, by name.
+
+    These are the ones that the harness owns, so that somebody's own Gateway next to them is left
+    alone. Where none carries the owner's label the namespace was set up by hand, and all count.
+    """
+    there = tuple(each for each in snapshot[GATEWAYS].in_namespace(namespace) if not each.deleting)
+    owned = tuple(each for each in there if is_of_harness(each))
+    return owned or there
+
+
+def is_programmed(gateway: Gateway) -> bool:
+    """Tell whether the Gateway's Programmed condition is True."""
+    programmed = gateway.status.condition("Programmed")
+    return programmed is not None and programmed.status == "True"
+
+
+def data_planes(snapshot: Snapshot, gateway: Gateway) -> tuple[Deployment, ...]:
+    """Return the Deployments that were made for a Gateway; one at most as Istio works.
+
+    They are found by the Gateway's name alone: Istio copies the owner's label only sometimes.
+    """
+    found = snapshot[DEPLOYMENTS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
+    return tuple(each for each in found if not each.deleting)
+
+
+def judge_data_plane(
+    snapshot: Snapshot, gateway: Gateway
+) -> Iterator[tuple[Deployment, WorkloadFault]]:
+    """Yield what is wrong with each Deployment of a Gateway that has no ready pod at all.
+
+    One pod of several that is not ready is no outage.
+    """
+    planes = data_planes(snapshot, gateway)
+    if any(plane.status.ready_replicas > 0 for plane in planes):
+        return
+    for plane in planes:
+        fault = judge_deployment(plane, snapshot)
+        if fault is not None:
+            yield plane, fault
+
+
+def data_plane_pods(snapshot: Snapshot, gateway: Gateway) -> tuple[Pod, ...]:
+    """Return the pods of a Gateway that stand for replicas."""
+    found = snapshot[PODS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
+    return tuple(each for each in found if counts(each))
+
+
+def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[ConfigMap, ...]:
+    """Return Istio's mesh configurations, in the order of its namespaces and their names.
+
+    A revision reads the ConfigMap of its own name. Others that share the prefix hold no mesh.
+    """
+    return tuple(
+        config
+        for namespace in settings.istio_namespace
+        for config in snapshot[CONFIGMAPS].in_namespace(namespace)
+        if config.name == ISTIO_CONFIGMAP or config.name.startswith(f"{ISTIO_CONFIGMAP}-")
+        if config.data is not None and config.data.mesh is not None
+    )
+
+
+def mesh_providers(snapshot: Snapshot, settings: EvaluationSettings) -> frozenset[str] | None:
+    """Return the names of all extension providers, None where they cannot be told.
+
+    The union over all configurations counts; one that cannot be read makes the answer unknown.
+    """
+    names: set[str] = set()
+    configs = mesh_configs(snapshot, settings)
+    for config in configs:
+        mesh = config.data.mesh if config.data else None
+        providers = _provider_names(mesh or "")
+        if providers is None:
+            return None
+        names |= providers
+    return frozenset(names) if configs else None
+
+
+def lacks_api_key_provider(snapshot: Snapshot, settings: EvaluationSettings) -> bool:
+    """Tell whether the provider of API keys is known to be missing for the whole cluster."""
+    names = ("gateway_auth_deployment", "gateway_auth_namespace")
+    if settings.component(GATEWAY_AUTH, names) is PartMode.OFF:
+        return False
+    providers = mesh_providers(snapshot, settings)
+    return providers is not None and API_KEY_PROVIDER not in providers
+
+
+def required_provider(policy: AuthorizationPolicy) -> str:
+    """Return the provider that a policy needs, empty if it needs none."""
+    if policy.deleting or policy.spec.action != "CUSTOM" or policy.spec.provider is None:
+        return ""
+    return policy.spec.provider.name
+
+
+_PARSED_MESHES: Final = 16
+
+
+@lru_cache(maxsize=_PARSED_MESHES)
+def _provider_names(mesh: str) -> frozenset[str] | None:
+    """Return the providers of one mesh configuration, None if it is not one."""
+    try:
+        config = read_yaml(mesh)
+    except Unreadable:
+        return None
+    if config is None:
+        return frozenset()
+    if not isinstance(config, dict):
+        return None
+    providers = config.get("extensionProviders") or []
+    if not isinstance(providers, list):
+        return None
+    names = (each.get("name") for each in providers if isinstance(each, dict))
+    return frozenset(name for name in names if isinstance(name, str))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from reporter.catalogue.custom import DAEMONSETS, STATEFULSETS
 from reporter.catalogue.resources import PODS
-from reporter.workload.declared import is_workload_available, judge_workload
+from reporter.workload.owners import is_workload_available, judge_workload
 from tests.unit.probes.building import document, pod, snapshot_of
 
 COUNTS = st.integers(0, 4)

@@ -28,7 +28,7 @@ from reporter.model.subject import Subject
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.pickers import picker_pods
+from reporter.workload.components import picker_pods
 
 PORT: Final = 9090
 """`--metrics-port` unless it is set, over plain HTTP unless told otherwise (Gateway API Inference Extension

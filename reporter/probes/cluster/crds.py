@@ -16,8 +16,7 @@ from reporter.probes.scope import Scope
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Discovery, Served, Snapshot
-from reporter.workload.components import components
-from reporter.workload.needs import may_be_needed, still_needed_by
+from reporter.workload.components import components, may_be_needed, still_needed_by
 
 VANISHED: Final = "is not served any more"
 """How the message of one that was there begins: our Event on record tells so after a restart."""

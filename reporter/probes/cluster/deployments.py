@@ -12,10 +12,8 @@ from reporter.probes.cluster.scope import ComponentScope
 from reporter.probes.scope import Scope
 from reporter.setting_types import PartMode
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import ControlPlaneComponent
+from reporter.workload.components import ControlPlaneComponent, namespace_ref, still_needed_by
 from reporter.workload.deployment import is_available, judge_deployment
-from reporter.workload.namespaces import namespace_ref
-from reporter.workload.needs import still_needed_by
 from reporter.workload.standing import MISSING, SCALED_TO_ZERO, WorkloadFault
 
 

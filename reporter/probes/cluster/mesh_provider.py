@@ -10,12 +10,8 @@ from reporter.model.finding import Finding
 from reporter.model.subject import CLUSTER
 from reporter.model.text import clean
 from reporter.probes.scope import Scope
-from reporter.workload.mesh import (
-    lacks_api_key_provider,
-    mesh_configs,
-    required_provider,
-)
-from reporter.workload.namespaces import managed_namespaces, namespace_ref
+from reporter.workload.components import managed_namespaces, namespace_ref
+from reporter.workload.routing import lacks_api_key_provider, mesh_configs, required_provider
 
 _SEVERITY: Final = 5
 """Less than a Deployment that does not run."""

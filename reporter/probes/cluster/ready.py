@@ -10,14 +10,13 @@ from reporter.probes.cluster.deployments import is_component_available, is_expec
 from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.workload.components import ControlPlaneComponent, components
-from reporter.workload.declared import (
-    DeclaredWorkload,
-    declared_workloads,
-    is_workload_available,
+from reporter.workload.components import (
+    ControlPlaneComponent,
+    components,
+    may_be_needed,
+    namespace_ref,
 )
-from reporter.workload.namespaces import namespace_ref
-from reporter.workload.needs import may_be_needed
+from reporter.workload.owners import DeclaredWorkload, declared_workloads, is_workload_available
 
 
 def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:

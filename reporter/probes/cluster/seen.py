@@ -9,8 +9,7 @@ from reporter.model.subject import ObjectRef
 from reporter.probes.cluster.crds import VANISHED, RequiredCrd, crd_ref, required_crds
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.workload.components import ControlPlaneComponent, components
-from reporter.workload.needs import still_needed_by
+from reporter.workload.components import ControlPlaneComponent, components, still_needed_by
 
 _OVER = "over"
 

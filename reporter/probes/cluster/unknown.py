@@ -14,7 +14,7 @@ from reporter.probes.cluster.blindness import Unseen, blind_message, named, unse
 from reporter.probes.cluster.crds import crd_ref
 from reporter.probes.scope import Scope
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.namespaces import namespace_ref
+from reporter.workload.components import namespace_ref
 
 
 def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:

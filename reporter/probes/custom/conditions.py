@@ -15,7 +15,7 @@ from reporter.model.text import clean, cut, detail
 from reporter.probes.custom.scope import DeclaredScope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.namespaces import namespace_ref
+from reporter.workload.components import namespace_ref
 from reporter.workload.owners import owning_subject
 
 _CAUSE_BYTES: Final = 100

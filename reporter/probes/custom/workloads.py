@@ -8,8 +8,8 @@ from reporter.model.subject import CLUSTER, Layer, Subject
 from reporter.model.text import clean
 from reporter.probes.custom.scope import DeclaredScope
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.declared import DeclaredWorkload, judge_workload
-from reporter.workload.namespaces import managed_namespaces, namespace_ref
+from reporter.workload.components import managed_namespaces, namespace_ref
+from reporter.workload.owners import DeclaredWorkload, judge_workload
 from reporter.workload.standing import MISSING, WorkloadFault
 
 

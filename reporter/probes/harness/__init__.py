@@ -20,7 +20,7 @@ from reporter.probes.harness.ready import probe_harness_ready, probe_harness_ser
 from reporter.probes.reuse import Question
 from reporter.probes.scope import NamespaceScope, Probe, Scope
 from reporter.snapshot.trace import Cell, How
-from reporter.workload.namespaces import managed_namespaces
+from reporter.workload.components import managed_namespaces
 
 _PROBES: Final[tuple[Probe[NamespaceScope], ...]] = (
     probe_gateway_class,

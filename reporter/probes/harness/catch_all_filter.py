@@ -16,7 +16,7 @@ from reporter.model.text import clean, cut
 from reporter.probes.harness.finding import harness_finding
 from reporter.probes.scope import NamespaceScope
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.gateways import data_plane_pods, workload_gateways
+from reporter.workload.routing import data_plane_pods, workload_gateways
 
 CATCH_ALL_FILTER: Final = "model-not-found-direct"
 

@@ -23,11 +23,7 @@ from reporter.probes.harness.finding import harness_finding
 from reporter.probes.scope import NamespaceScope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.mesh import (
-    lacks_api_key_provider,
-    mesh_providers,
-    required_provider,
-)
+from reporter.workload.routing import lacks_api_key_provider, mesh_providers, required_provider
 
 EXT_AUTHZ_FILTERS: Final = ("apikey-ext-authz", "ext-authz")
 """Names of the EnvoyFilters that send requests to an authorization Service."""

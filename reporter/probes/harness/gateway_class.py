@@ -18,7 +18,7 @@ from reporter.model.text import detail
 from reporter.probes.harness.finding import harness_finding
 from reporter.probes.scope import NamespaceScope
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.workload.gateways import workload_gateways
+from reporter.workload.routing import workload_gateways
 
 _CLASS_REASONS: Final = frozenset({"NoMatchingParent", "InvalidParameters", "UnsupportedValue"})
 """Reasons of Accepted=False that are about the class; others are about the Gateway itself."""

@@ -10,7 +10,7 @@ from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.probes.harness.finding import harness_finding
 from reporter.probes.scope import NamespaceScope
-from reporter.workload.gateways import is_programmed, judge_data_plane, workload_gateways
+from reporter.workload.routing import is_programmed, judge_data_plane, workload_gateways
 
 
 def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:

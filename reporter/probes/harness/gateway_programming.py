@@ -13,7 +13,7 @@ from reporter.model.objects import Condition, Gateway, ListenerStatus
 from reporter.model.text import detail
 from reporter.probes.harness.finding import harness_finding
 from reporter.probes.scope import NamespaceScope
-from reporter.workload.gateways import judge_data_plane, workload_gateways
+from reporter.workload.routing import judge_data_plane, workload_gateways
 
 _LISTENER_FAULTS: Final = (
     ("Conflicted", "True"),

@@ -11,7 +11,7 @@ from reporter.model.subject import Subject
 from reporter.model.text import cut
 from reporter.probes.scope import NamespaceScope
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.gateways import data_planes, is_programmed, workload_gateways
+from reporter.workload.routing import data_planes, is_programmed, workload_gateways
 
 _NAMES_BYTES: Final = 300
 

@@ -19,7 +19,7 @@ from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
 from reporter.model.text import clean
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.namespaces import namespace_ref
+from reporter.workload.components import namespace_ref
 
 _PODS: Final = 3
 _SUBJECTS: Final = 2

@@ -35,7 +35,6 @@ SAME_MODULES = {
     "facts": _STACKS,
     "files": "of a dump; of ModelServices to render",
     "finding": "the type; what those of the harness have in common",
-    "gateways": "of LLMInferenceServices; of namespaces in `workload`",
     "groups": _DERIVED,
     "kserve": "in `simulation` its controller, in `demo` the cluster that it runs in",
     "kthena": "in `simulation` its controller, in `demo` the cluster that it runs in",

@@ -149,7 +149,7 @@ EXEMPT = {
     "reporter/catalogue/resources.py": "the API group of APIKeys, which the gateway reads",
     "reporter/catalogue/runtime.py": "what to do names the autoscaler that KAITO users have",
     "reporter/settings.py": "namespaces where the shared router is in a production stack",
-    "reporter/workload/namespaces.py": "the label of workload namespaces",
+    "reporter/workload/components.py": "the label of workload namespaces",
 }
 """Central files in which the name of a stack stands outside of comments, and why."""
 

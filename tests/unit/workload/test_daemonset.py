@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from reporter.catalogue.custom import DAEMONSETS
-from reporter.workload.daemonset import is_daemonset_available, judge_daemonset
+from reporter.workload.deployment import is_daemonset_available, judge_daemonset
 from reporter.workload.standing import WorkloadFault
 from tests.unit.probes.building import (
     SINCE_AT,

@@ -6,8 +6,8 @@ import pytest
 
 from reporter.catalogue.custom import STATEFULSETS
 from reporter.catalogue.resources import PODS
+from reporter.workload.deployment import is_statefulset_available, judge_statefulset
 from reporter.workload.standing import WorkloadFault
-from reporter.workload.statefulset import is_statefulset_available, judge_statefulset
 from tests.unit.probes.building import (
     FORBIDDEN,
     SINCE_AT,

@@ -26,7 +26,7 @@ from reporter.stacks.kaito.probes.scaling import probe_scaling
 from reporter.stacks.kaito.probes.scope import InferenceSetScope
 from reporter.stacks.kaito.reasons import CLUSTER_KEDA_SCALER
 from reporter.stacks.kaito.resources import INFERENCESETS
-from reporter.workload.namespaces import managed_namespaces
+from reporter.workload.components import managed_namespaces
 
 _PROBES: Final[tuple[Probe[InferenceSetScope], ...]] = (
     probe_scaling,

@@ -12,7 +12,7 @@ from reporter.stacks.kaito.probes.scope import InferenceSetScope, latest, moved
 from reporter.stacks.kaito.probes.wording import believed, condition_text, without_reconcile_error
 from reporter.stacks.kaito.probes.workspace_faults import WorkspaceFault, about_workspace
 from reporter.stacks.kaito.reasons import MODEL_INFRA
-from reporter.workload.conditions import is_false
+from reporter.workload.owners import is_false
 
 _IN_PROGRESS: Final = frozenset(
     {

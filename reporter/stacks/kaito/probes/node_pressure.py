@@ -13,7 +13,7 @@ from reporter.stacks.kaito.probes.scope import InferenceSetScope, moved
 from reporter.stacks.kaito.probes.wording import SCANNED
 from reporter.stacks.kaito.reasons import MODEL_NODE_PRESSURE
 from reporter.stacks.kaito.resources import WORKSPACES
-from reporter.workload.conditions import is_true
+from reporter.workload.owners import is_true
 from reporter.workload.pod import counts
 
 _TYPES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")

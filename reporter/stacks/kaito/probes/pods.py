@@ -12,7 +12,7 @@ from reporter.stacks.kaito.probes.scope import WORKSPACE, InferenceSetScope, lat
 from reporter.stacks.kaito.probes.workspace_faults import about_workspace, judge_workspace
 from reporter.stacks.kaito.reasons import MODEL_PODS
 from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
-from reporter.workload.conditions import is_false
+from reporter.workload.owners import is_false
 from reporter.workload.pod import PodFault, judge_ended
 
 _MISSING_WORKSPACES: Final = 26

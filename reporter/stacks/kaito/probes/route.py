@@ -15,11 +15,11 @@ from reporter.stacks.kaito.probes.scope import InferenceSetScope
 from reporter.stacks.kaito.probes.wording import condition_text
 from reporter.stacks.kaito.reasons import MODEL_ROUTE
 from reporter.stacks.kaito.resources import FORMER_POOLS, INFERENCESETS
-from reporter.workload.conditions import is_false
-from reporter.workload.parents import ParentFault
+from reporter.workload.owners import is_false
 from reporter.workload.pod import counts
 from reporter.workload.routing import (
     GATEWAY_GONE,
+    ParentFault,
     missing_picker_service,
     pool_faults,
     pool_names,

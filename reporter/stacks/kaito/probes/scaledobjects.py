@@ -12,9 +12,8 @@ from reporter.probes.scope import Scope
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kaito.reasons import CLUSTER_KEDA_SCALER
 from reporter.stacks.kaito.resources import INFERENCESETS
-from reporter.workload.components import components
-from reporter.workload.namespaces import managed_namespaces, namespace_ref
-from reporter.workload.said import warning_about
+from reporter.workload.components import components, managed_namespaces, namespace_ref
+from reporter.workload.owners import warning_about
 
 _SEVERITY: Final = 5
 """Less than a scaler that does not run."""

@@ -20,8 +20,8 @@ from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.resources import FORMER_POOLS, MADE_WITH, WORKSPACES
-from reporter.workload.conditions import is_true
 from reporter.workload.deployment import deployment_behind
+from reporter.workload.owners import is_true
 from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import missing_picker_service, routes_to
 

@@ -16,7 +16,7 @@ from reporter.stacks.kaito.probes.wording import (
     reconcile_error,
 )
 from reporter.stacks.kaito.resources import WORKSPACES
-from reporter.workload.conditions import is_false, is_true
+from reporter.workload.owners import is_false, is_true
 from reporter.workload.pod import counts, is_ready
 
 _PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})

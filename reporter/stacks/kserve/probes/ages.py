@@ -13,8 +13,7 @@ from reporter.model.objects import Condition, KubeObject, Pod
 from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.raw import AVAILABLE, PROGRESSING, REPLICA_FAILURE
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
-from reporter.workload.conditions import is_true
-from reporter.workload.lag import last_written
+from reporter.workload.owners import is_true, last_written
 
 _NOT_READY: Final = frozenset(
     {(AVAILABLE, "False"), (PROGRESSING, "False"), (REPLICA_FAILURE, "True")}

@@ -28,9 +28,7 @@ from reporter.stacks.kserve.reasons import (
     INGRESS_NOT_READY,
     NOT_READY,
 )
-from reporter.workload.conditions import is_false, is_true, words
-from reporter.workload.lag import last_written
-from reporter.workload.said import warning_about
+from reporter.workload.owners import is_false, is_true, last_written, warning_about, words
 
 UNWRITTEN: Final = timedelta(seconds=120)
 """How long KServe may take to write a first condition."""

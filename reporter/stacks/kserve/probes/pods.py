@@ -9,7 +9,7 @@ from reporter.probes.pods import fault_of_pod, pod_finding
 from reporter.stacks.kserve.derived.raw import REPLICA_FAILURE
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
 from reporter.stacks.kserve.reasons import PODS_NOT_CREATED, PODS_NOT_READY
-from reporter.workload.conditions import is_true, words
+from reporter.workload.owners import is_true, words
 from reporter.workload.standing import newest_failure
 
 

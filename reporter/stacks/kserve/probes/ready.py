@@ -10,7 +10,7 @@ from reporter.stacks.kserve.derived.components import INGRESS_READY, Component
 from reporter.stacks.kserve.derived.mode import Mode
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
 from reporter.stacks.kserve.reasons import READY
-from reporter.workload.conditions import is_false, is_true
+from reporter.workload.owners import is_false, is_true
 from reporter.workload.pod import NOT_SET_UP, STARTING, is_ready
 
 _IN_START_UP: Final = frozenset({NOT_SET_UP, STARTING})

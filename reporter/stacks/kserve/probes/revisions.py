@@ -30,7 +30,7 @@ from reporter.stacks.kserve.reasons import (
     ROLLOUT_SECONDS,
     ROLLOUT_STUCK,
 )
-from reporter.workload.conditions import is_false, words
+from reporter.workload.owners import is_false, words
 
 _ROLLOUT: Final = timedelta(seconds=ROLLOUT_SECONDS)
 _REQUEST: Final = re.compile(r'\b(?:GET|HEAD) "?https?://([a-z0-9.-]{1,253}(?::\d{1,5})?)[^\s"]{0,2000}"?:', re.IGNORECASE)  # fmt: skip

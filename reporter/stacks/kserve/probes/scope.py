@@ -42,7 +42,7 @@ from reporter.stacks.kserve.resources import (
     KNATIVE_REVISIONS,
     KNATIVE_SERVICES,
 )
-from reporter.workload.conditions import is_true
+from reporter.workload.owners import is_true
 from reporter.workload.pod import counts, is_ready, startup_time
 
 GRADUAL: Final = "RolloutInProgress"

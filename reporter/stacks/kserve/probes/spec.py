@@ -17,7 +17,7 @@ from reporter.stacks.kserve.reasons import (
     RECONCILE_FAILED,
     RUNTIME_MISSING,
 )
-from reporter.workload.conditions import is_false, words
+from reporter.workload.owners import is_false, words
 
 _OF_RUNTIME: Final = frozenset({"RuntimeNotRecognized", "RuntimeDisabled", "NoSupportingRuntime"})
 _OF_WORKERS: Final = frozenset({"InvalidGPUAllocation", "InvalidWorkerSpecNotSet"})

@@ -19,7 +19,7 @@ from reporter.stacks.kserve.derived.revisions import WHOLE, total
 from reporter.stacks.kserve.objects import ComponentStatus, KnativeCondition
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope, with_traffic
 from reporter.stacks.kserve.reasons import ROLLOUT_SECONDS, TRAFFIC
-from reporter.workload.conditions import is_false, words
+from reporter.workload.owners import is_false, words
 
 _MISSING: Final = 40
 _UNASSIGNED: Final = 30

@@ -10,7 +10,7 @@ from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.derived.ownership_memory import Trouble, TroubleKind
 from reporter.stacks.kthena.reasons import STATUS_NOT_OWNED
 from reporter.stacks.kthena.resources import MODELSERVING_KIND
-from reporter.workload.namespaces import namespace_ref
+from reporter.workload.components import namespace_ref
 
 _SEVERITY: Final = {TroubleKind.PRUNED: 0, TroubleKind.CONTESTED: 1}
 _MANAGER_BYTES: Final = 128

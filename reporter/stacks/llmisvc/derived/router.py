@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from reporter.model.objects import Condition, Gateway, HttpRoute, InferencePool, ParentStatus
-from reporter.workload.conditions import is_false, is_true
-from reporter.workload.parents import Parent, parent_of
+from reporter.workload.owners import is_false, is_true
+from reporter.workload.routing import Parent, parent_of
 
 _OF_ROUTE: Final = ("Accepted", "ResolvedRefs")
 

@@ -25,7 +25,7 @@ from reporter.stacks.llmisvc.reasons import (
     SCALING_NOT_READY,
 )
 from reporter.stacks.llmisvc.resources import LLMS
-from reporter.workload.conditions import is_false, is_true, words
+from reporter.workload.owners import is_false, is_true, words
 
 _SCALING: Final = ("ScalingReady", "PrefillScalingReady")
 _ENOUGH: Final = 2

@@ -10,8 +10,8 @@ from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.derived.router import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import GATEWAY_NOT_READY
-from reporter.workload.conditions import is_true, words
-from reporter.workload.parents import Parent
+from reporter.workload.owners import is_true, words
+from reporter.workload.routing import Parent
 
 
 def probe_gateways(scope: LlmScope) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from reporter.catalogue.resources import GATEWAYS
 from reporter.model.objects import Condition, Deployment, Gateway, HttpRoute, InferencePool, Pod
 from reporter.stacks.llmisvc.objects import LeaderWorkerSet
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.workload.lag import last_written
+from reporter.workload.owners import last_written
 
 
 def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:

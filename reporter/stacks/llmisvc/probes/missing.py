@@ -12,7 +12,7 @@ from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors
 from reporter.stacks.llmisvc.reasons import OBJECT_MISSING
 from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
-from reporter.workload.conditions import is_true
+from reporter.workload.owners import is_true
 
 
 def probe_missing(scope: LlmScope) -> Iterator[Finding]:

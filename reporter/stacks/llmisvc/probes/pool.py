@@ -11,10 +11,9 @@ from reporter.stacks.llmisvc.probes.gateways import at_fault, is_of_istiod
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import POOL_NOT_READY
 from reporter.stacks.llmisvc.resources import FORMER_POOLS
-from reporter.workload.conditions import is_false, is_true, words
-from reporter.workload.parents import Parent, parent_of
+from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts
-from reporter.workload.routing import routes_to
+from reporter.workload.routing import Parent, parent_of, routes_to
 
 _MISSING, _NO_SERVICE, _SELECTS_NONE, _REFUSED, _SILENT = 40, 30, 25, 20, 10
 

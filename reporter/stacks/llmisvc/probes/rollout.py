@@ -17,7 +17,7 @@ from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import PODS_NOT_CREATED, ROLLOUT_STUCK
 from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
-from reporter.workload.conditions import is_false, is_true, words
+from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts
 
 _ROLLOUT: Final = timedelta(seconds=600)

@@ -10,7 +10,7 @@ from reporter.stacks.llmisvc.derived.router import is_of
 from reporter.stacks.llmisvc.probes.gateways import at_fault, is_of_istiod
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import ROUTE_NOT_READY
-from reporter.workload.parents import Parent, ParentFault, judge_entries, parent_of
+from reporter.workload.routing import Parent, ParentFault, judge_entries, parent_of
 
 _MISSING, _NO_BACKEND, _NO_STATUS, _STALE = 40, 30, 24, 10
 

@@ -39,7 +39,7 @@ from reporter.stacks.llmisvc.resources import (
     FORMER_POOLS,
     LEADERWORKERSETS,
 )
-from reporter.workload.parents import Parent, parent_of
+from reporter.workload.routing import Parent, parent_of
 
 NAME: Final = "app.kubernetes.io/name"
 COMPONENT: Final = "app.kubernetes.io/component"

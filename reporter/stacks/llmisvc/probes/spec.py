@@ -14,7 +14,7 @@ from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import DEPENDENCY_MISSING, INVALID, RECONCILE_FAILED
 from reporter.stacks.llmisvc.resources import CONFIGS, LEADERWORKERSETS
-from reporter.workload.conditions import is_false, words
+from reporter.workload.owners import is_false, words
 
 _PRESETS: Final = "PresetsCombined"
 _UNFINISHED: Final = "NewObservedGenFailure"

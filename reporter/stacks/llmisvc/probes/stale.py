@@ -11,8 +11,7 @@ from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
 from reporter.stacks.llmisvc.probes.worked import counted, worked
 from reporter.stacks.llmisvc.reasons import STATUS_STALE
-from reporter.workload.conditions import is_true
-from reporter.workload.lag import spec_written
+from reporter.workload.owners import is_true, spec_written
 
 _OF_ROUTER: Final = frozenset(
     {

@@ -12,7 +12,7 @@ from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
 from reporter.stacks.llmisvc.probes.stale import contradicted
 from reporter.stacks.llmisvc.reasons import NOT_READY
-from reporter.workload.conditions import is_false, is_true, words
+from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts, is_ready
 
 UNWRITTEN: Final = timedelta(seconds=120)

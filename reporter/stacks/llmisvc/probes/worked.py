@@ -11,8 +11,8 @@ from reporter.stacks.llmisvc.derived.status import Counted, PassStage, Worked
 from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.resources import FORMER_POOLS
-from reporter.workload.conditions import is_true
-from reporter.workload.parents import Parent
+from reporter.workload.owners import is_true
+from reporter.workload.routing import Parent
 
 _CONDITION: Final = {
     (False, False): "MainWorkloadReady",

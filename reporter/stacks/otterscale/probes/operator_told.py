@@ -9,7 +9,7 @@ from reporter.snapshot.snapshot import Served
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import NOT_OBSERVED, RECONCILE_FAILED
 from reporter.stacks.otterscale.resources import PODMONITORS, SERVICEMONITORS
-from reporter.workload.lag import spec_written
+from reporter.workload.owners import spec_written
 
 _ERROR_BYTES: Final = 600
 _CAUSE_BYTES: Final = 100

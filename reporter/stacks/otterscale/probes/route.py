@@ -17,13 +17,16 @@ from reporter.stacks.otterscale.probes.missing import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import ROUTE
 from reporter.stacks.otterscale.resources import DESTINATIONRULES
-from reporter.workload.parents import Parent, ParentFault, parent_of, serves
 from reporter.workload.pod import counts
 from reporter.workload.routing import (
     GATEWAY_GONE,
+    Parent,
+    ParentFault,
     missing_picker_service,
+    parent_of,
     pool_faults,
     route_faults,
+    serves,
 )
 
 _NOT_INSTALLED: Final = 50

@@ -8,7 +8,7 @@ from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, DEPLOYMENTS, NAM
 from reporter.probes.harness.network_policy import probe_network_policy
 from reporter.resolution import Memory, resolve
 from reporter.stacks.settings import FullEvaluationSettings
-from reporter.workload.namespaces import managed_namespaces
+from reporter.workload.components import managed_namespaces
 from tests.unit.probes.asking import evaluate_harness, namespace_scope
 from tests.unit.probes.building import (
     ALL_CRDS,
