@@ -7,7 +7,7 @@ from dataclasses import replace
 from reporter.catalogue.resources import PODS
 from reporter.diagnosis.logs import read_log
 from reporter.diagnosis.signatures import Signature
-from reporter.diagnosis.wanted_logs import together, wanted_logs
+from reporter.diagnosis.wanted_evidence import together, wanted_logs
 from reporter.model.evidence import LogCause
 from reporter.snapshot.documents import LogFile
 from reporter.snapshot.snapshot import Snapshot

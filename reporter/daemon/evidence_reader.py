@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from reporter.catalogue.resources import VOLUMES
 from reporter.diagnosis.logs import read_log
 from reporter.diagnosis.signatures import Signature
-from reporter.diagnosis.wanted_evidence import WantedEvidence, WantedRun
-from reporter.diagnosis.wanted_logs import together
+from reporter.diagnosis.wanted_evidence import WantedEvidence, WantedRun, together
 from reporter.kube.client import KubeClient
 from reporter.kube.errors import ApiStatusError
 from reporter.kube.on_demand import Turn, fetch_log, read_events, read_object, read_objects

@@ -4,22 +4,33 @@ What the container's own state says comes first, then Events about it, then its 
 signatures: an exit code says least. Of a text from a runtime the end is quoted, of a log only what a
 signature extracts. 137 is SIGKILL, which has many senders: a probe is told from memory by the Event
 `Killing` of the kubelet, or by how long the container ran.
+
+What the kubelet's probes say of a container that runs: loading, asked wrongly, or ended by them.
+
+A container that runs and is not ready is asked by somebody, at a path and a port, and answers something:
+that is the cause to name. The Event `Unhealthy` has the answer. Nobody listening is what loading looks
+like too: an engine listens once its model is loaded (vLLM binds its port before, and listens after). So a
+refused connection is a fault only where the start is over, and says "loading" before.
+
+A liveness probe without a start-up probe has no patience: the kubelet ends the container after
+initialDelaySeconds + periodSeconds x failureThreshold, again and again, before a large model is loaded,
+and the exit code is 137 as for lack of memory (Kubernetes, "Liveness, Readiness, and Startup Probes").
 """
 
+import re
 from dataclasses import replace
+from datetime import timedelta
 from functools import lru_cache
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
-from reporter.diagnosis.case import Case
-from reporter.diagnosis.ending import ending
+from reporter.diagnosis.case import Case, ending, statuses
 from reporter.diagnosis.logs import WRAPPERS, read_log
-from reporter.diagnosis.probes import killed_by, said_killed
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Diagnosis, Sureness
-from reporter.model.objects import ContainerStatus, Terminated
+from reporter.model.objects import Container, ContainerStatus, Probe, Terminated
 from reporter.model.text import clean, cut
 
 OF_IMAGES: Final = frozenset(
@@ -202,3 +213,219 @@ def _longest(case: Case, reason: str, container: str) -> str:
     """
     said = (each.message for each in case.said(reason, container))
     return max(islice(said, 10), key=len, default="")
+
+
+_KILLING: Final = re.compile(r"failed (?P<probe>liveness|startup) probe", re.IGNORECASE)
+_UNHEALTHY: Final = re.compile(
+    r"(?P<probe>Liveness|Readiness|Startup) probe (?:failed|errored)[^:]{0,60}: "
+)
+_SLACK: Final = timedelta(seconds=45)
+"""How much longer than its budget a container may run that a probe ends: one period, and its grace."""
+
+
+_SAME_END: Final = timedelta(minutes=5)
+"""How far an Event and the end that it is about may lie apart: the grace period, and clocks."""
+
+
+class _Answer(NamedTuple):
+    code: str
+    pattern: re.Pattern[str]
+    text: str
+    action: str
+
+
+_ANSWERS: Final = tuple(
+    _Answer(code, re.compile(pattern, re.IGNORECASE), text, action)
+    for code, pattern, text, action in (
+        ("probe-path", r"statuscode: 404", "answers 404: it has no such path",
+         "Correct the probe's path."),
+        ("probe-access", r"statuscode: (40[13])", "answers {0}: it wants a key, or a proxy stands before it",
+         "Probe a path that needs no key."),
+        ("probe-unready", r"statuscode: (5\d\d)", "answers {0}", "Its log says what it waits for."),
+        ("probe-answer", r"statuscode: (\d{3})", "answers {0}", "Correct the probe, or what it asks."),
+        ("probe-scheme", r"HTTP response to HTTPS client|malformed HTTP response|tls: first record",
+         "does not speak the scheme that it is asked by", "Correct the probe's scheme."),
+        ("probe-refused", r"connection refused", "nothing listens there",
+         "Correct the probe's port, or what the container listens on."),
+        ("probe-slow", r"context deadline exceeded|Client\.Timeout|command timed out|timeout: failed to connect",
+         "does not answer within {timeout} s", "Raise timeoutSeconds, or look at its load."),
+        ("probe-network", r"i/o timeout|no route to host", "cannot be reached from its node",
+         "Look at network policies and the CNI."),
+    )
+)  # fmt: skip
+
+
+def asks(probe: Probe | None) -> str:
+    """Return what a probe asks: `GET :8000/health`, `tcp :8000`, `exec`; empty without one."""
+    if probe is None:
+        return ""
+    if probe.http_get is not None:
+        path = probe.http_get.path or "/"
+        return cut(clean(f"GET :{probe.http_get.port}{path}"), 120)
+    for name, target in (("tcp", probe.tcp_socket), ("grpc", probe.grpc)):
+        if target is not None:
+            return cut(clean(f"{name} :{target.port}"), 80)
+    return "its command"
+
+
+def numbers(probe: Probe) -> str:
+    """Return how long a probe waits before the kubelet acts: `30 s + 3 x 10 s = 60 s`."""
+    delay, period = probe.initial_delay_seconds or 0, probe.period_seconds or 10
+    tries = f"{probe.failure_threshold or 3} x {period} s"
+    whole = f" = {probe.budget_seconds} s" if delay else ""
+    return f"{f'{delay} s + ' if delay else ''}{tries}{whole}"
+
+
+def killed_by(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
+    """Return the probe that ended a container, by the kubelet's Event or by how long it ran."""
+    spec = case.spec(status.name)
+    if spec is None:
+        return None
+    if found := _said_killing(case, status.name, ended):
+        return _killed(case, spec, found, sureness=Sureness.CERTAIN)
+    for kind, probe in (("startup", spec.startup_probe), ("liveness", spec.liveness_probe)):
+        if probe is not None and _ran_as_long(ended, probe):
+            return _killed(case, spec, kind, sureness=Sureness.LIKELY)
+        if probe is not None:
+            break  # without a start-up that succeeded, the other one never asks
+    return None
+
+
+def said_killed(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
+    """Return the probe that ended a container which answers SIGTERM with an exit code of its own.
+
+    Only an Event of about that time tells: any other end has such a code, too.
+    """
+    spec = case.spec(status.name)
+    found = _said_killing(case, status.name, ended) if ended.finished_at else ""
+    return _killed(case, spec, found, sureness=Sureness.CERTAIN) if spec and found else None
+
+
+def _said_killing(case: Case, container: str, ended: Terminated) -> str:
+    """Return which probe the kubelet says to have ended a container by; empty where it says nothing.
+
+    An Event lasts an hour: one of another time is about another end.
+    """
+    for each in case.said("Killing", container):
+        found = _KILLING.search(each.message)
+        apart = ended.finished_at - each.last if ended.finished_at and each.last else timedelta(0)
+        if found is not None and abs(apart) <= _SAME_END:
+            return found["probe"].lower()
+    return ""
+
+
+def _ran_as_long(ended: Terminated, probe: Probe) -> bool:
+    if ended.started_at is None or ended.finished_at is None:
+        return False
+    ran, budget = ended.finished_at - ended.started_at, timedelta(seconds=probe.budget_seconds)
+    period = timedelta(seconds=probe.period_seconds or 10)
+    return budget - period <= ran <= budget + period + _SLACK
+
+
+def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Diagnosis:
+    probe = spec.startup_probe if kind == "startup" else spec.liveness_probe
+    name = cut(clean(spec.name), 80)
+    asked = asks(probe)
+    after = f" after {numbers(probe)}" if probe else ""
+    answer = _answer(case, spec, kind)
+    probably = "probably " if sureness is Sureness.LIKELY else ""
+    if answer is not None and answer.code in {"probe-path", "probe-access", "probe-scheme"}:
+        cause = (
+            f"container {name} is {probably}ended by its {kind} probe{after}: {asked} {answer.text}"
+        )
+        return _diagnosis(
+            (answer.code, answer.action), cause, "ended by a probe", sureness=sureness
+        )
+    if kind == "startup":
+        cause = f"container {name} is {probably}ended by its start-up probe{after}, before it answers {asked}"
+        action = (
+            "Raise failureThreshold or periodSeconds of the startupProbe, if it loads that long."
+        )
+    elif spec.startup_probe is None:
+        cause = (
+            f"container {name} is {probably}ended by its liveness probe ({asked}){after}, "
+            "while it still loads: it has no startupProbe"
+        )
+        action = "Add a startupProbe that allows for the time that loading takes."
+    else:
+        said = f": it {answer.text}" if answer else ""
+        cause = f"container {name} is {probably}ended by its liveness probe ({asked}){after}{said}"
+        action = "Its log says why it stopped answering; a probe that is too strict has a short timeoutSeconds."
+    return _diagnosis(
+        ("probe-kill", action), cause, f"ended by its {kind} probe", sureness=sureness
+    )
+
+
+def _diagnosis(answer: tuple[str, str], cause: str, brief: str, *, sureness: Sureness) -> Diagnosis:
+    code, action = answer
+    return Diagnosis(code=code, cause=cause, brief=brief, action=action, sureness=sureness)
+
+
+def _answer(case: Case, spec: Container, kind: str) -> _Answer | None:
+    """Return what a probe is answered by the newest Event about it, with the text filled in."""
+    probe = {"startup": spec.startup_probe, "liveness": spec.liveness_probe}.get(
+        kind, spec.readiness_probe
+    )
+    timeout = (probe.timeout_seconds if probe else None) or 1
+    for each in case.said("Unhealthy", spec.name):
+        said = each.message
+        failed = _UNHEALTHY.search(said)
+        if failed is None or failed["probe"].lower() != kind:
+            continue
+        for answer in _ANSWERS:
+            found = answer.pattern.search(said)
+            if found is not None:
+                return answer._replace(text=answer.text.format(*found.groups(""), timeout=timeout))
+        return None
+    return None
+
+
+def unready(case: Case) -> Diagnosis | None:
+    """Return which container runs and is not ready, what it is asked, and what it answers.
+
+    None where no probe is known, or where all that is known is that it still loads.
+    """
+    running = [
+        each for each in statuses(case.pod) if each.state and each.state.running and not each.ready
+    ]
+    others = any(each.ready for each in case.pod.status.container_statuses or ())
+    found = (_unready(case, each, beside=others) for each in running)
+    return next((each for each in found if each is not None), None)
+
+
+def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis | None:
+    spec = case.spec(status.name)
+    if spec is None:
+        return None
+    starts = spec.startup_probe is not None and status.started is not True
+    kind, probe = ("startup", spec.startup_probe) if starts else ("readiness", spec.readiness_probe)
+    if probe is None:
+        return None
+    name = f"container {cut(clean(status.name), 80)}"
+    asked, words = asks(probe), "start-up" if starts else "readiness"
+    answer = _answer(case, spec, kind)
+    if answer is None:
+        if not beside:
+            return None
+        cause = f"{name} runs and is not ready: its {words} probe ({asked}) has not succeeded"
+        action = f"Look at the Events of the pod: they have the answer to {asked}."
+        return _diagnosis(("probe", action), cause, f"{name} not ready", sureness=Sureness.UNKNOWN)
+    ports = [each.container_port for each in spec.ports or ()]
+    target = probe.http_get or probe.tcp_socket or probe.grpc
+    elsewhere = (
+        ports and target is not None and isinstance(target.port, int) and target.port not in ports
+    )
+    if answer.code == "probe-refused" and not elsewhere and (starts or not beside):
+        cause = f"{name} still loads, or does not listen where it is probed: {asked} is refused"
+        action = "Its log says how far it is, and which port it listens on."
+        return _diagnosis(
+            ("loading", action), cause, "nothing listens yet", sureness=Sureness.UNKNOWN
+        )
+    told = f"; its ports are {', '.join(map(str, ports[:5]))}" if elsewhere else ""
+    cause = (
+        f"{name} runs and is not ready: its {words} probe asks {asked}, which {answer.text}{told}"
+    )
+    sure = Sureness.UNKNOWN if answer.code == "probe-unready" else Sureness.CERTAIN
+    return _diagnosis(
+        (answer.code, answer.action), cause, f"{name}: {asked} {answer.text}", sureness=sure
+    )

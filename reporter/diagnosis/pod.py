@@ -20,8 +20,7 @@ from datetime import timedelta
 from typing import Final, TypeAlias
 
 from reporter.diagnosis.case import Case, statuses
-from reporter.diagnosis.containers import of_container
-from reporter.diagnosis.probes import unready
+from reporter.diagnosis.containers import of_container, unready
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.diagnosis.storage import why_not_attached
 from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning

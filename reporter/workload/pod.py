@@ -10,9 +10,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import NODES
-from reporter.diagnosis.case import Case, statuses
+from reporter.diagnosis.case import Case, ending, statuses
 from reporter.diagnosis.containers import is_error, log_may_tell, of_container
-from reporter.diagnosis.ending import ending
 from reporter.diagnosis.pod import UNSEEN_BUDGET, diagnose, has_started, recreated
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting

@@ -11,7 +11,7 @@ import pytest
 from reporter.catalogue.resources import PODS
 from reporter.cli.saved_logs import with_logs
 from reporter.diagnosis.signatures import built_in
-from reporter.diagnosis.wanted_logs import WantedLog, together, wanted_logs
+from reporter.diagnosis.wanted_evidence import WantedLog, together, wanted_logs
 from reporter.model.evidence import LogCause
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.documents import LogFile

@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from reporter.diagnosis.ending import ending, exit_words, last_words
+from reporter.diagnosis.case import ending, exit_words, last_words
 from reporter.model.objects.pods import Terminated
 
 KEY = "\n".join(

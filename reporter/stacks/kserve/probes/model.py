@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from reporter.catalogue.resources import PODS
-from reporter.diagnosis.ending import exit_words, last_words
+from reporter.diagnosis.case import exit_words, last_words
 from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod, Terminated
 from reporter.model.text import clean

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.diagnosis.ending import ending
+from reporter.diagnosis.case import ending
 from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod, Terminated
 from reporter.model.text import clean
