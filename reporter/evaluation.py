@@ -10,15 +10,13 @@ from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.credentials import LINK_HOSTS, with_links_to
 from reporter.model.finding import Evaluation
 from reporter.probes.cluster import ClusterLayer
-from reporter.probes.cluster.nodes import probe_nodes, with_shared_nodes
-from reporter.probes.cluster.seen import look_again
-from reporter.probes.cluster.unknown import probe_unjudged
+from reporter.probes.cluster.blindness import look_again, probe_unjudged
+from reporter.probes.cluster.deployments import probe_nodes, with_shared_nodes
 from reporter.probes.custom import evaluate_custom
-from reporter.probes.evaluation_parts import contained_probe, joined
 from reporter.probes.harness import Namespaces
 from reporter.probes.reuse import Answered, Question, answer, changed_cells, shared_inputs
 from reporter.probes.runtime.network import probe_network, unproven, without_failing
-from reporter.probes.scope import Scope
+from reporter.probes.scope import Scope, contained_probe, joined
 from reporter.probes.subjects import Asks, StackProbes
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings

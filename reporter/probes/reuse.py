@@ -18,8 +18,7 @@ from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource, Seen
 from reporter.model.subject import Subject
-from reporter.probes.evaluation_parts import NOTHING_SAID, contained, joined
-from reporter.probes.scope import Scope
+from reporter.probes.scope import NOTHING_SAID, Scope, contained, joined
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table

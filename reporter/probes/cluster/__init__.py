@@ -8,15 +8,12 @@ from typing import Final
 from reporter.catalogue import reasons
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.subject import CLUSTER
-from reporter.probes.cluster.crds import probe_crds
+from reporter.probes.cluster.blindness import probe_unknown_resources
+from reporter.probes.cluster.crds import probe_crds, probe_mesh_provider
 from reporter.probes.cluster.deployments import probe_component
-from reporter.probes.cluster.mesh_provider import probe_mesh_provider
 from reporter.probes.cluster.ready import probe_cluster_ready
-from reporter.probes.cluster.scope import ComponentScope
-from reporter.probes.cluster.unknown import probe_unknown_resources
-from reporter.probes.evaluation_parts import contained, contained_probe, joined
 from reporter.probes.reuse import Question
-from reporter.probes.scope import Scope
+from reporter.probes.scope import ComponentScope, Scope, contained, contained_probe, joined
 from reporter.probes.subjects import ClusterProbe
 from reporter.workload.components import components
 

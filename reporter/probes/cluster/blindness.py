@@ -1,14 +1,28 @@
-"""What the reporter cannot see: whether connection, permission or version is to blame, and what mends it."""
+"""What the reporter cannot see: whether connection, permission or version is to blame, and what mends it.
+
+What the reporter cannot read: a blind reporter says so where operators look.
+
+What is remembered of the shared parts from one evaluation to the next.
+"""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
-from reporter.model.objects import KubeObject
-from reporter.model.resource import Resource
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
+from reporter.catalogue.resources import COMPONENT, DEPLOYMENTS, EVENTS, LABEL_PREFIX
+from reporter.model.catalogue import Catalogue
+from reporter.model.finding import Finding, Unjudged
+from reporter.model.objects import Event, KubeObject
+from reporter.model.resource import PartKey, Resource, Seen
+from reporter.model.subject import API_RESOURCE, CLUSTER, NAMESPACE_KIND, ObjectRef
 from reporter.model.text import clean, is_label, is_subdomain
+from reporter.probes.cluster.crds import VANISHED, RequiredCrd, crd_ref, required_crds
+from reporter.probes.scope import Scope
+from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import (
     CREDENTIALS,
     FORBIDDEN,
@@ -19,6 +33,12 @@ from reporter.snapshot.snapshot import (
     ResourceState,
     Served,
     Snapshot,
+)
+from reporter.workload.components import (
+    ControlPlaneComponent,
+    components,
+    namespace_ref,
+    still_needed_by,
 )
 
 NO_FAULT: Final = frozenset({NOT_READ.cause, "not in the dump", NOT_LISTED, NOT_ASKED})
@@ -148,3 +168,138 @@ def _path(resource: Resource[KubeObject]) -> str:
     """Return the path of API discovery for the group and version of a resource."""
     version = resource.versions[0]
     return f"/apis/{resource.group}/{version}" if resource.group else "/readyz?verbose"
+
+
+def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
+    """Yield a finding for each cause for which resources that were asked for cannot be read.
+
+    One line names them all, and the command that mends it. The one that has been unknown for the longest
+    is the object at fault, so that the clock of a fault does not begin again with each further one.
+    """
+    involved = namespace_ref(scope.snapshot, scope.settings.release_namespace)
+    for sight, unknown in sorted(unseen(scope.snapshot).items()):
+        oldest = min(unknown, key=_since)
+        yield Finding(
+            reason=CLUSTER_STATUS_UNKNOWN,
+            subject=CLUSTER,
+            involved=involved,
+            related=_related(oldest.resource),
+            message=blind_message(sight, unknown),
+            cause=clean(f"{named([str(each.resource) for each in unknown])} {sight.cause}"),
+            transition=since.wall if (since := oldest.state.since) else None,
+        )
+
+
+def probe_unjudged(scope: Scope, unjudged: Iterable[Unjudged]) -> Iterator[Finding]:
+    """Yield a finding for each subject or reason that a probe failed on: a fault of our own."""
+    involved = namespace_ref(scope.snapshot, scope.settings.release_namespace)
+    for each in sorted(unjudged):
+        yield Finding(
+            reason=CLUSTER_STATUS_UNKNOWN,
+            subject=CLUSTER,
+            involved=involved,
+            related=_object_of(each, scope.snapshot, scope.settings.catalogue),
+            message=clean(
+                f"{each} cannot be judged ({each.cause}), so its status is unknown; this is a bug "
+                "of the reporter: report it, with what is unusual about its objects"
+            ),
+            cause=clean(f"{each}: {each.cause}"),
+        )
+
+
+def _object_of(unjudged: Unjudged, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef:
+    """Return what tells one from the next; a probe is no object of the cluster."""
+    subject = unjudged.about
+    if unjudged.reason:
+        name = f"{unjudged.reason}/{unjudged.probe}"
+        return ObjectRef("status-reporter.io/v1", "Probe", "", name)
+    if subject.kind == NAMESPACE_KIND:
+        return namespace_ref(snapshot, subject.namespace)
+    resource, *_ = catalogue.of_subject(subject.kind)
+    return resource.ref_named(subject.namespace, subject.name)
+
+
+def _related(resource: Resource[KubeObject]) -> ObjectRef:
+    """Return what tells one unknown resource from the next; a built-in one has no object."""
+    if resource.custom:
+        return crd_ref(resource.crd_name)
+    return ObjectRef("v1", API_RESOURCE, "", str(resource))
+
+
+def _since(unseen: Unseen) -> tuple[bool, timedelta, str]:
+    since = unseen.state.since
+    return since is None, since.boot if since else timedelta(0), str(unseen.resource)
+
+
+_OVER = "over"
+
+
+def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -> Seen:
+    """Return what was seen before, with what is there now and what our Events on record tell.
+
+    An Event that still fires tells that its Deployment was there if it refers to it with its uid,
+    which the Event of one that was merely missed has not.
+    """
+    parts, crds = components(settings), required_crds(settings)
+    there = {
+        **_recorded(snapshot, parts, crds),
+        **before.there,
+        **_there(snapshot, parts, crds, before=before),
+    }
+    keys = (*((each.key, each.needs) for each in parts), *((each.key, each.needs) for each in crds))
+    needed = (
+        (key, still_needed_by(key, needs, snapshot, seen=before))
+        for key, needs in keys
+        if key not in there or key in before.needed
+    )
+    return Seen(there, {key: by for key, by in needed if by})
+
+
+def _there(
+    snapshot: Snapshot,
+    parts: Iterable[ControlPlaneComponent],
+    crds: Iterable[RequiredCrd],
+    *,
+    before: Seen,
+) -> dict[PartKey, ObjectRef]:
+    found = {each.key: each.found(snapshot, before.there) for each in parts}
+    there = {
+        key: DEPLOYMENTS.ref(deployments[0]) for key, deployments in found.items() if deployments
+    }
+    there.update(
+        (each.key, crd_ref(each.name))
+        for each in crds
+        if each.served(snapshot.discovery) is Served.SERVED
+    )
+    return there
+
+
+def _recorded(
+    snapshot: Snapshot, parts: tuple[ControlPlaneComponent, ...], crds: tuple[RequiredCrd, ...]
+) -> dict[PartKey, ObjectRef]:
+    told: dict[PartKey, ObjectRef] = {}
+    # An hour of trouble leaves thousands that are over.
+    for event in snapshot[EVENTS].showing(_goes_on):
+        told.update((each.key, crd_ref(each.name)) for each in crds if _tells_of_crd(event, each))
+        told.update((each.key, ref) for each in parts for ref in _told_deployment(event, each))
+    return told
+
+
+def _goes_on(event: KubeObject) -> bool:
+    state = event.metadata.label(f"{LABEL_PREFIX}state")
+    is_ours = isinstance(event, Event) and event.source.component == COMPONENT
+    return is_ours and state is not None and state != _OVER
+
+
+def _tells_of_crd(event: Event, crd: RequiredCrd) -> bool:
+    is_about = (event.reason, event.involved_object.name) == crd.key
+    return is_about and VANISHED in event.message
+
+
+def _told_deployment(event: Event, component: ControlPlaneComponent) -> Iterator[ObjectRef]:
+    related = event.related
+    if related is None or not related.uid or related.kind != DEPLOYMENTS.kind:
+        return
+    if event.reason == component.reason and component.is_named(related.name):
+        ref = DEPLOYMENTS.ref_named(related.namespace, related.name)
+        yield ObjectRef(ref.api_version, ref.kind, ref.namespace, ref.name, related.uid)

@@ -1,11 +1,16 @@
-"""Whether the CustomResourceDefinitions that the stack needs are served."""
+"""Whether the CustomResourceDefinitions that the stack needs are served.
+
+Whether the mesh defines the provider that policies made by older charts rely on.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from reporter.catalogue import reasons
-from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.catalogue.needs import API_KEY_PROVIDER
+from reporter.catalogue.reasons import CLUSTER_GATEWAY_AUTH
+from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS, DEPLOYMENTS, NAMESPACES
 from reporter.catalogue.shared_parts import SHARED_REQUIRED
 from reporter.model.finding import Finding
 from reporter.model.resource import PartKey, Seen
@@ -16,7 +21,14 @@ from reporter.probes.scope import Scope
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Discovery, Served, Snapshot
-from reporter.workload.components import components, may_be_needed, still_needed_by
+from reporter.workload.components import (
+    components,
+    managed_namespaces,
+    may_be_needed,
+    namespace_ref,
+    still_needed_by,
+)
+from reporter.workload.routing import lacks_api_key_provider, mesh_configs, required_provider
 
 VANISHED: Final = "is not served any more"
 """How the message of one that was there begins: our Event on record tells so after a restart."""
@@ -147,4 +159,41 @@ def _required(kind: RequiredKind, stack: str, settings: EvaluationSettings) -> R
         mode=mode,
         needs=kind.needs,
         of=kind.of,
+    )
+
+
+_SEVERITY: Final = 5
+"""Less than a Deployment that does not run."""
+
+
+def probe_mesh_provider(scope: Scope) -> Iterator[Finding]:
+    """Yield a finding if policies need the provider of API keys and no mesh defines it.
+
+    Current charts make neither the policies nor the provider, so it is normal that the
+    provider alone is away.
+    """
+    if not lacks_api_key_provider(scope.snapshot, scope.settings):
+        return
+    needed = any(
+        required_provider(policy) == API_KEY_PROVIDER
+        for namespace in managed_namespaces(scope.snapshot)
+        for policy in scope.snapshot[AUTHORIZATIONPOLICIES].in_namespace(namespace.name)
+    )
+    if not needed:
+        return
+    config = mesh_configs(scope.snapshot, scope.settings)[0]
+    table = scope.snapshot[NAMESPACES]
+    candidates = scope.settings.gateway_auth_namespace
+    home = next((each for each in candidates if table.get("", each)), candidates[0])
+    yield Finding(
+        reason=CLUSTER_GATEWAY_AUTH,
+        subject=CLUSTER,
+        involved=namespace_ref(scope.snapshot, home),
+        related=CONFIGMAPS.ref(config),
+        message=clean(
+            f"ConfigMap {config.namespace}/{config.name} does not define the extension provider "
+            f"{API_KEY_PROVIDER}, which AuthorizationPolicies of workload namespaces name"
+        ),
+        cause=f"provider {API_KEY_PROVIDER} missing",
+        severity=_SEVERITY,
     )

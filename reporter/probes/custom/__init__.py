@@ -7,12 +7,13 @@ from typing import Final
 from reporter.model.catalogue import Declared
 from reporter.model.finding import Evaluation, Finding
 from reporter.model.subject import Subject
-from reporter.probes.custom.conditions import probe_condition
-from reporter.probes.custom.crds import probe_crd
-from reporter.probes.custom.scope import DeclaredScope
-from reporter.probes.custom.workloads import probe_workload
-from reporter.probes.evaluation_parts import contained_probe, joined
-from reporter.probes.scope import Probe, Scope
+from reporter.probes.custom.conditions import (
+    DeclaredScope,
+    probe_condition,
+    probe_crd,
+    probe_workload,
+)
+from reporter.probes.scope import Probe, Scope, contained_probe, joined
 
 _PROBES: Final[tuple[Probe[DeclaredScope], ...]] = (probe_workload, probe_crd, probe_condition)
 

@@ -1,22 +1,38 @@
-"""Whether the conditions that users declare have the status that they should have."""
+"""What the probes of one declaration are given.
+
+Whether the conditions that users declare have the status that they should have.
+
+Whether the CustomResourceDefinitions that users declare are served.
+
+Whether the workloads that users declare are there and available.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from reporter.model.catalogue import Catalogue
+from reporter.model.catalogue import Catalogue, Declared
 from reporter.model.custom import CustomComponent, CustomCondition
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Conditioned, KubeObject
 from reporter.model.resource import Resource
-from reporter.model.subject import CLUSTER, Layer, Subject, SubjectKind
+from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject, SubjectKind
 from reporter.model.text import clean, cut, detail
-from reporter.probes.custom.scope import DeclaredScope
+from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import namespace_ref
-from reporter.workload.owners import owning_subject
+from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.workload.components import managed_namespaces, namespace_ref
+from reporter.workload.owners import DeclaredWorkload, judge_workload, owning_subject
+from reporter.workload.standing import MISSING, WorkloadFault
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredScope(Scope):
+    """The cluster, and what a user declared."""
+
+    declared: Declared
+
 
 _CAUSE_BYTES: Final = 100
 _GENERATION: Final = re.compile(r"[0-9]{1,19}")  # an int64
@@ -147,3 +163,116 @@ def _number(generation: object) -> int:
     """Return a generation as a number, 0 where there is none; Istio's may be text."""
     text = str(generation)
     return int(text) if _GENERATION.fullmatch(text) else 0
+
+
+def probe_crd(scope: DeclaredScope) -> Iterator[Finding]:
+    """Yield a finding for a CRD that discovery answered not to be there.
+
+    Discovery that failed tells nothing.
+    """
+    component = scope.declared.component
+    if component.crd is None:
+        return
+    name = component.crd.name
+    if scope.snapshot.discovery.state(name) is not Served.ABSENT:
+        return
+    ref = ObjectRef("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name)
+    yield Finding(
+        reason=component.reason,
+        subject=CLUSTER,
+        involved=ref,
+        related=ref,
+        message=clean(f"{ref} is not served: install or repair what provides it"),
+        cause=f"{name} missing",
+        governs=bool(component.suppresses),
+    )
+
+
+def probe_workload(scope: DeclaredScope) -> Iterator[Finding]:
+    """Yield a finding for a workload that is down or degraded, or missing where it should be.
+
+    In the cluster layer it is in one of its namespaces; in the harness layer each workload
+    namespace has one, or each of those that are named.
+    """
+    component = scope.declared.component
+    if component.workload is None or scope.declared.resource is None:
+        return
+    workload = DeclaredWorkload(component, component.workload, scope.declared.resource)
+    if component.layer is Layer.CLUSTER:
+        yield from _of_cluster(workload, scope.snapshot)
+    else:
+        yield from _of_namespaces(workload, scope.snapshot)
+
+
+def _of_cluster(workload: DeclaredWorkload, snapshot: Snapshot) -> Iterator[Finding]:
+    found = workload.found(snapshot)
+    if found is not None:
+        yield from _judged(workload, found, CLUSTER, snapshot=snapshot)
+    elif workload.is_missing(snapshot):
+        yield _finding(
+            workload,
+            MISSING,
+            None,
+            namespace=workload.home(snapshot),
+            subject=CLUSTER,
+            snapshot=snapshot,
+        )
+
+
+def _of_namespaces(workload: DeclaredWorkload, snapshot: Snapshot) -> Iterator[Finding]:
+    table, name = snapshot[workload.resource], workload.workload.name
+    wanted = workload.workload.namespaces
+    for namespace in (each.name for each in managed_namespaces(snapshot)):
+        if wanted and namespace not in wanted:
+            continue
+        subject = Subject.of_namespace(namespace)
+        found = table.get(namespace, name)
+        if found is not None:
+            yield from _judged(workload, found, subject, snapshot=snapshot)
+        elif workload.absent(snapshot, namespace):
+            yield _finding(
+                workload, MISSING, None, namespace=namespace, subject=subject, snapshot=snapshot
+            )
+
+
+def _judged(
+    workload: DeclaredWorkload, found: KubeObject, subject: Subject, *, snapshot: Snapshot
+) -> Iterator[Finding]:
+    fault = judge_workload(found, snapshot)
+    if fault is not None:
+        yield _finding(
+            workload, fault, found, namespace=found.namespace, subject=subject, snapshot=snapshot
+        )
+
+
+def _finding(
+    workload: DeclaredWorkload,
+    fault: WorkloadFault,
+    found: KubeObject | None,
+    *,
+    namespace: str,
+    subject: Subject,
+    snapshot: Snapshot,
+) -> Finding:
+    resource, wanted = workload.resource, workload.workload
+    related = resource.ref(found) if found else resource.ref_named(namespace, wanted.name)
+    text = f"{related} is {fault.standing}: {fault.detail}"
+    if found is None and subject == CLUSTER and len(wanted.namespaces) > 1:
+        text += f" (looked in {', '.join(wanted.namespaces)})"
+    return Finding(
+        reason=workload.component.reason,
+        subject=subject,
+        involved=namespace_ref(snapshot, namespace),
+        related=related,
+        message=clean(text),
+        cause=fault.cause,
+        severity=fault.severity,
+        transition=fault.transition,
+        created=found.created if found else None,
+        budget=fault.budget,
+        governs=fault.down and bool(workload.component.suppresses),
+        lost_node=fault.lost_node,
+        diagnosis=fault.diagnosis,
+        started=fault.started,
+        passing=fault.passing,
+    )

@@ -9,13 +9,17 @@ from reporter.catalogue.resources import NAMESPACES
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.objects import Namespace
 from reporter.model.subject import Subject
-from reporter.probes.harness.api_keys import probe_api_keys
-from reporter.probes.harness.catch_all_filter import probe_catch_all_filter
-from reporter.probes.harness.ext_authz import probe_ext_authz
-from reporter.probes.harness.gateway_class import probe_gateway_class
-from reporter.probes.harness.gateway_data_plane import probe_gateway_data_plane
-from reporter.probes.harness.gateway_programming import probe_gateway_programming
-from reporter.probes.harness.network_policy import probe_network_policy
+from reporter.probes.harness.gateways import (
+    probe_gateway_class,
+    probe_gateway_data_plane,
+    probe_gateway_programming,
+)
+from reporter.probes.harness.policies import (
+    probe_api_keys,
+    probe_catch_all_filter,
+    probe_ext_authz,
+    probe_network_policy,
+)
 from reporter.probes.harness.ready import probe_harness_ready, probe_harness_serving
 from reporter.probes.reuse import Question
 from reporter.probes.scope import NamespaceScope, Probe, Scope

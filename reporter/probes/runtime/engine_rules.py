@@ -1,30 +1,43 @@
-"""Rules about one engine over its window."""
+"""Rules about one engine over its window.
 
-from collections.abc import Mapping
+Which looks each engine of a pod is judged by.
+
+Rules about a pod that loads its weights, by the two download gauges of KAITO.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from itertools import pairwise
 from typing import Final
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Counter, Latency
-from reporter.metrics.looks.window import Window
-from reporter.probes.runtime.gauges import (
-    count,
-    deferred,
-    healthy,
-    kv_usage,
-    progress,
-    queue,
-    running,
-)
-from reporter.probes.runtime.kv_rules import kv_cache, preemption
+from reporter.metrics.looks.look import Counter, Latency, Look
+from reporter.metrics.looks.window import History, Window, since_restart
+from reporter.probes.runtime.network import in_service
 from reporter.probes.runtime.rule import (
+    ASLEEP,
     CLEAR,
+    ENGINE_GONE,
+    NO_ENGINE,
+    NO_PAGE,
+    NOT_COVERED,
     NOT_TOLD,
     Answer,
     EngineRule,
     Found,
     NotOver,
+    PodRule,
     Undecided,
+    count,
+    deferred,
+    healthy,
+    kv_cache,
+    kv_usage,
     minutes,
+    preemption,
+    progress,
+    queue,
+    running,
     share,
     window_text,
 )
@@ -253,3 +266,163 @@ _OF_PROGRESS: Final = (running, progress)
 STALLED: Final = EngineRule(stalled, _OF_PROGRESS)
 STALLED_AND_REFUSING: Final = EngineRule(stalled_and_refusing, _OF_PROGRESS)
 STALLED_WITHOUT_DEMAND: Final = EngineRule(stalled_without_demand, _OF_PROGRESS)
+
+
+def judge_engines(
+    history: History, reason: str, settings: EvaluationSettings
+) -> Mapping[str, Answer]:
+    """Return what the rule of a reason says of each engine, by its number."""
+    if reason == t.ENGINE_STALLED:
+        return _stalled(history, settings)
+    window = timedelta(seconds=settings.window_seconds(reason))
+    return _by_engine(history, window, ENGINE_RULES[reason], settings=settings)
+
+
+def _by_engine(
+    history: History, length: timedelta, rule: EngineRule, *, settings: EvaluationSettings
+) -> dict[str, Answer]:
+    if history.newest.failure is not None:
+        return {"": NO_PAGE}
+    pages = in_service(history.last(length))
+    names = {name for page in pages for name in page.engines}
+    if not names:
+        return {"": NO_ENGINE}
+    return {
+        name: _ask(history, name, pages, length=length, rule=rule, settings=settings)
+        for name in sorted(names)
+    }
+
+
+def _ask(
+    history: History,
+    name: str,
+    pages: tuple[Look, ...],
+    *,
+    length: timedelta,
+    rule: EngineRule,
+    settings: EvaluationSettings,
+) -> Answer:
+    newest = history.newest.engines.get(name)
+    if newest is None:
+        return ENGINE_GONE
+    if newest.awake is False:
+        return ASLEEP
+    asleep = [n for n, page in enumerate(pages) if _asleep(page, name)]
+    pages = since_restart(pages[asleep[-1] + 1 :] if asleep else pages, name)
+    told = [page for page in pages if name in page.engines and rule.can_read(page.engines[name])]
+    if not told:
+        return NOT_TOLD
+    if told[-1] is not history.newest or not history.covers(told, length):
+        return NOT_COVERED
+    span = told[-1].at.boot - told[0].at.boot
+    return rule.judge(Window(span, tuple(page.engines[name] for page in told)), settings)
+
+
+def _stalled(history: History, settings: EvaluationSettings) -> dict[str, Answer]:
+    """Judge by a short window where there is demand, by a long one where nothing tells of any."""
+    short = timedelta(seconds=settings.window_seconds(t.ENGINE_STALLED))
+    long = timedelta(seconds=stalled_seconds_without_demand(settings))
+    quick = STALLED_AND_REFUSING if _refuses(history, short) else STALLED
+    answers = _by_engine(history, short, quick, settings=settings)
+    without = _by_engine(history, long, STALLED_WITHOUT_DEMAND, settings=settings)
+    for name, answer in without.items():
+        if isinstance(answer, Found) and not isinstance(answers.get(name), Found):
+            answers[name] = answer
+    return answers
+
+
+def _refuses(history: History, length: timedelta) -> bool:
+    pages = tuple(page.pod for page in in_service(history.last(length)))
+    counters = (Counter.RATE_LIMITED, Counter.NOT_ADMITTED, Counter.HTTP_ERRORS)
+    return any(Window(length, pages).increase(counter) for counter in counters)
+
+
+def _asleep(page: Look, name: str) -> bool:
+    engine = page.engines.get(name)
+    return engine is not None and engine.awake is False
+
+
+_MB: Final = 1_000_000
+_UNKNOWN: Final = -1
+"""KAITO's value for the time that is left while the size of the download is not known."""
+
+_YOUNG: Final = timedelta(minutes=5)
+"""A pod younger than this may not have begun to download."""
+
+_NOT_BEGUN: Final = Undecided("it is not known whether a download has begun")
+
+
+def download_slow(
+    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+) -> Answer:
+    """Judge whether a download stays below the speed that it should have.
+
+    Nothing left to download is never slow, whatever the speed says, for that number is frozen
+    then; nor is a download that ends within the window, or one of which nothing ever arrived: the
+    page of a pod that streams its weights looks so.
+    """
+    seconds = settings.window_seconds(t.DOWNLOAD_SLOW)
+    threshold = settings.weight_download_min_mbps * _MB
+    if history.newest.failure is not None:
+        return NO_PAGE
+    pages = _this_start(looks)
+    if any(look.speed is None or look.speed >= threshold or not _loads(look) for look in pages):
+        return CLEAR
+    if any(look.remaining is None or 0 <= look.remaining <= seconds for look in pages):
+        return CLEAR
+    if not any(look.speed for look in _this_start(history.looks)):
+        return CLEAR
+    if not history.covers(pages, timedelta(seconds=seconds)):
+        return NOT_COVERED
+    fastest = max(look.speed or 0.0 for look in pages)
+    return Found(
+        f"{fastest / _MB:.1f} MB/s",
+        f"has downloaded its weights at {fastest / _MB:.1f} MB/s at most for {minutes(seconds)}, "
+        f"below {settings.weight_download_min_mbps:g} MB/s",
+        -round(fastest),
+    )
+
+
+def download_stalled(
+    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+) -> Answer:
+    """Judge whether nothing arrives while it is not known how much is left."""
+    length = timedelta(seconds=settings.window_seconds(t.DOWNLOAD_STALLED))
+    newest = history.newest
+    if newest.failure is not None:
+        return NO_PAGE
+    pages = _this_start(looks)
+    if any(not _loads(look) or look.speed != 0 or look.remaining != _UNKNOWN for look in pages):
+        return CLEAR
+    if not history.covers(pages, length):
+        return NOT_COVERED
+    created = newest.target.created
+    old = created is not None and newest.at.wall - created > _YOUNG
+    if not old and not any(look.speed for look in _this_start(history.looks)):
+        return _NOT_BEGUN
+    return Found(
+        "download stalled", f"has downloaded nothing for {minutes(length.total_seconds())}"
+    )
+
+
+DOWNLOAD_RULES: Final[Mapping[str, PodRule]] = {
+    t.DOWNLOAD_SLOW: download_slow,
+    t.DOWNLOAD_STALLED: download_stalled,
+}
+
+
+def _this_start(looks: Sequence[Look]) -> tuple[Look, ...]:
+    """Return the pages since a container started the last time: each start is a new download."""
+    begins = max(
+        (
+            n
+            for n, (before, after) in enumerate(pairwise(looks), 1)
+            if after.target.containers != before.target.containers
+        ),
+        default=0,
+    )
+    return tuple(look for look in looks[begins:] if look.failure is None)
+
+
+def _loads(look: Look) -> bool:
+    return not look.known and not look.target.ready

@@ -1,29 +1,25 @@
-"""All rules over one pod after a scrape: faults, and what cannot be judged."""
+"""All rules over one pod after a scrape: faults, and what cannot be judged.
 
-from collections.abc import Iterator, Mapping
+What the rules found in the pages of some pods, for whatever subject they belong to.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.metrics.looks.look import Latency, Look
-from reporter.metrics.looks.samples import Doubt, MetricFault, PodVerdict
+from reporter.metrics.looks.samples import Doubt, Judged, MetricFault, PodVerdict, Samples
 from reporter.metrics.looks.window import GAP_PERIODS, History
-from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
-from reporter.probes.runtime.engine_rules import OBJECTIVES
-from reporter.probes.runtime.engines import judge_engines
+from reporter.model.objects import Pod
+from reporter.probes.runtime.engine_rules import DOWNLOAD_RULES, OBJECTIVES, judge_engines
+from reporter.probes.runtime.network import is_settled
 from reporter.probes.runtime.picker_rules import judge_picker
 from reporter.probes.runtime.pod_rules import POD_RULES, http_errors
-from reporter.probes.runtime.rule import (
-    NOT_SETTLED,
-    Answer,
-    Found,
-    NotOver,
-    Undecided,
-    Untold,
-)
-from reporter.probes.runtime.service import is_settled
+from reporter.probes.runtime.rule import NOT_SETTLED, Answer, Found, NotOver, Undecided, Untold
 from reporter.settings import EvaluationSettings
+from reporter.workload.pod import counts
 
 FORGOTTEN_AFTER: Final = 2
 """Windows that cannot be judged after which nothing is held open any more."""
@@ -150,3 +146,33 @@ def _longest_of(reason: str, settings: EvaluationSettings) -> timedelta:
     if reason == t.ENGINE_STALLED:
         seconds = max(seconds, settings.threshold(t.STALLED_IDLE))
     return timedelta(seconds=seconds)
+
+
+def running(pods: Iterable[Pod]) -> Iterator[Pod]:
+    """Yield the pods whose containers run: what a page said of one that has crashed is over."""
+    for pod in pods:
+        statuses = pod.status.container_statuses or ()
+        if counts(pod) and statuses and all(each.state and each.state.running for each in statuses):
+            yield pod
+
+
+def judged_of(pod: Pod, samples: Samples) -> Judged | None:
+    """Return what is known of a pod, None while nothing was seen of this life of its engine.
+
+    What was found in the last life ended with it, and until the next scrape nobody knows better.
+    """
+    judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
+    if judged is None or not judged.history.looks:
+        return judged
+    statuses = {each.name: each for each in pod.status.container_statuses or ()}
+    for seen in judged.history.newest.target.containers:
+        now = statuses.get(seen.name)
+        if now is not None and now.restart_count > seen.restarts:
+            return None
+    return judged
+
+
+def verdicts(pods: Iterable[Pod], samples: Samples) -> tuple[PodVerdict, ...]:
+    """Return the verdicts on pods: what answers about their subject rest on."""
+    judged = (judged_of(pod, samples) for pod in pods)
+    return tuple(each.verdict for each in judged if each is not None)

@@ -1,8 +1,11 @@
-"""Whether it is us: if no pod at all can be scraped, that says nothing about the pods."""
+"""Whether it is us: if no pod at all can be scraped, that says nothing about the pods.
+
+Which looks were taken while a pod was in service: only those count.
+"""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import takewhile
@@ -11,6 +14,7 @@ from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
+from reporter.metrics.looks.look import Look
 from reporter.metrics.looks.samples import Doubt, Judged, PodVerdict, Samples
 from reporter.metrics.looks.target import PodName
 from reporter.metrics.looks.window import GAP_PERIODS
@@ -146,3 +150,26 @@ def verdicts_by_namespace(samples: Samples) -> Mapping[str, tuple[PodVerdict, ..
     for (namespace, _), judged in samples.pods.items():
         found[namespace].append(judged.verdict)
     return {namespace: tuple(verdicts) for namespace, verdicts in found.items()}
+
+
+SETTLED: Final = timedelta(seconds=60)
+"""A pod that is Ready for less may still show the load of its benchmark."""
+
+
+def is_settled(look: Look) -> bool:
+    """Tell whether the pod had been Ready for a while."""
+    since = look.target.ready_since
+    return look.target.ready and since is not None and look.at.wall - since >= SETTLED
+
+
+def settled(looks: Sequence[Look]) -> tuple[Look, ...]:
+    """Return the looks since the pod has been in service without a break."""
+    for n in range(len(looks), 0, -1):
+        if not is_settled(looks[n - 1]):
+            return tuple(looks[n:])
+    return tuple(looks)
+
+
+def in_service(looks: Sequence[Look]) -> tuple[Look, ...]:
+    """Return those of them that have a page."""
+    return tuple(look for look in settled(looks) if look.failure is None)

@@ -14,6 +14,7 @@ from reporter.catalogue import runtime as t
 from reporter.metrics.looks.look import Counter, Look
 from reporter.metrics.looks.target import wants_token
 from reporter.metrics.looks.window import History, Window
+from reporter.probes.runtime.network import SETTLED, in_service, is_settled
 from reporter.probes.runtime.rule import (
     CLEAR,
     NO_PAGE,
@@ -26,7 +27,6 @@ from reporter.probes.runtime.rule import (
     Undecided,
     minutes,
 )
-from reporter.probes.runtime.service import SETTLED, in_service, is_settled
 from reporter.settings import EvaluationSettings
 
 WANTS_TOKEN: Final = Undecided("its page wants a token, and the reporter sends none")

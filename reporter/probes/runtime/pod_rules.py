@@ -10,6 +10,7 @@ from reporter.metrics.looks.look import Counter, EngineLook, Look
 from reporter.metrics.looks.target import Failure
 from reporter.metrics.looks.window import History, Window, restarts, since_restart
 from reporter.probes.runtime.engine_rules import failures
+from reporter.probes.runtime.network import in_service, settled
 from reporter.probes.runtime.rule import (
     ASLEEP,
     CLEAR,
@@ -24,7 +25,6 @@ from reporter.probes.runtime.rule import (
     minutes,
     share,
 )
-from reporter.probes.runtime.service import in_service, settled
 from reporter.settings import EvaluationSettings
 
 _NOT_VLLM: Final = Undecided("its runtime is not vLLM: the page is not text")

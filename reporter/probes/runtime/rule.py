@@ -1,10 +1,30 @@
-"""What a rule is given, and what it answers."""
+"""What a rule is given, and what it answers.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+What the rules read of one engine.
+
+Rules about the room in an engine's KV cache: one of two reasons is told, and always the same.
+
+An engine that runs out of room preempts a request: it frees the blocks of that request and puts it
+back into the queue, to be computed again (vLLM, vllm/v1/core/sched/scheduler.py). So the use of a
+cache that is plainly too small swings, as each preemption frees blocks; the queue says it instead.
+
+- Requests wait for room most of the time, and are preempted or the cache is often full: the cache
+  is saturated. So it is where it is full most of the time and requests are preempted.
+- Else preemptions that are many are told as such: room comes and goes.
+
+Each has a limit that begins it and a lower one that ends it. A steady load near one limit would
+otherwise begin and end the fault from scrape to scrape, because preemptions come in bursts, and so
+do requests that finish.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import inf
 from typing import Final, TypeAlias
 
-from reporter.metrics.looks.look import EngineLook, Look
+from reporter.catalogue import runtime as t
+from reporter.metrics.looks.look import Count, Counter, EngineLook, Look
 from reporter.metrics.looks.window import History, Window
 from reporter.settings import EvaluationSettings
 
@@ -92,3 +112,152 @@ def minutes(seconds: float) -> str:
 def window_text(settings: EvaluationSettings, reason: str) -> str:
     """Return the window of a reason as people write it."""
     return minutes(settings.window_seconds(reason))
+
+
+def running(look: EngineLook) -> float | None:
+    """Return the requests in the batch."""
+    return look.running
+
+
+def deferred(look: EngineLook) -> float | None:
+    """Return the requests that are put off for another cause than room."""
+    return look.deferred
+
+
+def kv_usage(look: EngineLook) -> float | None:
+    """Return the share of the KV cache in use."""
+    return look.kv_usage
+
+
+def healthy(look: EngineLook) -> bool | None:
+    """Return what the engine says of itself."""
+    return look.healthy
+
+
+def queue(look: EngineLook) -> float | None:
+    """Return the requests that wait for room, or all that wait where the cause is not told."""
+    return look.waiting if look.capacity is None else look.capacity
+
+
+def progress(look: EngineLook) -> Count | None:
+    """Return a counter that every step moves which yields tokens."""
+    return look.counters.get(Counter.GENERATED_TOKENS) or look.counters.get(Counter.STEPS)
+
+
+def count(counter: Counter) -> Callable[[EngineLook], Count | None]:
+    """Return what reads a counter."""
+    return lambda look: look.counters.get(counter)
+
+
+_MOST: Final = 0.8
+_OFTEN: Final = 0.25
+_HALF: Final = 0.5
+_ROOM: Final = 0.8
+"""Below this share in use there is room without a doubt."""
+
+_FEW_PREEMPTIONS: Final = 10
+
+_STILL_TIGHT: Final = Undecided("requests wait for room or are preempted, but not most of the time")
+_STILL_PREEMPTS: Final = Undecided(
+    "requests are preempted, but fewer than the limits, or none of late"
+)
+_FILLS_UP: Final = Undecided("the KV cache is full, which is judged first")
+
+
+def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
+    """Judge whether requests suffer from a full cache, which alone is good use of the GPU."""
+    full = settings.threshold(t.KV_USAGE)
+    if not _saturated(window, full):
+        return CLEAR if _has_room(window, min(full, _ROOM)) else _STILL_TIGHT
+    waits = _share(map(_waits, window.looks)) >= _MOST
+    preempts = bool(window.increase(Counter.PREEMPTIONS))
+    suffer = " and ".join(
+        text for holds, text in ((waits, "wait for room"), (preempts, "are preempted")) if holds
+    )
+    always = window.all(kv_usage, lambda used: used >= full)
+    how_full = f"at {100 * full:g}% or more" if always else "full again and again"
+    how_long = window_text(settings, t.KV_CACHE)
+    return Found(
+        "KV cache full",
+        f"KV cache {how_full} for {how_long} while requests {suffer}",
+        round(queue(window.looks[-1]) or 0),
+    )
+
+
+def preemption(window: Window, settings: EvaluationSettings) -> Answer:
+    """Judge preemptions; those of a saturated cache are suppressed by that, or wait for it."""
+    if not _many(window, settings, _HALF):
+        return CLEAR
+    if settings.judges(t.KV_CACHE) and _will_be_saturated(window, settings):
+        return _FILLS_UP
+    if not _many(window, settings) or not window.last_third().increase(Counter.PREEMPTIONS):
+        return _STILL_PREEMPTS
+    count = window.increase(Counter.PREEMPTIONS) or 0.0
+    finished = window.increase(Counter.FINISHED)
+    compared = "" if finished is None else f" for {finished:.0f} finished requests"
+    how_long = window_text(settings, t.PREEMPTION)
+    return Found(
+        "many preemptions", f"{count:.0f} preemptions{compared} within {how_long}", round(count)
+    )
+
+
+def _saturated(window: Window, full: float) -> bool:
+    """Tell whether requests suffer most of the time, from the window's first look on."""
+
+    def is_full(look: EngineLook) -> bool:
+        return (kv_usage(look) or 0.0) >= full
+
+    waits = _always_waits(window)
+    fullness = _share(map(is_full, window.looks))
+    if waits and fullness >= _OFTEN:
+        return True
+    preempts = _share(
+        bool(replace(window, looks=pair).increase(Counter.PREEMPTIONS))
+        for pair in pairwise(window.looks)
+    )
+    stays_full = is_full(window.looks[0]) and fullness >= _MOST
+    return (waits and preempts >= _HALF) or (stays_full and preempts > 0)
+
+
+def _will_be_saturated(window: Window, settings: EvaluationSettings) -> bool:
+    """Tell whether the other reason is on its way: the cache fills up, or that window is longer.
+
+    So it is while requests wait for room and have not done so for long: the window of the other
+    reason has looks of before. Each preemption frees blocks, so that use alone does not tell.
+    """
+    full = settings.threshold(t.KV_USAGE)
+    if _saturated(window, full):
+        return settings.window_seconds(t.KV_CACHE) > settings.window_seconds(t.PREEMPTION)
+    newest = window.looks[-1]
+    return (kv_usage(newest) or 0.0) >= full or (_waits(newest) and not _always_waits(window))
+
+
+def _always_waits(window: Window) -> bool:
+    return _waits(window.looks[0]) and _share(map(_waits, window.looks)) >= _MOST
+
+
+def _has_room(window: Window, room: float) -> bool:
+    if not any(map(_waits, window.looks)):
+        return True
+    below = window.all(kv_usage, lambda used: used < room)
+    return below and not window.increase(Counter.PREEMPTIONS)
+
+
+def _many(window: Window, settings: EvaluationSettings, part: float = 1.0) -> bool:
+    """Tell whether preemptions are above that part of the limits."""
+    count = window.increase(Counter.PREEMPTIONS)
+    if not count:
+        return False
+    finished = window.increase(Counter.FINISHED)
+    allowed = inf if finished is None else finished * settings.threshold(t.PREEMPTED_SHARE)
+    limit = settings.threshold(t.PREEMPTIONS_RATE) * window.span.total_seconds()
+    return count > part * limit or (count >= part * _FEW_PREEMPTIONS and count > part * allowed)
+
+
+def _waits(look: EngineLook) -> bool:
+    return (queue(look) or 0.0) > 0
+
+
+def _share(holds: Iterable[bool]) -> float:
+    each = tuple(holds)
+    return sum(each) / len(each) if each else 0.0

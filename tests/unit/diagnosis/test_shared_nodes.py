@@ -8,7 +8,7 @@ from reporter.catalogue.resources import NODES
 from reporter.model.finding import Diagnosis, Evaluation, Finding
 from reporter.model.objects import Node
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
-from reporter.probes.cluster.nodes import probe_nodes, with_shared_nodes
+from reporter.probes.cluster.deployments import probe_nodes, with_shared_nodes
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 

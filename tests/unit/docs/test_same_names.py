@@ -21,10 +21,10 @@ SAME_CLASSES = {
 """Public classes; a private one is known in its module only."""
 
 SAME_MODULES = {
+    "gateways": "FIXME",
     "credentials": "how the API server is asked, and what a text must not show",
     "components": "of an InferenceService in KServe's words; of the control plane in `workload`",
     "conditions": _DERIVED + "; of custom components too",
-    "crds": _PROBES,
     "decode": "objects of the API in `kube`, of a dump in `snapshot`",
     "discovery": _SANDBOX,
     "document": "a status as the API writes it; the page as HTML",
@@ -34,7 +34,6 @@ SAME_MODULES = {
     "evidence": "the values in `model`, what reads them in `daemon`",
     "facts": _STACKS,
     "files": "of a dump; of ModelServices to render",
-    "finding": "the type; what those of the harness have in common",
     "groups": _DERIVED,
     "kserve": "in `simulation` its controller, in `demo` the cluster that it runs in",
     "kthena": "in `simulation` its controller, in `demo` the cluster that it runs in",
@@ -76,8 +75,6 @@ SAME_MODULES = {
     "storage": "claims and volumes of pods in `diagnosis`; what the sandbox keeps",
     "suppression": _STACKS + "; the shared rows in `catalogue`, the types in `model`",
     "targets": "of scrapes; of mirrors",
-    "unknown": "the probe that finds it, the rule that keeps it",
-    "workloads": "custom ones are judged in `probes`, simulated in the sandbox",
     "writer": _SINKS,
 }
 

@@ -1,10 +1,8 @@
 """Probes as tests ask them: of a snapshot, with settings and samples."""
 
 from reporter.metrics.looks.samples import NONE
-from reporter.probes.cluster.scope import ComponentScope
-from reporter.probes.evaluation_parts import joined
 from reporter.probes.harness import Namespaces
-from reporter.probes.scope import NamespaceScope, Scope
+from reporter.probes.scope import ComponentScope, NamespaceScope, Scope, joined
 from reporter.probes.subjects import all_asked
 from reporter.stacks.kaito.probes import PROBES as KAITO
 from reporter.stacks.kserve.probes import PROBES as KSERVE

@@ -121,7 +121,7 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
 
 FAILING = {
     "probes.cluster.crds.required_crds": ("clusterCRDMissing", "CustomResourceDefinitions"),
-    "probes.cluster.mesh_provider.lacks_api_key_provider": (
+    "probes.cluster.crds.lacks_api_key_provider": (
         "clusterGatewayAuthNotReady",
         "MeshConfig",
     ),
@@ -129,7 +129,7 @@ FAILING = {
         "clusterKedaKaitoScalerNotReady",
         "ScaledObjects",
     ),
-    "probes.cluster.unknown.blind_message": (UNKNOWN, "resources"),
+    "probes.cluster.blindness.blind_message": (UNKNOWN, "resources"),
     "probes.runtime.network.nothing_reached": (UNKNOWN, "metrics of all pods"),
     "probes.cluster.ready.components": ("clusterReady", "evidence"),
 }
@@ -217,7 +217,7 @@ def test_a_custom_component_costs_its_own_reason_only(monkeypatch):
     def failing(*_):
         raise OverflowError
 
-    monkeypatch.setattr("reporter.probes.custom.workloads.judge_workload", failing)
+    monkeypatch.setattr("reporter.probes.custom.conditions.judge_workload", failing)
     settings = declared.settings_of(STORE, GRID)
     docs = [*healthy_cluster(), document("StatefulSet", "qdrant", "data", ZERO)]
     found = evaluate(declared.snapshot(settings, *docs), settings)
@@ -235,7 +235,7 @@ def test_two_probes_that_fail_are_told_apart(monkeypatch):
         raise OverflowError
 
     monkeypatch.setattr("reporter.probes.cluster.crds.required_crds", failing)
-    monkeypatch.setattr("reporter.probes.cluster.mesh_provider.lacks_api_key_provider", failing)
+    monkeypatch.setattr("reporter.probes.cluster.crds.lacks_api_key_provider", failing)
     found = [each for each in evaluate(BROKEN, SETTINGS).findings if each.reason == UNKNOWN]
     assert len({each.key for each in found}) == 1
     assert len({each.related for each in found}) == len(found) == 2

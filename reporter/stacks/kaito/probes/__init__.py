@@ -6,8 +6,7 @@ from itertools import chain
 from typing import Final
 
 from reporter.model.finding import Evaluation
-from reporter.probes.pickers import as_picked, probe_pickers, undecided_pickers
-from reporter.probes.pods import undecided_pods
+from reporter.probes.pods import as_picked, probe_pickers, undecided_pickers, undecided_pods
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Probe, Scope, evaluated, subject_of
 from reporter.probes.subjects import ClusterProbe, StackProbes

@@ -5,8 +5,14 @@ from itertools import chain
 from typing import Final
 
 from reporter.model.finding import Evaluation, Finding
-from reporter.probes.pickers import as_picked, probe_pickers, undecided_pickers
-from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
+from reporter.probes.pods import (
+    as_picked,
+    metric_faults,
+    metric_finding,
+    probe_pickers,
+    undecided_pickers,
+    undecided_pods,
+)
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.llmisvc.pickers import PICKERS

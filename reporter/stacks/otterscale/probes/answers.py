@@ -8,7 +8,7 @@ from datetime import datetime
 from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.metrics.looks.samples import Samples
 from reporter.model.objects import Pod
-from reporter.probes.runtime.pod_findings import judged_of
+from reporter.probes.runtime.judge import judged_of
 from reporter.stacks.otterscale.manifests.serving import CONTAINER
 
 

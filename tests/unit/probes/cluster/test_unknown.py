@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue.resources import CONFIGMAPS, GATEWAYS, NODES, PODS, SHARED
 from reporter.model.text import MESSAGE_BYTES
-from reporter.probes.cluster.unknown import probe_unknown_resources
+from reporter.probes.cluster.blindness import probe_unknown_resources
 from reporter.snapshot.snapshot import CREDENTIALS, NOT_READ, ResourceState, Served
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import scope

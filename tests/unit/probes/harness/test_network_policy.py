@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, DEPLOYMENTS, NAMESPACES
-from reporter.probes.harness.network_policy import probe_network_policy
+from reporter.probes.harness.policies import probe_network_policy
 from reporter.resolution import Memory, resolve
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import managed_namespaces

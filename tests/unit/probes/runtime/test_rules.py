@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue import runtime as t
 from reporter.metrics.looks.look import Counter, Latency
-from reporter.probes.runtime.download_rules import DOWNLOAD_RULES
+from reporter.probes.runtime.engine_rules import DOWNLOAD_RULES
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.runtime.faults import FAULTS, SLOW, late
 from tests.unit.probes.runtime.scraped import FROZEN, PER_SECOND, Scraped, engine, serving

@@ -1,0 +1,382 @@
+"""Whether the operator of API keys accepted the keys of a workload namespace.
+
+Whether the filter that answers requests for unknown models is in effect.
+
+Istio fills the status of an EnvoyFilter only with its analysis on, so a selector that matches
+nothing is the usual signal.
+
+Whether what requests are sent to for authorization exists.
+
+Charts since June 2026 point an EnvoyFilter at the Service; older ones made an AuthorizationPolicy
+that names a provider of the mesh configuration.
+
+Whether the network policy of the inference pods names the right namespaces.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from reporter.catalogue.needs import API_KEY_PROVIDER
+from reporter.catalogue.reasons import (
+    HARNESS_API_KEY,
+    HARNESS_CATCH_ALL,
+    HARNESS_EXT_AUTHZ,
+    HARNESS_NETWORK_POLICY,
+)
+from reporter.catalogue.resources import (
+    APIKEYS,
+    AUTHORIZATIONPOLICIES,
+    CILIUMNETWORKPOLICIES,
+    ENVOYFILTERS,
+    NAMESPACES,
+    SERVICES,
+)
+from reporter.model.finding import Finding
+from reporter.model.objects import (
+    ApiKey,
+    CiliumNetworkPolicy,
+    EnvoyFilter,
+    Labels,
+    LabelSelector,
+    Namespace,
+)
+from reporter.model.text import clean, cut, detail
+from reporter.probes.harness.gateways import harness_finding
+from reporter.probes.scope import NamespaceScope
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.components import readers_of_pods
+from reporter.workload.routing import (
+    data_plane_pods,
+    lacks_api_key_provider,
+    mesh_providers,
+    required_provider,
+    workload_gateways,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    text: str
+    cause: str
+    severity: int
+    transition: datetime | None = None
+
+
+def probe_api_keys(scope: NamespaceScope) -> Iterator[Finding]:
+    """Yield a finding for each APIKey that was refused, expired, or is still pending."""
+    for key in scope.snapshot[APIKEYS].in_namespace(scope.namespace.name):
+        fault = None if key.deleting else _fault(key)
+        if fault is not None:
+            yield harness_finding(
+                HARNESS_API_KEY,
+                scope.namespace,
+                APIKEYS.ref(key),
+                text=fault.text,
+                cause=fault.cause,
+                severity=fault.severity,
+                transition=fault.transition,
+                created=key.created,
+            )
+
+
+def _fault(key: ApiKey) -> _Fault | None:
+    """Judge by Ready, and by the phase where Ready says nothing against it.
+
+    The operator's condition types are not part of the CRD, so the phase is the fallback.
+    """
+    ready = key.status.condition("Ready")
+    phase = key.status.phase
+    if ready is not None and ready.status == "False":
+        text = detail(ready.reason, ready.message) or "Ready is False"
+        expired = " (phase Expired)" if phase == "Expired" else ""
+        return _Fault(
+            f"was not reconciled{expired}: {text}",
+            ready.reason or "not Ready",
+            severity=30,
+            transition=ready.last_transition_time,
+        )
+    if phase == "Expired":
+        return _Fault("is expired", "expired", severity=20)
+    if phase == "Pending" and (ready is None or ready.status != "True"):
+        return _Fault("is still Pending: its operator has not issued it", "Pending", severity=10)
+    return None
+
+
+CATCH_ALL_FILTER: Final = "model-not-found-direct"
+
+_CODE: Final = re.compile(r"ist\d{4}", re.IGNORECASE)
+"""The code of an analysis message, which we find in the address of its documentation only."""
+
+_LABELS_BYTES: Final = 200
+
+
+def probe_catch_all_filter(scope: NamespaceScope) -> Iterator[Finding]:
+    """Yield a finding if Istio reports an error of the filter or it selects no Gateway pod."""
+    envoy_filter = scope.snapshot[ENVOYFILTERS].get(scope.namespace.name, CATCH_ALL_FILTER)
+    if envoy_filter is None or envoy_filter.deleting:
+        return
+    if _has_error(envoy_filter):
+        text, cause, severity = f"was rejected by Istio{_codes(envoy_filter)}", "rejected", 20
+    elif _misses_gateway(scope.snapshot, envoy_filter):
+        labels = _label_text(_selector(envoy_filter).match_labels)
+        text = f"selects no pod of the Gateway: its workloadSelector is {labels}"
+        cause, severity = "selector matches no Gateway pod", 10
+    else:
+        return
+    yield harness_finding(
+        HARNESS_CATCH_ALL,
+        scope.namespace,
+        ENVOYFILTERS.ref(envoy_filter),
+        text=text,
+        cause=cause,
+        severity=severity,
+        created=envoy_filter.created,
+    )
+
+
+def _has_error(envoy_filter: EnvoyFilter) -> bool:
+    return any(each.level == "ERROR" for each in envoy_filter.status.validation_messages or ())
+
+
+def _codes(envoy_filter: EnvoyFilter) -> str:
+    codes = {
+        code[0].upper()
+        for each in envoy_filter.status.validation_messages or ()
+        if each.level == "ERROR" and (code := _CODE.search(each.documentation_url or ""))
+    }
+    return f" ({', '.join(sorted(codes))})" if codes else ""
+
+
+def _selector(envoy_filter: EnvoyFilter) -> LabelSelector:
+    """Return what the filter selects; without a selector it is all pods of its namespace."""
+    selector = envoy_filter.spec.workload_selector
+    return LabelSelector(match_labels=selector.labels if selector else None)
+
+
+def _misses_gateway(snapshot: Snapshot, envoy_filter: EnvoyFilter) -> bool:
+    """Tell whether there are Gateway pods and none of them is selected."""
+    pods = [
+        pod
+        for gateway in workload_gateways(snapshot, envoy_filter.namespace)
+        for pod in data_plane_pods(snapshot, gateway)
+    ]
+    selector = _selector(envoy_filter)
+    return bool(pods) and not any(selector.matches(pod.metadata.labels) for pod in pods)
+
+
+def _label_text(labels: Labels | None) -> str:
+    text = ", ".join(f"{key}={value}" for key, value in sorted((labels or {}).items()))
+    return cut(clean(text), _LABELS_BYTES)
+
+
+EXT_AUTHZ_FILTERS: Final = ("apikey-ext-authz", "ext-authz")
+"""Names of the EnvoyFilters that send requests to an authorization Service."""
+
+_NAME: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_CLUSTER: Final = re.compile(rf"outbound\|\d+\|[^|]*\|({_NAME})\.({_NAME})\.svc(?:\..*)?")
+"""How Istio names the Envoy cluster of a Service's port."""
+
+_TARGET: Final = re.compile(
+    rf"(?:[a-z0-9+.-]+:/+)?({_NAME})\.({_NAME})(\.svc(?:\.[^:/]+)?)?(:\d+)?(?:/.*)?"
+)
+"""A target or address: `[<scheme>://]<service>.<namespace>[.svc[.<domain>]][:<port>][/<path>]`."""
+
+_PROVIDER_BYTES: Final = 100
+
+
+def probe_ext_authz(scope: NamespaceScope) -> Iterator[Finding]:
+    """Yield a finding for each policy or filter that relies on what does not exist."""
+    yield from _policies(scope.snapshot, scope.settings, scope.namespace)
+    yield from _filters(scope.snapshot, scope.settings, scope.namespace)
+
+
+def _policies(
+    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace
+) -> Iterator[Finding]:
+    providers = mesh_providers(snapshot, settings)
+    if providers is None:
+        return
+    if lacks_api_key_provider(snapshot, settings):  # told once, as clusterGatewayAuthNotReady
+        providers |= {API_KEY_PROVIDER}
+    for policy in snapshot[AUTHORIZATIONPOLICIES].in_namespace(namespace.name):
+        provider = required_provider(policy)
+        if not provider or provider in providers:
+            continue
+        name = cut(clean(provider), _PROVIDER_BYTES)
+        yield harness_finding(
+            HARNESS_EXT_AUTHZ,
+            namespace,
+            AUTHORIZATIONPOLICIES.ref(policy),
+            text=f"names the provider {name}, which the mesh configuration does not define",
+            cause=f"provider {name} missing",
+            created=policy.created,
+            by_spec=True,
+            independent=provider != API_KEY_PROVIDER,
+        )
+
+
+def _filters(
+    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace
+) -> Iterator[Finding]:
+    table = snapshot[ENVOYFILTERS]
+    for name in EXT_AUTHZ_FILTERS:
+        envoy_filter = table.get(namespace.name, name)
+        if envoy_filter is None or envoy_filter.deleting:
+            continue
+        missing = sorted(
+            (place, service)
+            for place, service in _targets(envoy_filter, snapshot, settings)
+            if snapshot[SERVICES].get(place, service) is None
+            and snapshot.absence_known(SERVICES, place, service)
+        )
+        if missing:
+            names = [f"{place}/{service}" for place, service in missing]
+            yield harness_finding(
+                HARNESS_EXT_AUTHZ,
+                namespace,
+                ENVOYFILTERS.ref(envoy_filter),
+                text=f"sends requests to Service {', '.join(names)}, which does not exist",
+                cause=f"Service {names[0]} missing",
+                created=envoy_filter.created,
+                by_spec=True,
+                independent=any(
+                    place not in settings.gateway_auth_namespace for place, _ in missing
+                ),
+            )
+
+
+def _targets(
+    envoy_filter: EnvoyFilter, snapshot: Snapshot, settings: EvaluationSettings
+) -> frozenset[tuple[str, str]]:
+    """Return namespace and name of the Services that a filter's patches point to.
+
+    `<a>.<b>:<port>` may be a host outside the cluster as well: it counts as a Service only where
+    `<b>` is a namespace.
+    """
+    namespaces = {*settings.gateway_auth_namespace, *settings.azure_authz_namespace}
+    found: set[tuple[str, str]] = set()
+    for text in _strings(envoy_filter.spec.config_patches or ()):
+        if cluster := _CLUSTER.fullmatch(text):
+            found.add((cluster[2], cluster[1]))
+        elif target := _TARGET.fullmatch(text):
+            service, place, suffix, port = target.groups()
+            is_namespace = place in namespaces or snapshot[NAMESPACES].get("", place)
+            if suffix or (port and is_namespace):
+                found.add((place, service))
+    return frozenset(found)
+
+
+def _strings(tree: object) -> Iterator[str]:
+    """Yield every text in a tree of JSON values."""
+    rest = [tree]
+    while rest:
+        match rest.pop():
+            case str() as text:
+                yield text
+            case dict() as members:
+                rest.extend(members.values())
+            case list() | tuple() as items:
+                rest.extend(items)
+
+
+INFERENCE_POLICY: Final = "inference-pods-ingress"
+
+_NAMESPACE_KEYS: Final = frozenset(
+    {"k8s:io.kubernetes.pod.namespace", "io.kubernetes.pod.namespace"}
+)
+_NAMESPACE_LABELS: Final = "io.cilium.k8s.namespace.labels."
+"""Part of the keys by which Cilium selects namespaces by their labels."""
+
+_NAMES_BYTES: Final = 300
+
+
+def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
+    """Yield a finding if the policy names namespaces that do not exist or shuts out the scaler.
+
+    The chart names some namespaces by default that often do not exist, which does no harm; they
+    are ignored. Without Cilium or without the policy there is nothing to say.
+    """
+    policy = scope.snapshot[CILIUMNETWORKPOLICIES].get(scope.namespace.name, INFERENCE_POLICY)
+    if policy is None or policy.deleting:
+        return
+    faults = [
+        *_nonexistent(scope.snapshot, scope.settings, policy),
+        *_shut_out(scope.snapshot, scope.settings, policy),
+    ]
+    if faults:
+        yield harness_finding(
+            HARNESS_NETWORK_POLICY,
+            scope.namespace,
+            CILIUMNETWORKPOLICIES.ref(policy),
+            text="; it ".join(faults),
+            cause=faults[0],
+            severity=len(faults),
+            created=policy.created,
+        )
+
+
+def _nonexistent(
+    snapshot: Snapshot, settings: EvaluationSettings, policy: CiliumNetworkPolicy
+) -> Iterator[str]:
+    table = snapshot[NAMESPACES]
+    named = {name for each in _sources(policy) for name in _named(each)}
+    wrong = named.difference(settings.network_policy_ignored_namespaces)
+    missing = sorted(
+        name
+        for name in wrong
+        if table.get("", name) is None and snapshot.absence_known(NAMESPACES, name=name)
+    )
+    if missing:
+        names = cut(clean(", ".join(missing)), _NAMES_BYTES)
+        yield f"names namespaces that do not exist: {names}"
+
+
+def _shut_out(
+    snapshot: Snapshot, settings: EvaluationSettings, policy: CiliumNetworkPolicy
+) -> Iterator[str]:
+    """Yield that the scaler's namespace is not admitted, where the scaler is known to run."""
+    readers = readers_of_pods(settings)
+    running = readers[0].found(snapshot) if readers else ()
+    rules = policy.spec.ingress or ()
+    if not running or not rules or any(rule.from_endpoints is None for rule in rules):
+        return  # a rule without fromEndpoints admits by other means, which are not read
+    home = running[0].namespace
+    if not any(_admits(each, home, policy.namespace) for each in _sources(policy)):
+        yield f"does not admit namespace {home}, where {running[0].name} runs"
+
+
+def _sources(policy: CiliumNetworkPolicy) -> Iterator[LabelSelector]:
+    for rule in policy.spec.ingress or ():
+        yield from rule.from_endpoints or ()
+
+
+def _named(source: LabelSelector) -> Iterator[str]:
+    """Yield the namespaces that a source names."""
+    for key, value in (source.match_labels or {}).items():
+        if key in _NAMESPACE_KEYS:
+            yield value
+    for each in source.match_expressions or ():
+        if each.key in _NAMESPACE_KEYS and each.operator == "In":
+            yield from each.values or ()
+
+
+def _admits(source: LabelSelector, namespace: str, own: str) -> bool:
+    """Tell whether a source may be in a namespace; one that names none is in the policy's own.
+
+    Other labels of a source are not judged: we do not know those of the scaler's pods, nor those of
+    its namespace.
+    """
+    labels = source.match_labels or {}
+    expressions = source.match_expressions or ()
+    if any(_NAMESPACE_LABELS in key for key in (*labels, *(each.key for each in expressions))):
+        return True
+    about = [each for each in expressions if each.key in _NAMESPACE_KEYS]
+    keys = _NAMESPACE_KEYS.intersection(labels)
+    if not keys and not about:
+        return namespace == own
+    where = LabelSelector({key: labels[key] for key in keys}, tuple(about))
+    return where.matches(dict.fromkeys(_NAMESPACE_KEYS, namespace))
