@@ -1,14 +1,19 @@
-"""A key on its way through the resolution."""
+"""A key on its way through the resolution.
 
-from collections.abc import Iterable
+Faults of pods that cannot be judged now: they neither begin nor end.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from reporter.model.finding import FindingKey
+from reporter.model.finding import Finding, FindingKey, Undecided
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, Mute
+from reporter.model.subject import ObjectRef
 from reporter.resolution.grace import Fault, severity_key
 from reporter.resolution.memory import Episode
 
@@ -98,3 +103,29 @@ class Candidate:
 def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Order faults by severity, then by the object's name: never by the order of a list."""
     return tuple(sorted(faults, key=lambda fault: (severity_key(fault.says), fault.clock)))
+
+
+def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> Iterator[Finding]:
+    """Yield a finding for each fault that is remembered of a pod which cannot be judged.
+
+    It continues the fault if that one fires.
+
+    It carries the uid of the pod that is there, so that a fault ends with the pod that had it.
+    """
+    known: dict[ObjectRef, set[FindingKey]] = defaultdict(set)
+    for key, episode in episodes.items():
+        for related, _ in episode.faults:
+            known[related].add(key)
+    for pod, reasons in undecided.items():
+        for key in known.get(pod, ()):
+            if key.reason in reasons:
+                shown = episodes[key].shown
+                yield Finding(
+                    reason=key.reason,
+                    subject=key.subject,
+                    involved=key.involved,
+                    related=pod,
+                    message=shown.message,
+                    cause=shown.cause,
+                    sustains=True,
+                )

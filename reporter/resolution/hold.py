@@ -24,19 +24,37 @@ What is known of an upstream may be less than its state. One that nobody can rea
 suppresses nor holds, for nothing is known of it; if it turns out to have recovered, it holds from
 then on. One that is known from our Event alone only holds: the Event does not say whether it
 governs, and what fires must not be taken back on a guess.
+
+Rule 3 for nodes: what is on a node at fault, or waits for it, is explained by the node.
+
+One lost node would else be told once for each part and each model on it. Unlike a controller, a node
+explains single faults: those that rest on it, or are about it. So which fault it is decides, and not only which reason;
+a candidate with another fault is told with that one.
+
+While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that was
+made again elsewhere does not. A node that is back leaves its pods not Ready for a while, and nothing in
+them speaks of it any more. So until the node is recovered and released, the faults that rested on it
+still do. What such a fault outranks stays behind it (rule 5).
+
+Rule 3 between the faults of one pod: one of them explains others.
 """
 
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TypeAlias
 
 from reporter.catalogue.reasons import CLUSTER_NODE
+from reporter.catalogue.resources import NODES
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.reason import SuppressionRow
 from reporter.model.report import Disposition
+from reporter.model.subject import ObjectRef
 from reporter.resolution.candidate import Candidate
-from reporter.resolution.grace import global_grace
+from reporter.resolution.grace import Fault, global_grace
 from reporter.resolution.memory import Episode, UpstreamKey
 from reporter.resolution.state import PassState, Upstreams
 
@@ -176,3 +194,172 @@ def _matching(rows: Iterable[SuppressionRow], upstreams: Container[UpstreamKey])
 
 def _key(row: SuppressionRow) -> UpstreamKey:
     return (row.upstream, row.crd)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """What suppresses and holds, looked up for many candidates.
+
+    Attributes:
+        upstreams: what suppresses and holds.
+        waiting: what holds.
+        unseen: the nodes that are not seen at fault any more, and still suppress or hold.
+
+    """
+
+    upstreams: Upstreams
+    waiting: AbstractSet[UpstreamKey]
+    unseen: AbstractSet[UpstreamKey]
+
+    @classmethod
+    def of(cls, state: PassState) -> "_Nodes":
+        waiting = state.upstreams.pending | state.upstreams.released.keys()
+        seen = {upstream_key(each.key) for each in (*state.candidates, *state.undercurrents)}
+        known = (each for each in state.upstreams.firing | waiting if each[0] == CLUSTER_NODE)
+        return cls(state.upstreams, waiting, frozenset(known) - seen)
+
+
+def suppress_by_nodes(state: PassState) -> PassState:
+    """Suppress and hold the candidates that a node explains, or may soon explain."""
+    explained = frozenset(
+        name
+        for row in state.catalogue.suppression
+        if row.upstream == CLUSTER_NODE
+        for name in row.downstream
+    )
+    nodes = _Nodes.of(state)
+    judged = (
+        _judge_node(_still_resting(each, nodes.unseen), nodes)
+        if each.key.reason in explained
+        else each
+        for each in state.candidates
+    )
+    return replace(state, candidates=tuple(judged))
+
+
+def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Candidate:
+    """Return the candidate with its faults resting on the nodes that they rested on before."""
+    episode = candidate.episode
+    if episode is None or not unseen:
+        return candidate
+
+    def rest(fault: Fault) -> Fault:
+        before = episode.faults.get(fault.clock)
+        if fault.says.lost_node or before is None or before.finding is None:
+            return fault
+        node = before.finding.lost_node
+        if (CLUSTER_NODE, node) not in unseen or not before.is_of(fault.finding.related):
+            return fault
+        return replace(fault, says=replace(fault.says, lost_node=node))
+
+    faults, told = (tuple(map(rest, each)) for each in (candidate.faults, candidate.told))
+    return replace(candidate, faults=faults, told=told)
+
+
+def _judge_node(candidate: Candidate, nodes: _Nodes) -> Candidate:
+    """Return the candidate suppressed, held, or without the faults that a node suppresses."""
+    if candidate.disposition in {Disposition.SUPPRESSED, Disposition.HELD}:
+        return candidate
+    faults = candidate.told or candidate.ripe or candidate.faults
+    rest = _not_on(faults, nodes.upstreams.firing)
+    if not candidate.ripe:
+        return _waiting(candidate, rest, nodes)
+    if not rest:
+        return _left(candidate, Disposition.SUPPRESSED)
+    if not candidate.was_active and not _not_on(rest, nodes.waiting):
+        return _left(candidate, Disposition.HELD, _until(rest, nodes.upstreams))
+    return candidate if len(rest) == len(faults) else replace(candidate, told=rest)
+
+
+def _waiting(candidate: Candidate, rest: tuple[Fault, ...], nodes: _Nodes) -> Candidate:
+    """Return a pending candidate that says what it waits for, where all of its faults do.
+
+    Behind a node that fires it is never told, and behind one that is pending it is held next.
+    """
+    by = tuple(sorted({*candidate.by, CLUSTER_NODE}))
+    if not rest:
+        return replace(candidate, by=by, holds_until=None)
+    if candidate.was_active or _not_on(rest, nodes.waiting):
+        return candidate
+    until = _until(rest, nodes.upstreams)
+    if candidate.by:  # the other one may tell no time, or let go later
+        until = until and candidate.holds_until and max(until, candidate.holds_until)
+    return replace(candidate, by=by, holds_until=until)
+
+
+def _left(
+    candidate: Candidate, disposition: Disposition, until: timedelta | None = None
+) -> Candidate:
+    return replace(candidate, disposition=disposition, by=(CLUSTER_NODE,), holds_until=until)
+
+
+def _until(faults: Iterable[Fault], upstreams: Upstreams) -> timedelta | None:
+    """Return when the last node that holds these faults lets go; None while one is pending."""
+    nodes = {(CLUSTER_NODE, _node_of(each)) for each in faults}
+    if not nodes.isdisjoint(upstreams.pending):
+        return None
+    return max(upstreams.released[each] for each in nodes)
+
+
+def _not_on(faults: Iterable[Fault], nodes: Container[UpstreamKey]) -> tuple[Fault, ...]:
+    return tuple(each for each in faults if (CLUSTER_NODE, _node_of(each)) not in nodes)
+
+
+def _node_of(fault: Fault) -> str:
+    """Return the node that a fault rests on or is about; empty if there is none."""
+    about = fault.says.related
+    return fault.says.lost_node or (about.name if about.kind == NODES.kind else "")
+
+
+_PodsByReason: TypeAlias = Mapping[str, frozenset[ObjectRef]]
+
+
+def suppress_within_pods(state: PassState) -> PassState:
+    """Take from the candidates the faults that another fault of the same pod explains.
+
+    Where all of its faults are explained, a candidate is suppressed. A fault explains others
+    also while it is itself explained, and while it is clearing: the numbers are no better then.
+    """
+    upstreams = frozenset(row.upstream for row in state.catalogue.pod_suppression)
+    pods = _pods_by_reason(state.candidates, state.absence.kept, upstreams)
+    return replace(
+        state,
+        candidates=tuple(_explained(each, pods, state.catalogue) for each in state.candidates),
+    )
+
+
+def _pods_by_reason(
+    candidates: Iterable[Candidate],
+    unseen: Mapping[FindingKey, Episode],
+    upstreams: frozenset[str],
+) -> _PodsByReason:
+    """Return for each reason that can explain others the pods that have it."""
+    found: dict[str, set[ObjectRef]] = defaultdict(set)
+    for candidate in candidates:
+        if candidate.key.reason in upstreams and candidate.disposition is not Disposition.PENDING:
+            found[candidate.key.reason].update(fault.says.related for fault in candidate.ripe)
+    for key, episode in unseen.items():
+        if key.reason in upstreams and episode.active:
+            ripe = (pod for (pod, _), fault in episode.faults.items() if fault.ripe)
+            found[key.reason].update(ripe)
+    return {reason: frozenset(pods) for reason, pods in found.items()}
+
+
+def _explained(candidate: Candidate, pods: _PodsByReason, catalogue: Catalogue) -> Candidate:
+    if candidate.disposition is not None:
+        return candidate
+    rows = catalogue.pod_upstreams_of(candidate.key.reason)
+    by: set[str] = set()
+    told = []
+    for fault in candidate.told or candidate.ripe:
+        causes = {
+            row.upstream
+            for row in rows
+            if fault.says.related in pods.get(row.upstream, frozenset())
+        }
+        by |= causes
+        if not causes:
+            told.append(fault)
+    if told:
+        return replace(candidate, told=tuple(told))
+    return replace(candidate, disposition=Disposition.SUPPRESSED, by=tuple(sorted(by)))

@@ -18,7 +18,7 @@ from reporter.model.report import Disposition, Impact, ResolvedFinding, ServingS
 from reporter.model.subject import Layer, Subject
 from reporter.resolution.hold import explainers, upstream_key
 from reporter.resolution.memory import Primary, UpstreamKey
-from reporter.resolution.primary import mark_primary
+from reporter.resolution.priority import mark_primary
 from reporter.resolution.state import PassState
 from reporter.resolution.subject_states import PassEvidence, is_deployment, judge_states, layer_rank
 

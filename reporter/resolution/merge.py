@@ -9,12 +9,11 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Finding, FindingKey
 from reporter.model.report import Disposition
 from reporter.model.subject import Subject
-from reporter.resolution.candidate import Candidate, worst_first
+from reporter.resolution.candidate import Candidate, sustaining, worst_first
 from reporter.resolution.grace import Fault, place_in_time, severity_key, sustained
 from reporter.resolution.handing_on import since_of
 from reporter.resolution.memory import Episode, FaultKey, fault_key
 from reporter.resolution.state import PassState
-from reporter.resolution.undecided import sustaining
 from reporter.resolution.unknown import confirmed
 from reporter.snapshot.snapshot import Snapshot
 

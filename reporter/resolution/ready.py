@@ -22,9 +22,11 @@ A Ready may expire before the Warning that it answered, which is refreshed while
 clock of a writer may be set back, so that a Ready looks older than its Warning. Therefore a pass
 that finds a subject told remembers the records that it saw (`Memory.told`): only a record that
 came later calls for another Ready.
+
+What to type to look at the object that a finding means. It follows from the finding alone.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
@@ -32,12 +34,14 @@ from operator import attrgetter
 
 from reporter.catalogue.resources import EVENTS
 from reporter.model.catalogue import Catalogue
+from reporter.model.commands import commands_for, conditions_command, is_name
 from reporter.model.finding import KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant, rfc3339_micro
 from reporter.model.reason import EventType
 from reporter.model.report import ReadySubject, ResolvedFinding
-from reporter.model.subject import Layer, Subject, SubjectKind
+from reporter.model.subject import Layer, ObjectRef, Subject, SubjectKind
 from reporter.model.text import MESSAGE_BYTES, cut
+from reporter.resolution.candidate import Candidate
 from reporter.resolution.memory import StandingReady, Writing
 from reporter.resolution.records import Record
 from reporter.resolution.state import PassState
@@ -250,3 +254,48 @@ def _ready(evidence: ReadyEvidence, layer: Layer, episode: str, *, due: bool) ->
         due=due,
         episode=episode,
     )
+
+
+def finding_commands(candidate: Candidate, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return two to five commands: the object at fault first, then what belongs to the reason."""
+    says = candidate.worst.says
+    key = candidate.key
+    return _commands(
+        says.related,
+        key.subject,
+        about=says.about,
+        reason=key.reason,
+        of=catalogue,
+        mend=says.diagnosis.object if says.diagnosis else None,
+        started=says.started,
+    )
+
+
+@lru_cache(maxsize=16_384)
+def _commands(
+    at_fault: ObjectRef,
+    subject: Subject,
+    *,
+    about: str,
+    reason: str,
+    of: Catalogue,
+    mend: ObjectRef | None,
+    started: bool,
+) -> tuple[str, ...]:
+    more = _of_reason(at_fault, subject, reason=reason, of=of)
+    return commands_for(at_fault, more, about=about, mend=mend, started=started)
+
+
+def _of_reason(
+    at_fault: ObjectRef, subject: Subject, *, reason: str, of: Catalogue
+) -> Iterator[str]:
+    row = of[reason]
+    if all(map(is_name, filter(None, (subject.namespace, subject.name)))):
+        for command in row.look:
+            yield command.replace("<namespace>", subject.namespace).replace("<name>", subject.name)
+        if row.window_seconds is not None and at_fault.kind == "Pod" and is_name(at_fault.name):
+            yield f"status-reporter status --pod {at_fault.namespace}/{at_fault.name}"
+    for resource in of.of_subject(subject.kind)[:1]:
+        own = conditions_command(resource.ref_named(subject.namespace, subject.name))
+        if own:
+            yield own

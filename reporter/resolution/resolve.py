@@ -2,39 +2,44 @@
 
 Every finding leaves with exactly one disposition. The same input gives the same report, in
 whatever order it comes.
+
+What the next pass is given.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from operator import attrgetter
 from typing import Final
 
-from reporter.model.finding import Evaluation
+from reporter.model.finding import Evaluation, FindingKey
 from reporter.model.instant import Instant
-from reporter.model.report import ReadySubject, Report, ServingState
+from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding, ServingState
 from reporter.model.text import with_suffix
-from reporter.resolution.grace import OneLook
+from reporter.resolution.candidate import Candidate
+from reporter.resolution.grace import Fault, OneLook, recovery_time
 from reporter.resolution.handing_on import NOTHING, Handed
-from reporter.resolution.hold import hold_and_suppress
+from reporter.resolution.hold import hold_and_suppress, suppress_by_nodes, suppress_within_pods
 from reporter.resolution.impact import Impacts, judge_impact
-from reporter.resolution.listing import changes, list_findings
-from reporter.resolution.memory import Memory
+from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory
 from reporter.resolution.merge import mark_pending, merge_findings
+from reporter.resolution.message import changes, list_findings
 from reporter.resolution.mute import mute
-from reporter.resolution.node_suppression import suppress_by_nodes
-from reporter.resolution.outside import outside_of, tables_of_stacks
-from reporter.resolution.pod_suppression import suppress_within_pods
 from reporter.resolution.priority import outrank
-from reporter.resolution.ready import find_ready
+from reporter.resolution.ready import Readiness, find_ready
 from reporter.resolution.records import Records, records_of
 from reporter.resolution.recovery import look_for_absence, take_up
-from reporter.resolution.remember import remember
 from reporter.resolution.seen_changes import look_for_changes
 from reporter.resolution.state import PassState, Rule
 from reporter.resolution.steps import Steps
-from reporter.resolution.unknown import unknown_resources
+from reporter.resolution.unknown import (
+    confirmed,
+    outside_of,
+    reads_unknown,
+    tables_of_stacks,
+    unknown_resources,
+)
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -165,3 +170,125 @@ def _with_state(ready: Iterable[ReadySubject], judged: Impacts) -> Iterator[Read
         suffix = f" ({told.caveat})" if state.is_impaired else ""
         due = each.due and state is not ServingState.NOT_SERVING
         yield replace(told, message=with_suffix(each.message, suffix), due=due)
+
+
+_IN_FLIGHT = timedelta(minutes=2)
+"""How long an ended episode is kept in mind although no record says it goes on: a write of ours
+may still be on its way."""
+
+
+def remember(
+    state: PassState,
+    judged: Impacts,
+    readiness: Readiness,
+) -> Memory:
+    """Return the memory after a pass that came to these findings and states, and who is ready."""
+    shown = {finding.key: finding for finding in judged.findings}
+    episodes = dict(state.absence.kept)
+    for candidate in state.candidates:
+        episodes[candidate.key] = _episode(candidate, shown[candidate.key], state)
+    for candidate in state.undercurrents:
+        below = episodes[candidate.key]
+        episodes[candidate.key] = replace(
+            below, faults=_faults(candidate, state, fired=below.fired)
+        )
+    return Memory(
+        episodes=episodes,
+        ended=_ended(state, episodes),
+        governing=state.upstreams.governing,
+        released=state.upstreams.released,
+        told=readiness.told,
+        standing=readiness.standing,
+        mutes=state.mutes.all,
+        states=state.steps.take(
+            "states by subject",
+            (judged.states,),
+            lambda: {each.subject: each for each in judged.states},
+        ),
+        changes=state.changes,
+        primaries=judged.primaries,
+        judged={**state.memory.judged, **dict.fromkeys(_judged(state), state.now.wall)},
+        steps=state.steps.taken,
+    )
+
+
+def _judged(state: PassState) -> tuple[str, ...]:
+    """Return the reasons that this pass could judge."""
+    snapshot, catalogue = state.snapshot, state.catalogue
+    return state.steps.take(
+        "judged",
+        (snapshot.states, snapshot.discovery.confirmed, catalogue),
+        lambda: tuple(
+            reason.name
+            for reason in catalogue
+            if not reads_unknown(reason, snapshot) and confirmed(reason.name, snapshot, catalogue)
+        ),
+    )
+
+
+def _episode(candidate: Candidate, shown: ResolvedFinding, state: PassState) -> Episode:
+    known = candidate.episode
+    before = known if known is not None and known.fired else None
+    since = shown.since
+    last_seen = state.now.boot
+    exempt = any(fault.says.exempt for fault in candidate.ripe)
+    clearing = shown.disposition is Disposition.CLEARING
+    if before is not None and (clearing or not candidate.ripe):
+        since, last_seen, exempt = before.since, before.last_seen, before.exempt
+    fired = before is not None or shown.disposition in {Disposition.FIRING, Disposition.MUTED}
+    return Episode(
+        since=since,
+        last_seen=last_seen,
+        fired=fired,
+        listed=True,
+        shown=shown,
+        faults=_faults(candidate, state, fired=fired),
+        exempt=exempt,
+    )
+
+
+def _faults(candidate: Candidate, state: PassState, *, fired: bool) -> dict[FaultKey, FaultMemory]:
+    now = state.now
+    faults = {fault.clock: _fault(fault, now, fired=fired) for fault in candidate.faults}
+    if candidate.episode is not None:
+        for clock, fault in candidate.episode.faults.items():
+            keep = recovery_time(candidate.key.reason, state.settings, exempt=fault.exempt)
+            if clock not in faults and now.boot - fault.last_seen < keep:
+                faults[clock] = fault
+    return faults
+
+
+def _fault(fault: Fault, now: Instant, *, fired: bool) -> FaultMemory:
+    return FaultMemory(
+        since=fault.since,
+        first_seen=fault.first_seen,
+        last_seen=now.boot,
+        ripe=fault.ripe,
+        told=fault.ripe and fired,
+        uid=fault.finding.related.uid,
+        finding=fault.says,
+        began_seen=fault.began_seen,
+        passing_since=fault.passing_since,
+    )
+
+
+def _ended(
+    state: PassState, episodes: Mapping[FindingKey, Episode]
+) -> dict[tuple[FindingKey, datetime], timedelta]:
+    known, now = state.memory, state.now
+    going_on = {(record.key, record.since) for record in state.records.going_on}
+    ended = {
+        each: at
+        for each, at in known.ended.items()
+        if each in going_on or now.boot - at < _IN_FLIGHT
+    }
+    for key in state.absence.ended:
+        episode = known.episodes[key]
+        if episode.fired:
+            ended[key, episode.since] = now.boot
+    for key, episode in episodes.items():
+        before = known.episodes.get(key)
+        if before is not None and before.fired:
+            ended[key, before.since] = now.boot  # all of it was muted; what is told began later
+        ended.pop((key, episode.since), None)
+    return ended

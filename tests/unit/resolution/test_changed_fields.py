@@ -18,7 +18,7 @@ from reporter.model.objects.pods import (
     PodSpec,
     PodTemplate,
 )
-from reporter.resolution.changed_fields import VALUE_BYTES, changed_fields
+from reporter.resolution.seen_changes import VALUE_BYTES, changed_fields
 
 
 def deployment(images):

@@ -3,7 +3,7 @@
 import pytest
 
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
-from reporter.resolution.mute_text import Hints, asked
+from reporter.resolution.mutes import Hints, asked
 from reporter.stacks import BUILT_IN
 from tests.unit.resolution.building import NOON
 

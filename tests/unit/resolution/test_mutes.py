@@ -10,8 +10,7 @@ from reporter.catalogue import resources as r
 from reporter.model.instant import rfc3339
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
 from reporter.model.report import SkippedObject
-from reporter.resolution.mute_text import HINTS, Hints, asked
-from reporter.resolution.mutes import FAULTS, find_mutes
+from reporter.resolution.mutes import FAULTS, HINTS, Hints, asked, find_mutes
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN

@@ -10,8 +10,8 @@ from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import ObjectRef
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault
+from reporter.resolution.hold import suppress_by_nodes
 from reporter.resolution.memory import Episode, FaultMemory, Memory, fault_key
-from reporter.resolution.node_suppression import suppress_by_nodes
 from reporter.resolution.records import records_of
 from reporter.resolution.state import PassState, Upstreams
 from reporter.stacks.settings import FullEvaluationSettings

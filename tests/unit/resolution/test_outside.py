@@ -8,7 +8,7 @@ import pytest
 from reporter.model.finding import KnownSubject
 from reporter.model.report import Outside
 from reporter.model.subject import Subject
-from reporter.resolution.outside import outside_of, tables_of_stacks
+from reporter.resolution.unknown import outside_of, tables_of_stacks
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Served

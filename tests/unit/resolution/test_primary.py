@@ -7,7 +7,7 @@ from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import CLUSTER
 from reporter.resolution.grace import OneLook
 from reporter.resolution.memory import Episode, Memory, Primary
-from reporter.resolution.primary import mark_primary
+from reporter.resolution.priority import mark_primary
 from reporter.resolution.records import records_of
 from reporter.resolution.state import PassState
 from reporter.stacks.settings import FullEvaluationSettings
