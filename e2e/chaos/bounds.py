@@ -7,7 +7,7 @@ from e2e.chaos.form import Form
 from reporter.daemon.passes import SHORTEST_SECONDS
 from reporter.kube.errors import Backoff
 from reporter.kube.informer import Timing
-from reporter.sinks.setbacks import DOUBTED_SECONDS, REFUSED_SECONDS
+from reporter.sinks.outbox import DOUBTED_SECONDS, REFUSED_SECONDS
 
 MACHINE: Final = 10.0
 """For requests, passes and a machine that has other things to do."""

@@ -8,7 +8,7 @@ from typing import Final
 from lab.demo.event_stream import SeenEvent
 from reporter.arguments import NARROWEST
 from reporter.model.reason import EventType
-from reporter.sinks.fitting import command_lines, stacked, wrapped
+from reporter.sinks.words import command_lines, stacked, wrapped
 
 _BAD: Final = "\x1b[1;31m{}\x1b[0m"
 _GOOD: Final = "\x1b[1;32m{}\x1b[0m"

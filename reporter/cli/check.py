@@ -171,7 +171,7 @@ def _look_once(arguments: argparse.Namespace, settings: ProgramSettings) -> int:
 
 def _with_last_lines(report: Report, look: CheckInput, settings: ProgramSettings) -> Report:
     from reporter.cli.crash_logs import read_crash_logs
-    from reporter.sinks.last_lines import crashes_of, with_last_lines
+    from reporter.sinks.pod_view import crashes_of, with_last_lines
 
     crashes = crashes_of(report, look.snapshot)
     return with_last_lines(report, asyncio.run(read_crash_logs(settings, crashes)))

@@ -19,13 +19,11 @@ from reporter.cli.report_options import NOTHING_FIRES, SOMETHING_FIRES, exit_sta
 from reporter.errors import UsageError
 from reporter.model.report import Report
 from reporter.model.text import clean, cut, unseen_escaped
-from reporter.sinks.finding_table import finding_table
-from reporter.sinks.fitting import table_rows, wrapped
-from reporter.sinks.impact_text import models_text
 from reporter.sinks.junit import report_junit
-from reporter.sinks.prometheus import metrics_text
 from reporter.sinks.report_json import API_VERSION
-from reporter.sinks.verdict import is_cause, verdict
+from reporter.sinks.report_text import finding_table
+from reporter.sinks.subject_metrics import metrics_text
+from reporter.sinks.words import is_cause, models_text, table_rows, verdict, wrapped
 
 _CONCURRENT: Final = 4
 _COLUMNS: Final = ("CONTEXT", "VERDICT", "MODELS", "FIRST CAUSE")

@@ -10,7 +10,7 @@ from reporter.kube.client import connect
 from reporter.kube.errors import KubeError
 from reporter.kube.on_demand import fetch_log
 from reporter.model.finding import Crash, EpisodeKey
-from reporter.sinks.last_lines import last_lines
+from reporter.sinks.pod_view import last_lines
 
 MOST: Final = 10
 """Most logs that are read for one report."""

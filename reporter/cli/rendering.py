@@ -17,12 +17,10 @@ from reporter.cli.configure import ProgramSettings
 from reporter.cli.one_look import CheckInput
 from reporter.model.report import Report
 from reporter.model.text import for_terminal, has_unseen, unseen_escaped
-from reporter.sinks.event_table import event_table
-from reporter.sinks.finding_table import finding_table
 from reporter.sinks.junit import report_junit
-from reporter.sinks.prometheus import report_prometheus
 from reporter.sinks.report_json import report_json
-from reporter.sinks.report_text import report_text
+from reporter.sinks.report_text import event_table, finding_table, report_text
+from reporter.sinks.subject_metrics import report_prometheus
 from reporter.version import version
 
 _FOR_PEOPLE: Final = frozenset({"text", "wide", "events"})

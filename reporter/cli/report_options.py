@@ -13,7 +13,7 @@ from typing import Final
 from reporter.arguments import PROGRAM, USAGE_STATUS, Parser
 from reporter.errors import UsageError
 from reporter.model.report import Report
-from reporter.sinks.verdict import (
+from reporter.sinks.words import (
     is_blind,
     is_cause,
     is_notice,

@@ -26,7 +26,7 @@ from reporter.daemon.evidence_reader import EvidenceReader, WantedRead, steps
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence
 from reporter.kube.errors import ApiStatusError, KubeError, ServerError, TooManyRequests
 from reporter.model.finding import Crash, EpisodeKey
-from reporter.sinks.setbacks import retry_after
+from reporter.sinks.outbox import retry_after
 from reporter.snapshot.snapshot import Learned, Snapshot
 
 SECONDS: Final = 0.5

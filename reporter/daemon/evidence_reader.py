@@ -15,7 +15,7 @@ from reporter.model.evidence import LogCause
 from reporter.model.finding import Crash
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.sinks.last_lines import last_lines
+from reporter.sinks.pod_view import last_lines
 from reporter.snapshot.snapshot import Learned
 
 

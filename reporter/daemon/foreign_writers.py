@@ -16,8 +16,8 @@ from reporter.model.objects import Event
 from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
 from reporter.resolution.records import Records
 from reporter.settings import EvaluationSettings
+from reporter.sinks.events.plan import OwnWrites
 from reporter.sinks.events.render import STATE_LABEL
-from reporter.sinks.events.written import OwnWrites
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import namespace_ref
 

@@ -13,12 +13,12 @@ from reporter.kube.clock import boot_seconds
 from reporter.model.instant import rfc3339_micro
 from reporter.model.report import Report
 from reporter.resolution.records import Records
-from reporter.sinks.episode_json import history_json
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.view import Lost, PageView, ReportOrigin
+from reporter.sinks.report_json import history_json
 from reporter.version import version
 
 _TOKEN_BYTES: Final = 4

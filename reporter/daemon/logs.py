@@ -12,7 +12,7 @@ from reporter.metrics.looks.target import Scrape, Target
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.text import redact
 from reporter.setting_types import LogFormat
-from reporter.sinks.muted import mute_place
+from reporter.sinks.words import mute_place
 
 MUTES_LOGGED: Final = 10
 """Most mutes that the line of a finding names: thousands of pods may carry one."""

@@ -29,10 +29,9 @@ from reporter.resolution.ready import ready_confirmed
 from reporter.resolution.records import NO_RECORDS, Records, records_of
 from reporter.resolution.unknown import confirmed
 from reporter.settings import DaemonSettings
-from reporter.sinks.events.plan import Plan, plan_events
-from reporter.sinks.events.written import OwnWrites, Written, overlay
-from reporter.sinks.last_lines import crashes_of, with_last_lines
+from reporter.sinks.events.plan import OwnWrites, Plan, Written, overlay, plan_events
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
+from reporter.sinks.pod_view import crashes_of, with_last_lines
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.output import Decision, OutputScope
 from reporter.stacks.stack import outputs_of

@@ -11,7 +11,7 @@ from aiohttp import hdrs, web
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.rendering_pace import RenderingPace
 from reporter.daemon.server import Handler, ListenAddress, check_host
-from reporter.sinks.page.assets import POLICY, TYPES, asset
+from reporter.sinks.page.document import POLICY, TYPES, asset
 
 MOST_STREAMS: Final = 32
 """Browsers that may wait for changes at a time; others ask again by themselves."""

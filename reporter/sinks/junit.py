@@ -12,9 +12,14 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.text import clean
-from reporter.sinks.action import action_of
-from reporter.sinks.muted import where_muted
-from reporter.sinks.verdict import NO_VERDICT, is_blind, models_without_verdict, without_verdict
+from reporter.sinks.words import (
+    NO_VERDICT,
+    action_of,
+    is_blind,
+    models_without_verdict,
+    where_muted,
+    without_verdict,
+)
 
 _SUITE: Final = "status-reporter"
 _NO_CHARACTERS: Final = str.maketrans("", "", "\ufffe\uffff")

@@ -1,13 +1,21 @@
-"""The report for people: the verdict first, then each cause and what to do, then notices and the rest."""
+"""The report for people: the verdict first, then each cause and what to do, then notices and the rest.
+
+Events as `kubectl get events` prints them.
+
+The API server makes that table: Kubernetes, pkg/printers/internalversion/printers.go.
+
+All findings as a table, as `kubectl get -o wide` would print them.
+"""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from reporter.model.instant import rfc3339
+from reporter.model.instant import parse_rfc3339, rfc3339
 from reporter.model.report import (
     NOT_IN_DUMP,
     SUPERSEDED,
@@ -17,22 +25,29 @@ from reporter.model.report import (
     skipped_line,
 )
 from reporter.model.text import clean, cut
-from reporter.sinks.action import action_of
-from reporter.sinks.age import age
-from reporter.sinks.change_text import further_changes
-from reporter.sinks.fitting import NO_BREAK, command_lines, stacked, table_rows, wrapped
-from reporter.sinks.impact_text import impact_line, models_text
-from reporter.sinks.muted import mute_fault_lines, mute_line, where_muted
-from reporter.sinks.relation import relation
-from reporter.sinks.verdict import (
+from reporter.sinks.words import (
+    NO_BREAK,
     NO_VERDICT,
     NOT_ALL_SEEN,
     NOT_SEEN,
+    action_of,
+    age,
+    command_lines,
+    further_changes,
+    impact_line,
     is_blind,
     is_cause,
     is_notice,
+    models_text,
+    mute_fault_lines,
+    mute_line,
+    relation,
+    stacked,
+    table_rows,
     verdict,
+    where_muted,
     without_verdict,
+    wrapped,
 )
 
 _INDENT: Final = "    "
@@ -291,3 +306,118 @@ class _Page:
 
     def _wrapped(self, text: str, indent: str = _INDENT) -> list[str]:
         return wrapped(text, self.columns, indent)
+
+
+_EVENT_COLUMNS: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
+_PADDING: Final = 3
+
+
+def event_table(events: Iterable[Mapping[str, object]], now: datetime) -> str:
+    """Return core/v1 Events as a table, in the order of their names; empty where there are none."""
+    rows = [_event_row(event, now) for event in sorted(events, key=_name)]
+    if not rows:
+        return ""
+    table = [_EVENT_COLUMNS, *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(_EVENT_COLUMNS))]
+    return "".join(
+        "".join(f"{cell:{width + _PADDING}}" for cell, width in zip(row[:-1], widths, strict=False))
+        + row[-1]
+        + "\n"
+        for row in table
+    )
+
+
+def _event_row(event: Mapping[str, object], now: datetime) -> tuple[str, ...]:
+    involved = event["involvedObject"]
+    target = involved if isinstance(involved, dict) else {}
+    kind, name = str(target.get("kind", "")).lower(), clean(str(target.get("name", "")))
+    last_seen = age(now - parse_rfc3339(str(event["lastTimestamp"])))
+    return (
+        last_seen,
+        str(event["type"]),
+        str(event["reason"]),
+        f"{kind}/{name}" if name else kind,
+        clean(str(event["message"])),
+    )
+
+
+def _name(event: Mapping[str, object]) -> str:
+    metadata = event["metadata"]
+    return str(metadata["name"]) if isinstance(metadata, dict) else ""
+
+
+_FINDING_COLUMNS: Final = (
+    "STATE",
+    "REASON",
+    "SUBJECT",
+    "OBJECT",
+    "FOR",
+    "FIRES IN",
+    "BY",
+    "MESSAGE",
+)
+_NONE: Final = "<none>"
+_UNKNOWN: Final = "<unknown>"
+_COLOURS: Final = {Disposition.FIRING: "\x1b[1;31m", Disposition.PENDING: "\x1b[33m"}
+_ORDER: Final = {disposition: place for place, disposition in enumerate(Disposition)}
+
+
+def finding_table(report: Report, *, colour: bool = False) -> str:
+    """Return a line for each finding, what fires first; empty where there are none.
+
+    What the reporter cannot see comes last: it is no cause of the stack.
+
+    Args:
+        report: what a pass decided.
+        colour: use the colours of a terminal.
+
+    """
+    if not report.findings:
+        return ""
+    causes = [each for each in report.findings if each.is_cause]
+    rest = sorted(
+        (each for each in report.findings if not each.is_cause),
+        key=lambda each: (
+            is_blind(each),
+            _ORDER[each.disposition],
+            report.catalogue.rank(each.reason),
+            each.key,
+        ),
+    )
+    findings = [*causes, *rest]
+    rows = [_finding_row(each, report) for each in findings]
+    widths = [
+        max(map(len, column)) + _PADDING for column in zip(_FINDING_COLUMNS, *rows, strict=True)
+    ]
+    lines = [_line(_FINDING_COLUMNS, widths, str)]
+    for finding, row in zip(findings, rows, strict=True):
+        paint = _painter(finding.disposition if colour and not is_blind(finding) else None)
+        lines.append(_line(row, widths, paint))
+    return "".join(lines)
+
+
+def _finding_row(finding: ResolvedFinding, report: Report) -> tuple[str, ...]:
+    involved = finding.involved
+    place = (part for part in (involved.kind.lower(), involved.namespace, involved.name) if part)
+    fires_in = age(finding.fires_at - report.now) if finding.fires_at else _NONE
+    stale = " (stale)" if finding.stale else ""
+    return (
+        f"{finding.disposition}{stale}",
+        finding.reason,
+        clean(str(finding.subject)),
+        clean("/".join(place)),
+        age(report.now - finding.since) if finding.age_known else _UNKNOWN,
+        fires_in,
+        ",".join(finding.by) or where_muted(finding) or _NONE,
+        clean(finding.message),
+    )
+
+
+def _line(row: tuple[str, ...], widths: list[int], paint: Callable[[str], str]) -> str:
+    cells = [f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)]
+    return f"{paint(cells[0])}{''.join(cells[1:])}".rstrip() + "\n"
+
+
+def _painter(disposition: Disposition | None) -> Callable[[str], str]:
+    start = _COLOURS.get(disposition) if disposition else None
+    return (lambda text: f"{start}{text}\x1b[0m") if start else str

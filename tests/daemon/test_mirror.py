@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 
 from lab.sandbox import InjectedFault
 from lab.sandbox.access import Rule
-from reporter.sinks.mirror import plan, refusals, writer
+from reporter.sinks.mirror import plan, writer
+from reporter.sinks.mirror import writer as refusals
 from tests.daemon.replica import SHORT_LEASE, until
 from tests.daemon.stage import CHAT, CODE, GATEWAY, INFRA, KAITO, PODS, READY, SEARCH
 

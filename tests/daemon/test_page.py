@@ -16,7 +16,7 @@ from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
 from reporter.daemon.state import LostWatches
 from reporter.model.report import Mute, MuteFault, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef
-from reporter.sinks.page.assets import POLICY
+from reporter.sinks.page.document import POLICY
 from tests.daemon.replica import PATIENCE_SECONDS, free_port, until
 from tests.daemon.stage import BBR, KAITO
 from tests.unit.sinks.page.reports import KAITO as KAITO_REASON

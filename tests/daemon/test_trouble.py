@@ -12,7 +12,7 @@ from lab.sandbox.access import Rule
 from reporter.daemon import heartbeat, wiring
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
-from reporter.sinks import setbacks
+from reporter.sinks import outbox as setbacks
 from tests.daemon.replica import SHORT_LEASE, until
 from tests.daemon.stage import CLUSTER_READY, CODE, INFRA, KAITO, PODS, READY, key_of
 

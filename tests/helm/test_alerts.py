@@ -11,7 +11,7 @@ from reporter.model.reason import EventType
 from reporter.model.subject import Layer
 from reporter.setting_types import ScrapeVia
 from reporter.sinks.events.writer import EventWriter
-from reporter.sinks.own_scrape_metrics import OK
+from reporter.sinks.own_metrics import OK
 from reporter.stacks import BUILT_IN
 from tests.helm.charts import render
 from tests.rules.cases import filled

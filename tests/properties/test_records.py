@@ -11,7 +11,7 @@ from reporter.model.objects import Event, Reference
 from reporter.model.objects.core import EventAnnotations, EventMetadata, EventSource
 from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution.records import NO_RECORDS, Records, records_of
-from reporter.sinks.events.written import Written, overlay
+from reporter.sinks.events.plan import Written, overlay
 from reporter.snapshot.table import Table
 from tests.unit.resolution.building import MODEL, snapshot
 

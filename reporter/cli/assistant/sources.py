@@ -13,7 +13,7 @@ from reporter.cli.configure import ProgramSettings
 from reporter.cli.daemon_answers import HISTORY, REPORT, fetch
 from reporter.errors import UsageError
 from reporter.resolution.records import Records, records_of
-from reporter.sinks.episode_json import recorded_history
+from reporter.sinks.report_json import recorded_history
 
 
 class AnswerSource(Protocol):

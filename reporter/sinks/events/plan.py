@@ -23,17 +23,20 @@ client-go deduplicates too (tools/record/events_cache.go), but in memory and by 
 restart it begins again, and a message with another number in it is another Event. After 25 Events
 about one object it lets one through every five minutes and drops the others, whether they say
 something new or not. And it cannot close an Event, which would seem to go on until it expires.
+
+What we wrote and the watch has not brought back yet.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum
 
 from reporter.model.catalogue import Catalogue
+from reporter.model.objects import Event
 from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
-from reporter.resolution.records import PRIMARY_LABEL, Record, Records, RecordState
+from reporter.resolution.records import PRIMARY_LABEL, Record, Records, RecordState, record_of
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.naming import event_name, ready_name
 from reporter.sinks.events.render import (
@@ -47,6 +50,7 @@ from reporter.sinks.events.render import (
     state_patch,
     told_ready,
 )
+from reporter.snapshot.index import Place
 
 REWRITE_INTERVAL = timedelta(seconds=10)
 """A changed message is written at once, but no more often than this for one Event."""
@@ -253,3 +257,47 @@ def _order(
     rank = catalogue.rank(reason if isinstance(reason, str) else "")
     at = record.written if record is not None else write.since
     return write.purpose, rank, at.timestamp() if at is not None else 0.0, write.name
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The server's answer to a write.
+
+    `before` is the resource version that was replaced, empty for a create; versions are compared
+    for equality only.
+    """
+
+    event: Event
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWrites:
+    """What was written lately.
+
+    Attributes:
+        events: our Events by name.
+        versions: resource versions that answers to our writes had; the oldest are forgotten.
+
+    """
+
+    events: Mapping[str, Written] = field(default_factory=dict)
+    versions: Collection[str] = frozenset()
+
+
+def is_news(written: Written, seen: Event | None) -> bool:
+    """Tell whether a write is still ahead of what the watch has brought."""
+    version = seen.metadata.resource_version if seen is not None else ""
+    return version == written.before
+
+
+def overlay(records: Records, written: Mapping[str, Written]) -> Records:
+    """Return the records as they stand after our own writes, so that none is made twice."""
+    news: dict[Place, Record | None] = {}
+    for name, each in written.items():
+        seen = records.by_name.get(name)
+        if is_news(each, seen.event if seen else None):
+            record = record_of(each.event)
+            if record is not None:
+                news[each.event.namespace, name] = record
+    return records.after(news) if news else records

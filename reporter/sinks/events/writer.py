@@ -20,11 +20,10 @@ from reporter.sinks.events.plan import (
     Plan,
     Purpose,
     Write,
+    Written,
 )
 from reporter.sinks.events.render import Document
-from reporter.sinks.events.written import Written
-from reporter.sinks.outbox import Entry, Outbox, Pace, Retry
-from reporter.sinks.setbacks import Refused, loop_time
+from reporter.sinks.outbox import Entry, Outbox, Pace, Refused, Retry, loop_time
 
 _WRITTEN_SECONDS: Final = 120.0
 

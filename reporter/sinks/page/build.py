@@ -14,26 +14,37 @@ from reporter.model.subject import Subject
 from reporter.model.text import clean, cut
 from reporter.resolution.hold import explainers, upstream_key
 from reporter.resolution.message import SUPPRESSING
-from reporter.sinks.action import action_of
-from reporter.sinks.change_text import change_lines, without_changes
-from reporter.sinks.impact_text import impact_line, models_text
-from reporter.sinks.muted import mute_place, where_muted
-from reporter.sinks.page.episodes import EpisodeHistory
-from reporter.sinks.page.layers import layers_of
-from reporter.sinks.page.marks import FIRING, NOTICE, UNKNOWN, Mark, mark_of
+from reporter.sinks.page.episodes import EpisodeHistory, strip_of
+from reporter.sinks.page.overview import Branch, grow, layers_of
 from reporter.sinks.page.path import path_of
-from reporter.sinks.page.strip import strip_of
-from reporter.sinks.page.tree import Branch, grow
 from reporter.sinks.page.view import (
+    FIRING,
+    NOTICE,
+    UNKNOWN,
     Explained,
     Explanation,
     FindingView,
     LayerView,
+    Mark,
     PageView,
     ReportOrigin,
+    mark_of,
 )
-from reporter.sinks.relation import relation as relation_of
-from reporter.sinks.verdict import NO_VERDICT, is_blind, is_cause, is_notice, verdict
+from reporter.sinks.words import (
+    NO_VERDICT,
+    action_of,
+    change_lines,
+    impact_line,
+    is_blind,
+    is_cause,
+    is_notice,
+    models_text,
+    mute_place,
+    verdict,
+    where_muted,
+    without_changes,
+)
+from reporter.sinks.words import relation as relation_of
 
 _CAUSE_BYTES: Final = 300
 

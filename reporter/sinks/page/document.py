@@ -1,20 +1,37 @@
-"""The whole page as HTML."""
+"""The whole page as HTML.
 
+The files of the page, and what a browser may load.
+
+The head of the page as HTML: the verdict, how old it is, and what it is narrowed to.
+"""
+
+from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 from typing import Final
 
 from reporter.model.instant import rfc3339
 from reporter.sinks.page import findings, overview
-from reporter.sinks.page.assets import asset, policy_of_file
-from reporter.sinks.page.bounds import Bounds
-from reporter.sinks.page.day import day
-from reporter.sinks.page.markup import Child, Markup, breakable, element, join
-from reporter.sinks.page.masthead import masthead, page_title
+from reporter.sinks.page.episodes import day
+from reporter.sinks.page.filter import LONGEST
+from reporter.sinks.page.markup import (
+    SYMBOLS,
+    Bounds,
+    Child,
+    Markup,
+    breakable,
+    element,
+    join,
+    shape,
+)
+from reporter.sinks.page.moments import moment, since
 from reporter.sinks.page.picture import picture, title
-from reporter.sinks.page.symbols import SYMBOLS
-from reporter.sinks.page.view import Explanation, PageView
-from reporter.sinks.verdict import NOT_SEEN
+from reporter.sinks.page.view import Explanation, Lost, PageView
+from reporter.sinks.words import NOT_SEEN
 
 LISTED: Final = 50
 """Most mutes, faults of mutes and malformed objects; how many more there are is said."""
@@ -186,3 +203,146 @@ def _footer(view: PageView) -> Markup:
             else "This replica does not lead: it writes no Events."
         )
     return element("footer", element("p", " ".join(told)) if told else None)
+
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Content security policy of the served page: nothing inline, nothing from elsewhere."""
+
+TYPES: Final = {
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+"""The files, and what they are."""
+
+
+@cache
+def asset(name: str) -> str:
+    """Return one of the files."""
+    return (files(__package__) / "static" / name).read_text("utf-8")
+
+
+def policy_of_file() -> str:
+    """Return the policy of a page in one file: its own style sheet, told by its hash."""
+    digest = b64encode(sha256(asset("page.css").encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+_KINDS: Final = 3
+"""Most kinds that are named where some cannot be read at the moment."""
+
+
+_LATER: Final = timedelta(minutes=1)
+"""A page that was saved so soon after what it shows says only one time."""
+
+
+def page_title(view: PageView) -> str:
+    """Return the title of the page: of one that is not live or is old, with its time in front."""
+    at = f"{view.at:%Y-%m-%d %H:%M} UTC"
+    if not view.about.live:
+        return f"Saved, {at}: {view.verdict} · status reporter"
+    old = "OLD · " if view.about.is_old else ""
+    return f"{old}{view.verdict} · status reporter"
+
+
+def masthead(view: PageView) -> tuple[Markup | None, ...]:
+    """Return what stands above everything: how old the page is comes first."""
+    live = view.about.live
+    return (
+        element("div", role="alert", id="alarm", class_="banner", hidden=True) if live else None,
+        element(
+            "header",
+            element("div", *_state(view), id="state"),
+            *(_following() if live else ()),
+            _search(view) if live else None,
+        ),
+    )
+
+
+def _state(view: PageView) -> tuple[Markup | None, ...]:
+    rest = " ".join(filter(None, (view.models, f"{view.rest}." if view.rest else ""))) + " "
+    return (
+        _old(view),
+        element("p", "Status reporter", class_="product"),
+        element("h1", shape(view.mark), element("span", view.verdict), id="verdict"),
+        element("p", rest, element("span", _as_of(view), id="as-of"), id="rest"),
+    )
+
+
+def _following() -> tuple[Markup, ...]:
+    # The script says something else here.
+    text = "This page does not renew itself without script: it is loaded again every minute."
+    return (
+        element("p", text, id="live", class_="quiet"),
+        element("p", id="said", class_="unseen", role="status"),
+    )
+
+
+def _old(view: PageView) -> Markup | None:
+    """Return why the page may be wrong by now, None where it is as new as can be."""
+    about = view.about
+    if not about.live:
+        saved = about.saved
+        is_later = saved is not None and saved - view.at > _LATER
+        said = (
+            "A saved page: it shows the cluster as of ",
+            moment(view.at),
+            f" ({about.time})" if about.time else "",
+            *((", was saved ", moment(saved)) if saved and is_later else ()),
+            ", and does not change any more.",
+        )
+        return element("p", *said, id="saved", class_="banner is-quiet")
+    if about.overdue:
+        said = (
+            "The reporter answers but has not looked at the cluster since ",
+            moment(view.at),
+            ". What you see is old.",
+        )
+        return element("p", *said, id="lost", class_="banner")
+    return (
+        element("p", _lost(about.lost, view.at), id="lost", class_="banner") if about.lost else None
+    )
+
+
+def _as_of(view: PageView) -> Markup | None:
+    if not view.about.live or view.about.is_old:
+        # It is said above, or the report is newer than what it rests on.
+        return None
+    return join(("As of ", moment(view.at), "."))
+
+
+def _lost(lost: Lost, now: datetime) -> Markup:
+    said = "The API server is out of reach: what has changed since "
+    if lost.resources:
+        named, more = lost.resources[:_KINDS], len(lost.resources) - _KINDS
+        names = ", ".join([*named, f"{more} more"] if more > 0 else named)
+        said = f"The connection is lost for {names}: what has changed of them since "
+    ago = (moment(lost.since), " (", since(lost.since, now), " ago) may be missing here.")
+    return join((said, *ago))
+
+
+def _search(view: PageView) -> Markup:
+    return element(
+        "form",
+        element("label", "Show only what names", for_="q"),
+        element(
+            "input",
+            type="search",
+            name="q",
+            id="q",
+            value=view.query,
+            maxlength=LONGEST,
+            placeholder="a namespace, a model, a reason",
+            autocomplete="off",
+        ),
+        element("button", "Show", type="submit"),
+        element("a", "Show all", href="?") if view.query else None,
+        element("p", view.found, id="shown", class_="quiet", role="status"),
+        role="search",
+        method="get",
+        id="search",
+    )

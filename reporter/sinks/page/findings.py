@@ -5,12 +5,20 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from reporter.sinks.page.bounds import BELOW, LINES, Bounds
-from reporter.sinks.page.marks import HELD, PENDING, SECONDARY, SUPPRESSED
-from reporter.sinks.page.markup import NOTHING, Child, Markup, breakable, element, join
+from reporter.sinks.page.markup import (
+    BELOW,
+    LINES,
+    NOTHING,
+    Bounds,
+    Child,
+    Markup,
+    breakable,
+    element,
+    join,
+    shape,
+)
 from reporter.sinks.page.moments import moment, since, until
-from reporter.sinks.page.symbols import shape
-from reporter.sinks.page.view import FindingView
+from reporter.sinks.page.view import HELD, PENDING, SECONDARY, SUPPRESSED, FindingView
 
 MANY: Final = 40
 """Of a longer list only what is on the screen is laid out."""

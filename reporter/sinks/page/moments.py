@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from reporter.model.instant import rfc3339
-from reporter.sinks.age import age
 from reporter.sinks.page.markup import Markup, element, join
+from reporter.sinks.words import age
 
 
 def moment(at: datetime) -> Markup:

@@ -18,7 +18,7 @@ from reporter.model.subject import (
     Subject,
 )
 from reporter.model.text import clean
-from reporter.sinks.page.marks import (
+from reporter.sinks.page.view import (
     DEGRADED,
     FIRING,
     MUTED,
@@ -26,10 +26,13 @@ from reporter.sinks.page.marks import (
     READY,
     SUPPRESSED,
     UNKNOWN,
+    Lane,
+    Link,
     Mark,
+    PathView,
+    Station,
     mark_of,
 )
-from reporter.sinks.page.view import Lane, Link, PathView, Station
 
 EVERYWHERE: Final = "All namespaces"
 

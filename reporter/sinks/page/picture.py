@@ -2,11 +2,8 @@
 
 from typing import Final
 
-from reporter.sinks.page.bounds import LANES, Bounds
-from reporter.sinks.page.marks import FIRING
-from reporter.sinks.page.markup import Markup, breakable, element
-from reporter.sinks.page.symbols import shape
-from reporter.sinks.page.view import Lane, PathView, Station
+from reporter.sinks.page.markup import LANES, Bounds, Markup, breakable, element, shape
+from reporter.sinks.page.view import FIRING, Lane, PathView, Station
 
 _NAMED: Final = 8
 """Most namespaces that are named where nothing is wrong."""

@@ -7,7 +7,7 @@ import msgspec
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.resources import EVENTS
 from reporter.daemon.one_pass import Before, Lately, run_pass
-from reporter.sinks.events.written import Written
+from reporter.sinks.events.plan import Written
 from reporter.snapshot.table import table_of
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.probes.building import at, snapshot_of

@@ -14,8 +14,7 @@ from reporter.cli.main import known_commands, main
 from reporter.model.report import Report
 from reporter.model.subject import NAMESPACE_KIND, Layer
 from reporter.sinks.own_metrics import LiveMetrics, Metrics
-from reporter.sinks.prometheus import metrics_text
-from reporter.sinks.subject_metrics import SubjectMetrics
+from reporter.sinks.subject_metrics import SubjectMetrics, metrics_text
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.output_metrics import OutputMetrics
 from tests.tables import BY_NAME

@@ -55,7 +55,6 @@ SAME_MODULES = {
     "reading": "each kind of input has one: a page, YAML, a status",
     "ready": _PROBES + "; the rule in `resolution`",
     "reasons": _STACKS + "; the shared ones in `catalogue`",
-    "refusals": "of pods at admission; of mirrors by the API server",
     "render": _SINKS + "; pages in `catalogue`",
     "requests": _SANDBOX,
     "resources": _STACKS + "; the shared ones in `catalogue`; " + _SANDBOX,
@@ -74,7 +73,6 @@ SAME_MODULES = {
     "status": "of a workload: derived, or judged; the command of that name",
     "storage": "claims and volumes of pods in `diagnosis`; what the sandbox keeps",
     "suppression": _STACKS + "; the shared rows in `catalogue`, the types in `model`",
-    "targets": "of scrapes; of mirrors",
     "writer": _SINKS,
 }
 

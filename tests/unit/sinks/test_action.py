@@ -3,7 +3,7 @@
 import pytest
 
 from reporter.model.subject import ObjectRef
-from reporter.sinks.action import action_of, describe_command
+from reporter.sinks.words import action_of, describe_command
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import MODEL_PODS
 from reporter.stacks.kserve.resources import INFERENCESERVICE_KIND

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.sinks.age import age
+from reporter.sinks.words import age
 
 
 @pytest.mark.parametrize(

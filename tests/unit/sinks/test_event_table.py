@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from reporter.sinks.event_table import event_table
+from reporter.sinks.report_text import event_table
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

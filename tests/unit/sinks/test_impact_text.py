@@ -3,7 +3,7 @@
 import pytest
 
 from reporter.model.report import Impact
-from reporter.sinks.impact_text import NOBODY, impact_text
+from reporter.sinks.words import NOBODY, impact_text
 
 
 @pytest.mark.parametrize(

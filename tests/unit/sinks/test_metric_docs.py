@@ -13,8 +13,7 @@ from reporter.model.report import Disposition, Impact, ServingState, SkippedObje
 from reporter.model.subject import Layer
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.mirror.plan import MirrorPurpose
-from reporter.sinks.own_metrics import LiveMetrics, Metrics
-from reporter.sinks.own_scrape_metrics import OK
+from reporter.sinks.own_metrics import OK, LiveMetrics, Metrics
 from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kthena.output_metrics import OutputMetrics

@@ -9,15 +9,14 @@ import pytest
 
 from reporter.model.report import Disposition, Mute, MuteFault
 from reporter.model.subject import ObjectRef
-from reporter.sinks.finding_table import finding_table
 from reporter.sinks.junit import report_junit
-from reporter.sinks.muted import where_muted
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_json import MUTES_LISTED, report_json
-from reporter.sinks.report_text import report_text
+from reporter.sinks.report_text import finding_table, report_text
+from reporter.sinks.words import where_muted
 from tests.unit.sinks.events.test_plan import NOW, SETTINGS, finding, report
 
 SPACE = ObjectRef("v1", "Namespace", "", "chat")

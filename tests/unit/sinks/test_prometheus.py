@@ -3,7 +3,7 @@
 from prometheus_client.parser import text_string_to_metric_families
 
 from reporter.model.report import Disposition, UnknownResource
-from reporter.sinks.prometheus import metrics_text, report_prometheus
+from reporter.sinks.subject_metrics import metrics_text, report_prometheus
 from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, model, report
 
 

@@ -12,14 +12,13 @@ from reporter.model.report import (
     UnknownResource,
 )
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
-from reporter.sinks.finding_table import finding_table
-from reporter.sinks.fitting import wrapped
 from reporter.sinks.junit import report_junit
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
-from reporter.sinks.report_text import report_text
+from reporter.sinks.report_text import finding_table, report_text
+from reporter.sinks.words import wrapped
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.resources import INFERENCESET_KIND
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from reporter.kube.errors import ConnectionFailed, Forbidden, Invalid, TooManyRequests
-from reporter.sinks.setbacks import ANYTHING, Refused, RetryDelay, retry_after
+from reporter.sinks.outbox import ANYTHING, Refused, RetryDelay, retry_after
 
 pytestmark = pytest.mark.looptime
 

@@ -9,8 +9,7 @@ from typing import Final, Protocol
 
 from reporter.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound
 from reporter.sinks.events.render import Document
-from reporter.sinks.outbox import Entry, Outbox, Retry
-from reporter.sinks.setbacks import Refused
+from reporter.sinks.outbox import Entry, Outbox, Refused, Retry
 
 QUEUE: Final = 1000
 """Most Events that wait; the oldest are lost first."""

@@ -6,8 +6,15 @@ from typing import Protocol
 
 from reporter.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from reporter.model.resource import Resource
-from reporter.sinks.outbox import Entry, Outbox, Retry
-from reporter.sinks.setbacks import ANYTHING, REFUSED_SECONDS, Refused, loop_time
+from reporter.sinks.outbox import (
+    ANYTHING,
+    REFUSED_SECONDS,
+    Entry,
+    Outbox,
+    Refused,
+    Retry,
+    loop_time,
+)
 from reporter.stacks.kthena.derived.ownership import BEHIND
 from reporter.stacks.kthena.derived.ownership_memory import Answer
 from reporter.stacks.kthena.derived.share import digest, our_share, status_document

@@ -12,7 +12,7 @@ from reporter.metrics.looks.target import Failure
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.scraper import Scraper
-from reporter.sinks.own_scrape_metrics import ScrapeMetrics
+from reporter.sinks.own_metrics import ScrapeMetrics
 from tests.unit.metrics.scraping.servers import target
 
 DEADLINE_SECONDS = 60.0

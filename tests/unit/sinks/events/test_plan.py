@@ -13,9 +13,8 @@ from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.records import SUBJECT_ANNOTATION, Records, record_of
-from reporter.sinks.events.plan import Purpose, plan_events, refresh_interval
+from reporter.sinks.events.plan import Purpose, Written, overlay, plan_events, refresh_interval
 from reporter.sinks.events.render import finding_event, ready_event
-from reporter.sinks.events.written import Written, overlay
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_READY
 from reporter.stacks.kaito.resources import INFERENCESET_KIND

@@ -19,15 +19,12 @@ from reporter.model.report import (
 )
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.message import SUPPRESSING
-from reporter.sinks.page.assets import POLICY, TYPES, asset
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.document import LISTED, page_html
+from reporter.sinks.page.document import LISTED, POLICY, TYPES, asset, page_html
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.marks import ALL
-from reporter.sinks.page.markup import Markup, breakable, element
-from reporter.sinks.page.symbols import SYMBOLS
-from reporter.sinks.page.view import Lost, ReportOrigin
+from reporter.sinks.page.markup import SYMBOLS, Markup, breakable, element
+from reporter.sinks.page.view import ALL, Lost, ReportOrigin
 from tests.unit.sinks.page.reports import EPP, KAITO, NOW, PODS, finding, large, model, report
 
 VOID = {"link", "meta", "input", "wbr", "br"}

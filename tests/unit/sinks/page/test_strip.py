@@ -10,10 +10,10 @@ from reporter.model.report import Disposition
 from reporter.resolution.records import records_of
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.sinks.page import episodes as episodes_module
-from reporter.sinks.page.bounds import ROWS, Bounds
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.day import day as day_html
 from reporter.sinks.page.episodes import EpisodeHistory
+from reporter.sinks.page.episodes import day as day_html
+from reporter.sinks.page.markup import ROWS, Bounds
 from reporter.sinks.page.view import ReportOrigin
 from tests.unit.resolution.building import snapshot
 from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, later, model, ready

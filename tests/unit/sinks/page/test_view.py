@@ -13,7 +13,7 @@ from reporter.model.report import (
     UnknownResource,
 )
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.sinks.page import tree
+from reporter.sinks.page import overview as tree
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered

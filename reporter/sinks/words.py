@@ -1,0 +1,453 @@
+"""What to do about a finding: the catalogue's words with the names filled in, and kubectl.
+
+How long ago, the way kubectl writes it (k8s.io/apimachinery, pkg/util/duration).
+
+What was changed shortly before a fault began, in words.
+
+Lines for people that fit a terminal: wrapped text, commands that can be copied, rows of a table.
+
+Whom a cause hits, and how many models serve, in words.
+
+Where a mute is and until when, in words.
+
+Why a finding does not fire, in words; no word says more than the tables do.
+
+The report in one sentence: how many causes fire, how many notices, and what has no verdict.
+"""
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from reporter.model.catalogue import Catalogue
+from reporter.model.commands import describe_command, is_name
+from reporter.model.instant import rfc3339
+from reporter.model.reason import EventType
+from reporter.model.report import (
+    NOT_IN_DUMP,
+    WORST_FIRST,
+    Disposition,
+    Impact,
+    Mute,
+    MuteFault,
+    Report,
+    ResolvedFinding,
+    ServingState,
+    UnknownResource,
+)
+from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject
+from reporter.model.text import clean
+from reporter.probes.cluster.blindness import NO_FAULT
+
+_POD: Final = "<pod>"
+
+
+def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
+    """Return what to do, with the names filled in where the catalogue leaves room for them.
+
+    A diagnosis says what to do about its cause. It is empty for a reason that the catalogue does not have. Where the words are about a pod and the
+    object at fault is none, such as a Workspace without a pod, it is that object to look at.
+    """
+    if finding.diagnosis is not None and finding.diagnosis.action:
+        return finding.diagnosis.action
+    if finding.reason not in catalogue:
+        return ""
+    action = catalogue[finding.reason].action
+    related = finding.related
+    kind = related.kind.lower()
+    named = related.name
+    known = {f"<{kind}>": named, "<namespace>": related.namespace or finding.subject.namespace}
+    if f"{kind} <name>" in action or finding.layer is Layer.CLUSTER:
+        known["<name>"] = named
+    elif f"{finding.subject.kind} <name>" in action:
+        known["<name>"] = finding.subject.name
+    if _POD in action and _POD not in known:
+        action = _without_pod(action, describe_command(related))
+    for room, name in known.items():
+        # What is to be copied into a shell holds nothing but a proper name.
+        action = action.replace(room, name if is_name(name) else room)
+    return action
+
+
+def _without_pod(action: str, command: str) -> str:
+    """Return what to do where no pod is at fault: the sentences about one give way to a command."""
+    if not command:
+        return action
+    rest = [each for each in action.split(". ") if _POD not in each]
+    return ". ".join([f"{command}: no pod is at fault", *(rest or [""])]).rstrip()
+
+
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
+_YEAR: Final = 365 * _DAY
+
+_STEPS: Final = (
+    # below, unit, its letter, smaller unit, its letter
+    (2 * _MINUTE, 1, "s", 0, ""),
+    (10 * _MINUTE, _MINUTE, "m", 1, "s"),
+    (3 * _HOUR, _MINUTE, "m", 0, ""),
+    (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
+    (2 * _DAY, _HOUR, "h", 0, ""),
+    (8 * _DAY, _DAY, "d", _HOUR, "h"),
+    (2 * _YEAR, _DAY, "d", 0, ""),
+    (8 * _YEAR, _YEAR, "y", _DAY, "d"),
+)
+
+
+def age(passed: timedelta) -> str:
+    """Return a time that has passed in at most two units, such as `4m10s`."""
+    seconds = int(passed.total_seconds())
+    if passed < timedelta(seconds=-1):
+        return "<invalid>"
+    seconds = max(0, seconds)
+    for below, unit, letter, smaller, smaller_letter in _STEPS:
+        if seconds < below:
+            whole = f"{seconds // unit}{letter}"
+            rest = seconds % unit // smaller if smaller else 0
+            return f"{whole}{rest}{smaller_letter}" if rest else whole
+    return f"{seconds // _YEAR}y"
+
+
+def change_lines(finding: ResolvedFinding) -> tuple[str, ...]:
+    """Return a line for each change."""
+    return tuple(each.seen_from(finding.related) for each in finding.changes)
+
+
+def further_changes(finding: ResolvedFinding) -> tuple[str, ...]:
+    """Return a line for each change that the message does not tell."""
+    return tuple(each for each in change_lines(finding) if _told(each) not in finding.message)
+
+
+def without_changes(finding: ResolvedFinding) -> str:
+    """Return the message without the change that it tells."""
+    message = finding.message
+    for each in change_lines(finding):
+        message = message.replace(_told(each), "", 1)
+    return message
+
+
+def _told(change: str) -> str:
+    return f" ({change})"
+
+
+PROSE_COLUMNS: Final = 100
+"""Columns that text takes at most; longer lines are hard to read."""
+
+NO_BREAK: Final = "\u00a0"
+"""Stands for a space at which a text is not to be broken."""
+
+_WORD: Final = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
+"""A word of a shell; what is quoted belongs to it."""
+
+
+def wrapped(text: str, columns: int | None, indent: str = "") -> list[str]:
+    """Return a text in lines; a word that is too long stays whole.
+
+    Args:
+        text: in one line; where it has `NO_BREAK`, it is not broken if that fits.
+        columns: of the terminal; None where there is none.
+        indent: of each line.
+
+    """
+    width = min(columns or PROSE_COLUMNS, PROSE_COLUMNS)
+    if columns is not None:
+        text = " ".join(_breakable(word, width - len(indent)) for word in text.split(" "))
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+def command_lines(command: str, columns: int | None, indent: str = "") -> list[str]:
+    """Return a command as it is copied into a shell: whole, or continued where it does not fit.
+
+    It is not broken in what is quoted, nor where there is no terminal.
+    """
+    whole = f"{indent}$ {command}"
+    if columns is None or len(whole) <= columns:
+        return [whole]
+    lines, line = [], f"{indent}$"
+    for word in _WORD.findall(command):
+        if len(f"{line} {word} \\") > columns and line.strip() != "$":
+            lines.append(f"{line} \\")
+            line = f"{indent}   "
+        line = f"{line} {word}"
+    return [*lines, line]
+
+
+def stacked(cells: Sequence[str], columns: int | None, indent: str = "") -> list[str]:
+    """Return cells in one line, or in several where they do not fit the terminal."""
+    lines, line = [], indent + cells[0]
+    for cell in filter(None, cells[1:]):
+        if columns is not None and len(line) + 2 + len(cell) > columns:
+            lines.append(line)
+            *more, line = wrapped(cell, columns, f"{indent}  ")
+            lines += more
+        else:
+            line = f"{line}  {cell}"
+    return [*lines, line]
+
+
+def table_rows(
+    rows: Sequence[Sequence[str]], columns: int | None, indent: str = ""
+) -> list[list[str]]:
+    """Return the lines of each row of a table; stacked, all of them, where the table does not fit."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    widest = max(len(indent) + sum(widths) + 2 * len(widths) + len(row[-1]) for row in rows)
+    if columns is not None and widest > columns:
+        return [stacked(row, columns, indent) for row in rows]
+    padded = (
+        [*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]
+        for row in rows
+    )
+    return [[f"{indent}{'  '.join(each)}".rstrip()] for each in padded]
+
+
+def _breakable(word: str, width: int) -> str:
+    return word.replace(NO_BREAK, " ") if len(word) > width else word
+
+
+NOBODY: Final = "no model is known to be hit"
+
+
+_ABOVE: Final = frozenset({CLUSTER_KIND, NAMESPACE_KIND})
+
+
+def impact_line(finding: ResolvedFinding, report: Report) -> str:
+    """Return whom a cause hits, as a line; empty for what is no cause.
+
+    Of a model's own fault only its state is said: which of its faults it is for is not known.
+    """
+    if finding.impact is None:
+        return ""
+    if finding.layer is not Layer.DEPLOYMENT:
+        return f"Impact: {impact_text(finding.impact)}"
+    states = (each.state for each in report.states if each.subject == finding.subject)
+    return f"State: {next(states, ServingState.UNKNOWN).word}"
+
+
+def impact_text(impact: Impact) -> str:
+    """Return whom a cause hits: `12 models in 4 namespaces do not serve`."""
+    out, worse = impact.not_serving, impact.degraded
+    if not out and not worse:
+        return NOBODY
+    count = out or worse
+    models = f"{count} model{'' if count == 1 else 's'}"
+    place = f"in {impact.namespaces} namespaces" if impact.namespaces > 1 else ""
+    if not out:
+        return f"{_joined(models, place)} {_serve(worse)}, degraded"
+    stopped = f"do{'es' if out == 1 else ''} not serve"
+    if not worse:
+        return f"{_joined(models, place)} {stopped}"
+    return ", ".join(
+        filter(None, (f"{models} {stopped}", f"{worse} {_serve(worse)} degraded", place))
+    )
+
+
+def _serve(count: int) -> str:
+    return "serves" if count == 1 else "serve"
+
+
+def _joined(*words: str) -> str:
+    return " ".join(filter(None, words))
+
+
+def models_text(report: Report) -> str:
+    """Return how many models are in which state, the worst first; empty where there is none."""
+    counts = Counter(each.state for each in report.states if each.subject.kind not in _ABOVE)
+    told = [f"{counts[each]} {each.word}" for each in WORST_FIRST if counts[each]]
+    return f"Models: {', '.join(told)}." if told else ""
+
+
+_NAMED: Final = 3
+
+
+def where_muted(finding: ResolvedFinding) -> str:
+    """Return where a finding is muted, or others of its faults are; empty where nothing is."""
+    if not finding.mutes:
+        return ""
+    places = [mute_place(mute) for mute in finding.mutes[:_NAMED]]
+    if len(finding.mutes) > _NAMED:
+        places.append(f"{len(finding.mutes) - _NAMED} more")
+    how = "muted on" if finding.disposition is Disposition.MUTED else "others muted on"
+    return f"{how} {', '.join(places)}"
+
+
+def mute_place(mute: Mute) -> str:
+    """Return which object carries a mute, and until when it counts."""
+    until = f" until {rfc3339(mute.until)}" if mute.until else ""
+    return f"{clean(str(mute.object))}{until}"
+
+
+def mute_line(mute: Mute) -> str:
+    """Return the same with what is muted."""
+    return f"{mute_place(mute)}: {', '.join(mute.reasons)}"
+
+
+def mute_fault_lines(faults: Sequence[MuteFault]) -> list[str]:
+    """Return what is wrong with annotations, a line for each fault."""
+    return [f"{clean(str(each.object))}: {clean(each.text)}" for each in faults]
+
+
+_WORDS: Final = {
+    Disposition.SUPPRESSED: "suppressed by",
+    Disposition.SECONDARY: "less important here than",
+    Disposition.HELD: "waits for",
+    Disposition.PENDING: "waits for",
+}
+
+
+def relation(finding: ResolvedFinding) -> str:
+    """Return what a finding waits for, is suppressed by or comes after; empty where nothing is.
+
+    That one reason comes before another says nothing of what led to what.
+    """
+    if not finding.by:
+        return ""
+    return f"{_WORDS.get(finding.disposition, 'by')} {', '.join(finding.by)}"
+
+
+NOTHING_FIRES: Final = "Nothing fires"
+
+NO_VERDICT: Final = "no verdict"
+"""What a subject has that is neither ready nor at fault."""
+
+NOT_SEEN: Final = "What the reporter cannot see"
+"""Title of what is told apart from the causes."""
+
+NOT_ALL_SEEN: Final = "the reporter cannot see everything"
+
+
+def is_blind(finding: ResolvedFinding) -> bool:
+    """Tell whether a finding says what the reporter cannot see, which is no cause of the stack."""
+    return finding.is_blind
+
+
+def is_cause(finding: ResolvedFinding) -> bool:
+    """Tell whether a finding is a fault of the stack that fires."""
+    return finding.is_cause
+
+
+def is_notice(finding: ResolvedFinding) -> bool:
+    """Tell whether a finding fires that is no fault but worth knowing, such as a canary."""
+    return finding.disposition is Disposition.FIRING and finding.type is EventType.NORMAL
+
+
+def verdict(report: Report) -> str:
+    """Return how much fires; causes and notices are counted apart.
+
+    That nothing does is not said alone where nothing is known of a subject.
+    """
+    causes = sum(map(is_cause, report.findings))
+    notices = sum(map(is_notice, report.findings))
+    told = [_counted(count, word) for count, word in ((causes, "cause"), (notices, "notice"))]
+    fires = "fires" if causes + notices == 1 else "fire"
+    if any(told):
+        return f"{' and '.join(filter(None, told))} {fires}"
+    without = len(without_verdict(report))
+    if not without:
+        return NOTHING_FIRES
+    have = "has" if without == 1 else "have"
+    return f"{NOTHING_FIRES}, but {_counted(without, 'subject')} {have} {NO_VERDICT}"
+
+
+def without_verdict(report: Report) -> list[Subject]:
+    """Return the subjects that are neither ready nor at fault: they start, or rest on what is unknown."""
+    judged = {each.subject for each in report.findings} | {each.subject for each in report.ready}
+    return sorted(set(report.subjects) - judged)
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutVerdict:
+    """Models that have no verdict because something could not be read.
+
+    Attributes:
+        models: those that are known to exist.
+        kinds: resources of models that could not be read, so that nobody knows which exist.
+        unread: what could not be read, the kinds among it.
+
+    """
+
+    models: tuple[Subject, ...]
+    kinds: tuple[UnknownResource, ...]
+    unread: tuple[UnknownResource, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.models or self.kinds)
+
+
+def models_without_verdict(report: Report) -> WithoutVerdict:
+    """Return the models without a verdict, and what could not be read of what they rest on.
+
+    A model that merely starts is not one of them. A layer of the cluster or of a namespace has its
+    own line in the report and does not count: with `-n` it never has a verdict.
+    """
+    not_tried = NO_FAULT - {NOT_IN_DUMP}
+    unknown = {each.resource: each for each in report.unknown if each.cause not in not_tried}
+    models: list[Subject] = []
+    unread: set[UnknownResource] = set()
+    for subject in without_verdict(report):
+        if subject.kind in {CLUSTER_KIND, NAMESPACE_KIND}:
+            continue
+        reads = {
+            str(each)
+            for reason in report.catalogue.of_ready(subject.kind)
+            for each in reason.all_reads
+        }
+        if found := reads & unknown.keys():
+            models.append(subject)
+            unread.update(unknown[each] for each in found)
+    kinds = tuple(sorted(set(_kinds_unread(report, unknown.values()))))
+    return WithoutVerdict(tuple(models), kinds, tuple(sorted(unread.union(kinds))))
+
+
+def _kinds_unread(report: Report, unknown: Iterable[UnknownResource]) -> Iterator[UnknownResource]:
+    of_models = {
+        str(resource)
+        for kind in report.catalogue.kinds
+        if kind not in {CLUSTER_KIND, NAMESPACE_KIND}
+        for resource in report.catalogue.of_subject(kind)
+    }
+    # What a dump leaves out may not be there at all.
+    return (each for each in unknown if each.resource in of_models and each.cause != NOT_IN_DUMP)
+
+
+def why_without_verdict(report: Report, found: WithoutVerdict) -> str:
+    """Return in one line which models have no verdict, why, and what would let them have one."""
+    names = [str(each) for each in found.models] or [each.resource for each in found.kinds]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    have = "have" if more else "has"
+    what = f"{names[0]}{more} {have} {NO_VERDICT}"
+    if not found.models:
+        what = f"nobody knows which models there are: {names[0]}{more} could not be read"
+    absent = [each.resource for each in found.unread if each.cause == NOT_IN_DUMP]
+    refused = [
+        each.message
+        for each in report.findings
+        if each.is_blind and any(one.resource in each.message for one in found.unread)
+    ]
+    said = refused[:1]
+    if absent:
+        said.append(
+            f"not in the dump: {', '.join(absent)}; add what this prints: "
+            f"kubectl get {','.join(absent)} -A -o yaml"
+        )
+    if not said:
+        said = [
+            f"could not be read: {', '.join(f'{e.resource} ({e.cause})' for e in found.unread)}"
+        ]
+    return clean(f"{what}. {'. '.join(said)}. To exit with 0 all the same: --allow-unknown")
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}" if count else ""
