@@ -9,8 +9,7 @@ from typing import Final
 
 from reporter.cli.configure import ProgramSettings
 from reporter.cli.one_look import evaluate_look, live_look
-from reporter.daemon.evidence import EvidenceTask, RequestPace
-from reporter.daemon.evidence_reader import EvidenceReader, WantedRead, steps
+from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace, WantedRead, steps
 from reporter.diagnosis.signatures import signatures_with
 from reporter.diagnosis.wanted_evidence import wanted_evidence
 from reporter.errors import UsageError

@@ -1,10 +1,23 @@
-"""How many connections a listener has, for how long one may ask for nothing, and who makes room."""
+"""How many connections a listener has, for how long one may ask for nothing, and who makes room.
+
+The way to the API server, with what is measured on it.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from aiohttp import web
+
+from reporter import __version__
+from reporter.daemon.passes import ServerClock
+from reporter.kube.client import KubeClient, connect
+from reporter.kube.clock import ClockOffset, real_now
+from reporter.sinks.own_metrics import Metrics
+from reporter.version import commit
 
 MOST: Final = 128
 """Connections of one listener: a browser has six, and scrapers, probes and tunnels one each."""
@@ -143,3 +156,39 @@ def _close(transport: asyncio.BaseTransport) -> None:
         transport.abort()
     else:
         transport.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The bottom of a daemon.
+
+    Attributes:
+        client: makes all requests.
+        clock: tells the API server's time, from the answers to them.
+        metrics: counts them, and what the parts of the daemon do.
+
+    """
+
+    client: KubeClient
+    clock: ServerClock
+    metrics: Metrics
+
+
+@asynccontextmanager
+async def connected(
+    *, kubeconfig: Path | None = None, context: str | None = None
+) -> AsyncIterator[Connection]:
+    """Open the connection to the API server; sends no request.
+
+    Raises:
+        ConfigurationError: there is no usable configuration.
+
+    """
+    offset = ClockOffset()
+    clock = ServerClock(real_now, offset.seconds)
+    metrics = Metrics(__version__, commit(), lambda: clock.now().wall)
+    client = await connect(
+        kubeconfig=kubeconfig, context=context, observer=metrics.requested, clock_offset=offset
+    )
+    async with client:
+        yield Connection(client, clock, metrics)

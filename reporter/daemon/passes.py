@@ -22,26 +22,61 @@ row are answered at once, and in the long run passes take a fifth of the time at
 
 A pass runs in a thread, on a frozen snapshot, so that the event loop goes on renewing the Lease.
 A pass during which the process stood still is dropped: what it decided rests on old data.
+
+What goes from one leader to the next by the Lease: `resolution/handing_on.py` says why.
+
+Whether writes may start.
+
+Where the result of a pass goes.
+
+Notices that the process was stopped, suspended or starved, before anything else acts on it.
+
+The moment of a pass, corrected by the API server's clock.
+
+When Python's collector walks all objects: while nothing moves.
+
+Its third generation holds what has lived for a while. To look through it takes as long as there are
+objects, and nothing else of the process runs meanwhile: no watch, no renewal of the Lease. A burst
+makes the collector do just that, for it is many new objects that set it off: with a thousand models
+that broke and recovered, such walks were the longest blocks of the loop.
+
+There is hardly anything to find. What is decoded from the API and what a pass makes of it holds no
+cycles, so that it goes with its last reference. Cycles come from requests, connections and exceptions,
+and nearly all of them are so young that the first two generations find them.
+
+So the third generation is never looked through by itself, and on purpose only after a pass that no
+change asked for: then nobody waits. A cluster that never rests has its walk all the same, seldom.
+
+To turn the collector off, as some do, would keep what requests leave. To freeze what every pass leaves
+makes each walk short, but what is frozen as part of a cycle, such as a connection, is never freed.
 """
 
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Protocol
 
 import structlog
 
-from reporter.daemon.garbage import Garbage
+from reporter.daemon.evidence import EvidenceTask
+from reporter.daemon.live_page import LivePage
+from reporter.daemon.logs import ChangeLog
 from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
 from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
+from reporter.daemon.state import DaemonState
+from reporter.daemon.writers import Writers
+from reporter.kube.clock import boot_seconds
+from reporter.kube.lease import Elector
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.finding import EpisodeKey
-from reporter.model.instant import Instant
-from reporter.resolution.handing_on import NOTHING, Handed
+from reporter.model.instant import Instant, parse_rfc3339
+from reporter.resolution.handing_on import NOTHING, Handed, take_over
 from reporter.settings import DaemonSettings
+from reporter.sinks.own_metrics import Metrics
 from reporter.snapshot.snapshot import Snapshot
 
 DEBOUNCE_SECONDS: Final = 0.05
@@ -238,4 +273,201 @@ class Passes:
                 await self._due.wait()
         except TimeoutError:
             return False
+        return True
+
+
+class HandOver:
+    """Stands between the passes and the elector; neither knows the other."""
+
+    def __init__(self) -> None:
+        self._text: str | None = None
+
+    def passed(self, done: Pass) -> None:
+        """Note what the newest pass hands on."""
+        self._text = done.to_hand_on
+
+    def outgoing(self) -> str | None:
+        """Return what to write on the Lease; None before the first pass: what stands there stays."""
+        return self._text
+
+
+def handed_by(elector: Elector, now: Instant) -> Handed:
+    """Return what the last other holder of the Lease has handed on."""
+    left = elector.left_by_another
+    return NOTHING if left is None else take_over(left.text, _moment(left.renewed), now.wall)
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return parse_rfc3339(text)
+    except ValueError:
+        return None
+
+
+class WriteGate:
+    """Open while this replica leads and the process has not paused since the newest plan was made.
+
+    After a pause the cluster may be another one and somebody else may lead, so a plan from before
+    it must not be carried out. The gate opens again with the next plan.
+
+    Args:
+        leading: whether this replica leads.
+        pauses: how often the process has paused.
+
+    """
+
+    def __init__(self, leading: Callable[[], bool], pauses: Callable[[], int]) -> None:
+        self._leading = leading
+        self._pauses = pauses
+        self._planned_after = pauses()
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the process has paused since the newest plan was made."""
+        return self._pauses() != self._planned_after
+
+    def may_write(self) -> bool:
+        """Tell whether a write may start now."""
+        return not self.outdated and self._leading()
+
+    def planned(self) -> None:
+        """Note that there is a new plan."""
+        self._planned_after = self._pauses()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publisher:
+    """Hands the result of each pass to everything that shows it, and to the writers."""
+
+    state: DaemonState
+    page: LivePage
+    metrics: Metrics
+    gate: WriteGate
+    writers: Writers
+    hand_over: HandOver
+    evidence: EvidenceTask
+    changes: ChangeLog = field(default_factory=ChangeLog)
+
+    async def publish(self, done: Pass) -> None:
+        """Have written what a pass planned, and show it.
+
+        With a thousand faults that are new each of the three takes milliseconds, so the loop goes on in between.
+        """
+        self.state.passed(done)
+        self.metrics.passed(done.seconds, done.report.now.timestamp())
+        self.hand_over.passed(done)
+        self.evidence.passed(done.wanted, done.crashes)
+        if self.gate.outdated:
+            # A plan replaces only what it speaks of; nothing else from before a pause may stay.
+            self.writers.drop()
+        self.gate.planned()
+        self.writers.offer(done)
+        await asyncio.sleep(0)
+        self.page.passed(done.report, done.records)
+        await asyncio.sleep(0)
+        self.changes.note(done.report)
+
+
+PAUSE_SECONDS: Final = 5.0
+"""A process that did not run for longer than this trusts nothing it knows."""
+
+_BEAT_SECONDS: Final = 1.0
+
+
+class Heartbeat:
+    """Tells how often the process has paused.
+
+    Before old knowledge is used, `pauses` must be asked: after a pause the event loop wakes all
+    tasks at once, in no useful order.
+    """
+
+    def __init__(
+        self, paused: Callable[[], None], seconds: Callable[[], float] = boot_seconds
+    ) -> None:
+        """Make one that calls `paused` once after each pause, told by a clock in `seconds`."""
+        self._paused = paused
+        self._seconds = seconds
+        self._last = seconds()
+        self._pauses = 0
+        self._log = structlog.get_logger("daemon")
+
+    def pauses(self) -> int:
+        """Return how many pauses there were, one that has ended just now included."""
+        now = self._seconds()
+        stood_still, self._last = now - self._last, now
+        if stood_still > PAUSE_SECONDS:
+            self._pauses += 1
+            self._log.warning("process_paused", seconds=round(stood_still, 1))
+            self._paused()
+        return self._pauses
+
+    async def run(self) -> None:
+        """Beat until cancelled."""
+        while True:
+            self.pauses()
+            await asyncio.sleep(_BEAT_SECONDS)
+
+
+CORRECTED_ABOVE_SECONDS: Final = 5.0
+"""Timestamps of objects come from other clocks; below this the difference does not matter."""
+
+
+class ServerClock:
+    """Tells the time as the API server does, where ours is off by more than 5 s."""
+
+    def __init__(self, now: Callable[[], Instant], offset_seconds: Callable[[], float]) -> None:
+        self._now = now
+        self._offset_seconds = offset_seconds
+
+    def now(self) -> Instant:
+        """Return the present moment."""
+        instant = self._now()
+        offset = self._offset_seconds()
+        if abs(offset) <= CORRECTED_ABOVE_SECONDS:
+            return instant
+        return replace(instant, wall=instant.wall + timedelta(seconds=offset))
+
+
+EVERY_SECONDS: Final = 600.0
+"""Between two walks where the cluster rests."""
+
+LATEST_SECONDS: Final = 6 * 3600.0
+"""Where it never rests."""
+
+_NEVER: Final = 1_000_000
+"""Collections of the second generation before one of the third."""
+
+
+def spare_the_old() -> None:
+    """Let the collector look only for what is young; `Garbage` sees to the rest."""
+    youngest, young, _ = gc.get_threshold()
+    gc.set_threshold(youngest, young, _NEVER)
+
+
+class Garbage:
+    """Walks all objects now and then.
+
+    Args:
+        seconds: the clock.
+
+    """
+
+    def __init__(self, seconds: Callable[[], float] = boot_seconds) -> None:
+        self._seconds = seconds
+        self._walked = seconds()
+        self._log = structlog.get_logger("garbage")
+
+    def walk(self, *, rests: bool) -> bool:
+        """Walk if it is time, and tell whether it was.
+
+        Args:
+            rests: whether nothing has changed since the last pass.
+
+        """
+        began = self._seconds()
+        if began - self._walked < (EVERY_SECONDS if rests else LATEST_SECONDS):
+            return False
+        found = gc.collect()
+        self._walked = self._seconds()
+        self._log.debug("garbage_collected", objects=found, seconds=self._walked - began)
         return True

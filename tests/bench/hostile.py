@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from reporter.daemon.sample_store import SampleStore
+from reporter.daemon.pod_scraping import SampleStore
 from reporter.metrics.looks.target import Scrape, Target
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page

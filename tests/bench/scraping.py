@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from reporter.daemon.sample_store import SampleStore
+from reporter.daemon.pod_scraping import SampleStore
 from reporter.metrics.looks.target import Scrape, Target
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits

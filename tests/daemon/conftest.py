@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reporter.daemon import passes, wiring, writers
+from reporter.daemon import main as wiring
+from reporter.daemon import passes, writers
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
 from reporter.kube.writes import KubeEvents

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reporter.daemon.heartbeat import Heartbeat
-from reporter.daemon.server_clock import ServerClock
+from reporter.daemon.passes import Heartbeat, ServerClock
 from reporter.model.instant import Instant
 from tests.daemon.replica import PATIENT_LEASE, free_port, until
 from tests.daemon.stage import KAITO, Stage

@@ -9,7 +9,8 @@ from structlog.testing import capture_logs
 
 from lab.sandbox import InjectedFault
 from lab.sandbox.access import Rule
-from reporter.daemon import heartbeat, wiring
+from reporter.daemon import main as wiring
+from reporter.daemon import passes as heartbeat
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
 from reporter.sinks import outbox as setbacks

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.suppression import pod_rows_of
-from reporter.daemon.sample_store import SampleStore
+from reporter.daemon.pod_scraping import SampleStore
 from reporter.metrics.looks.samples import PodVerdict
 from reporter.metrics.looks.target import ContainerRun, Scrape, Target
 from reporter.metrics.pages.page import Page

@@ -7,8 +7,7 @@ from itertools import pairwise
 import pytest
 
 from reporter.catalogue.resources import NODES, PODS, VOLUMES
-from reporter.daemon.evidence import EvidenceTask, RequestPace
-from reporter.daemon.evidence_reader import EvidenceReader
+from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.wanted_evidence import (
     MOST_PODS,

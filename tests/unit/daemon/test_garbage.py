@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from reporter.daemon.garbage import EVERY_SECONDS, LATEST_SECONDS, Garbage, spare_the_old
+from reporter.daemon.passes import EVERY_SECONDS, LATEST_SECONDS, Garbage, spare_the_old
 
 
 class Clock:

@@ -1,6 +1,6 @@
 """When writes may start."""
 
-from reporter.daemon.gate import WriteGate
+from reporter.daemon.passes import WriteGate
 
 
 def test_only_a_leader_may_write():

@@ -4,7 +4,7 @@ import asyncio
 from itertools import pairwise
 
 from reporter.daemon.one_pass import Before, Lately, run_pass
-from reporter.daemon.publishing import Publisher
+from reporter.daemon.passes import Publisher
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.resolution.building import START, snapshot
 

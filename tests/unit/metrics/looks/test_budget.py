@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.daemon import sample_store
-from reporter.daemon.sample_store import SampleStore
+from reporter.daemon import pod_scraping as sample_store
+from reporter.daemon.pod_scraping import SampleStore
 from reporter.metrics.looks.target import Scrape
 from reporter.metrics.pages.page import UnreadablePage
 from reporter.metrics.pages.reader import PageLimits
