@@ -21,8 +21,7 @@ from reporter.cli.one_look import (
     with_manifests,
 )
 from reporter.cli.previewing import read_manifests
-from reporter.cli.rendering import view_of, write
-from reporter.cli.report_options import add_options, exit_status_of, require_sense
+from reporter.cli.rendering import add_options, exit_status_of, require_sense, view_of, write
 from reporter.errors import UsageError
 from reporter.model.report import Report
 from reporter.snapshot.inputs.reading import STDIN
@@ -170,7 +169,7 @@ def _look_once(arguments: argparse.Namespace, settings: ProgramSettings) -> int:
 
 
 def _with_last_lines(report: Report, look: CheckInput, settings: ProgramSettings) -> Report:
-    from reporter.cli.crash_logs import read_crash_logs
+    from reporter.cli.one_look import read_crash_logs
     from reporter.sinks.pod_view import crashes_of, with_last_lines
 
     crashes = crashes_of(report, look.snapshot)

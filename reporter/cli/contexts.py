@@ -14,8 +14,15 @@ from xml.etree import ElementTree as ET
 from reporter.arguments import USAGE_STATUS
 from reporter.cli.configure import ProgramSettings
 from reporter.cli.one_look import CheckInput, judged, look_at_cluster, with_manifests
-from reporter.cli.rendering import terminal, view_of, write, yaml_of
-from reporter.cli.report_options import NOTHING_FIRES, SOMETHING_FIRES, exit_status_of
+from reporter.cli.rendering import (
+    NOTHING_FIRES,
+    SOMETHING_FIRES,
+    exit_status_of,
+    terminal,
+    view_of,
+    write,
+    yaml_of,
+)
 from reporter.errors import UsageError
 from reporter.model.report import Report
 from reporter.model.text import clean, cut, unseen_escaped

@@ -1,23 +1,37 @@
-"""`status-reporter dump`: what `check` would read of the live cluster, into one archive."""
+"""`status-reporter dump`: what `check` would read of the live cluster, into one archive.
+
+The files of a dump: a list for each resource that was read, and what tells of the others.
+
+What is said of a dump that was written: where it is, what is in it, and what is not.
+"""
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reporter.arguments import PROGRAM, Parser
+from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES
 from reporter.cli.configure import ProgramSettings, misspelt_variables
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
+from reporter.kube.collecting import Collection
+from reporter.kube.errors import ApiStatusError, KubeError
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
 from reporter.model.text import clean
+from reporter.snapshot.outputs.archive import DumpHeader, Json, Member
+from reporter.snapshot.outputs.masking import Masking, Redaction, Vocabulary, learn_objects
+from reporter.snapshot.snapshot import ResourceState, Served
+from reporter.version import version
 
 if TYPE_CHECKING:
-    from reporter.cli.dump_pages import DumpedPage
-    from reporter.kube.collecting import Collection
-    from reporter.snapshot.outputs.archive import Member
+    from reporter.cli.saved_pages import DumpedPage
+
 
 _LONGEST_SECONDS: Final = 3600
 _SUFFIXES: Final = (".tgz", ".tar.gz")
@@ -102,9 +116,7 @@ def _path(output: str | None, now: datetime) -> Path:
 
 
 def _collect(settings: ProgramSettings, path: Path, asked: _Asked) -> str:
-    from reporter.cli.dump_contents import members_of, redaction_of
-    from reporter.cli.dump_pages import learn_pages, members_of_pages
-    from reporter.cli.dump_summary import summary
+    from reporter.cli.saved_pages import learn_pages, members_of_pages
     from reporter.daemon import logs
     from reporter.kube.errors import KubeError
     from reporter.snapshot.outputs.masking import vocabulary
@@ -126,7 +138,6 @@ def _collect(settings: ProgramSettings, path: Path, asked: _Asked) -> str:
 
 def _require_objects(collection: "Collection") -> None:
     from reporter.catalogue.resources import NAMESPACES
-    from reporter.cli.dump_summary import unread
     from reporter.snapshot.snapshot import FORBIDDEN
 
     if not collection.objects:
@@ -171,7 +182,7 @@ def _given(settings: ProgramSettings) -> Iterator[str]:
 async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, list[DumpedPage]]":
     from reporter.catalogue.resources import PODS
     from reporter.cli.cluster import require_answer, result_of
-    from reporter.cli.dump_pages import scrape, targets_of
+    from reporter.cli.saved_pages import scrape, targets_of
     from reporter.daemon.pod_scraping import server_addresses
     from reporter.kube.client import connect
     from reporter.kube.collecting import collect
@@ -195,3 +206,150 @@ async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, 
         pages = await scrape(client, targets, settings, seconds=asked.seconds)
         # What is judged with the pages is the cluster as it is behind them.
         return await collect(client, settings, asked.namespace), pages
+
+
+HEADER: Final = "dump.json"
+SERVED: Final = "served.json"
+REFUSED: Final = "refused.json"
+
+_REPLACED: Final[Mapping[Resource[KubeObject], str]] = {
+    NAMESPACES: "namespace", NODES: "node", GATEWAYS: "gateway",
+}  # fmt: skip
+"""Resources whose names are replaced as a whole, besides those of models, and by what."""
+
+
+def members_of(
+    collection: Collection, now: datetime, redaction: Redaction | None = None
+) -> list[Member]:
+    """Return the files of a dump that was complete at a moment, with other names if asked for."""
+    documents = _documents(collection, now, redaction)
+    return [Member.of_documents(name, each) for name, each in documents.items()]
+
+
+def redaction_of(collection: Collection, known: Vocabulary) -> Redaction:
+    """Return what replaces the names of everything that was read."""
+    redaction = Redaction(known)
+    redaction.learn_name("namespace", collection.namespace)
+    for name in collection.discovered.versions:
+        redaction.learn_text(name)
+    for resource, objects in collection.objects.items():
+        noun = "model" if resource.subject_kind else _REPLACED.get(resource)
+        if noun:
+            learn_objects(redaction, noun, objects)
+    for objects in collection.objects.values():
+        redaction.learn(objects)
+    return redaction
+
+
+def _documents(
+    collection: Collection, now: datetime, redaction: Redaction | None
+) -> dict[str, list[Json]]:
+    discovery = collection.discovered.discovery
+    text: Callable[[str], str] = redaction.text if redaction else str
+    header = DumpHeader.of(
+        _states(collection, text),
+        discovery,
+        now,
+        version=version(),
+        redacted=redaction is not None,
+        namespace=text(collection.namespace),
+    )
+    files: dict[str, list[Json]] = {HEADER: [header.document()]}
+    if discovery.served is not None:
+        files[SERVED] = list(_api_resources(collection, redaction))
+    if collection.failures:
+        files[REFUSED] = [_status(*each) for each in collection.failures.items()]
+    masking = Masking()
+    for resource, objects in collection.objects.items():
+        version_read = collection.versions.get(resource, resource.versions[0])
+        kept = masking.masked(objects)
+        listed = _list(resource, version_read, redaction.redacted(kept) if redaction else kept)
+        files.setdefault(f"{resource}.json", []).append(listed)
+    return files
+
+
+def _states(
+    collection: Collection, text: Callable[[str], str]
+) -> dict[Resource[KubeObject], ResourceState]:
+    """Return the states; the rights that are missing name the one namespace that was read."""
+    return {
+        each: replace(state, permission=text(state.permission)) if collection.namespace else state
+        for each, state in collection.states.items()
+    }
+
+
+def _list(resource: Resource[KubeObject], version_read: str, objects: object) -> Json:
+    """Return a typed list, which tells that it was looked for even where it is empty."""
+    group_version = f"{resource.group}/{version_read}" if resource.group else version_read
+    typed = {"apiVersion": group_version, "kind": resource.kind}
+    items = objects if isinstance(objects, list) else []
+    return {
+        "apiVersion": group_version,
+        "kind": f"{resource.kind}List",
+        "items": [{**typed, **each} for each in items if isinstance(each, dict)],
+    }
+
+
+def _api_resources(collection: Collection, redaction: Redaction | None) -> Iterator[Json]:
+    """Yield what is served as the API server itself says it, by group and version."""
+    plurals: dict[str, set[str]] = defaultdict(set)
+    for found, versions in collection.discovered.versions.items():
+        name = redaction.text(found) if redaction else found
+        plural, _, group = name.partition(".")
+        for each in versions:
+            plurals[f"{group}/{each}" if group else each].add(plural)
+    for group_version, names in sorted(plurals.items()):
+        resources = [{"name": name} for name in sorted(names)]
+        yield {
+            "apiVersion": "v1",
+            "kind": "APIResourceList",
+            "groupVersion": group_version,
+            "resources": resources,
+        }
+
+
+def _status(resource: Resource[KubeObject], error: KubeError) -> Json:
+    """Return the refusal of a list in the API server's shape, without the name of who asked."""
+    code = error.status if isinstance(error, ApiStatusError) else 503
+    reason = (error.reason if isinstance(error, ApiStatusError) else "") or "ServiceUnavailable"
+    details = {"group": resource.group} if resource.group else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Status",
+        "metadata": {},
+        "status": "Failure",
+        "message": f"{resource} could not be listed",
+        "reason": reason,
+        "details": {**details, "kind": resource.plural},
+        "code": code,
+    }
+
+
+def summary(collection: Collection, path: Path, pages: int | None) -> str:
+    """Return a few lines for whoever made the dump; `pages` is None where none were asked for."""
+    objects = sum(map(len, collection.objects.values()))
+    kinds = sum(bool(each) for each in collection.objects.values())
+    size = max(1, path.stat().st_size // 1024)
+    lines = [f"{path}: {objects} objects of {kinds} kinds, {size} KiB."]
+    if pages is not None:
+        lines.append(f"{pages} pages of metrics." if pages else "No page of metrics could be had.")
+    lines += [f"Not read, {each}." for each in _causes(collection)]
+    lines.append(f"Look at it: status-reporter check --from {path}")
+    return "\n".join(lines) + "\n"
+
+
+def unread(collection: Collection) -> str:
+    """Say in one line what could not be read, and why."""
+    return "; ".join(_causes(collection))
+
+
+def _causes(collection: Collection) -> list[str]:
+    """Return for each cause why something could not be read what it was."""
+    by_cause: dict[str, list[str]] = defaultdict(list)
+    for resource, state in collection.states.items():
+        if state.served is Served.UNKNOWN:
+            by_cause[state.cause].append(str(resource))
+    return [
+        f"{clean(cause)}: {', '.join(sorted(set(names)))}"
+        for cause, names in sorted(by_cause.items())
+    ]

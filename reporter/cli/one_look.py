@@ -1,27 +1,51 @@
-"""One look: what is evaluated, of a dump or of the live cluster, and what it says."""
+"""One look: what is evaluated, of a dump or of the live cluster, and what it says.
+
+What explains the faults of a live cluster, read once for a command that looks once, or beside it.
+
+The last lines before a crash, for a command that looks once.
+"""
 
 import argparse
+import asyncio
 import math
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from reporter.cli.configure import ProgramSettings
-from reporter.cli.judged import is_judged, reads_anything, why_nothing_is_judged
-from reporter.cli.narrow import in_namespace, not_looked_at, require_namespace
+from reporter.cli.judged import (
+    in_namespace,
+    is_judged,
+    not_looked_at,
+    reads_anything,
+    require_namespace,
+    why_nothing_is_judged,
+)
 from reporter.cli.previewing import Manifests, differences, unsettled_evaluation
+from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace, WantedRead, steps
+from reporter.diagnosis.signatures import signatures_with
+from reporter.diagnosis.wanted_evidence import wanted_evidence
 from reporter.errors import UsageError
 from reporter.evaluation import evaluate
+from reporter.kube.client import connect
+from reporter.kube.errors import KubeError
+from reporter.kube.live import LiveCluster
+from reporter.kube.on_demand import fetch_log
 from reporter.metrics.looks.samples import NONE, Samples
+from reporter.model.finding import Crash, EpisodeKey
 from reporter.model.instant import Instant, parse_rfc3339, rfc3339
 from reporter.model.report import Report
 from reporter.resolution import Memory, OneLook, resolve
+from reporter.sinks.pod_view import last_lines
 from reporter.snapshot.applying import AppliedManifests
 from reporter.snapshot.documents import DumpError, sources_of
 from reporter.snapshot.dump_states import unserved_notes
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import Learned, Snapshot
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_OBSERVED_SECONDS: Final = 10 * 365 * 86_400
@@ -56,8 +80,7 @@ def look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> Ch
         UsageError: it cannot be read.
 
     """
-    from reporter.cli.saved_logs import with_logs
-    from reporter.cli.saved_pages import find_pages, read_saved
+    from reporter.cli.saved_pages import find_pages, read_saved, with_logs
     from reporter.diagnosis.signatures import signatures_with
     from reporter.metrics.scraping.targets import find_targets
     from reporter.snapshot.dump import load_dump
@@ -186,7 +209,6 @@ async def look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettin
 
     """
     from reporter.cli.cluster import read_cluster
-    from reporter.cli.live_evidence import with_evidence
     from reporter.kube.errors import ConfigurationError, KubeError
 
     namespace = arguments.namespace or ""
@@ -259,3 +281,97 @@ def judged(look: CheckInput, arguments: argparse.Namespace, settings: ProgramSet
         from_dump=bool(arguments.sources),
     )
     return in_namespace(report, namespace) if namespace else report
+
+
+MOST_READS: Final = 200
+"""Most that is read for one report: what hits most models comes first."""
+
+SECONDS: Final = 20.0
+"""How long somebody waits for it; what has not come by then is left out."""
+
+_AT_ONCE: Final = 4
+
+
+async def with_evidence(
+    cluster: LiveCluster,
+    snapshot: Snapshot,
+    *,
+    arguments: argparse.Namespace,
+    settings: ProgramSettings,
+) -> Snapshot:
+    """Return a snapshot with what others say of what is at fault, and what logs say."""
+    try:
+        look = live_look(snapshot, arguments, settings)
+        report = await asyncio.to_thread(evaluate_look, look, settings)
+    except UsageError:
+        return snapshot  # it is said where the report is made
+    wanted = wanted_evidence(report, snapshot)
+    learned = Learned()
+    slots = asyncio.Semaphore(_AT_ONCE)
+    reader = EvidenceReader(
+        cluster.client,
+        learned,
+        signatures_with(settings.log_signatures),
+        cluster.served_version,
+        _at_once,
+    )
+
+    async def read(step: WantedRead) -> None:
+        async with slots:
+            with suppress(KubeError):
+                await reader.take(step, wanted)
+
+    only = arguments.namespace or ""
+    chosen = (each for each in steps(wanted, logs=True) if not only or _is_in(each, only))
+    reading = [asyncio.create_task(read(each)) for each in islice(chosen, MOST_READS)]
+    if reading:
+        _, late = await asyncio.wait(reading, timeout=SECONDS)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
+    return learned.joined(snapshot)
+
+
+@asynccontextmanager
+async def evidence_of(
+    cluster: LiveCluster, settings: ProgramSettings, changed: Callable[[], None]
+) -> AsyncIterator[EvidenceTask]:
+    """Read what explains faults beside a command that goes on looking, at the pace of a daemon."""
+    learned = Learned()
+    signatures = signatures_with(settings.log_signatures)
+    reader = EvidenceReader(
+        cluster.client, learned, signatures, cluster.served_version, RequestPace().turn
+    )
+    task = EvidenceTask(reader, learned, leading=lambda: True, changed=changed, logs=True)
+    running = asyncio.create_task(task.run())
+    try:
+        yield task
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def _at_once() -> None:
+    """Let a request begin: there are few, and somebody waits."""
+
+
+def _is_in(step: WantedRead, namespace: str) -> bool:
+    return namespace in {step.events, step.log.namespace if step.log else ""}
+
+
+MOST_LOGS: Final = 10
+"""Most logs that are read for one report."""
+
+
+async def read_crash_logs(
+    settings: ProgramSettings, crashes: Mapping[EpisodeKey, Crash]
+) -> dict[EpisodeKey, tuple[str, ...]]:
+    """Return the last lines of the first crashes; of what cannot be read there are none."""
+    found: dict[EpisodeKey, tuple[str, ...]] = {}
+    if not crashes:
+        return found
+    async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
+        for key, crash in islice(crashes.items(), MOST_LOGS):
+            with suppress(KubeError):
+                found[key] = last_lines(await fetch_log(client, crash))
+    return found

@@ -1,15 +1,30 @@
-"""Pages that somebody saved with a dump: `metrics/<namespace>/<pod>/<unix seconds>.prom`."""
+"""Pages that somebody saved with a dump: `metrics/<namespace>/<pod>/<unix seconds>.prom`.
 
+Pages of metrics for a dump: several of each pod, so that they make a window.
+
+Logs that are in a dump, as evidence: only those that may say why a pod does not run are read.
+"""
+
+import asyncio
 import re
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path, PurePath
 from statistics import median
 from typing import Final
 
+import msgspec
+
+from reporter.catalogue.resources import NODES, PODS
+from reporter.diagnosis.logs import read_log
+from reporter.diagnosis.signatures import Signature
+from reporter.diagnosis.wanted_evidence import together, wanted_logs
+from reporter.kube.client import KubeClient
+from reporter.kube.collecting import Collection
 from reporter.metrics.looks.look import look_at
 from reporter.metrics.looks.samples import NONE, Judged, Samples
 from reporter.metrics.looks.target import Failure, PodName, Scrape, Target
@@ -17,11 +32,23 @@ from reporter.metrics.looks.window import History
 from reporter.metrics.pages.page import UnreadablePage
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
+from reporter.metrics.scraping.attempt import MOST_AT_ONCE, Endpoint, FetchLimits, ProxiedFetch
+from reporter.metrics.scraping.pickers import ScrapeFailed
+from reporter.metrics.scraping.targets import find_targets, pod_addresses
+from reporter.model.evidence import LogCause
 from reporter.model.instant import Instant
+from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject
+from reporter.model.resource import Resource
 from reporter.probes.runtime.judge import FORGOTTEN_AFTER, judge, longest_window, objectives
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.documents import PageFile
+from reporter.settings import DaemonSettings, EvaluationSettings
+from reporter.snapshot.decode import decode_object
+from reporter.snapshot.documents import LogFile, PageFile
+from reporter.snapshot.inputs.limits import INPUT_LIMITS
+from reporter.snapshot.outputs.archive import Json, Member
+from reporter.snapshot.outputs.masking import Redaction
+from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.table import Table
 
 FOLDER: Final = "metrics"
 RESOURCE: Final = "pods/metrics"
@@ -134,3 +161,115 @@ def _scrape(page: SavedPage, settings: EvaluationSettings) -> Scrape:
         return Scrape(at=at, failure=Failure.UNREADABLE, detail=str(error))
     except OSError as error:
         return Scrape(at=at, failure=Failure.UNREADABLE, detail=error.strerror or "")
+
+
+PERIOD_SECONDS: Final = 15.0
+_LABEL: Final = re.compile(rb'(?<==")((?:[^"\\\n]|\\.)*)(?=")')
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedPage:
+    """A page that a pod served."""
+
+    namespace: str
+    pod: str
+    seconds: int
+    raw: bytes
+
+
+def targets_of(
+    collection: Collection, settings: DaemonSettings, servers: Iterable[str]
+) -> tuple[Target, ...]:
+    """Return the pods that a daemon would scrape; `servers` are the addresses of the API server."""
+    read = [each for each in collection.objects if each in {PODS, NODES} or each.subject_kind]
+    tables = {each: _table(each, collection.objects[each]) for each in read}
+    snapshot = Snapshot(tables=tables, states=collection.states)
+    return find_targets(snapshot, settings, pod_addresses(snapshot, servers)) or ()
+
+
+def _table(resource: Resource[KubeObject], objects: Iterable[Json]) -> Table[KubeObject]:
+    found = (decode_object(resource, msgspec.json.encode(each)) for each in objects)
+    return Table(
+        {(each.namespace, each.name): each for each in found if isinstance(each, KubeObject)}
+    )
+
+
+async def scrape(
+    client: KubeClient, targets: tuple[Target, ...], settings: DaemonSettings, *, seconds: float
+) -> list[DumpedPage]:
+    """Fetch the pages of pods through the API server, again and again for some time.
+
+    A page that cannot be had is left out: without it nothing is judged, and nothing false is said.
+    """
+    endpoint = Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
+    limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
+    fetch = ProxiedFetch(client, endpoint, limits)
+    slots = asyncio.Semaphore(MOST_AT_ONCE)
+    pages: list[DumpedPage] = []
+
+    async def one(target: Target) -> None:
+        async with slots:
+            try:
+                raw = await fetch(target)
+            except ScrapeFailed:
+                return
+        pages.append(DumpedPage(target.namespace, target.name, int(time.time()), raw))
+
+    end = time.monotonic() + seconds
+    while sum(len(each.raw) for each in pages) < INPUT_LIMITS.pages:
+        began = time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            for target in targets:
+                tasks.create_task(one(target))
+        wait = began + PERIOD_SECONDS - time.monotonic()
+        if time.monotonic() + wait > end:
+            break
+        await asyncio.sleep(max(0.0, wait))
+    return pages
+
+
+def learn_pages(redaction: Redaction, pages: list[DumpedPage]) -> None:
+    """Learn the names in the labels of pages."""
+    for page in pages:
+        for value in _LABEL.findall(page.raw):
+            redaction.learn_text(value.decode("utf-8", "replace"))
+
+
+def members_of_pages(pages: list[DumpedPage], redaction: Redaction | None) -> list[Member]:
+    """Return the files of the pages, with other names if asked for."""
+
+    def other(match: re.Match[bytes]) -> bytes:
+        text = match[0].decode("utf-8", "replace")
+        return (redaction.text(text) if redaction else text).encode()
+
+    name: Callable[[str], str] = redaction.text if redaction else str
+    return [
+        Member(
+            f"metrics/{name(each.namespace)}/{name(each.pod)}/{each.seconds}.prom",
+            _LABEL.sub(other, each.raw) if redaction else each.raw,
+        )
+        for each in sorted(pages, key=lambda page: (page.namespace, page.pod, page.seconds))
+    ]
+
+
+def with_logs(
+    snapshot: Snapshot, logs: Iterable[LogFile], signatures: Sequence[Signature]
+) -> Snapshot:
+    """Return a snapshot with what the logs of a dump say."""
+    saved: dict[tuple[str, str, str], dict[bool, bytes]] = defaultdict(dict)
+    for each in logs:
+        saved[each.log[:3]][each.log.previous] = each.raw
+    if not saved:
+        return snapshot
+    said: dict[tuple[str, str, str], LogCause] = {}
+    for pod in snapshot[PODS]:
+        for wanted in wanted_logs(pod):
+            key = (pod.namespace, pod.name, wanted.container)
+            runs = saved.get(key, {})
+            # Of a container that waits, the log of its last run is the present one for kubectl.
+            texts = [runs[each] for each in wanted.runs if each in runs] or list(runs.values())
+            if texts:
+                said[key] = together(
+                    read_log(each.decode("utf-8", "replace"), signatures).cause for each in texts
+                )
+    return replace(snapshot, evidence=replace(snapshot.evidence, logs=said))

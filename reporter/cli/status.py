@@ -11,12 +11,10 @@ from datetime import UTC, datetime
 from typing import Final, cast
 
 from reporter.arguments import Parser
-from reporter.cli.daemon_answers import FORWARD, LOCAL, REPORT, fetch
-from reporter.cli.daemon_report import report_of
+from reporter.cli.daemon_report import FORWARD, LOCAL, REPORT, fetch, report_of
 from reporter.cli.explain import catalogue_of
-from reporter.cli.narrow import in_namespace
-from reporter.cli.rendering import View, write
-from reporter.cli.report_options import add_options, exit_status_of, require_sense
+from reporter.cli.judged import in_namespace
+from reporter.cli.rendering import View, add_options, exit_status_of, require_sense, write
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Report
@@ -142,8 +140,7 @@ def _page(report: Report) -> str:
 
 
 async def _show_changes(url: str, arguments: argparse.Namespace, catalogue: Catalogue) -> None:
-    from reporter.cli.following import show
-    from reporter.cli.redraw import Screen
+    from reporter.cli.following import Screen, show
 
     def ask() -> View:
         return _view(fetch(url, REPORT), arguments, catalogue)

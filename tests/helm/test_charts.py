@@ -10,7 +10,7 @@ import yaml
 from reporter import __version__
 from reporter.catalogue.render_schema import values_schema
 from reporter.catalogue.resources import COMPONENT, LABEL_PREFIX
-from reporter.cli.daemon_answers import LOCAL
+from reporter.cli.daemon_report import LOCAL
 from reporter.stacks import BUILT_IN
 from tests.helm.charts import (
     NAMESPACE,

@@ -12,8 +12,7 @@ import structlog
 from hypothesis import given
 
 from reporter.cli import one_look as looking
-from reporter.cli.rendering import view_of
-from reporter.cli.report_options import OUTPUTS
+from reporter.cli.rendering import OUTPUTS, view_of
 from reporter.daemon import logs
 from reporter.setting_types import LogFormat
 from reporter.sinks.events.render import events_of

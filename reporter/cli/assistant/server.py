@@ -12,9 +12,16 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from reporter.arguments import PROGRAM
-from reporter.cli.assistant.bounded import Json, history, narrowed, reasons, summary
-from reporter.cli.assistant.child import output_of
-from reporter.cli.assistant.sources import AnswerSource, DumpSource
+from reporter.cli.assistant.sources import (
+    AnswerSource,
+    DumpSource,
+    Json,
+    history,
+    narrowed,
+    output_of,
+    reasons,
+    summary,
+)
 from reporter.cli.configure import ProgramSettings
 from reporter.errors import UsageError
 from reporter.version import version

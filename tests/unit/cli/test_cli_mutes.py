@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from reporter.cli.narrow import in_namespace
+from reporter.cli.judged import in_namespace
 from reporter.model.report import Disposition, Mute, MuteFault
 from reporter.model.subject import CLUSTER, ObjectRef
 from tests.unit.sinks.events.test_plan import finding, report

@@ -11,7 +11,7 @@ import pytest
 from lab.sandbox.faults import InjectedFault
 from lab.sandbox.serve import running
 from reporter.catalogue.resources import STORAGECLASSES
-from reporter.cli.dump_pages import DumpedPage, learn_pages, members_of_pages
+from reporter.cli.saved_pages import DumpedPage, learn_pages, members_of_pages
 from reporter.model.instant import parse_rfc3339
 from reporter.snapshot.documents import read_documents
 from reporter.snapshot.dump import load_dump

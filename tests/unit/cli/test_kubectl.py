@@ -13,9 +13,9 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
+from reporter.cli.judged import in_namespace
 from reporter.cli.kubectl import PROGRAM, main
 from reporter.cli.main import exit_status
-from reporter.cli.narrow import in_namespace
 from reporter.model.subject import CLUSTER
 from tests.unit.cli.plugin import Plugin, install, read_until, sandbox, served
 from tests.unit.conftest import EXAMPLES

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from reporter.cli.redraw import Screen, fitting
+from reporter.cli.following import Screen, fitting
 
 MORE = "... {} more lines; a larger terminal shows them"
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from reporter.catalogue.resources import PODS
-from reporter.cli.saved_logs import with_logs
+from reporter.cli.saved_pages import with_logs
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.wanted_evidence import WantedLog, together, wanted_logs
 from reporter.model.evidence import LogCause

@@ -4,7 +4,7 @@ from aiohttp import web
 
 from reporter.catalogue.resources import NODES, PODS
 from reporter.cli.configure import load_settings
-from reporter.cli.dump_pages import scrape, targets_of
+from reporter.cli.saved_pages import scrape, targets_of
 from reporter.kube.collecting import Collection
 from reporter.kube.discovery import Discovered
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served
