@@ -6,7 +6,7 @@ from lab.demo.story import CHAT, HEALTHY, SEARCH, Expected, Scene, Step, Story, 
 from lab.simulation.phases import Phase
 from reporter.catalogue import runtime as t
 from reporter.catalogue.runtime import of_kind
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 
 _MISTRAL: Final = "mistral-7b"
 _PHI: Final = "phi-4-mini"

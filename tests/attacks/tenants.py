@@ -8,7 +8,7 @@ from reporter.kube.client import environment_proxy
 from reporter.model.report import ServingState, SubjectState
 from reporter.model.subject import Subject
 from reporter.sinks.subject_metrics import STATE, subject_metrics
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.attacks.attack import Outcome, attack
 from tests.unit.probes.building import condition, document, namespace, snapshot_of

@@ -29,7 +29,7 @@ from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, F
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.processes import BenchError
 from tests.bench.still_pods import idle_page

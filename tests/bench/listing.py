@@ -12,7 +12,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
-from reporter.stacks.kaito import KAITO
+from reporter.stacks.kaito.stack import KAITO
 from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.evaluation import clock, discovery_of, snapshot_of
 from tests.bench.memory_process import OWN_EVENTS

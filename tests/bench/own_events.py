@@ -16,8 +16,7 @@ from reporter.model.report import Disposition, ReadySubject, ResolvedFinding
 from reporter.model.subject import Layer, ObjectRef, Subject
 from reporter.resolution.records import RecordState
 from reporter.sinks.events.render import STATE_LABEL, finding_event, ready_event
-from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_READY
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP, MODEL_READY
 from tests.bench.cluster import Model
 
 _AGO: Final = timedelta(minutes=55)

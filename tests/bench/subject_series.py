@@ -22,7 +22,7 @@ from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
 from reporter.settings import DaemonSettings
 from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 
 _NAMESPACES: Final = 20
 _NOW: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from reporter.catalogue import runtime as t
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.engine import acts, recording, tiny_model
 from tests.engine.installing import name_as_vllm, pinned
 

@@ -15,13 +15,15 @@ from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapsho
 from reporter.stacks.kaito.reasons import (
     CLUSTER_KAITO,
     CLUSTER_NODE_PROVISIONER,
+    INFERENCESET_KIND,
+    INFERENCESETS,
     MODEL_EPP,
     MODEL_INFRA,
     MODEL_NODE_PRESSURE,
     MODEL_PODS,
     MODEL_READY,
+    WORKSPACES,
 )
-from reporter.stacks.kaito.resources import INFERENCESET_KIND, INFERENCESETS, WORKSPACES
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import ALL
 

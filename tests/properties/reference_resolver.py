@@ -37,7 +37,7 @@ from datetime import datetime, timedelta
 
 from reporter.catalogue.resources import NAMESPACES
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS
 from tests.tables import BY_NAME, REASONS, SUPPRESSION
 
 HOUR = timedelta(hours=1)

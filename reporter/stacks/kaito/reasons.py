@@ -1,19 +1,66 @@
-"""The reasons of KAITO's production stack: its shared parts, and its InferenceSets."""
+"""What is read for KAITO alone.
 
+The reasons of KAITO's production stack: its shared parts, and its InferenceSets.
+
+What hides reasons of InferenceSets, and why that is no mere correlation.
+"""
+
+from dataclasses import replace
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.pickers import picker_rows_of
+from reporter.catalogue.pickers import PICKER_NAMES, picker_rows_of
 from reporter.catalogue.reasons import SHARED_SILENT, SHARED_TRIGGER, ready_row, switch_off
 from reporter.catalogue.runtime import rows_of
-from reporter.model.reason import Reason
-from reporter.model.subject import Layer, RequestStage
-from reporter.stacks.kaito.resources import (
-    FORMER_POOLS,
-    INFERENCESET_KIND,
+from reporter.catalogue.suppression import missing_kind, on_a_node
+from reporter.model.objects import KubeObject
+from reporter.model.reason import Reason, SuppressionRow
+from reporter.model.resource import Resource
+from reporter.model.subject import Layer, RequestStage, SubjectKind
+from reporter.stacks.kaito import objects
+
+STACK: Final = "kaito"
+"""Its name in `--stacks`."""
+
+INFERENCESET_KIND: Final = SubjectKind("inferenceset")
+
+INFERENCESETS: Final = Resource(
+    group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="inferencesets",
+    kind="InferenceSet", namespaced=True, custom=True,
+    type=objects.InferenceSet, purpose="the deployments of models, and their scaling settings",
+    stack=STACK, subject_kind=INFERENCESET_KIND,
+)  # fmt: skip
+WORKSPACES: Final = Resource(
+    group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="workspaces", kind="Workspace",
+    namespaced=True, custom=True,
+    type=objects.Workspace, purpose="node provisioning and inference conditions",
+    stack=STACK,
+)  # fmt: skip
+RAGENGINES: Final = Resource(
+    group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="ragengines", kind="RAGEngine",
+    namespaced=True, custom=True,
+    type=KubeObject, purpose="RAGEngines, which are counted and not judged",
+    stack=STACK, seldom=True, unjudged=True,
+)  # fmt: skip
+"""Of a chart of its own (kaito-project/kaito, config/crd/bases/kaito.sh_ragengines.yaml)."""
+FORMER_POOLS: Final = replace(
+    r.FORMER_POOLS,
+    purpose="whether the pool behind a route is resolved, of its former group",
+    stack=STACK,
+    seldom=True,
+)
+
+RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     INFERENCESETS,
     WORKSPACES,
+    RAGENGINES,
+    FORMER_POOLS,
 )
+"""In the order of the ClusterRole."""
+
+MADE_WITH: Final = "inferenceset.kaito.sh/created-by"
+"""Label of an InferenceSet's Workspaces and of their pods; its value is the InferenceSet's name."""
+
 
 _SCALING_SETTINGS: Final = (
     "kubectl -n <namespace> get inferenceset.kaito.sh <name> -o jsonpath='{.metadata.annotations}'"
@@ -194,3 +241,46 @@ REASONS: Final[tuple[Reason, ...]] = (
     ),
 )
 """Of InferenceSets, in the order of the priority chain."""
+
+
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(
+        CLUSTER_KAITO,
+        CLUSTER_NODE_PROVISIONER,
+        CLUSTER_KEDA,
+        CLUSTER_KEDA_SCALER,
+        MODEL_PODS,
+        MODEL_EPP,
+        MODEL_NODE_PRESSURE,
+    ),
+    SuppressionRow(
+        CLUSTER_KAITO,
+        (MODEL_INFRA, MODEL_PODS),
+        "KAITO writes the conditions of Workspaces",
+    ),
+    SuppressionRow(
+        CLUSTER_KAITO,
+        (MODEL_NODE_PRESSURE,),
+        "KAITO writes the text of NodesReady; pressure read from the node itself is not suppressed",
+    ),
+    SuppressionRow(
+        CLUSTER_NODE_PROVISIONER,
+        (MODEL_INFRA,),
+        "without a provisioner, a lack of progress is no evidence of a failure",
+    ),
+    # Pickers are looked for by their InferenceSets, and a longer row would leave a message no room.
+    missing_kind(
+        INFERENCESETS,
+        *(
+            each.name
+            for each in REASONS
+            if not each.says_ready and not each.name.endswith(PICKER_NAMES)
+        ),
+    ),
+    missing_kind(
+        r.GATEWAYS, MODEL_ROUTE, why="no route can have a parent while no Gateway can exist"
+    ),
+    missing_kind(r.HTTPROUTES, MODEL_ROUTE),
+    missing_kind(r.INFERENCEPOOLS, MODEL_ROUTE),
+    missing_kind(WORKSPACES, MODEL_INFRA, MODEL_PODS, MODEL_NODE_PRESSURE),
+)

@@ -8,7 +8,7 @@ from reporter.catalogue.runtime import of_kind
 from reporter.model.reason import EventType
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.tables import (
     ALL,
     BY_NAME,

@@ -11,7 +11,7 @@ from reporter.model.objects import Event
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.records import record_of
 from reporter.sinks.events.naming import event_name
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OF_GO = {

@@ -11,7 +11,7 @@ from reporter.kube.informer import Timing
 from reporter.model.reason import EventType
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND
 from reporter.probes.cluster.crds import required_crds
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.rules.cases import alerts
 from tests.tables import ALL, BY_NAME, CLUSTER_WIDE, REASONS, Stack

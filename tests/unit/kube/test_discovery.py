@@ -10,7 +10,7 @@ from reporter.catalogue.resources import GATEWAYS, PODS
 from reporter.kube.discovery import Discoverer
 from reporter.model.instant import Instant
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.stacks.kaito.reasons import WORKSPACES
 from tests.unit.kube.collection import START
 from tests.unit.kube.scripted import status
 

@@ -13,7 +13,7 @@ from reporter.kube.client import connect
 from reporter.kube.informer import Informer, Timing
 from reporter.kube.live import LiveCluster
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.stacks.kaito.reasons import WORKSPACES
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.kube.living import definition, living, obj, until
 

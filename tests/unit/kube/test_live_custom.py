@@ -10,7 +10,7 @@ from reporter.catalogue.custom import STATEFULSETS
 from reporter.catalogue.resources import PODS
 from reporter.evaluation import evaluate
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.kube.living import definition, living, obj, until
 

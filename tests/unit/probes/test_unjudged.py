@@ -16,7 +16,7 @@ from reporter.probes.reuse import Answered, Question, answer, changed_cells
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.trace import Cell, How, Trace, traced
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
@@ -125,7 +125,7 @@ FAILING = {
         "clusterGatewayAuthNotReady",
         "MeshConfig",
     ),
-    "stacks.kaito.probes.scaledobjects.managed_namespaces": (
+    "stacks.kaito.probes.scaling.managed_namespaces": (
         "clusterKedaKaitoScalerNotReady",
         "ScaledObjects",
     ),

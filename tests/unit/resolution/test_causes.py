@@ -7,7 +7,7 @@ from reporter.model.finding import KnownSubject, ServingEvidence
 from reporter.model.report import Impact
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.setting_types import Emit
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,

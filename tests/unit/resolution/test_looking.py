@@ -4,7 +4,7 @@ import pytest
 
 from reporter.model.commands import MOST, commands_for, conditions_command
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.stacks.kaito.resources import INFERENCESET_KIND, INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, INFERENCESETS
 from reporter.stacks.kthena.resources import (
     MODELSERVING_KIND,
     MODELSERVINGS,

@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.model.objects import MUTE
-from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.stacks.kaito.reasons import WORKSPACES
 from tests.unit.resolution.building import NOON, Resolver, finding, seconds, snapshot
 from tests.unit.resolution.test_mutes import holding, obj
 

@@ -4,8 +4,7 @@ import pytest
 
 from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.catalogue.runtime import of_kind
-from reporter.stacks.kaito.reasons import MODEL_PODS
-from reporter.stacks.kaito.resources import INFERENCESET_KIND, WORKSPACES
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_PODS, WORKSPACES
 from tests.tables import POD_SUPPRESSION
 from tests.tables import of_inferencesets as t
 from tests.unit.resolution.building import Resolver, crd, finding, seconds, snapshot

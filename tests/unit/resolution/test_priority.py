@@ -15,7 +15,7 @@ from reporter.resolution.priority import outrank
 from reporter.resolution.records import Records
 from reporter.resolution.state import PassState
 from reporter.setting_types import Emit
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import BY_NAME, FROM_METRICS, REASONS
 from tests.unit.resolution.building import START, Resolver, crd, finding, snapshot

@@ -6,7 +6,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, EVENTS
 from reporter.model.finding import KnownSubject, Unjudged
 from reporter.model.instant import rfc3339_micro
 from reporter.model.subject import CLUSTER
-from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
+from reporter.stacks.kaito.reasons import INFERENCESETS, WORKSPACES
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,

@@ -21,7 +21,7 @@ from reporter.model.objects.gateway import (
     RouteRule,
 )
 from reporter.model.subject import CLUSTER
-from reporter.stacks.kaito.resources import FORMER_POOLS, INFERENCESETS, WORKSPACES
+from reporter.stacks.kaito.reasons import FORMER_POOLS, INFERENCESETS, WORKSPACES
 from reporter.stacks.kthena.resources import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
 from reporter.stacks.otterscale.resources import MADE_DEPLOYMENTS
 from reporter.stacks.settings import FullEvaluationSettings

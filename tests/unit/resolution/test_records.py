@@ -11,7 +11,7 @@ from reporter.model.subject import Subject
 from reporter.resolution import OneLook
 from reporter.resolution.records import records_of
 from reporter.snapshot.table import table_of
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS
 from tests.unit.resolution.building import (
     MODEL,
     NOON,

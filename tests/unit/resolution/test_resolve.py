@@ -13,7 +13,7 @@ from reporter.resolution.handing_on import Start, token
 from reporter.resolution.records import NO_RECORDS
 from reporter.settings import EvaluationSettings
 from reporter.stacks import STACKS
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS
 from reporter.stacks.settings import FullEvaluationSettings, with_stacks
 from tests.unit.resolution.building import (
     MODEL,

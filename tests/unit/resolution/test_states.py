@@ -8,7 +8,7 @@ from reporter.model.finding import Evaluation, KnownSubject, ServingEvidence
 from reporter.model.report import SkippedObject
 from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution import Memory, resolve
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.resolution.building import (
     HARNESS,

@@ -7,7 +7,7 @@ from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.subject import Layer, ObjectRef, Subject
 from reporter.snapshot.snapshot import UNREACHABLE
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.tables import ALL, BY_NAME, REASONS, SUPPRESSION
 from tests.unit.resolution.building import (
     HARNESS,

@@ -18,7 +18,7 @@ from reporter.resolution.unknown import (
 )
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS
 from tests.unit.resolution.building import HARNESS, MODEL, crd, namespace, snapshot
 
 CRD_MISSING, POD_FAULT = "clusterCRDMissing", "inferencesetModelPodsNotReady"

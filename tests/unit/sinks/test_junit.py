@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reporter.model.report import Disposition, Report, UnknownResource
 from reporter.model.subject import Subject
 from reporter.sinks.junit import report_junit
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.unit.sinks.events.test_plan import NOW, finding, ready, report
 
 

@@ -20,7 +20,7 @@ from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_text import finding_table, report_text
 from reporter.sinks.words import wrapped
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NAMESPACE = Subject.of_namespace("team")

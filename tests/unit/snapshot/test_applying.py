@@ -13,7 +13,7 @@ from reporter.snapshot.decode import decode_object
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS
 from tests.unit.conftest import EXAMPLES
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ from reporter.model.report import SkippedObject
 from reporter.snapshot.dump import DumpError, load_dump
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.stacks.kaito.reasons import WORKSPACES
 
 
 def obj(api_version, kind, name, *, namespace="", **rest):

@@ -12,19 +12,13 @@ from reporter.probes.scope import Probe, Scope, evaluated, subject_of
 from reporter.probes.subjects import ClusterProbe, StackProbes
 from reporter.snapshot.trace import Cell, How
 from reporter.stacks.kaito.objects import InferenceSet
-from reporter.stacks.kaito.pickers import PICKERS
-from reporter.stacks.kaito.probes.epp import probe_epp
-from reporter.stacks.kaito.probes.infra import probe_infra
-from reporter.stacks.kaito.probes.node_pressure import probe_node_pressure
-from reporter.stacks.kaito.probes.pods import probe_pods
+from reporter.stacks.kaito.probes.pods import probe_infra, probe_node_pressure, probe_pods
 from reporter.stacks.kaito.probes.ready import probe_ready, probe_serving
-from reporter.stacks.kaito.probes.route import probe_route
-from reporter.stacks.kaito.probes.runtime import probe_runtime, waits_for_replicas
-from reporter.stacks.kaito.probes.scaledobjects import probe_scaled_objects
-from reporter.stacks.kaito.probes.scaling import probe_scaling
-from reporter.stacks.kaito.probes.scope import InferenceSetScope
-from reporter.stacks.kaito.reasons import CLUSTER_KEDA_SCALER
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.probes.route import probe_epp, probe_route
+from reporter.stacks.kaito.probes.scaling import probe_scaled_objects, probe_scaling
+from reporter.stacks.kaito.probes.scope import InferenceSetScope, probe_runtime, waits_for_replicas
+from reporter.stacks.kaito.reasons import CLUSTER_KEDA_SCALER, INFERENCESETS
+from reporter.stacks.kaito.stack import PICKERS
 from reporter.workload.components import managed_namespaces
 
 _PROBES: Final[tuple[Probe[InferenceSetScope], ...]] = (

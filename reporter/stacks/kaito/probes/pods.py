@@ -1,19 +1,47 @@
-"""inferencesetModelPodsNotReady: the replicas of the model and their pods."""
+"""inferencesetModelPodsNotReady: the replicas of the model and their pods.
 
+inferencesetNodeUnderPressure: nodes of the model short of disk, memory or processes.
+
+inferencesetInfraProvisioningFailed: the nodes of a Workspace.
+"""
+
+import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import PODS
+from reporter.catalogue.resources import NODES, PODS
 from reporter.model.finding import Finding
-from reporter.model.objects import Pod
+from reporter.model.objects import Condition, Node, Pod
+from reporter.model.text import cut
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
-from reporter.stacks.kaito.probes.scope import WORKSPACE, InferenceSetScope, latest, moved, pods_of
-from reporter.stacks.kaito.probes.workspace_faults import about_workspace, judge_workspace
-from reporter.stacks.kaito.reasons import MODEL_PODS
-from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
-from reporter.workload.owners import is_false
-from reporter.workload.pod import PodFault, judge_ended
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kaito.objects import Workspace
+from reporter.stacks.kaito.probes.scope import (
+    SCANNED,
+    WORKSPACE,
+    InferenceSetScope,
+    believed,
+    condition_text,
+    latest,
+    moved,
+    pods_of,
+    without_reconcile_error,
+)
+from reporter.stacks.kaito.probes.workspace_faults import (
+    WorkspaceFault,
+    about_workspace,
+    judge_workspace,
+)
+from reporter.stacks.kaito.reasons import (
+    INFERENCESETS,
+    MODEL_INFRA,
+    MODEL_NODE_PRESSURE,
+    MODEL_PODS,
+    WORKSPACES,
+)
+from reporter.workload.owners import is_false, is_true
+from reporter.workload.pod import PodFault, counts, judge_ended
 
 _MISSING_WORKSPACES: Final = 26
 """Severity of Workspaces that were never made, on the scale of those of pods."""
@@ -99,3 +127,179 @@ def _missing_since(scope: InferenceSetScope) -> datetime | None:
     if scope.inferenceset.metadata.generation != 1 or not is_false(ready):
         return None
     return latest(moved(ready), *(each.created for each in scope.workspaces))
+
+
+_TYPES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
+_MARKER: Final = "under resource pressure"
+_TYPE: Final = "(?:Disk|Memory|PID)Pressure"
+_ENTRY: Final = re.compile(
+    rf"(?<![a-z0-9.-])([a-z0-9][a-z0-9.-]{{0,252}}) \(({_TYPE}(?:, {_TYPE}){{0,2}})\)"
+)
+"""An entry of the text that KAITO appends to NodesReady (kaito-project/kaito v0.12.0)."""
+
+
+def probe_node_pressure(scope: InferenceSetScope) -> Iterator[Finding]:
+    """Yield a finding for each node under pressure.
+
+    The node's own conditions decide. KAITO does not watch nodes, so its text can be stale: it
+    counts only for a node that cannot be read or does not say.
+    """
+    workspaces = scope.workspaces
+    told = dict(entry for each in workspaces for entry in _told_by(each).items())
+    for name in sorted(_nodes_of(scope, workspaces) | told.keys()):
+        node = scope.snapshot[NODES].get("", name)
+        if node is not None and any(_pressures(node)):
+            yield _from_node(scope, node)
+        elif name in told and not _denied(name, node, scope.snapshot):
+            yield _from_text(scope, name, told[name])
+    for workspace in workspaces:
+        if _is_unreadable(workspace) and not scope.snapshot.known(NODES):
+            yield _from_unreadable_text(scope, workspace)
+
+
+def _nodes_of(scope: InferenceSetScope, workspaces: tuple[Workspace, ...]) -> set[str]:
+    pods = scope.pods
+    nodes = {each.spec.node_name for each in pods if each.spec.node_name and counts(each)}
+    return nodes.union(*(each.status.worker_nodes or () for each in workspaces))
+
+
+def _pressures(node: Node) -> Iterator[str]:
+    return (each for each in _TYPES if is_true(node.status.condition(each)))
+
+
+def _denied(name: str, node: Node | None, snapshot: Snapshot) -> bool:
+    """Tell whether a node says that it is under no pressure, or is gone."""
+    if node is None:
+        return snapshot.absence_known(NODES, name=name)
+    conditions = (node.status.condition(each) for each in _TYPES)
+    return all(each is not None and each.status == "False" for each in conditions)
+
+
+def _from_node(scope: InferenceSetScope, node: Node) -> Finding:
+    types = tuple(_pressures(node))
+    times = [moved(node.status.condition(each)) for each in types]
+    return scope.finding(
+        reason=MODEL_NODE_PRESSURE,
+        related=NODES.ref(node),
+        cause=", ".join(types),
+        text=f"node {node.name} is under {', '.join(types)}",
+        severity=len(types),
+        transition=min((each for each in times if each is not None), default=None),
+        created=node.created,
+        independent=True,
+    )
+
+
+def _from_text(scope: InferenceSetScope, node: str, told: tuple[str, str]) -> Finding:
+    workspace, types = told
+    return scope.finding(
+        reason=MODEL_NODE_PRESSURE,
+        related=NODES.ref_named("", node),
+        cause=types,
+        text=f"node {node} is under {types} (according to Workspace {workspace})",
+        severity=types.count("Pressure"),
+    )
+
+
+def _from_unreadable_text(scope: InferenceSetScope, workspace: Workspace) -> Finding:
+    return scope.finding(
+        reason=MODEL_NODE_PRESSURE,
+        related=WORKSPACES.ref(workspace),
+        cause="a node under resource pressure",
+        text=f"Workspace {workspace.name} says that a node is {_MARKER}",
+        created=workspace.created,
+    )
+
+
+def _told_by(workspace: Workspace) -> dict[str, tuple[str, str]]:
+    """Return what a Workspace says of its nodes: by node, its own name and the pressures."""
+    text = _pressure_text(workspace)
+    return {node: (workspace.name, types) for node, types in _ENTRY.findall(text)}
+
+
+def _is_unreadable(workspace: Workspace) -> bool:
+    """Tell whether the Workspace speaks of pressure in words that name no node."""
+    return bool(_pressure_text(workspace)) and not _told_by(workspace)
+
+
+def _pressure_text(workspace: Workspace) -> str:
+    nodes = workspace.status.condition("NodesReady")
+    if nodes is None:
+        return ""
+    _, found, rest = (nodes.message or "")[:SCANNED].partition(_MARKER)
+    return found + rest
+
+
+_IN_PROGRESS: Final = frozenset(
+    {
+        "",
+        "AwaitingReconciliation",
+        "DRADriverPoolsNotPublished",
+        "KnownEphemeralTaintsExist",
+        "NodeClaimNotReady",
+        "NodeNotFound",
+        "NodeNotReady",
+        "RegistrationHookPending",
+        "ResourceNotRegistered",
+        "StartupTaintsExist",
+    }
+)
+"""NodeClaimReady reasons of a boot that goes its way, or that say nothing."""
+
+_SKU_NOT_AVAILABLE: Final = "SKUNotAvailable"
+_UNAVAILABLE_TEXT: Final = "unavailable during launch"
+_TERMINAL: Final = 40
+_CLOUD_ERROR: Final = 30
+_PLUGINS: Final = 20
+_BOOTING: Final = 10
+
+
+def probe_infra(scope: InferenceSetScope) -> Iterator[Finding]:
+    """Yield a finding for each Workspace whose nodes are not there."""
+    boot = timedelta(seconds=scope.settings.node_boot_budget_seconds)
+    for workspace in scope.workspaces:
+        fault = _judge(workspace, boot)
+        if fault is None:
+            continue
+        yield about_workspace(scope, workspace, fault, reason=MODEL_INFRA)
+
+
+def _judge(workspace: Workspace, boot: timedelta) -> WorkspaceFault | None:
+    claims = workspace.status.condition("NodeClaimReady")
+    if claims is not None and is_false(claims):
+        return _claims_fault(workspace, claims, boot)
+    nodes = workspace.status.condition("NodesReady")
+    if nodes is not None and is_false(nodes):
+        return _nodes_fault(nodes, claims, boot)
+    return None
+
+
+def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> WorkspaceFault:
+    """Judge NodeClaimReady=False: a cloud error, or a boot that may take its time.
+
+    The time of the condition moves with its status, not with its reason, so it says nothing about
+    a cloud error. For a boot the status is what counts: nodes have been missing since then, also
+    through a loop of claims that are deleted and created again, of which only generic reasons show.
+    """
+    reason = claims.reason or ""
+    text = f"NodeClaimReady is False, {condition_text(claims)}"
+    if reason == _SKU_NOT_AVAILABLE or _UNAVAILABLE_TEXT in without_reconcile_error(claims):
+        exempt = believed(claims, workspace)
+        return WorkspaceFault(reason or _SKU_NOT_AVAILABLE, text, _TERMINAL, exempt=exempt)
+    if reason not in _IN_PROGRESS:
+        return WorkspaceFault(cut(reason, 80), text, _CLOUD_ERROR)
+    cause = f"nodes not there yet ({reason})" if reason else "nodes not there yet"
+    return WorkspaceFault(cause, text, _BOOTING, transition=moved(claims), budget=boot)
+
+
+def _nodes_fault(nodes: Condition, claims: Condition | None, boot: timedelta) -> WorkspaceFault:
+    """Judge NodesReady=False; the budget starts again when the last NodeClaim became ready."""
+    plugins = nodes.reason == "NodePluginsNotReady"
+    cause = "device plugins missing" if plugins else "nodes not ready"
+    return WorkspaceFault(
+        f"{cause} ({nodes.reason})" if nodes.reason else cause,
+        f"NodesReady is False, {condition_text(nodes)}",
+        _PLUGINS if plugins else _BOOTING,
+        transition=latest(moved(nodes), moved(claims)),
+        budget=boot,
+    )

@@ -10,10 +10,9 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.decode import Sought
 from reporter.stacks.kaito.objects import InferenceSet
-from reporter.stacks.kaito.probes.epp import has_pickers, is_picked
+from reporter.stacks.kaito.probes.route import has_pickers, is_picked
 from reporter.stacks.kaito.probes.scope import InferenceSetScope
-from reporter.stacks.kaito.reasons import MODEL_READY
-from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.stacks.kaito.reasons import MODEL_READY, WORKSPACES
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
 _MADE: Final[tuple[Resource[KubeObject], ...]] = (WORKSPACES, PODS)

@@ -1,25 +1,30 @@
-"""What belongs to an InferenceSet: what its probes are given."""
+"""What belongs to an InferenceSet: what its probes are given.
 
-from collections.abc import Iterable
+Texts of KAITO's conditions.
+
+What the metrics of model pods say: slow downloads, and what a serving engine suffers from.
+
+The rules are in `reporter/probes/runtime`; they are applied when a pod is scraped. Here their
+verdicts become findings of the InferenceSet that the pod belongs to.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
-from reporter.model.objects import (
-    Condition,
-    Deployment,
-    HttpRoute,
-    InferencePool,
-    KubeObject,
-    Pod,
-)
+from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
+from reporter.model.finding import Finding
+from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, KubeObject, Pod
 from reporter.model.subject import ObjectRef
+from reporter.model.text import clean, cut, detail
+from reporter.probes.pods import metric_faults, metric_finding
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
-from reporter.stacks.kaito.resources import FORMER_POOLS, MADE_WITH, WORKSPACES
+from reporter.stacks.kaito.reasons import FORMER_POOLS, MADE_WITH, WORKSPACES
 from reporter.workload.deployment import deployment_behind
 from reporter.workload.owners import is_true
 from reporter.workload.pod import counts, is_ready
@@ -208,3 +213,89 @@ def _is_served(workspace: Workspace, pods: tuple[Pod, ...]) -> bool:
 
 def _is_going(workspace: Workspace) -> bool:
     return workspace.deleting or is_true(workspace.status.condition("WorkspaceDeleting"))
+
+
+_RECONCILE_ERROR: Final = "(last reconcile error:"
+_REFUSALS: Final = ("denied the request", "denied request", " is forbidden:", " is invalid:")
+SCANNED: Final = 16_384
+"""How much of a text is looked at; those of KAITO have no limit."""
+
+_BASE_BYTES: Final = 400
+_ERROR_BYTES: Final = 200
+
+
+def without_reconcile_error(condition: Condition) -> str:
+    """Return the condition's own text without the error that KAITO appends to any condition."""
+    return (condition.message or "")[:SCANNED].partition(_RECONCILE_ERROR)[0]
+
+
+def condition_text(condition: Condition) -> str:
+    """Return reason and text, clean and bounded; an appended reconcile error keeps its place."""
+    message, found, error = (condition.message or "")[:SCANNED].partition(_RECONCILE_ERROR)
+    text = detail(condition.reason, message, _BASE_BYTES) or "no reason given"
+    if not found:
+        return text
+    return f"{text} {_RECONCILE_ERROR} {cut(clean(error.rstrip(') ')), _ERROR_BYTES)})"
+
+
+def reconcile_error(condition: Condition | None) -> str:
+    """Return the error that KAITO appended to a condition's text, clean and bounded.
+
+    It is that of the last reconcile, and away after one that succeeded (KAITO,
+    pkg/workspace/controllers/workspace_controller.go, v0.12).
+    """
+    if condition is None:
+        return ""
+    error = (condition.message or "")[:SCANNED].partition(_RECONCILE_ERROR)[2]
+    return cut(clean(error.rstrip(") ")), _BASE_BYTES)
+
+
+def is_refusal(error: str) -> bool:
+    """Tell whether an error is the API server's refusal of an object, by its own words.
+
+    "denied the request" is of an admission webhook (k8s.io/apiserver,
+    pkg/admission/plugin/webhook/errors/statuserror.go) or policy, "is forbidden:" of a quota and of
+    rights, "is invalid:" of the object's fields (k8s.io/apimachinery, pkg/api/errors/errors.go).
+    """
+    return any(words in error for words in _REFUSALS)
+
+
+def believed(condition: Condition, workspace: Workspace) -> bool:
+    """Tell whether a condition may be told at once.
+
+    One that KAITO wrote for an earlier spec may be about what was just corrected: it is told, but
+    not before its grace.
+    """
+    observed = condition.observed_generation
+    return (
+        not isinstance(observed, int) or not observed or observed >= workspace.metadata.generation
+    )
+
+
+_DOWNLOADS: Final = frozenset({DOWNLOAD_SLOW, DOWNLOAD_STALLED})
+
+_STREAMING: Final = "ModelMirrorReady"
+"""Condition of a Workspace whose pods stream their weights: the page of such a pod looks like that of
+a download that stalls."""
+
+
+def probe_runtime(scope: InferenceSetScope) -> Iterator[Finding]:
+    """Yield a finding for each fault that the rules found in the metrics of a pod."""
+    for pod, fault in metric_faults(scope, scope.pods, waits=waits_for_replicas(scope)):
+        if fault.reason not in _DOWNLOADS or not _streams(scope, pod):
+            yield metric_finding(scope, pod, fault)
+
+
+def waits_for_replicas(scope: InferenceSetScope) -> bool:
+    """Tell whether fewer replicas are ready than wanted: a scale-out, or a rollout."""
+    ready = scope.inferenceset.status.ready_replicas
+    return ready is not None and ready < scope.inferenceset.wanted
+
+
+def _streams(scope: InferenceSetScope, pod: Pod) -> bool:
+    """Tell whether the weights come another way than by a download into the pod."""
+    name = pod.metadata.label(WORKSPACE)
+    return any(
+        each.name == name and each.status.condition(_STREAMING) is not None
+        for each in scope.workspaces
+    )

@@ -8,14 +8,17 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Pod
 from reporter.model.text import clean, cut
 from reporter.stacks.kaito.objects import Workspace
-from reporter.stacks.kaito.probes.scope import InferenceSetScope, latest, moved, wanted_pods
-from reporter.stacks.kaito.probes.wording import (
+from reporter.stacks.kaito.probes.scope import (
+    InferenceSetScope,
     believed,
     condition_text,
     is_refusal,
+    latest,
+    moved,
     reconcile_error,
+    wanted_pods,
 )
-from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.stacks.kaito.reasons import WORKSPACES
 from reporter.workload.owners import is_false, is_true
 from reporter.workload.pod import counts, is_ready
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from reporter.metrics.looks.target import Target
 from reporter.model.subject import Subject
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 
 Writer = asyncio.StreamWriter
 Behaviour = Callable[[Writer], Awaitable[None]]

@@ -3,7 +3,7 @@
 from reporter.catalogue.resources import PODS
 from reporter.daemon.pod_scraping import Finder
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.metrics.scraping.test_targets import at_address, model_pod, node, subject
 from tests.unit.probes.building import snapshot_of

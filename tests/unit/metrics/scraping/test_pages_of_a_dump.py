@@ -8,7 +8,7 @@ from reporter.cli.saved_pages import scrape, targets_of
 from reporter.kube.collecting import Collection
 from reporter.kube.discovery import Discovered
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.unit.kube.scripted import status
 from tests.unit.metrics.scraping.servers import PAGE, target
 from tests.unit.metrics.scraping.test_targets import CATALOGUE, at_address, node, subject

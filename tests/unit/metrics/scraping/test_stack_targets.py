@@ -7,7 +7,7 @@ from reporter.metrics.scraping.attempt import Endpoint, proxy_path
 from reporter.metrics.scraping.targets import PodAddresses, find_targets
 from reporter.model.subject import Subject
 from reporter.setting_types import StackMode
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import SCRAPED, Stack
 from tests.unit.metrics.scraping.test_targets import found, model_pod, subject

@@ -9,7 +9,7 @@ from reporter.metrics.looks.target import ContainerRun, Target
 from reporter.metrics.scraping.targets import PodAddresses, find_targets, pod_addresses
 from reporter.model.subject import Subject
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import (
     CREATED_AT,

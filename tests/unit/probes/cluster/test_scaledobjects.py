@@ -3,8 +3,8 @@
 import pytest
 
 from reporter.catalogue.resources import SCALEDOBJECTS
-from reporter.stacks.kaito.probes.scaledobjects import probe_scaled_objects
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.probes.scaling import probe_scaled_objects
+from reporter.stacks.kaito.reasons import INFERENCESETS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (

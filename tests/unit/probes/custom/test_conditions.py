@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS
 from tests.unit.probes.building import (
     DELETING,
     SINCE_AT,

@@ -12,7 +12,7 @@ from reporter.metrics.looks.window import History
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 from reporter.probes.runtime.judge import judge, longest_window
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

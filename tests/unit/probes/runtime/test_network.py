@@ -15,7 +15,7 @@ from reporter.probes.runtime.network import (
     unproven,
     without_failing,
 )
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import snapshot_of
 from tests.unit.probes.runtime.scraped import LOADING, TARGET, Scraped, serving

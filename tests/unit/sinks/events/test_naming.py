@@ -11,8 +11,7 @@ from reporter.model.finding import FindingKey
 from reporter.model.report import ReadySubject
 from reporter.model.subject import CLUSTER_KIND, Layer, ObjectRef, Subject
 from reporter.sinks.events.naming import event_name, label_value, ready_name
-from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_READY
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY
 from tests.tables import BY_NAME
 
 SINCE = datetime(2026, 11, 20, 12, tzinfo=UTC)

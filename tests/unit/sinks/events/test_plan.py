@@ -16,8 +16,7 @@ from reporter.resolution.records import SUBJECT_ANNOTATION, Records, record_of
 from reporter.sinks.events.plan import Purpose, Written, overlay, plan_events, refresh_interval
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_READY
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import BY_NAME
 

@@ -12,8 +12,7 @@ from reporter.resolution.records import record_of
 from reporter.sinks.events.render import finding_event, ready_event
 from reporter.sinks.mirror.plan import plan_mirrors
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_READY
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY
 from tests.tables import BY_NAME
 from tests.unit.probes.building import NOW, at, document, namespace, snapshot_of
 

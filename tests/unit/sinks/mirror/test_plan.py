@@ -10,8 +10,7 @@ from reporter.catalogue.reasons import HARNESS_READY
 from reporter.model.subject import ObjectRef
 from reporter.sinks.mirror.plan import Applied
 from reporter.sinks.mirror.plan import MirrorPurpose as Why
-from reporter.stacks.kaito.reasons import MODEL_EPP
-from reporter.stacks.kaito.resources import INFERENCESETS
+from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP
 from tests.unit.probes.building import (
     DELETING,
     FORBIDDEN,

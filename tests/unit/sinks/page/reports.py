@@ -16,7 +16,7 @@ from reporter.model.report import (
 )
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.tables import BY_NAME
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from reporter.catalogue import resources as r
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
+from reporter.stacks.kaito.reasons import INFERENCESETS, WORKSPACES
 from tests.unit.snapshot.inputs import layouts as forms
 
 ITEMS = forms.objects_of(forms.EXAMPLES / "broken-stack")

@@ -12,8 +12,7 @@ from reporter.catalogue.resources import (
     PODS,
     SERVICES,
 )
-from reporter.stacks.kaito.reasons import MODEL_READY
-from reporter.stacks.kaito.resources import INFERENCESETS, WORKSPACES
+from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_READY, WORKSPACES
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import CREATED_AT, DELETING, FORBIDDEN, condition, document
 from tests.unit.stacks.kaito.probes.kaito import (

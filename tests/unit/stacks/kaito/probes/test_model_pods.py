@@ -7,8 +7,7 @@ import pytest
 
 from reporter.catalogue.resources import NODES, PODS
 from reporter.model.instant import parse_rfc3339
-from reporter.stacks.kaito.reasons import MODEL_PODS
-from reporter.stacks.kaito.resources import WORKSPACES
+from reporter.stacks.kaito.reasons import MODEL_PODS, WORKSPACES
 from tests.unit.probes.building import DELETING, FORBIDDEN, SINCE_AT, condition, merged
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,

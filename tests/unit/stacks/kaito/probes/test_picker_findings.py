@@ -7,7 +7,7 @@ from reporter.catalogue import runtime as t
 from reporter.catalogue.runtime import of_kind
 from reporter.metrics.looks.samples import Judged, Samples
 from reporter.metrics.looks.window import History
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.tables import BY_NAME
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.runtime.scraped import seconds

@@ -13,8 +13,7 @@ from reporter.catalogue.resources import (
     PODS,
     SERVICES,
 )
-from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_ROUTE
-from reporter.stacks.kaito.resources import FORMER_POOLS
+from reporter.stacks.kaito.reasons import FORMER_POOLS, MODEL_EPP, MODEL_ROUTE
 from tests.unit.probes.building import (
     ALL_CRDS,
     DELETING,

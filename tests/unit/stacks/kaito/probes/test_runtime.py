@@ -13,7 +13,7 @@ from reporter.metrics.looks.target import ContainerRun
 from reporter.metrics.looks.window import History
 from reporter.model.instant import Instant
 from reporter.probes.reuse import Answered
-from reporter.stacks.kaito.resources import INFERENCESET_KIND
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import DELETING, SINCE_AT, condition, merged
 from tests.unit.probes.runtime.scraped import TARGET, seconds

@@ -1,0 +1,227 @@
+"""What shows that a cluster needs KAITO and the parts that come with it.
+
+The endpoint pickers of InferenceSets.
+
+Source: the chart inferencepool of kubernetes-sigs/gateway-api-inference-extension, which KAITO's production
+stack installs as `<inferenceset>-inferencepool` (config/charts/inferencepool/templates/_helpers.tpl).
+
+KAITO: InferenceSets and the Workspaces that they are made of.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from reporter.catalogue import needs as shared
+from reporter.catalogue import resources as r
+from reporter.catalogue.resources import INFERENCEPOOLS
+from reporter.model.stack import (
+    Controller,
+    Need,
+    RequiredKind,
+    ScrapedPickers,
+    ScrapedPods,
+    StackWords,
+    need,
+)
+from reporter.stacks.kaito import reasons as k
+from reporter.stacks.kaito.objects import InferenceSet
+from reporter.stacks.kaito.reasons import (
+    FORMER_POOLS,
+    INFERENCESET_KIND,
+    INFERENCESETS,
+    MADE_WITH,
+    RESOURCES,
+    STACK,
+    SUPPRESSION,
+    WORKSPACES,
+)
+from reporter.stacks.stack import Stack
+
+if TYPE_CHECKING:
+    from reporter.probes.subjects import StackProbes
+    from reporter.settings import EvaluationSettings
+
+
+def _scales(inferenceset: InferenceSet) -> bool:
+    return inferenceset.metadata.annotation("scaledobject.kaito.sh/auto-provision") == "true"
+
+
+ALL_INFERENCESETS: Final = need(
+    INFERENCESETS,
+    "InferenceSets",
+    evidence="the KAITO controller makes a Workspace for each replica "
+    "(kaito-project/kaito, InferenceSet, v0.12)",
+)
+ALL_WORKSPACES: Final = need(
+    WORKSPACES,
+    "Workspaces",
+    evidence="the KAITO controller makes the pods of each (kaito-project/kaito, Workspace, v0.12)",
+)
+WORKSPACES_OF_SETS: Final = need(
+    WORKSPACES,
+    f"Workspaces with the label {MADE_WITH}",
+    evidence="the InferenceSet that the label names made them "
+    "(kaito-project/kaito, InferenceSet, v0.12)",
+    shows=lambda workspace, _: workspace.metadata.label(MADE_WITH) is not None,
+)
+PODS_OF_SETS: Final = need(
+    r.PODS,
+    f"Pods with the label {MADE_WITH}",
+    evidence="the InferenceSet that the label names made their Workspace "
+    "(kaito-project/kaito, InferenceSet, v0.12)",
+    shows=lambda pod, _: pod.metadata.label(MADE_WITH) is not None,
+)
+PROVISIONED_WORKSPACES: Final = need(
+    WORKSPACES,
+    "Workspaces with a condition NodeClaimReady",
+    evidence="KAITO asks the provisioner for their nodes by NodeClaims "
+    "(kaito-project/kaito, Workspace, v0.12)",
+    shows=lambda workspace, _: workspace.status.condition("NodeClaimReady") is not None,
+)
+SCALED_OBJECTS: Final = need(
+    r.SCALEDOBJECTS,
+    "ScaledObjects",
+    evidence="KEDA makes the HorizontalPodAutoscaler of each, and serves its metrics "
+    "(keda.sh, Scaling Deployments)",
+)
+SCALED_INFERENCESETS: Final = need(
+    INFERENCESETS,
+    'InferenceSets with scaledobject.kaito.sh/auto-provision: "true"',
+    evidence="the scaler makes a ScaledObject for each, with a ClusterTriggerAuthentication "
+    "(kaito-project/keda-kaito-scaler, README)",
+    shows=lambda inferenceset, _: _scales(inferenceset),
+    detail=lambda _: ", which asks for scaling",
+)
+
+OF_KAITO: Final[tuple[Need, ...]] = (ALL_INFERENCESETS, ALL_WORKSPACES)
+OF_KEDA: Final[tuple[Need, ...]] = (SCALED_OBJECTS, SCALED_INFERENCESETS)
+
+
+PICKERS: Final = ScrapedPickers(
+    kind=INFERENCESET_KIND,
+    label="inferencepool",
+    value="{}-inferencepool-epp".format,
+    pools=(INFERENCEPOOLS, FORMER_POOLS),
+)
+
+
+KEDA: Final = "keda"
+KEDA_SCALER: Final = "keda-scaler"
+NODE_PROVISIONER: Final = "node-provisioner"
+
+_KEDA: Final = ("keda-operator", "keda-operator-metrics-apiserver")
+"""Constants of KEDA's chart and add-on; its admission webhooks are not probed."""
+
+_CONFIGURED: Final = ("kaito_deployment", "kaito_namespace")
+_WITH_KEDA: Final = ("keda_namespace",)
+
+
+def _settings() -> "tuple[type[EvaluationSettings], ...]":
+    from reporter.stacks.kaito.settings import KaitoSettings
+
+    return (KaitoSettings,)
+
+
+def _probes() -> "StackProbes":
+    from reporter.stacks.kaito.probes import PROBES
+
+    return PROBES
+
+
+KAITO: Final = Stack(
+    name=STACK,
+    project="KAITO",
+    expected=True,
+    resources=RESOURCES,
+    cluster_reasons=k.CLUSTER_REASONS,
+    reasons=k.REASONS,
+    suppression=SUPPRESSION,
+    controllers=(
+        Controller(
+            reason=k.CLUSTER_KAITO,
+            deployment="kaito_deployment",
+            namespaces="kaito_namespace",
+            needs=OF_KAITO,
+            governs=True,
+        ),
+        Controller(
+            reason=k.CLUSTER_NODE_PROVISIONER,
+            part=NODE_PROVISIONER,
+            deployment="node_provisioner_name",
+            namespaces="node_provisioner_namespace",
+            needs=(PROVISIONED_WORKSPACES,),
+            governs=True,
+            with_stack=False,
+        ),
+        Controller(
+            reason=k.CLUSTER_KEDA,
+            part=KEDA,
+            names=_KEDA,
+            namespaces="keda_namespace",
+            needs=OF_KEDA,
+            with_stack=False,
+        ),
+        Controller(
+            reason=k.CLUSTER_KEDA_SCALER,
+            part=KEDA_SCALER,
+            deployment="keda_scaler_deployment",
+            namespaces="keda_scaler_namespace",
+            needs=(SCALED_INFERENCESETS,),
+            with_stack=False,
+            reads_pods=True,
+        ),
+    ),
+    required=(
+        RequiredKind(
+            crd=INFERENCESETS.crd_name,
+            owner="KAITO",
+            settings=_CONFIGURED,
+            needs=(WORKSPACES_OF_SETS, PODS_OF_SETS),
+            of=(KEDA_SCALER,),
+        ),
+        RequiredKind(
+            crd=WORKSPACES.crd_name,
+            owner="KAITO",
+            settings=_CONFIGURED,
+            needs=(ALL_INFERENCESETS,),
+            of=(STACK,),
+        ),
+        RequiredKind(
+            crd=r.INFERENCEPOOLS.crd_name,
+            owner="Gateway API Inference Extension",
+            settings=_CONFIGURED,
+            needs=(shared.ROUTES_TO_POOLS, shared.DEPLOYMENTS_OF_MODELS),
+            only_needed=True,
+        ),
+        RequiredKind(
+            crd=r.SCALEDOBJECTS.crd_name,
+            owner="KEDA",
+            part=KEDA,
+            settings=_WITH_KEDA,
+            needs=(SCALED_INFERENCESETS,),
+            of=(KEDA,),
+            with_stack=False,
+        ),
+        RequiredKind(
+            crd="clustertriggerauthentications.keda.sh",
+            owner="KEDA",
+            part=KEDA,
+            settings=_WITH_KEDA,
+            needs=(SCALED_INFERENCESETS,),
+            of=(KEDA_SCALER,),
+            with_stack=False,
+        ),
+    ),
+    scraped=ScrapedPods(
+        kind=INFERENCESET_KIND, label_setting="scrape_selector", not_ready=k.MODEL_PODS
+    ),
+    pickers=PICKERS,
+    made_with=MADE_WITH,
+    words=StackWords(
+        derived="nothing: findings come from the objects as they are",
+        required="Deployment `kaito-workspace`; namespaces with the label "
+        "`productionstack.kaito.sh/managed-by=modelharness`",
+        judged="in namespaces with the label productionstack.kaito.sh/managed-by=modelharness",
+    ),
+    settings=_settings,
+    probes=_probes,
+)
