@@ -8,7 +8,7 @@ from typing import Final
 
 from reporter.catalogue.shared_parts import built_in
 from reporter.stacks.kaito.stack import KAITO
-from reporter.stacks.kserve import KSERVE
+from reporter.stacks.kserve.stack import KSERVE
 from reporter.stacks.kthena import KTHENA
 from reporter.stacks.llmisvc import LLMISVC
 from reporter.stacks.otterscale import OTTERSCALE

@@ -10,7 +10,7 @@ from lab.demo.sample_stack import AGE
 from lab.simulation import ModelPod, Phase
 from reporter.catalogue.runtime import KV_CACHE, of_kind
 from reporter.model.instant import rfc3339
-from reporter.stacks.kserve.resources import INFERENCESERVICE_KIND
+from reporter.stacks.kserve.reasons import INFERENCESERVICE_KIND
 from tests.daemon.replica import free_port, until
 from tests.tables import of_inferencesets as t
 

@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from reporter.model.finding import Derived
 from reporter.model.objects import Deployment
 from reporter.model.subject import ObjectRef
-from reporter.stacks.kserve.derived.components import Component
-from reporter.stacks.kserve.derived.derive import derive
+from reporter.stacks.kserve.derived.derive import derive, document_of
 from reporter.stacks.kserve.derived.differs import differs
-from reporter.stacks.kserve.derived.document import document_of
-from reporter.stacks.kserve.derived.facts import InferenceServiceFacts
-from reporter.stacks.kserve.derived.reading import read_component
+from reporter.stacks.kserve.derived.facts import InferenceServiceFacts, read_component
+from reporter.stacks.kserve.derived.raw import Component
 from reporter.stacks.kserve.derived.revisions import RevisionHistory, walk
 from reporter.stacks.kserve.objects import (
     ComponentStatus,

@@ -1,8 +1,12 @@
-"""The reasons of InferenceServices, of KServe.
+"""What is read for KServe alone.
+
+The reasons of InferenceServices, of KServe.
 
 The order is from cause to symptom: what cannot be deployed at all, a model that cannot be
 fetched or loaded, pods, the newest revision, its rollout and traffic, a component, the
 ingress, and the whole where nothing else says why.
+
+What hides reasons of InferenceServices, and why that is no mere correlation.
 """
 
 from functools import partial
@@ -11,14 +15,44 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
-from reporter.model.reason import EventType, Reason
-from reporter.model.subject import RequestStage
-from reporter.stacks.kserve.resources import (
-    INFERENCESERVICE_KIND,
+from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
+from reporter.model.objects import KubeObject
+from reporter.model.reason import EventType, Reason, SuppressionRow
+from reporter.model.resource import Resource
+from reporter.model.subject import RequestStage, SubjectKind
+from reporter.stacks.kserve import objects
+
+STACK: Final = "kserve"
+"""Its name in `--stacks`."""
+
+INFERENCESERVICE_KIND: Final = SubjectKind("inferenceservice")
+
+INFERENCESERVICES: Final = Resource(
+    group="serving.kserve.io", versions=("v1beta1",), plural="inferenceservices",
+    kind="InferenceService", namespaced=True, custom=True,
+    type=objects.InferenceService, purpose="InferenceServices, their revisions and conditions",
+    stack=STACK, subject_kind=INFERENCESERVICE_KIND, observes_another=True,
+)  # fmt: skip
+KNATIVE_SERVICES: Final = Resource(
+    group="serving.knative.dev", versions=("v1",), plural="services", kind="Service",
+    namespaced=True, custom=True,
+    type=objects.KnativeService, purpose="revisions and traffic of the components",
+    label_selector="serving.kserve.io/inferenceservice", stack=STACK,
+)  # fmt: skip
+KNATIVE_REVISIONS: Final = Resource(
+    group="serving.knative.dev", versions=("v1",), plural="revisions", kind="Revision",
+    namespaced=True, custom=True,
+    type=objects.KnativeRevision, purpose="whether a revision that gets traffic exists, and works",
+    label_selector="serving.kserve.io/inferenceservice", stack=STACK,
+)  # fmt: skip
+
+RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     INFERENCESERVICES,
-    KNATIVE_REVISIONS,
     KNATIVE_SERVICES,
+    KNATIVE_REVISIONS,
 )
+"""In the order of the ClusterRole."""
+
 
 CLUSTER_KSERVE: Final = "clusterKServeControllerNotReady"
 CLUSTER_KNATIVE: Final = "clusterKnativeNotReady"
@@ -315,4 +349,20 @@ CLUSTER_REASONS: Final = (
         setting="knative",
         frozen="no revision is created, and no traffic is moved",
     ),
+)
+
+
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(CLUSTER_KSERVE, CLUSTER_KNATIVE, PODS_NOT_READY),
+    SuppressionRow(
+        CLUSTER_KSERVE,
+        NEEDS_KSERVE,
+        "the KServe controller writes the status of InferenceServices and makes what they need",
+    ),
+    SuppressionRow(
+        CLUSTER_KNATIVE,
+        NEEDS_KNATIVE,
+        "the Knative controller makes revisions and moves traffic",
+    ),
+    missing_kind(INFERENCESERVICES, *seen_on_objects(REASONS)),
 )

@@ -13,8 +13,8 @@ from reporter.probes.reuse import Answered
 from reporter.probes.scope import SubjectScope, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.setting_types import StackMode
-from reporter.stacks.kserve import KSERVE
-from reporter.stacks.kserve.resources import INFERENCESERVICE_KIND, INFERENCESERVICES
+from reporter.stacks.kserve.reasons import INFERENCESERVICE_KIND, INFERENCESERVICES
+from reporter.stacks.kserve.stack import KSERVE
 from reporter.stacks.kthena import KTHENA
 from reporter.stacks.kthena.resources import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
 from reporter.stacks.settings import FullEvaluationSettings

@@ -6,7 +6,7 @@ from reporter.model.subject import ObjectRef
 from reporter.sinks.words import action_of, describe_command
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import MODEL_PODS
-from reporter.stacks.kserve.resources import INFERENCESERVICE_KIND
+from reporter.stacks.kserve.reasons import INFERENCESERVICE_KIND
 from reporter.stacks.kthena.reasons import ROLE_DELETING
 from reporter.stacks.kthena.resources import MODELSERVING_KIND
 from tests.unit.sinks.page.reports import EPP, finding, model

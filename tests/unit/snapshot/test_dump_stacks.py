@@ -10,7 +10,7 @@ from reporter.resolution.unknown import unknown_resources
 from reporter.snapshot.dump import NOT_IN_DUMP, load_dump
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kserve.resources import KNATIVE_SERVICES
+from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 from reporter.stacks.otterscale.resources import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,

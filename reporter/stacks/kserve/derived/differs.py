@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from reporter.stacks.kserve.derived.components import READY, STOPPED, Component
-from reporter.stacks.kserve.derived.conditions import FALSE, TRUE
-from reporter.stacks.kserve.derived.derive import DerivedInferenceService
-from reporter.stacks.kserve.derived.document import document_of
-from reporter.stacks.kserve.derived.model_status import Transition
+from reporter.stacks.kserve.derived.conditions import FALSE, TRUE, Transition
+from reporter.stacks.kserve.derived.derive import DerivedInferenceService, document_of
+from reporter.stacks.kserve.derived.raw import READY, STOPPED, Component
 from reporter.stacks.kserve.objects import InferenceServiceStatus
 
 _REVISION_FIELDS: Final = (

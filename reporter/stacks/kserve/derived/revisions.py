@@ -32,8 +32,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.conditions import ConditionManager
+from reporter.stacks.kserve.derived.raw import Component
 from reporter.stacks.kserve.objects import ComponentStatus, KnativeServiceStatus, TrafficEntry
 
 WHOLE: Final = 100

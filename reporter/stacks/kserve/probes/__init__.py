@@ -8,17 +8,12 @@ from reporter.model.finding import Evaluation, Finding
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.kserve.probes.conditions import probe_conditions
-from reporter.stacks.kserve.probes.model import probe_model
-from reporter.stacks.kserve.probes.pods import probe_pods
+from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_stale
+from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
 from reporter.stacks.kserve.probes.ready import idle, probe_ready, probe_serving
-from reporter.stacks.kserve.probes.revisions import probe_revisions
+from reporter.stacks.kserve.probes.revisions import probe_revisions, probe_traffic
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
-from reporter.stacks.kserve.probes.spec import probe_spec
-from reporter.stacks.kserve.probes.stale import probe_stale
-from reporter.stacks.kserve.probes.traffic import probe_traffic
-from reporter.stacks.kserve.reasons import STOPPED
-from reporter.stacks.kserve.resources import INFERENCESERVICES
+from reporter.stacks.kserve.reasons import INFERENCESERVICES, STOPPED
 
 
 def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:

@@ -2,31 +2,44 @@
 
 inferenceserviceComponentNotReady, inferenceserviceIngressNotReady, inferenceserviceNotReady and
 inferenceserviceCanaryNotReady.
+
+When the objects that a status follows from have changed.
+
+A status has no time of what KServe has not written yet. Whoever lists kinds one after the other sees
+an object that has changed next to the status of a moment before, and without any time that would be
+told as if it had lasted.
+
+inferenceserviceStatusStale: the stored status is not what should have been propagated.
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
-from reporter.stacks.kserve.derived.components import (
+from reporter.model.objects import Condition, KubeObject, Pod
+from reporter.stacks.kserve.derived.conditions import UNKNOWN
+from reporter.stacks.kserve.derived.differs import differs
+from reporter.stacks.kserve.derived.mode import Mode
+from reporter.stacks.kserve.derived.raw import (
+    AVAILABLE,
     CANARY_PREDICTOR_READY,
     INGRESS_READY,
+    PROGRESSING,
     READY,
+    REPLICA_FAILURE,
     Component,
     wanted_deployments,
 )
-from reporter.stacks.kserve.derived.conditions import UNKNOWN
-from reporter.stacks.kserve.derived.mode import Mode
 from reporter.stacks.kserve.objects import KnativeCondition
-from reporter.stacks.kserve.probes.ages import not_ready_since
 from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
 from reporter.stacks.kserve.reasons import (
     CANARY_NOT_READY,
     COMPONENT_NOT_READY,
     INGRESS_NOT_READY,
     NOT_READY,
+    STATUS_STALE,
 )
 from reporter.workload.owners import is_false, is_true, last_written, warning_about, words
 
@@ -220,4 +233,77 @@ def _canaries(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Find
         severity=int(served),
         transition=condition.last_transition_time,
         budget=startup,
+    )
+
+
+_NOT_READY: Final = frozenset(
+    {(AVAILABLE, "False"), (PROGRESSING, "False"), (REPLICA_FAILURE, "True")}
+)
+"""Conditions of a Deployment that make a component's Ready False."""
+
+
+def not_ready_since(scope: InferenceServiceScope, component: Component) -> datetime | None:
+    """Return since when a component is not ready by its Knative Service or Deployments."""
+    if scope.in_knative_mode:
+        service = (scope.facts.services or {}).get(component)
+        ready = service.status.condition("Ready") if service else None
+        return ready.last_transition_time if ready is not None and not is_true(ready) else None
+    times = (
+        each.last_transition_time
+        for deployment in (scope.facts.deployments or {}).get(component, ())
+        for each in deployment.status.conditions or ()
+        if (each.type, each.status) in _NOT_READY
+    )
+    return min((each for each in times if each is not None), default=None)
+
+
+def last_change(scope: InferenceServiceScope, *, pods: bool) -> datetime | None:
+    """Return when anything last changed that its status follows from, as far as that has a time.
+
+    `pods` count where what is asked about follows them.
+    """
+    objects: list[tuple[KubeObject, tuple[Condition, ...] | None]] = [
+        (scope.inferenceservice, None)
+    ]
+    if scope.in_knative_mode:
+        services = (scope.facts.services or {}).values()
+        objects += [(each, each.status.conditions) for each in services]
+    else:
+        found = (scope.facts.deployments or {}).values()
+        objects += [(each, each.status.conditions) for parts in found for each in parts]
+    judged: tuple[Pod, ...] = (scope.facts.pods or ()) if pods else ()
+    objects += [(each, each.status.conditions) for each in judged]
+    times = (time for each, conditions in objects for time in _times(each, conditions))
+    return max(times, default=None)
+
+
+def _times(obj: KubeObject, conditions: tuple[Condition, ...] | None) -> Iterator[datetime]:
+    found = (last_written(obj), *(each.last_transition_time for each in conditions or ()))
+    return (each for each in found if each is not None)
+
+
+_MOST_TOLD: Final = 5
+_OF_PODS: Final = "modelStatus."
+"""Fields that follow from pods."""
+
+
+def probe_stale(scope: InferenceServiceScope) -> Iterator[Finding]:
+    """Yield a finding if fields of the status differ, of an InferenceService that has a status.
+
+    It is no older than what changed last. That is no transition: most fields change without any
+    condition, so that the time may be one of long ago.
+    """
+    stored = scope.inferenceservice.status
+    if not stored.conditions:
+        return
+    fields = differs(stored, scope.derivation)
+    if not fields:
+        return
+    more = f" and {len(fields) - _MOST_TOLD} more" if len(fields) > _MOST_TOLD else ""
+    yield scope.finding(
+        reason=STATUS_STALE,
+        related=scope.ref,
+        cause=fields[0],
+        text=f"its status does not match its objects, in {', '.join(fields[:_MOST_TOLD])}{more}",
+        created=last_change(scope, pods=any(each.startswith(_OF_PODS) for each in fields)),
     )

@@ -1,6 +1,13 @@
 """A model that cannot be fetched or loaded.
 
 inferenceserviceStorageFailed and inferenceserviceModelLoadFailed.
+
+inferenceservicePodsNotCreated and inferenceservicePodsNotReady.
+
+What keeps KServe from making pods at all.
+
+inferenceserviceKnativeMissing, inferenceserviceInvalidSpec, inferenceserviceRuntimeMissing and
+inferenceserviceReconcileFailed.
 """
 
 from collections.abc import Iterator
@@ -8,14 +15,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from reporter.catalogue.resources import PODS
+from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.diagnosis.case import exit_words, last_words
+from reporter.diagnosis.refusals import refusal
 from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod, Terminated
-from reporter.model.text import clean
-from reporter.stacks.kserve.derived.components import Component
-from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
-from reporter.stacks.kserve.derived.model_status import (
+from reporter.model.text import clean, detail
+from reporter.probes.pods import fault_of_pod, pod_finding
+from reporter.stacks.kserve.derived.conditions import (
     KSERVE_CONTAINER,
     STORAGE_INITIALIZER,
     Transition,
@@ -24,17 +31,24 @@ from reporter.stacks.kserve.derived.model_status import (
     has_failed,
     last_end,
 )
-from reporter.stacks.kserve.derived.model_status import (
-    MODEL_LOAD_FAILED as FAILED,
-)
+from reporter.stacks.kserve.derived.conditions import MODEL_LOAD_FAILED as FAILED
+from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
+from reporter.stacks.kserve.derived.raw import REPLICA_FAILURE, Component
 from reporter.stacks.kserve.objects import FailureInfo
-from reporter.stacks.kserve.probes.scope import (
-    InferenceServiceScope,
-    named,
-    others_with_traffic,
+from reporter.stacks.kserve.probes.scope import InferenceServiceScope, named, others_with_traffic
+from reporter.stacks.kserve.reasons import (
+    INVALID_SPEC,
+    KNATIVE_MISSING,
+    MODEL_LOAD_FAILED,
+    PODS_NOT_CREATED,
+    PODS_NOT_READY,
+    RECONCILE_FAILED,
+    RUNTIME_MISSING,
+    STORAGE_FAILED,
 )
-from reporter.stacks.kserve.reasons import MODEL_LOAD_FAILED, STORAGE_FAILED
+from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts, had_been_ready, why_ended
+from reporter.workload.standing import newest_failure
 
 _ERROR: Final = "Error"
 _OUT_OF_MEMORY: Final = "OOMKilled"
@@ -176,3 +190,121 @@ def _older(scope: InferenceServiceScope, pod: Pod | None) -> str:
         return ""
     others = others_with_traffic(predictor, newest)
     return f"; {named(others, 'still serve')}" if others else ""
+
+
+def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:
+    """Yield a finding for each Deployment that gets no pods, and for each pod at fault."""
+    if not scope.in_knative_mode:
+        yield from _refused(scope)
+    although = "; Ready is True all the same" if scope.shows_ready else ""
+    judged = [(pod, fault_of_pod(scope, pod, scope.pods)) for pod in scope.pods]
+    if (failed := newest_failure(scope.pods, scope.snapshot)) is not None:
+        judged.append(failed)
+    for pod, fault in judged:
+        if fault is not None:
+            yield pod_finding(
+                scope,
+                pod,
+                fault,
+                reason=PODS_NOT_READY,
+                related=PODS.ref(pod),
+                cause=fault.cause,
+                text=f"pod {pod.name}: {fault.detail}{although}",
+            )
+
+
+def _refused(scope: InferenceServiceScope) -> Iterator[Finding]:
+    for component, deployments in (scope.facts.deployments or {}).items():
+        for deployment in deployments:
+            failure = deployment.status.condition(REPLICA_FAILURE)
+            if failure is None or not is_true(failure):
+                continue
+            why = refusal(failure.message, scope.place)
+            yield scope.finding(
+                reason=PODS_NOT_CREATED,
+                related=DEPLOYMENTS.ref(deployment),
+                cause=f"{component} {failure.reason or REPLICA_FAILURE}",
+                text=f"{component}: pods of Deployment {deployment.name} cannot be created, "
+                f"{why.told if why else words(failure)}",
+                diagnosis=why,
+                started=False,
+                severity=0 if deployment.status.available_replicas else 1,
+                transition=failure.last_transition_time,
+                created=deployment.created,
+            )
+
+
+_OF_RUNTIME: Final = frozenset({"RuntimeNotRecognized", "RuntimeDisabled", "NoSupportingRuntime"})
+_OF_WORKERS: Final = frozenset({"InvalidGPUAllocation", "InvalidWorkerSpecNotSet"})
+_FAILED: Final = "ReconcileFailed"
+_WHOLE: Final = 100
+
+
+def probe_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
+    """Yield what KServe says of a spec that it cannot do anything with."""
+    yield from _knative_missing(scope)
+    yield from _invalid_spec(scope)
+    yield from _canaries(scope)
+    yield from _components(scope)
+
+
+def _knative_missing(scope: InferenceServiceScope) -> Iterator[Finding]:
+    if not scope.in_knative_mode or not scope.knative_absent:
+        return
+    yield scope.finding(
+        reason=KNATIVE_MISSING,
+        related=scope.ref,
+        cause="no Knative",
+        text="its deployment mode is Knative, and the cluster does not serve Knative Services",
+        created=scope.inferenceservice.created,
+    )
+
+
+def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
+    status = scope.inferenceservice.status.model_status
+    if status is None or status.transition_status != Transition.INVALID_SPEC:
+        return
+    info = status.last_failure_info
+    cause = (info.reason if info else "") or Transition.INVALID_SPEC.value
+    text = detail(info.reason, info.message) if info else ""
+    loaded = status.states is not None and status.states.active_model_state == "Loaded"
+    still = "; the previous model is still loaded" if loaded else ""
+    of_runtime = cause in _OF_RUNTIME
+    yield scope.finding(
+        reason=RUNTIME_MISSING if of_runtime else INVALID_SPEC,
+        related=scope.ref,
+        cause=cause,
+        text=f"{'no runtime for the model' if of_runtime else 'invalid spec'}, "
+        f"{text or 'no reason given'}{still}",
+        created=scope.inferenceservice.created,
+    )
+
+
+def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
+    total = sum(each.traffic_percent or 0 for each in scope.inferenceservice.spec.canary or ())
+    if total <= _WHOLE:
+        return
+    yield scope.finding(
+        reason=INVALID_SPEC,
+        related=scope.ref,
+        cause=f"canaries add up to {total} percent",
+        text=f"the percents of spec.canary add up to {total}, which is more than 100",
+        created=scope.inferenceservice.created,
+    )
+
+
+def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
+    """Yield what the last reconcile of each component failed with."""
+    for component in scope.components:
+        ready = scope.inferenceservice.status.condition(component.ready)
+        if ready is None or not is_false(ready):
+            continue
+        if ready.reason not in _OF_WORKERS | {_FAILED}:
+            continue
+        yield scope.finding(
+            reason=RECONCILE_FAILED if ready.reason == _FAILED else INVALID_SPEC,
+            related=scope.object_ref(component) if ready.reason == _FAILED else scope.ref,
+            cause=f"{component} {ready.reason}",
+            text=f"{component}: {words(ready)}",
+            transition=ready.last_transition_time,
+        )

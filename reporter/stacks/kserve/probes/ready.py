@@ -6,8 +6,8 @@ from typing import Final
 from reporter.model.finding import ReadyEvidence, ServingEvidence
 from reporter.model.objects import Pod
 from reporter.probes.pods import fault_of_pod
-from reporter.stacks.kserve.derived.components import INGRESS_READY, Component
 from reporter.stacks.kserve.derived.mode import Mode
+from reporter.stacks.kserve.derived.raw import INGRESS_READY, Component
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
 from reporter.stacks.kserve.reasons import READY
 from reporter.workload.owners import is_false, is_true

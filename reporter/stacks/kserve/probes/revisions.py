@@ -2,20 +2,30 @@
 
 inferenceserviceRevisionNotReady, inferenceserviceRolloutStuck, and what is worth knowing of a
 rollback or a canary.
+
+inferenceserviceTrafficNotAsSpecified: traffic that does not go where the spec sends it.
 """
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.model.text import detail
-from reporter.stacks.kserve.derived.components import Component, spec_of
-from reporter.stacks.kserve.derived.raw import PROGRESSING
-from reporter.stacks.kserve.derived.reading import Conclusion, latest_entry, read_component, strays
+from reporter.stacks.kserve.derived.conditions import UNKNOWN
+from reporter.stacks.kserve.derived.facts import (
+    Conclusion,
+    asked_traffic,
+    latest_entry,
+    read_component,
+    strays,
+)
+from reporter.stacks.kserve.derived.raw import PROGRESSING, Component, spec_of
+from reporter.stacks.kserve.derived.revisions import WHOLE, total
 from reporter.stacks.kserve.objects import ComponentStatus, KnativeCondition
 from reporter.stacks.kserve.probes.scope import (
     InferenceServiceScope,
@@ -29,6 +39,7 @@ from reporter.stacks.kserve.reasons import (
     ROLLED_BACK,
     ROLLOUT_SECONDS,
     ROLLOUT_STUCK,
+    TRAFFIC,
 )
 from reporter.workload.owners import is_false, words
 
@@ -187,3 +198,167 @@ def _canary(
         text=f"{component}: revision {status.latest_ready_revision} gets {percent} percent of the "
         f"requests, {' and '.join(others)} the rest",
     )
+
+
+_MISSING: Final = 40
+_UNASSIGNED: Final = 30
+_NO_TARGET: Final = 20
+_INCOMPLETE: Final = 15
+_OTHER: Final = 10
+_WAITS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    cause: str
+    text: str
+    severity: int
+    budget: timedelta | None = None
+    began: datetime | None = None
+
+
+def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
+    """Yield the worst of what is wrong with the route of each component; Knative mode."""
+    if not scope.in_knative_mode:
+        return
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    for component in scope.components:
+        fault = _judge(scope, component, scope.startup(startup, component))
+        if fault is None:
+            continue
+        route = scope.condition(component.route_ready)
+        why = "" if route is None or route.status == "True" else f"; {route.type}: {words(route)}"
+        yield scope.finding(
+            reason=TRAFFIC,
+            related=scope.object_ref(component),
+            cause=fault.cause,
+            text=f"{component}: {fault.text}{why}",
+            severity=fault.severity,
+            created=fault.began or scope.moved(component),
+            budget=fault.budget,
+            # A controller that is down explains no revision that somebody deleted.
+            independent=fault.severity == _MISSING,
+        )
+
+
+def _judge(scope: InferenceServiceScope, component: Component, startup: timedelta) -> _Fault | None:
+    status = scope.status_of(component)
+    if not status.latest_ready_revision:
+        return None
+    if not status.traffic:
+        return _Fault("no traffic", "no revision gets requests", _UNASSIGNED)
+    spec = spec_of(scope.inferenceservice.spec, component)
+    percent = spec.canary_traffic_percent if spec else None
+    wait, began = max(startup, _ROLLOUT), scope.made(status.latest_created_revision)
+    if is_false(scope.condition(component.configuration_ready)):
+        wait, began = _ROLLOUT, None
+    fault = (
+        _missing_target(scope, status)
+        or _incomplete(status)
+        or _without_target(status, percent, wait, began=began)
+    )
+    if fault is not None or scope.moves_slowly(component):
+        return fault
+    route = scope.condition(component.route_ready)
+    return _not_as_asked(status, percent) or _waits(status, percent, route)
+
+
+def _missing_target(scope: InferenceServiceScope, status: ComponentStatus) -> _Fault | None:
+    """Return the fault of a route that names a revision that does not exist."""
+    if not scope.revisions:  # unknown, or none is seen by its label
+        return None
+    there = {each.name for each in scope.revisions}
+    gone = sorted({each.revision_name for each in with_traffic(status)} - there - {""})
+    if not gone:
+        return None
+    names = ", ".join(gone)
+    return _Fault(f"revision {names} missing", f"requests go to revision {names}, which does not exist", _MISSING)  # fmt: skip
+
+
+def _incomplete(status: ComponentStatus) -> _Fault | None:
+    percents = [each.percent for each in status.traffic or () if each.percent is not None]
+    if not percents or sum(percents) == WHOLE:
+        return None
+    text = f"the percents of its route add up to {sum(percents)}, not 100"
+    return _Fault(f"{sum(percents)} percent assigned", text, _INCOMPLETE)
+
+
+def _without_target(
+    status: ComponentStatus, percent: int | None, wait: timedelta, *, began: datetime | None
+) -> _Fault | None:
+    """Return the fault of a canary percent that wants to leave the only revision there was.
+
+    While a newer revision is not ready, this is also how a canary begins: it has `wait` for that,
+    from when it `began`.
+    """
+    told = read_component(status, percent)
+    if percent is None or percent >= WHOLE or Conclusion.SPLIT_OVER_ONE not in told:
+        return None
+    revision = status.latest_ready_revision
+    starts = Conclusion.NEWEST_NOT_READY in told
+    if Conclusion.NO_FALLBACK in told and not starts:
+        return _Fault(
+            "no revision to go back to",
+            f"canaryTrafficPercent is {percent}, and there is no earlier revision to go back to: "
+            f"all requests go to {revision}",
+            _NO_TARGET,
+        )
+    return _Fault(
+        f"all requests go to {revision}",
+        f"canaryTrafficPercent is {percent}, and all requests still go to {revision}",
+        _OTHER,
+        wait if starts else _ROLLOUT,
+        began if starts else None,
+    )
+
+
+def _not_as_asked(status: ComponentStatus, percent: int | None) -> _Fault | None:
+    """Return the fault of a route that gives a revision another percent than is asked for.
+
+    Where no entry follows it, all that it gets counts.
+    """
+    ready = status.latest_ready_revision
+    entry = latest_entry(status)
+    if entry is None and _is_rolling_out(status, percent):
+        return None
+    gets = entry.percent if entry else total(status.traffic or (), ready)
+    asked = asked_traffic(percent, status.latest_rolledout_revision)[0].percent
+    if gets is None:
+        return None
+    if gets == asked:
+        return _stray(status, percent)
+    return _Fault(
+        f"{gets} percent instead of {asked}",
+        f"revision {ready} gets {gets} percent of the requests, and the spec asks for {asked}",
+        _OTHER,
+        _ROLLOUT,
+    )
+
+
+def _stray(status: ComponentStatus, percent: int | None) -> _Fault | None:
+    """Return the fault of a route that gives the rest to a revision that is not the one asked for."""
+    found = strays(status, percent)
+    if not found:
+        return None
+    told = " and ".join(f"revision {name} gets {share} percent" for name, share in found)
+    asked = status.latest_rolledout_revision
+    return _Fault(
+        f"{found[0][0]} instead of {asked}",
+        f"{told} of the requests, and the spec asks for {asked}",
+        _OTHER,
+        _ROLLOUT,
+    )
+
+
+def _is_rolling_out(status: ComponentStatus, percent: int | None) -> bool:
+    """Tell whether a rollout is not finished, which has a reason of its own."""
+    return Conclusion.ROLLOUT_NOT_FINISHED in read_component(status, percent)
+
+
+def _waits(
+    status: ComponentStatus, percent: int | None, route: KnativeCondition | None
+) -> _Fault | None:
+    """Return the fault of a route that is as asked for, and does not become ready."""
+    if route is None or route.status != UNKNOWN or _is_rolling_out(status, percent):
+        return None
+    return _Fault("route not ready", "its route does not become ready", _WAITS, _ROLLOUT)

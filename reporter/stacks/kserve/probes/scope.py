@@ -13,11 +13,6 @@ from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.stacks.kserve.derived.components import (
-    Component,
-    components_of,
-    wanted_deployments,
-)
 from reporter.stacks.kserve.derived.derive import DerivedInferenceService, derive
 from reporter.stacks.kserve.derived.facts import (
     COMPONENT,
@@ -30,6 +25,7 @@ from reporter.stacks.kserve.derived.facts import (
     object_name,
 )
 from reporter.stacks.kserve.derived.mode import Mode, is_frozen, is_stopped
+from reporter.stacks.kserve.derived.raw import Component, components_of, wanted_deployments
 from reporter.stacks.kserve.objects import (
     ComponentStatus,
     InferenceService,
@@ -38,10 +34,7 @@ from reporter.stacks.kserve.objects import (
     KnativeRevision,
     TrafficEntry,
 )
-from reporter.stacks.kserve.resources import (
-    KNATIVE_REVISIONS,
-    KNATIVE_SERVICES,
-)
+from reporter.stacks.kserve.reasons import KNATIVE_REVISIONS, KNATIVE_SERVICES
 from reporter.workload.owners import is_true
 from reporter.workload.pod import counts, is_ready, startup_time
 

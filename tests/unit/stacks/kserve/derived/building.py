@@ -22,7 +22,7 @@ from reporter.stacks.kserve.objects import (
     KnativeServiceStatus,
     TrafficEntry,
 )
-from reporter.stacks.kserve.resources import INFERENCESERVICES
+from reporter.stacks.kserve.reasons import INFERENCESERVICES
 from tests.unit.probes.building import (
     ALL_CRDS,
     FORBIDDEN,

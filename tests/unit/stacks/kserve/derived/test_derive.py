@@ -7,9 +7,9 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.model.finding import Derived
 from reporter.model.instant import rfc3339
-from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.differs import differs
-from reporter.stacks.kserve.resources import INFERENCESERVICES, KNATIVE_SERVICES
+from reporter.stacks.kserve.derived.raw import Component
+from reporter.stacks.kserve.reasons import INFERENCESERVICES, KNATIVE_SERVICES
 from tests.unit.probes.building import NOW, SINCE
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,

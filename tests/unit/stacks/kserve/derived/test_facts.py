@@ -3,10 +3,10 @@
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.facts import facts_of
 from reporter.stacks.kserve.derived.mode import Mode, mode_of
-from reporter.stacks.kserve.resources import KNATIVE_SERVICES
+from reporter.stacks.kserve.derived.raw import Component
+from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 from tests.unit.probes.building import pod
 from tests.unit.stacks.kserve.derived.building import (
     STANDARD,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.kserve.derived.reading import (
+from reporter.stacks.kserve.derived.facts import (
     Conclusion,
     asked_traffic,
     latest_entry,

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from reporter.stacks.kserve.derived.components import Component
 from reporter.stacks.kserve.derived.conditions import ConditionManager
+from reporter.stacks.kserve.derived.raw import Component
 from reporter.stacks.kserve.derived.revisions import (
     TABLE,
     RevisionHistory,

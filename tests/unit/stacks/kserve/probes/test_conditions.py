@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from reporter.stacks.kserve import reasons as c
-from reporter.stacks.kserve.resources import KNATIVE_SERVICES
+from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 from tests.unit.probes.building import SINCE_AT, Document
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,

@@ -5,10 +5,7 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation
 from reporter.stacks.kserve import reasons as c
-from reporter.stacks.kserve.resources import (
-    INFERENCESERVICE_KIND,
-    KNATIVE_SERVICES,
-)
+from reporter.stacks.kserve.reasons import INFERENCESERVICE_KIND, KNATIVE_SERVICES
 from tests.tables import ALL
 from tests.unit.probes.asking import evaluate_inferenceservices
 from tests.unit.probes.building import DELETING, merged, namespace, snapshot_of

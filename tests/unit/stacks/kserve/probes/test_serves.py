@@ -4,7 +4,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.stacks.kserve import reasons as c
-from reporter.stacks.kserve.resources import KNATIVE_REVISIONS, KNATIVE_SERVICES
+from reporter.stacks.kserve.reasons import KNATIVE_REVISIONS, KNATIVE_SERVICES
 from tests.unit.probes.building import CREATED, Document, condition
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,

@@ -1,0 +1,131 @@
+"""What shows that a cluster needs KServe, and Knative Serving below it.
+
+KServe: InferenceServices, on Knative or as plain Deployments.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from reporter.catalogue import resources as r
+from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
+from reporter.stacks.kserve.derived.mode import Mode, named_mode
+from reporter.stacks.kserve.reasons import (
+    CLUSTER_KNATIVE,
+    CLUSTER_KSERVE,
+    CLUSTER_REASONS,
+    INFERENCESERVICE_KIND,
+    INFERENCESERVICES,
+    KNATIVE_SERVICES,
+    PODS_NOT_READY,
+    REASONS,
+    RESOURCES,
+    STACK,
+    SUPPRESSION,
+)
+from reporter.stacks.stack import Stack
+
+if TYPE_CHECKING:
+    from reporter.probes.subjects import StackProbes
+    from reporter.settings import EvaluationSettings
+
+
+_MADE_FOR: Final = "serving.kserve.io/inferenceservice"
+
+OF_KSERVE: Final[tuple[Need, ...]] = (
+    need(
+        INFERENCESERVICES,
+        "InferenceServices",
+        evidence="the KServe controller makes what each runs on, and writes its status "
+        "(kserve/kserve, pkg/controller/v1beta1/inferenceservice)",
+    ),
+)
+LEFT_OF_KSERVE: Final[tuple[Need, ...]] = (
+    need(
+        r.PODS,
+        f"Pods with the label {_MADE_FOR}",
+        evidence="they serve the InferenceService that the label names "
+        "(kserve/kserve, pkg/constants)",
+        shows=lambda pod, _: pod.metadata.label(_MADE_FOR) is not None,
+    ),
+)
+OF_KNATIVE: Final[tuple[Need, ...]] = (
+    need(
+        INFERENCESERVICES,
+        "InferenceServices whose deployment mode is Knative, by status or annotation",
+        evidence="each of their components is a Knative Service (kserve.github.io, Knative mode)",
+        shows=lambda service, _: named_mode(service) is Mode.KNATIVE,
+        detail=lambda _: " in Knative mode",
+    ),
+    need(
+        KNATIVE_SERVICES,
+        "Knative Services of InferenceServices",
+        evidence="the Knative controller makes their revisions and routes "
+        "(knative.dev, Knative Serving architecture)",
+    ),
+)
+
+
+KNATIVE: Final = "knative"
+
+
+def _settings() -> "tuple[type[EvaluationSettings], ...]":
+    from reporter.stacks.kserve.settings import KserveSettings
+
+    return (KserveSettings,)
+
+
+def _probes() -> "StackProbes":
+    from reporter.stacks.kserve.probes import PROBES
+
+    return PROBES
+
+
+KSERVE: Final = Stack(
+    name=STACK,
+    project="KServe",
+    resources=RESOURCES,
+    cluster_reasons=CLUSTER_REASONS,
+    reasons=REASONS,
+    suppression=SUPPRESSION,
+    controllers=(
+        Controller(
+            reason=CLUSTER_KSERVE,
+            deployment="kserve_deployment",
+            namespaces="kserve_namespace",
+            needs=OF_KSERVE,
+            governs=True,
+        ),
+        Controller(
+            reason=CLUSTER_KNATIVE,
+            deployment="knative_deployment",
+            part=KNATIVE,
+            namespaces="knative_namespace",
+            needs=OF_KNATIVE,
+            governs=True,
+            optional=True,  # KServe's Standard mode does without
+        ),
+    ),
+    required=(
+        RequiredKind(
+            crd=INFERENCESERVICES.crd_name,
+            owner="KServe",
+            settings=("kserve_deployment", "kserve_namespace"),
+            needs=LEFT_OF_KSERVE,
+            of=(STACK,),
+        ),
+    ),
+    scraped=ScrapedPods(
+        kind=INFERENCESERVICE_KIND,
+        label="serving.kserve.io/inferenceservice",
+        labels={"component": "predictor"},
+        container="kserve-container",
+        images=("vllm", "sglang"),
+        not_ready=PODS_NOT_READY,
+    ),
+    words=StackWords(
+        derived="revisions, traffic and conditions of each component",
+        required="Deployment `kserve-controller-manager`; in Knative mode Deployment `controller` "
+        "of Knative Serving",
+    ),
+    settings=_settings,
+    probes=_probes,
+)
