@@ -6,7 +6,7 @@ import tracemalloc
 from reporter.catalogue.resources import ENVOYFILTERS, HTTPROUTES
 from reporter.kube.decode import decode_page
 from reporter.kube.store import Store
-from reporter.stacks.kthena.resources import CONTROLLERREVISIONS, MODELSERVINGS
+from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, MODELSERVINGS
 from tests.attacks.attack import Outcome, attacks
 
 _MOST = 48 * 2**20

@@ -24,9 +24,9 @@ from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
 from reporter.stacks.kthena.owning import OwningPlan
-from reporter.stacks.kthena.resources import MODELSERVINGS, STACK
+from reporter.stacks.kthena.reasons import MODELSERVINGS, STACK
 from reporter.stacks.kthena.settings import StatusOwnership as Ownership
-from reporter.stacks.kthena.statuses.plan import StatusPlan
+from reporter.stacks.kthena.statuses import StatusPlan
 from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.api import Api, Metrics
 from tests.bench.daemon_process import RESYNC_SECONDS

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
+from reporter.stacks.kthena.reasons import MODELSERVINGS, MODELSERVINGS_FORMER
 from tests.helm.charts import REPORTER, name_of, render
 
 FILES = REPORTER / "files" / "crds"

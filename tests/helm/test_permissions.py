@@ -15,7 +15,7 @@ from reporter.catalogue.resources import (
     files,
 )
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
+from reporter.stacks.kthena.reasons import MODELSERVINGS, MODELSERVINGS_FORMER
 from tests.helm.charts import NAMESPACE, REPORTER, helm, name_of, namespace_of, render
 from tests.tables import CLUSTER_WIDE, Stack
 

@@ -1,20 +1,23 @@
-"""What is written to ModelServings: their status, and Events on changes of their roles."""
+"""What is written to ModelServings: their status, and Events on changes of their roles.
+
+What is counted of writes to ModelServings.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
 from reporter.kube.client import KubeClient
 from reporter.kube.writes import KubeEvents
 from reporter.sinks.events.render import Document
-from reporter.stacks.kthena.derived.ownership_memory import Answer
-from reporter.stacks.kthena.output_metrics import OutputMetrics
+from reporter.stacks.kthena.derived.ownership import Answer
 from reporter.stacks.kthena.owning import Owning, OwningPlan, own
-from reporter.stacks.kthena.role_events.writer import RoleEventWriter
-from reporter.stacks.kthena.statuses.requests import KubeStatuses
-from reporter.stacks.kthena.statuses.writer import StatusWriter
+from reporter.stacks.kthena.role_events import RoleEventWriter
+from reporter.stacks.kthena.statuses import KubeStatuses, StatusWriter
 from reporter.stacks.output import Decision, OutputScope, OutputWriter, WriterParts
 
 
@@ -91,3 +94,40 @@ def _create_event(client: KubeClient, namespace: str, body: Document) -> Awaitab
 
 
 OUTPUT: Final = KthenaOutput()
+
+
+class OutputMetrics:
+    """The metrics of statuses and role Events.
+
+    Args:
+        registry: where they are exported.
+        waiting: how many statuses wait to be written.
+
+    """
+
+    def __init__(self, registry: CollectorRegistry, waiting: Callable[[], int]) -> None:
+        self._statuses = Counter(
+            "status_reporter_modelserving_status_writes_total",
+            "Writes of the status of ModelServings by how they are made and what became of them.",
+            ["method", "outcome"],
+            registry=registry,
+        )
+        self._role_events = Counter(
+            "status_reporter_role_events_total",
+            "Events about roles of ModelServings by what became of them.",
+            ["outcome"],
+            registry=registry,
+        )
+        Gauge(
+            "status_reporter_modelserving_statuses_waiting",
+            "Statuses of ModelServings that wait to be written.",
+            registry=registry,
+        ).set_function(waiting)
+
+    def status_written(self, method: str, outcome: str) -> None:
+        """Count a write of the status of a ModelServing."""
+        self._statuses.labels(method, outcome).inc()
+
+    def role_event_written(self, outcome: str) -> None:
+        """Count an Event about a role."""
+        self._role_events.labels(outcome).inc()

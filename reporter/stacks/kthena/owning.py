@@ -11,20 +11,18 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.sinks.events.render import Document
 from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kthena.derived.ownership import NOTHING, judge_all
-from reporter.stacks.kthena.derived.ownership_memory import Answer, Ownership
+from reporter.stacks.kthena.derived.ownership import NOTHING, Answer, Ownership, judge_all
 from reporter.stacks.kthena.derived.role_changes import Seen, role_changes
-from reporter.stacks.kthena.probes.ownership import ownership_findings
-from reporter.stacks.kthena.resources import (
+from reporter.stacks.kthena.probes.ready import ownership_findings
+from reporter.stacks.kthena.reasons import (
     CONTROLLERREVISIONS,
     MODELSERVINGS,
     MODELSERVINGS_FORMER,
     PODGROUPS,
 )
-from reporter.stacks.kthena.role_events.pacing import ObjectPace
-from reporter.stacks.kthena.role_events.teller import tell
+from reporter.stacks.kthena.role_events import ObjectPace, tell
 from reporter.stacks.kthena.settings import KthenaDaemonSettings, StatusOwnership
-from reporter.stacks.kthena.statuses.plan import StatusPlan, StatusTarget, claims_of, plan_statuses
+from reporter.stacks.kthena.statuses import StatusPlan, StatusTarget, claims_of, plan_statuses
 from reporter.stacks.output import Decision, OutputScope
 
 _SUBJECTS: Final = (MODELSERVINGS, MODELSERVINGS_FORMER)

@@ -1,7 +1,11 @@
-"""The reasons of ModelServings, of Kthena.
+"""What is read for Kthena alone.
+
+The reasons of ModelServings, of Kthena.
 
 The order is from cause to symptom: a wrong spec, pods that no node has room for, pods that do not
 start, pods that do not go, a rollout that waits for them, a group that is not ready for all of it.
+
+What hides reasons of ModelServings, and why that is no mere correlation.
 """
 
 from functools import partial
@@ -10,15 +14,52 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import controller_row, ready_row, row
 from reporter.catalogue.runtime import rows_of
-from reporter.model.reason import Reason
-from reporter.model.subject import Layer
-from reporter.stacks.kthena.resources import (
-    CONTROLLERREVISIONS,
-    MODELSERVING_KIND,
+from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
+from reporter.model.objects import KubeObject, PodGroup
+from reporter.model.reason import Reason, SuppressionRow
+from reporter.model.resource import Resource
+from reporter.model.subject import Layer, SubjectKind
+from reporter.stacks.kthena import objects
+from reporter.stacks.kthena.templates import without_templates
+
+STACK: Final = "kthena"
+"""Its name in `--stacks`."""
+
+MODELSERVING_KIND: Final = SubjectKind("modelserving")
+
+MODELSERVINGS: Final = Resource(
+    group="workload.serving.volcano.sh", versions=("v1alpha1",), plural="modelservings",
+    kind="ModelServing", namespaced=True, custom=True,
+    type=objects.ModelServing, purpose="ModelServings, and the status that they should have",
+    stack=STACK, subject_kind=MODELSERVING_KIND, slim=without_templates,
+)  # fmt: skip
+MODELSERVINGS_FORMER: Final = Resource(
+    group="workload.volcano.sh", versions=("v1alpha1",), plural="modelservings",
+    kind="ModelServing", namespaced=True, custom=True,
+    type=objects.ModelServing, purpose="the same, in their former API group",
+    stack=STACK, subject_kind=MODELSERVING_KIND, slim=without_templates,
+)  # fmt: skip
+PODGROUPS: Final = Resource(
+    group="scheduling.volcano.sh", versions=("v1beta1",), plural="podgroups", kind="PodGroup",
+    namespaced=True, custom=True,
+    type=PodGroup, purpose="whether the pods of a ServingGroup can be scheduled together",
+    stack=STACK,
+)  # fmt: skip
+CONTROLLERREVISIONS: Final = Resource(
+    group="apps", versions=("v1",), plural="controllerrevisions", kind="ControllerRevision",
+    namespaced=True,
+    type=objects.ControllerRevision, purpose="which revision of a ModelServing a pod belongs to",
+    label_selector="modelserving.volcano.sh/name", stack=STACK, slim=without_templates,
+)  # fmt: skip
+
+RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     MODELSERVINGS,
     MODELSERVINGS_FORMER,
     PODGROUPS,
+    CONTROLLERREVISIONS,
 )
+"""In the order of the ClusterRole."""
+
 
 CLUSTER_KTHENA: Final = "clusterKthenaControllerNotReady"
 INVALID_SPEC: Final = "modelservingInvalidSpec"
@@ -158,4 +199,15 @@ CLUSTER_REASONS: Final = (
         setting="kthena",
         frozen="no pod of a ModelServing is created or replaced",
     ),
+)
+
+
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(CLUSTER_KTHENA, ROLE_CREATING, ROLE_DELETING),
+    SuppressionRow(
+        CLUSTER_KTHENA,
+        NEEDS_CONTROLLER,
+        "the Kthena controller creates the pods of ModelServings and replaces old ones",
+    ),
+    missing_kind(MODELSERVINGS, *seen_on_objects(REASONS)),
 )

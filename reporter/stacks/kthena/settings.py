@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from reporter.setting_types import DeploymentName, Namespaces, SettingError, StackMode, YamlSwitch
 from reporter.settings import DaemonSettings, EvaluationSettings
-from reporter.stacks.kthena.resources import STACK
+from reporter.stacks.kthena.reasons import STACK
 
 
 class StatusOwnership(StrEnum):

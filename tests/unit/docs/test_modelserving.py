@@ -2,10 +2,10 @@
 
 import re
 
-from reporter.stacks.kthena.derived import groups, instances
-from reporter.stacks.kthena.derived.conditions import MAX_ORDINALS
-from reporter.stacks.kthena.derived.role_statuses import MAX_ENTRIES
-from reporter.stacks.kthena.role_events.pacing import MOST
+from reporter.stacks.kthena.derived import groups
+from reporter.stacks.kthena.derived import groups as instances
+from reporter.stacks.kthena.derived.status import MAX_ENTRIES, MAX_ORDINALS
+from reporter.stacks.kthena.role_events import MOST
 from tests.unit.docs.pages import page, section, table
 
 PAGE = page("modelserving.md")
@@ -23,7 +23,7 @@ def test_the_rows_of_instances_are_those_that_decide():
     told = decided(STATES)
     assert told.pop("I1") == {"not listed"}
     assert told.pop("I2") == {"not listed", "Deleting"}
-    rows = [row for row in instances.ROWS if row.name != "I2"]
+    rows = [row for row in instances.INSTANCE_ROWS if row.name != "I2"]
     assert told == {row.name: {row.status.value if row.status else "not listed"} for row in rows}
 
 
@@ -32,7 +32,7 @@ def test_the_rows_of_groups_are_those_that_decide():
     told = decided(rest)
     assert told.pop("S1") == set()
     rows: dict[str, set[str]] = {}
-    for row in groups.ROWS:
+    for row in groups.GROUP_ROWS:
         rows.setdefault(row.name, set()).add(row.status.value)
     assert told == rows
 

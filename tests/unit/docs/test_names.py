@@ -16,7 +16,7 @@ from reporter.model.subject import NAMESPACE_KIND, Layer
 from reporter.sinks.own_metrics import LiveMetrics, Metrics
 from reporter.sinks.subject_metrics import SubjectMetrics, metrics_text
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kthena.output_metrics import OutputMetrics
+from reporter.stacks.kthena.output import OutputMetrics
 from tests.tables import BY_NAME
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
 

@@ -21,6 +21,7 @@ SAME_CLASSES = {
 """Public classes; a private one is known in its module only."""
 
 SAME_MODULES = {
+    "role_events": "what Kthena's stack writes; that they are told, in `demo`",
     "gateways": "FIXME",
     "credentials": "how the API server is asked, and what a text must not show",
     "conditions": _DERIVED + "; of custom components too",
@@ -43,7 +44,6 @@ SAME_MODULES = {
     "needs": _STACKS + "; the shared ones in `catalogue`, their rule in `workload`",
     "objects": _STACKS + "; " + _SANDBOX,
     "output": "the contract of the stacks, and what Kthena's stack makes of it",
-    "ownership": _DERIVED,
     "pickers": _STACKS
     + "; which are scraped, what is told of them, and their reasons in `catalogue`",
     "plan": _SINKS,
@@ -54,7 +54,6 @@ SAME_MODULES = {
     "ready": _PROBES + "; the rule in `resolution`",
     "reasons": _STACKS + "; the shared ones in `catalogue`",
     "render": _SINKS + "; pages in `catalogue`",
-    "requests": _SANDBOX,
     "resources": _STACKS + "; the shared ones in `catalogue`; " + _SANDBOX,
     "revisions": _STACKS + "; " + _DERIVED,
     "rollout": _STACKS,

@@ -12,11 +12,7 @@ from reporter.kube.live import LiveCluster
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.kthena.resources import (
-    CONTROLLERREVISIONS,
-    MODELSERVINGS,
-    MODELSERVINGS_FORMER,
-)
+from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, MODELSERVINGS, MODELSERVINGS_FORMER
 from reporter.stacks.otterscale.resources import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,

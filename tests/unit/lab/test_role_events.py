@@ -10,8 +10,7 @@ from lab.demo.role_events import RoleEvents
 from reporter.model.objects import Event
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived.role_changes import Instance, RoleChange
-from reporter.stacks.kthena.role_events.pacing import Telling
-from reporter.stacks.kthena.role_events.render import role_event
+from reporter.stacks.kthena.role_events import Telling, role_event
 
 NOW = datetime(2026, 11, 20, 12, 0, 16, 250_000, tzinfo=UTC)
 CHANGE = RoleChange(

@@ -15,8 +15,8 @@ from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.setting_types import StackMode
 from reporter.stacks.kserve.reasons import INFERENCESERVICE_KIND, INFERENCESERVICES
 from reporter.stacks.kserve.stack import KSERVE
-from reporter.stacks.kthena import KTHENA
-from reporter.stacks.kthena.resources import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
+from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
+from reporter.stacks.kthena.stack import KTHENA
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import Stack
 from tests.unit.probes.building import DELETING, document, namespace, pod, snapshot_of

@@ -5,11 +5,7 @@ import pytest
 from reporter.model.commands import MOST, commands_for, conditions_command
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, INFERENCESETS
-from reporter.stacks.kthena.resources import (
-    MODELSERVING_KIND,
-    MODELSERVINGS,
-    MODELSERVINGS_FORMER,
-)
+from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
 from tests.unit.resolution.building import Resolver, finding
 
 PODS, SCALING = "inferencesetModelPodsNotReady", "inferencesetScalingMisconfigured"

@@ -15,7 +15,7 @@ from reporter.snapshot.snapshot import Served
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN, STACKS
 from reporter.stacks.kaito.reasons import INFERENCESETS, RAGENGINES, WORKSPACES
-from reporter.stacks.kthena.resources import MODELSERVING_KIND, MODELSERVINGS
+from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS
 from reporter.stacks.settings import FullEvaluationSettings, with_stacks
 from tests.unit.resolution.building import MODEL, snapshot
 

@@ -5,7 +5,7 @@ import pytest
 from reporter.model.finding import Unjudged
 from reporter.model.subject import CLUSTER, Subject
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
-from reporter.stacks.kthena.resources import MODELSERVING_KIND
+from reporter.stacks.kthena.reasons import MODELSERVING_KIND
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,

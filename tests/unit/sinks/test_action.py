@@ -7,8 +7,7 @@ from reporter.sinks.words import action_of, describe_command
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import MODEL_PODS
 from reporter.stacks.kserve.reasons import INFERENCESERVICE_KIND
-from reporter.stacks.kthena.reasons import ROLE_DELETING
-from reporter.stacks.kthena.resources import MODELSERVING_KIND
+from reporter.stacks.kthena.reasons import MODELSERVING_KIND, ROLE_DELETING
 from tests.unit.sinks.page.reports import EPP, finding, model
 
 

@@ -16,8 +16,8 @@ from reporter.sinks.mirror.plan import MirrorPurpose
 from reporter.sinks.own_metrics import OK, LiveMetrics, Metrics
 from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.kthena.output_metrics import OutputMetrics
-from reporter.stacks.kthena.statuses.plan import Method
+from reporter.stacks.kthena.output import OutputMetrics
+from reporter.stacks.kthena.statuses import Method
 from tests.helm.dashboard import expressions
 from tests.rules.cases import alerts
 from tests.unit.docs.pages import code, page, table

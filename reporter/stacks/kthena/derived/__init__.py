@@ -6,15 +6,16 @@
 from dataclasses import dataclass
 
 from reporter.model.finding import Document
-from reporter.stacks.kthena.derived.facts import ModelServingFacts, facts_of
-from reporter.stacks.kthena.derived.observed import (
+from reporter.stacks.kthena.derived.facts import (
     GroupState,
     GroupStatus,
     InstanceState,
     InstanceStatus,
+    ModelServingFacts,
+    facts_of,
 )
+from reporter.stacks.kthena.derived.judging import observe
 from reporter.stacks.kthena.derived.revisions import revisions_of
-from reporter.stacks.kthena.derived.states import observe
 from reporter.stacks.kthena.derived.status import wanted_status
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from reporter.catalogue.resources import COMPONENT
 from reporter.model.objects import KubeObject, Pod
 from reporter.stacks.kthena.derived.facts import ModelServingFacts
-from reporter.stacks.kthena.derived.parts import owned
+from reporter.stacks.kthena.derived.groups import owned
 from reporter.stacks.kthena.objects import (
     REVISION_LABEL,
     ROLE_HASH_LABEL,

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from reporter.model.finding import Derived, Document
 from reporter.model.subject import ObjectRef
-from reporter.stacks.kthena.derived.share import OMITTED, ROLE_STATUSES
+from reporter.stacks.kthena.derived.status import OMITTED, ROLE_STATUSES
 
 CREATING: Final = "Creating"
 RUNNING: Final = "Running"

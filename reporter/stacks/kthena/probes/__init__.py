@@ -6,16 +6,17 @@ from typing import Final
 from reporter.model.finding import Evaluation
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.kthena.probes.creating import probe_creating
-from reporter.stacks.kthena.probes.deleting import probe_deleting
-from reporter.stacks.kthena.probes.gang import probe_gang
-from reporter.stacks.kthena.probes.groups import probe_groups
-from reporter.stacks.kthena.probes.invalid_spec import probe_spec
-from reporter.stacks.kthena.probes.ready import probe_ready, probe_serving
-from reporter.stacks.kthena.probes.rollout import probe_rollout
-from reporter.stacks.kthena.probes.runtime import probe_runtime, undecided
+from reporter.stacks.kthena.probes.creating import probe_creating, probe_deleting, probe_rollout
+from reporter.stacks.kthena.probes.groups import probe_gang, probe_groups
+from reporter.stacks.kthena.probes.ready import (
+    probe_ready,
+    probe_runtime,
+    probe_serving,
+    probe_spec,
+    undecided,
+)
 from reporter.stacks.kthena.probes.scope import ModelServingScope
-from reporter.stacks.kthena.resources import MODELSERVINGS, MODELSERVINGS_FORMER
+from reporter.stacks.kthena.reasons import MODELSERVINGS, MODELSERVINGS_FORMER
 
 _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (
     probe_spec,

@@ -1,20 +1,43 @@
-"""modelservingRoleStuckCreating: instances of roles that do not come up."""
+"""modelservingRoleStuckCreating: instances of roles that do not come up.
+
+modelservingRoleStuckDeleting: pods, and what follows them, that do not go.
+
+modelservingRolloutStuck: an update that does not go on.
+
+There is no time in the state of a rollout. A finding is about the group, or the instance, that the
+rollout waits for now, so its time begins again with each, as a Deployment's deadline does with each
+new pod.
+"""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
+from reporter.catalogue.resources import SERVICES
 from reporter.model.finding import Finding
-from reporter.model.objects import Pod
+from reporter.model.objects import KubeObject, Pod
+from reporter.model.resource import Resource
+from reporter.model.subject import ObjectRef
 from reporter.probes.pods import fault_of_pod, pod_finding
 from reporter.stacks.kthena.derived import GroupState, InstanceState, InstanceStatus
+from reporter.stacks.kthena.derived.groups import owned
+from reporter.stacks.kthena.objects import GROUP_LABEL, ROLE_ID_LABEL, ROLE_LABEL
 from reporter.stacks.kthena.probes.scope import (
     NOT_MADE_BUDGET,
     ModelServingScope,
     instances_of,
     place_of,
 )
-from reporter.stacks.kthena.reasons import ROLE_CREATING
-from reporter.workload.pod import ENDED, PodFault, is_ready, judge_ended
+from reporter.stacks.kthena.reasons import PODGROUPS, ROLE_CREATING, ROLE_DELETING, ROLLOUT_STUCK
+from reporter.workload.pod import (
+    ENDED,
+    TERMINATION_SLACK,
+    PodFault,
+    is_ready,
+    judge_ended,
+    judge_pod,
+)
 
 NOT_MADE: Final = 26
 """Severity of a pod that does not exist, on the scale of those of pods."""
@@ -106,4 +129,168 @@ def _about_number(
         severity=NOT_MADE if lacking > 0 else _TOO_MANY,
         created=scope.last_made(instance.pods),
         budget=NOT_MADE_BUDGET,
+    )
+
+
+_LEFT_OVER: Final = 15
+"""Severity of what stays when all pods are gone, on the scale of those of pods."""
+
+
+def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
+    """Yield a finding for each pod that terminates, and for each leftover that is being deleted.
+
+    Each has a budget. None of it is a matter of the controller: it has asked for the deletion.
+    """
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    for group, instance in instances_of(scope.groups):
+        for pod in instance.pods:
+            if not pod.deleting:
+                continue
+            fault = judge_pod(pod, scope.snapshot, startup_budget=startup)
+            if fault is not None:
+                yield _about_ending_pod(scope, group, instance, pod=pod, fault=fault)
+    if scope.pods_known:
+        yield from _leftovers(scope)
+
+
+def _about_ending_pod(
+    scope: ModelServingScope,
+    group: GroupState,
+    instance: InstanceState,
+    *,
+    pod: Pod,
+    fault: PodFault,
+) -> Finding:
+    return scope.finding(
+        reason=ROLE_DELETING,
+        related=scope.pod_ref(pod.name),
+        cause=f"{instance.id} {fault.cause}",
+        text=f"{place_of(group, instance)}: pod {pod.name}: {fault.detail}",
+        severity=fault.severity,
+        transition=fault.transition,
+        created=pod.created,
+        budget=fault.budget,
+        independent=True,
+        lost_node=fault.node,
+    )
+
+
+def _leftovers(scope: ModelServingScope) -> Iterator[Finding]:
+    """Yield Services and PodGroups that are being deleted while no pod of theirs is there."""
+    with_pods = {
+        (group.name, instance.role, instance.id)
+        for group, instance in instances_of(scope.groups)
+        if instance.pods
+    }
+    groups = {group for group, _, _ in with_pods}
+    for service in owned(scope.modelserving, scope.facts.services):
+        group, role, identity = (
+            service.metadata.label(key) or "" for key in (GROUP_LABEL, ROLE_LABEL, ROLE_ID_LABEL)
+        )
+        if service.deleting and (group, role, identity) not in with_pods:
+            place = f"ServingGroup {group}, role {role} instance {identity}"
+            yield _left_over(scope, SERVICES, service, place=place)
+    for pod_group in owned(scope.modelserving, scope.facts.pod_groups or ()):
+        group = pod_group.metadata.label(GROUP_LABEL) or pod_group.name
+        if pod_group.deleting and group not in groups:
+            yield _left_over(scope, PODGROUPS, pod_group, place=f"ServingGroup {group}")
+
+
+def _left_over(
+    scope: ModelServingScope, resource: Resource[KubeObject], obj: KubeObject, *, place: str
+) -> Finding:
+    return scope.finding(
+        reason=ROLE_DELETING,
+        related=resource.ref(obj),
+        cause=f"{resource.kind} {obj.name} still exists",
+        text=f"{place}: {resource.kind} {obj.name} was deleted and still exists",
+        severity=_LEFT_OVER,
+        transition=obj.metadata.deletion_timestamp,
+        created=obj.created,
+        budget=TERMINATION_SLACK,
+        independent=True,
+    )
+
+
+_DEADLINE: Final = timedelta(seconds=600)
+"""How long nothing may happen; a Deployment's default."""
+
+_LEFT_ALONE: Final = 20
+_BEING_REPLACED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an update is: a group, or an instance of it; in words, what it does, and its object."""
+
+    name: str
+    state: str
+    ref: ObjectRef
+
+
+def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
+    """Yield a finding for each group that an update waits for, or for the next it should take."""
+    waiting = [each for each in scope.staying if each.awaits_update]
+    if not waiting or not scope.pods_known:
+        return
+    total = max(scope.modelserving.wanted, len(scope.staying))
+    left = f"{len(waiting)} of {total} ServingGroups still to be updated"
+    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    moving = [
+        each for each in scope.groups if each.progressing and not _is_passed_over(scope, each)
+    ]
+    for group in moving:
+        place = _place(scope, group)
+        yield _finding(
+            scope,
+            place,
+            f"the update waits for {place.name}, which is {place.state}; {left}",
+            cause=f"{group.name} {group.status}",
+            budget=startup + _DEADLINE,
+            severity=_BEING_REPLACED,
+        )
+    if not moving:
+        place = _place(scope, waiting[-1])
+        yield _finding(
+            scope,
+            place,
+            f"{place.name} is still to be updated, and nothing is being replaced; {left}",
+            cause=f"{waiting[-1].name} not updated",
+            budget=_DEADLINE,
+            severity=_LEFT_ALONE,
+        )
+
+
+def _place(scope: ModelServingScope, group: GroupState) -> _Place:
+    instance = scope.updating(group)
+    if instance is None:
+        return _Place(f"ServingGroup {group.name}", group.status, scope.group_ref(group))
+    return _Place(place_of(group, instance), instance.status, scope.instance_ref(group, instance))
+
+
+def _is_passed_over(scope: ModelServingScope, group: GroupState) -> bool:
+    """Tell whether an update goes on whatever becomes of a group.
+
+    An old group that partition protects takes nothing of what may be unavailable. Of groups
+    whose instances are updated one by one that is not known as a whole.
+    """
+    return group.outdated and group.protected and not scope.modelserving.rolls_roles
+
+
+def _finding(
+    scope: ModelServingScope,
+    place: _Place,
+    text: str,
+    *,
+    cause: str,
+    budget: timedelta,
+    severity: int,
+) -> Finding:
+    return scope.finding(
+        reason=ROLLOUT_STUCK,
+        related=place.ref,
+        cause=cause,
+        text=text,
+        severity=severity,
+        budget=budget,
     )

@@ -1,4 +1,11 @@
-"""modelservingGroupNotReady: wanted groups that are missing, or not Running for too long."""
+"""modelservingGroupNotReady: wanted groups that are missing, or not Running for too long.
+
+modelservingGangNotSchedulable: PodGroups that Volcano has no room for.
+
+What a ModelServing asks of the places of its pods, for a message about pods that get none.
+
+Whether that is why there is no room, only the scheduler knows: it is said as what was asked for.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -6,16 +13,24 @@ from datetime import timedelta
 from itertools import islice
 from typing import Final
 
-from reporter.model.finding import Finding
+from reporter.diagnosis.queues import why_not_let_in
+from reporter.model.finding import Finding, Sureness
+from reporter.model.objects import Condition, Pod, PodGroup
 from reporter.model.subject import ObjectRef
+from reporter.model.text import clean, cut, detail
 from reporter.stacks.kthena.derived import GroupState, InstanceStatus
-from reporter.stacks.kthena.derived.ordinals import to_create
-from reporter.stacks.kthena.derived.parts import owned
+from reporter.stacks.kthena.derived.groups import owned, to_create
 from reporter.stacks.kthena.derived.revisions import revisions_of
-from reporter.stacks.kthena.objects import Role
+from reporter.stacks.kthena.objects import (
+    GROUP_LABEL,
+    ModelServingSpec,
+    NetworkTopology,
+    Role,
+    TopologyPolicy,
+)
 from reporter.stacks.kthena.probes.scope import NOT_MADE_BUDGET, ModelServingScope
-from reporter.stacks.kthena.reasons import GROUP_NOT_READY
-from reporter.workload.pod import startup_time
+from reporter.stacks.kthena.reasons import GANG_NOT_SCHEDULABLE, GROUP_NOT_READY, PODGROUPS
+from reporter.workload.pod import counts, startup_time
 
 _MISSING: Final = 20
 _NOT_READY: Final = 10
@@ -132,3 +147,121 @@ def _blocked(scope: ModelServingScope, groups: Collection[str]) -> str:
     """Return which pod keeps some groups from being made, the first by name."""
     found = min((name for name, group in scope.in_the_way.items() if group in groups), default="")
     return f"; pod {found} is in the way: it has another owner" if found else ""
+
+
+_PENDING: Final = "Pending"
+_WAITING: Final = frozenset({None, "", _PENDING, "Inqueue", "Unknown"})
+"""Phases of a PodGroup in which pods of it may have no node yet."""
+
+_UNSCHEDULABLE: Final = "Unschedulable"
+
+
+def probe_gang(scope: ModelServingScope) -> Iterator[Finding]:
+    """Yield a finding for each wanted group whose PodGroup cannot be scheduled."""
+    made = {
+        each.metadata.label(GROUP_LABEL): each
+        for each in owned(scope.modelserving, scope.facts.pod_groups or ())
+        if not each.deleting
+    }
+    for group in scope.staying:
+        pod_group = made.get(group.name)
+        if pod_group is None or not _waits(pod_group) or _is_placed(group):
+            continue
+        refused = _refused(pod_group)
+        if refused is not None and scope.pods_known and _waits_for_pods(pod_group, group):
+            continue
+        if refused is not None or pod_group.status.phase == _PENDING:
+            yield _finding(scope, group, pod_group, refused=refused)
+
+
+def _finding(
+    scope: ModelServingScope, group: GroupState, pod_group: PodGroup, *, refused: Condition | None
+) -> Finding:
+    why = detail(refused.reason, refused.message) if refused else ""
+    known = why_not_let_in(pod_group, scope.snapshot)
+    if known is not None:
+        why = f"{'probably ' if known.sureness is Sureness.LIKELY else ''}{known.cause}"
+    return scope.finding(
+        reason=GANG_NOT_SCHEDULABLE,
+        related=PODGROUPS.ref(pod_group),
+        cause=(refused.reason if refused else None) or "PodGroup Pending",
+        text=f"ServingGroup {group.name} cannot be scheduled: PodGroup {pod_group.name} is "
+        + (_UNSCHEDULABLE if refused else _PENDING)
+        + (f": {why}" if why else "")
+        + placement(scope.modelserving.spec),
+        transition=refused.last_transition_time if refused else None,
+        created=pod_group.created,
+    )
+
+
+def _waits(pod_group: PodGroup) -> bool:
+    return pod_group.status.phase in _WAITING
+
+
+def _waits_for_pods(pod_group: PodGroup, group: GroupState) -> bool:
+    """Tell whether there are too few pods for a gang, whatever the room.
+
+    Volcano says Unschedulable for that, too. It says so only of what it tried: a PodGroup that
+    is Pending without it may be why the pods are not there, as its webhook refuses them.
+    """
+    return len(_pods(group)) < max(1, pod_group.spec.min_member or 0)
+
+
+def _is_placed(group: GroupState) -> bool:
+    """Tell whether all pods of a group have a node; without pods nothing is known."""
+    pods = _pods(group)
+    return bool(pods) and all(pod.spec.node_name for pod in pods)
+
+
+def _pods(group: GroupState) -> list[Pod]:
+    return [pod for each in group.instances for pod in each.pods if counts(pod)]
+
+
+def _refused(pod_group: PodGroup) -> Condition | None:
+    """Return the condition Unschedulable if it holds: Volcano leaves it next to a later Scheduled."""
+    refused = pod_group.status.condition(_UNSCHEDULABLE)
+    if refused is None or refused.status != "True":
+        return None
+    scheduled = pod_group.status.condition("Scheduled")
+    if scheduled is None or scheduled.status != "True":
+        return refused
+    before, after = refused.last_transition_time, scheduled.last_transition_time
+    return None if before is None or after is None or after >= before else refused
+
+
+_KEY_BYTES: Final = 80
+_SOFT: Final = "ScheduleAnyway"
+
+
+def placement(spec: ModelServingSpec) -> str:
+    """Return what narrows the choice of nodes, with a separator before; empty where nothing does."""
+    topology = spec.template.network_topology
+    asked = [*_tiers(topology)] if topology is not None else []
+    keys = sorted(
+        {
+            _name(each.topology_key)
+            for each in spec.topology_spread_constraints or ()
+            if each.topology_key and each.when_unsatisfiable != _SOFT
+        }
+    )
+    if keys:
+        asked.append(f"pods spread over {', '.join(keys)} (topologySpreadConstraints)")
+    return f"; it asks for {' and '.join(asked)}" if asked else ""
+
+
+def _tiers(topology: NetworkTopology) -> Iterator[str]:
+    policies = (("a group", topology.group_policy or topology), ("a role", topology.role_policy))
+    for what, policy in policies:
+        tier = _tier(policy) if policy is not None and policy.is_hard else ""
+        if tier:
+            yield f"all pods of {what} within {tier} (networkTopology, hard)"
+
+
+def _tier(policy: TopologyPolicy) -> str:
+    if policy.highest_tier_name:
+        return f"tier {_name(policy.highest_tier_name)}"
+    return "" if policy.highest_tier_allowed is None else f"tier {policy.highest_tier_allowed}"
+
+
+def _name(text: str) -> str:
+    return cut(clean(text), _KEY_BYTES)

@@ -20,11 +20,9 @@ from reporter.stacks.kthena.derived import (
     facts_of,
 )
 from reporter.stacks.kthena.derived.facts import ModelServingFacts
-from reporter.stacks.kthena.derived.parts import owned
+from reporter.stacks.kthena.derived.groups import owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, ModelServing
-from reporter.stacks.kthena.resources import (
-    PODGROUPS,
-)
+from reporter.stacks.kthena.reasons import PODGROUPS
 from reporter.workload.pod import asked_to_end
 
 NOT_MADE_BUDGET: Final = timedelta(seconds=300)

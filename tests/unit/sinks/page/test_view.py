@@ -18,7 +18,7 @@ from reporter.sinks.page.build import page_view
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.view import Lost, ReportOrigin
-from reporter.stacks.kthena.resources import MODELSERVING_KIND
+from reporter.stacks.kthena.reasons import MODELSERVING_KIND
 from tests.unit.sinks.page.reports import (
     EPP,
     GATEWAY,

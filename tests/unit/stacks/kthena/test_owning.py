@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue.resources import PODS
-from reporter.stacks.kthena.derived.ownership_memory import Answer
+from reporter.stacks.kthena.derived.ownership import Answer
 from reporter.stacks.kthena.owning import Owning, own
 from reporter.stacks.kthena.reasons import STATUS_NOT_OWNED
-from reporter.stacks.kthena.statuses.plan import Method
+from reporter.stacks.kthena.statuses import Method
 from reporter.stacks.output import OutputScope
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.probes.building import at, snapshot_of

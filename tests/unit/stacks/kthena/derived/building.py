@@ -12,7 +12,7 @@ from reporter.model.finding import Derived
 from reporter.model.objects import Pod, PodGroup, Service
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived import DerivedModelServing, ModelServingFacts, derive
-from reporter.stacks.kthena.derived.share import digest, our_share, status_document
+from reporter.stacks.kthena.derived.status import digest, our_share, status_document
 from reporter.stacks.kthena.objects import (
     ENTRY_LABEL,
     GROUP_LABEL,

@@ -7,7 +7,8 @@ import pytest
 
 from reporter.model.objects import Pod
 from reporter.stacks.kthena.derived import derive
-from reporter.stacks.kthena.derived.instances import InstanceFacts, decide
+from reporter.stacks.kthena.derived.groups import InstanceFacts
+from reporter.stacks.kthena.derived.groups import decide_instance as decide
 from tests.unit.probes.building import merged
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.stacks.kthena.derived.ownership import Act, Claim, judge, judge_all
-from reporter.stacks.kthena.derived.ownership_memory import AT_ONCE, Answer, TroubleKind
-from reporter.stacks.kthena.derived.share import digest, our_share
+from reporter.stacks.kthena.derived.ownership import (
+    AT_ONCE,
+    Act,
+    Answer,
+    Claim,
+    TroubleKind,
+    judge,
+    judge_all,
+)
+from reporter.stacks.kthena.derived.status import digest, our_share
 from reporter.stacks.kthena.objects import ModelServingStatus
 from tests.unit.probes.building import at
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.kthena.derived.role_statuses import MAX_ENTRIES
+from reporter.stacks.kthena.derived.status import MAX_ENTRIES
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,
     PREFILL,

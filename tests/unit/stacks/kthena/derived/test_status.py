@@ -9,7 +9,7 @@ from reporter.catalogue import resources as r
 from reporter.stacks.kthena.derived import ModelServingFacts, derive, facts_of
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ModelServingStatus
-from reporter.stacks.kthena.resources import CONTROLLERREVISIONS, PODGROUPS
+from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, PODGROUPS
 from tests.unit.probes.building import FORBIDDEN, condition, merged, namespace, snapshot_of
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,

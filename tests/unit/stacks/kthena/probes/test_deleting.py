@@ -6,8 +6,7 @@ import pytest
 
 from reporter.catalogue.resources import PODS, SERVICES
 from reporter.model.instant import parse_rfc3339
-from reporter.stacks.kthena.reasons import ROLE_DELETING
-from reporter.stacks.kthena.resources import PODGROUPS
+from reporter.stacks.kthena.reasons import PODGROUPS, ROLE_DELETING
 from tests.unit.probes.building import DELETING, condition
 from tests.unit.stacks.kthena.probes.kthena import NS, findings, only, owned, pod, said, stack
 

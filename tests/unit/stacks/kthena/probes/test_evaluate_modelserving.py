@@ -4,11 +4,12 @@ import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.model.subject import Subject
-from reporter.stacks.kthena.reasons import INVALID_SPEC, READY
-from reporter.stacks.kthena.resources import (
+from reporter.stacks.kthena.reasons import (
     CONTROLLERREVISIONS,
+    INVALID_SPEC,
     MODELSERVING_KIND,
     MODELSERVINGS_FORMER,
+    READY,
 )
 from tests.unit.probes.building import DELETING, merged
 from tests.unit.stacks.kthena.probes.kthena import (

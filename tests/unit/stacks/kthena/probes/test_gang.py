@@ -3,8 +3,7 @@
 import pytest
 
 from reporter.catalogue.resources import PODS as PODS_KIND
-from reporter.stacks.kthena.reasons import GANG_NOT_SCHEDULABLE, ROLE_CREATING
-from reporter.stacks.kthena.resources import PODGROUPS
+from reporter.stacks.kthena.reasons import GANG_NOT_SCHEDULABLE, PODGROUPS, ROLE_CREATING
 from tests.unit.probes.building import DELETING, SINCE_AT, condition
 from tests.unit.stacks.kthena.probes.kthena import NS, findings, only, pending, said, stack
 

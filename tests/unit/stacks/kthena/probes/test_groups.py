@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue.resources import PODS
-from reporter.stacks.kthena.reasons import GROUP_NOT_READY
-from reporter.stacks.kthena.resources import MODELSERVINGS, PODGROUPS
+from reporter.stacks.kthena.reasons import GROUP_NOT_READY, MODELSERVINGS, PODGROUPS
 from tests.unit.probes.building import CREATED_AT, DELETING, merged
 from tests.unit.stacks.kthena.probes.kthena import (
     NAME,

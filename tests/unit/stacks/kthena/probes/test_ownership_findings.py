@@ -4,9 +4,9 @@ import pytest
 
 from reporter.model.text import MESSAGE_BYTES
 from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kthena.derived.ownership_memory import Trouble, TroubleKind
-from reporter.stacks.kthena.probes.ownership import ownership_findings
-from reporter.stacks.kthena.resources import MODELSERVINGS
+from reporter.stacks.kthena.derived.ownership import Trouble, TroubleKind
+from reporter.stacks.kthena.probes.ready import ownership_findings
+from reporter.stacks.kthena.reasons import MODELSERVINGS
 from tests.unit.probes.building import NOW
 
 REF = MODELSERVINGS.ref_named("serving", "m")

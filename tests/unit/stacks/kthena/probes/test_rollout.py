@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue.resources import PODS
-from reporter.stacks.kthena.reasons import GROUP_NOT_READY, ROLLOUT_STUCK
-from reporter.stacks.kthena.resources import PODGROUPS
+from reporter.stacks.kthena.reasons import GROUP_NOT_READY, PODGROUPS, ROLLOUT_STUCK
 from tests.unit.probes.building import DELETING, merged
 from tests.unit.stacks.kthena.probes.kthena import (
     NS,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived.role_changes import Instance, RoleChange
-from reporter.stacks.kthena.role_events.pacing import MOST, paced
+from reporter.stacks.kthena.role_events import MOST, paced
 from tests.unit.probes.building import at
 
 

@@ -5,9 +5,7 @@ import pytest
 from lab.sandbox import Sandbox
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kthena.derived.role_changes import Instance, RoleChange
-from reporter.stacks.kthena.role_events.pacing import Telling
-from reporter.stacks.kthena.role_events.render import message_of
-from reporter.stacks.kthena.role_events.teller import tell
+from reporter.stacks.kthena.role_events import Telling, message_of, tell
 from tests.unit.probes.building import at
 
 REF = ObjectRef("workload.serving.volcano.sh/v1alpha1", "ModelServing", "serving", "m", "uid-m")

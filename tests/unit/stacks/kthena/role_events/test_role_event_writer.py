@@ -13,7 +13,7 @@ from reporter.kube.errors import (
     NotFound,
     TooManyRequests,
 )
-from reporter.stacks.kthena.role_events.writer import QUEUE, RoleEventWriter
+from reporter.stacks.kthena.role_events import QUEUE, RoleEventWriter
 
 pytestmark = pytest.mark.looptime
 

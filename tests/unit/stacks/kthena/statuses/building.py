@@ -5,8 +5,8 @@ import msgspec
 from reporter.model.finding import Derived
 from reporter.stacks.kthena.derived.ownership import Act, Verdict
 from reporter.stacks.kthena.objects import ModelServing
-from reporter.stacks.kthena.resources import MODELSERVINGS
-from reporter.stacks.kthena.statuses.plan import StatusPlan, StatusTarget, plan_statuses
+from reporter.stacks.kthena.reasons import MODELSERVINGS
+from reporter.stacks.kthena.statuses import StatusPlan, StatusTarget, plan_statuses
 from tests.unit.probes.building import NOW
 
 

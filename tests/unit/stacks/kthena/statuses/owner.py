@@ -8,13 +8,17 @@ from typing import Any
 from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
 from reporter.model.finding import Derived
 from reporter.snapshot.decode import decode_object
-from reporter.stacks.kthena.derived.ownership import judge_all
-from reporter.stacks.kthena.derived.ownership_memory import Ownership
+from reporter.stacks.kthena.derived.ownership import Ownership, judge_all
 from reporter.stacks.kthena.objects import ModelServing
-from reporter.stacks.kthena.resources import MODELSERVINGS
-from reporter.stacks.kthena.statuses.plan import Method, StatusTarget, claims_of, plan_statuses
-from reporter.stacks.kthena.statuses.requests import KubeStatuses
-from reporter.stacks.kthena.statuses.writer import StatusWriter
+from reporter.stacks.kthena.reasons import MODELSERVINGS
+from reporter.stacks.kthena.statuses import (
+    KubeStatuses,
+    Method,
+    StatusTarget,
+    StatusWriter,
+    claims_of,
+    plan_statuses,
+)
 from tests.unit.probes.building import at
 from tests.unit.stacks.kthena.statuses.definition import modelserving
 

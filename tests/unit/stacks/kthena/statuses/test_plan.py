@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from reporter.stacks.kthena.derived.ownership import Act, Verdict
-from reporter.stacks.kthena.statuses.plan import Method, claims_of, plan_statuses, release_of
+from reporter.stacks.kthena.statuses import Method, claims_of, plan_statuses, release_of
 from tests.unit.probes.building import NOW
 from tests.unit.stacks.kthena.statuses.building import entry, modelserving, roles, target
 

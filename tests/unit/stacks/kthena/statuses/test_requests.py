@@ -9,8 +9,8 @@ from lab.sandbox import Sandbox
 from lab.sandbox.access import Rule
 from reporter.kube.client import connect
 from reporter.kube.errors import Conflict, Forbidden, Invalid, NotFound
-from reporter.stacks.kthena.resources import MODELSERVINGS
-from reporter.stacks.kthena.statuses.requests import FIELD_MANAGER, FieldsUndeclared, KubeStatuses
+from reporter.stacks.kthena.reasons import MODELSERVINGS
+from reporter.stacks.kthena.statuses import FIELD_MANAGER, FieldsUndeclared, KubeStatuses
 from tests.unit.stacks.kthena.statuses.building import roles
 from tests.unit.stacks.kthena.statuses.definition import PLURAL, definition, modelserving
 

@@ -16,9 +16,8 @@ from reporter.kube.errors import (
     ServerError,
     TooManyRequests,
 )
-from reporter.stacks.kthena.resources import MODELSERVINGS
-from reporter.stacks.kthena.statuses.requests import FieldsUndeclared, StoredStatus
-from reporter.stacks.kthena.statuses.writer import StatusWriter
+from reporter.stacks.kthena.reasons import MODELSERVINGS
+from reporter.stacks.kthena.statuses import FieldsUndeclared, StatusWriter, StoredStatus
 from tests.unit.stacks.kthena.statuses.building import modelserving, nothing, plan
 
 pytestmark = pytest.mark.looptime

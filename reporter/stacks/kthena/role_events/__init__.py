@@ -1,1 +1,0 @@
-"""Changes of role instances as Events on the ModelServing, in its own namespace."""

@@ -1,0 +1,109 @@
+"""What shows that a cluster needs Kthena.
+
+Kthena: ModelServings, whose pods come in groups and roles.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from reporter.catalogue import resources as r
+from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
+from reporter.stacks.kthena.objects import ENTRY_LABEL, NAME_LABEL
+from reporter.stacks.kthena.reasons import (
+    CLUSTER_KTHENA,
+    CLUSTER_REASONS,
+    MODELSERVING_KIND,
+    MODELSERVINGS,
+    MODELSERVINGS_FORMER,
+    REASONS,
+    RESOURCES,
+    ROLE_CREATING,
+    STACK,
+    SUPPRESSION,
+)
+from reporter.stacks.stack import Stack
+
+if TYPE_CHECKING:
+    from reporter.probes.subjects import StackProbes
+    from reporter.settings import EvaluationSettings
+    from reporter.stacks.output import Output
+
+
+_MADE_FOR: Final = "modelserving.volcano.sh/name"
+_MAKES: Final = "the Kthena controller makes the pods of each (volcano-sh/kthena, ModelServing)"
+
+OF_KTHENA: Final[tuple[Need, ...]] = (
+    need(MODELSERVINGS, "ModelServings", evidence=_MAKES),
+    need(
+        MODELSERVINGS_FORMER, "ModelServings of the group that they had at first", evidence=_MAKES
+    ),
+)
+PODS_OF_MODELSERVINGS: Final = need(
+    r.PODS,
+    f"Pods with the label {_MADE_FOR}",
+    evidence="they are replicas of the ModelServing that the label names "
+    "(volcano-sh/kthena, ModelServing)",
+    shows=lambda pod, _: pod.metadata.label(_MADE_FOR) is not None,
+)
+
+
+def _settings() -> "tuple[type[EvaluationSettings], ...]":
+    from reporter.stacks.kthena.settings import KthenaDaemonSettings, KthenaSettings
+
+    return (KthenaSettings, KthenaDaemonSettings)
+
+
+def _probes() -> "StackProbes":
+    from reporter.stacks.kthena.probes import PROBES
+
+    return PROBES
+
+
+def _output() -> "Output":
+    from reporter.stacks.kthena.output import OUTPUT
+
+    return OUTPUT
+
+
+KTHENA: Final = Stack(
+    name=STACK,
+    project="Kthena",
+    resources=RESOURCES,
+    cluster_reasons=CLUSTER_REASONS,
+    reasons=REASONS,
+    suppression=SUPPRESSION,
+    controllers=(
+        Controller(
+            reason=CLUSTER_KTHENA,
+            deployment="kthena_deployment",
+            namespaces="kthena_namespace",
+            needs=OF_KTHENA,
+            governs=True,
+        ),
+    ),
+    required=(
+        RequiredKind(
+            crd=MODELSERVINGS.crd_name,
+            owner="Kthena",
+            instead=(MODELSERVINGS_FORMER.crd_name,),
+            settings=("kthena_deployment", "kthena_namespace"),
+            needs=(PODS_OF_MODELSERVINGS,),
+            of=(STACK,),
+        ),
+    ),
+    scraped=ScrapedPods(
+        kind=MODELSERVING_KIND,
+        label=NAME_LABEL,
+        labels={ENTRY_LABEL: "true"},
+        images=("vllm", "sglang"),
+        port="metrics",
+        not_ready=ROLE_CREATING,
+    ),
+    words=StackWords(
+        derived="the whole status, with `roleStatuses`; written if `--modelserving-status` says so",
+        required="Deployment `kthena-controller-manager`; PodGroups only where Volcano schedules; "
+        "to write `roleStatuses`, a CRD that has the field",
+    ),
+    settings=_settings,
+    probes=_probes,
+    output=_output,
+)

@@ -1,1 +1,0 @@
-"""The status of ModelServings, written to the API server."""
