@@ -11,7 +11,7 @@ from lab.demo.controller_deployments import controller
 from lab.demo.llmisvc import CONFIG, CONFIGS, LLMS, NAME, made, statuses
 from reporter.catalogue.resources import FORMER_POOLS
 from reporter.stacks.llmisvc import reasons as c
-from reporter.stacks.llmisvc.resources import RESOURCES
+from reporter.stacks.llmisvc.reasons import RESOURCES
 from tests.daemon.replica import until
 
 LWS = "leaderworkersets.leaderworkerset.x-k8s.io"

@@ -10,7 +10,7 @@ from reporter.catalogue.shared_parts import built_in
 from reporter.stacks.kaito.stack import KAITO
 from reporter.stacks.kserve.stack import KSERVE
 from reporter.stacks.kthena.stack import KTHENA
-from reporter.stacks.llmisvc import LLMISVC
+from reporter.stacks.llmisvc.stack import LLMISVC
 from reporter.stacks.otterscale import OTTERSCALE
 from reporter.stacks.stack import Stack
 

@@ -9,7 +9,7 @@ from lab.demo.sample_stack import AGE
 from lab.simulation import ModelPod, Phase
 from reporter.catalogue.runtime import KV_CACHE, of_kind
 from reporter.model.instant import rfc3339
-from reporter.stacks.llmisvc.resources import LLM_KIND
+from reporter.stacks.llmisvc.reasons import LLM_KIND
 from tests.daemon.replica import free_port, until
 from tests.tables import of_inferencesets as t
 

@@ -1,26 +1,70 @@
-"""The reasons of LLMInferenceServices, of KServe.
+"""What is read for LLMInferenceServices alone.
+
+The reasons of LLMInferenceServices, of KServe.
 
 The order is from cause to symptom: what cannot be deployed at all, a model that cannot be fetched or
 loaded, pods, the rollout, the endpoint picker, the way from the Gateway, and the whole where nothing
 else says why.
+
+What hides reasons of LLMInferenceServices, and why that is no mere correlation.
+
+Probes mark as independent what an upstream does not explain: a Deployment needs no LeaderWorkerSet
+controller, a Gateway of another class no Istio, and a kind that no other part misses is told here.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from reporter.catalogue import reasons as c
 from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
-from reporter.model.reason import EventType, Reason
-from reporter.model.subject import RequestStage
-from reporter.stacks.llmisvc.resources import (
-    CONFIGS,
-    FORMER_POOLS,
-    LEADERWORKERSETS,
-    LLM_KIND,
-    LLMS,
+from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
+from reporter.model.objects import KubeObject
+from reporter.model.reason import EventType, Reason, SuppressionRow
+from reporter.model.resource import Resource
+from reporter.model.subject import RequestStage, SubjectKind
+from reporter.stacks.llmisvc import objects
+
+STACK: Final = "llmisvc"
+"""Its name in `--stacks`: the short name of the kind, and of its controller."""
+
+LLM_KIND: Final = SubjectKind("llminferenceservice")
+
+# The version that is stored comes first: the other one is converted by the controller's webhook, and
+# cannot be read while that is down.
+_VERSIONS: Final = ("v1alpha2", "v1alpha1")
+
+LLMS: Final = Resource(
+    group="serving.kserve.io", versions=_VERSIONS, plural="llminferenceservices",
+    kind="LLMInferenceService", namespaced=True, custom=True,
+    type=objects.LLMInferenceService, purpose="LLMInferenceServices and their conditions",
+    stack=STACK, subject_kind=LLM_KIND,
+)  # fmt: skip
+CONFIGS: Final = Resource(
+    group="serving.kserve.io", versions=_VERSIONS, plural="llminferenceserviceconfigs",
+    kind="LLMInferenceServiceConfig", namespaced=True, custom=True,
+    type=objects.LLMInferenceServiceConfig, purpose="whether the configs that they name exist",
+    stack=STACK,
+)  # fmt: skip
+LEADERWORKERSETS: Final = Resource(
+    group="leaderworkerset.x-k8s.io", versions=("v1",), plural="leaderworkersets",
+    kind="LeaderWorkerSet", namespaced=True, custom=True,
+    type=objects.LeaderWorkerSet, purpose="replicas that are groups of pods",
+    label_selector="app.kubernetes.io/part-of=llminferenceservice", stack=STACK,
+)  # fmt: skip
+FORMER_POOLS: Final = replace(
+    r.FORMER_POOLS,
+    purpose="whether a Gateway accepted the pool under its former group",
+    label_selector="app.kubernetes.io/part-of=llminferenceservice",
+    stack=STACK,
 )
+
+RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (LLMS, CONFIGS, LEADERWORKERSETS, FORMER_POOLS)
+"""In the order of the ClusterRole."""
+
 
 CLUSTER_LLMISVC: Final = "clusterLLMInferenceServiceControllerNotReady"
 CLUSTER_LWS: Final = "clusterLWSControllerNotReady"
@@ -317,5 +361,30 @@ CLUSTER_REASONS: Final = (
         "The controller of LeaderWorkerSets, which makes the pods of multi-node replicas,",
         setting="lws",
         frozen="no group of pods is made or made again",
+    ),
+)
+
+
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(CLUSTER_LLMISVC, CLUSTER_LWS, PODS_NOT_READY, EPP_NOT_READY),
+    SuppressionRow(
+        CLUSTER_LLMISVC,
+        NEEDS_CONTROLLER,
+        "llmisvc-controller-manager writes the status of LLMInferenceServices and makes their objects",
+    ),
+    SuppressionRow(
+        CLUSTER_LWS,
+        (PODS_NOT_CREATED, ROLLOUT_STUCK),
+        "the LeaderWorkerSet controller makes the StatefulSets of each group",
+    ),
+    SuppressionRow(
+        c.CLUSTER_ISTIO,
+        (GATEWAY_NOT_READY, ROUTE_NOT_READY, POOL_NOT_READY),
+        "istiod writes the status of Gateways of its classes, of their routes and their pools",
+    ),
+    missing_kind(LLMS, *seen_on_objects(REASONS)),
+    *(
+        missing_kind(each, DEPENDENCY_MISSING)
+        for each in (r.INFERENCEPOOLS, r.HTTPROUTES, r.GATEWAYS)
     ),
 )

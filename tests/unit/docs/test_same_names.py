@@ -22,7 +22,6 @@ SAME_CLASSES = {
 
 SAME_MODULES = {
     "role_events": "what Kthena's stack writes; that they are told, in `demo`",
-    "gateways": "FIXME",
     "credentials": "how the API server is asked, and what a text must not show",
     "conditions": _DERIVED + "; of custom components too",
     "decode": "objects of the API in `kube`, of a dump in `snapshot`",
@@ -38,7 +37,6 @@ SAME_MODULES = {
     "kthena": "in `simulation` its controller, in `demo` the cluster that it runs in",
     "limits": "each reader of foreign text has its own",
     "logs": "of containers: what they say, where dumps hold them; of the program itself in `daemon`",
-    "missing": _STACKS,
     "main": "the entry of a command",
     "names": "of Kubernetes, of OtterScale's objects, of vLLM's metrics",
     "needs": _STACKS + "; the shared ones in `catalogue`, their rule in `workload`",
@@ -63,7 +61,6 @@ SAME_MODULES = {
     "scope": _PROBES,
     "server": "of the daemon's listeners, the sandbox and a simulated pod",
     "settings": _STACKS + "; the shared ones",
-    "spec": _PROBES + "; " + _DERIVED,
     "stack": "what the tables hold of one in `model`, the whole in `stacks`",
     "state": "of the daemon for its listeners; of the resolution from pass to pass",
     "status": "of a workload: derived, or judged; the command of that name",

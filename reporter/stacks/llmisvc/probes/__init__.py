@@ -15,26 +15,21 @@ from reporter.probes.pods import (
 )
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.llmisvc.pickers import PICKERS
-from reporter.stacks.llmisvc.probes.beside import (
+from reporter.stacks.llmisvc.probes.pods import probe_missing, probe_pods
+from reporter.stacks.llmisvc.probes.pool import probe_epp, probe_gateways, probe_pool, probe_route
+from reporter.stacks.llmisvc.probes.ready import idle, probe_ready, probe_serving, probe_whole
+from reporter.stacks.llmisvc.probes.rollout import probe_rollout
+from reporter.stacks.llmisvc.probes.scope import LlmScope
+from reporter.stacks.llmisvc.probes.spec import probe_spec
+from reporter.stacks.llmisvc.probes.stale import (
+    derived,
     probe_group,
     probe_names,
     probe_scaling,
+    probe_stale,
 )
-from reporter.stacks.llmisvc.probes.epp import probe_epp
-from reporter.stacks.llmisvc.probes.gateways import probe_gateways
-from reporter.stacks.llmisvc.probes.missing import probe_missing
-from reporter.stacks.llmisvc.probes.pods import probe_pods
-from reporter.stacks.llmisvc.probes.pool import probe_pool
-from reporter.stacks.llmisvc.probes.ready import idle, probe_ready, probe_serving
-from reporter.stacks.llmisvc.probes.rollout import probe_rollout
-from reporter.stacks.llmisvc.probes.route import probe_route
-from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.probes.spec import probe_spec
-from reporter.stacks.llmisvc.probes.stale import derived, probe_stale
-from reporter.stacks.llmisvc.probes.whole import probe_whole
-from reporter.stacks.llmisvc.reasons import STOPPED
-from reporter.stacks.llmisvc.resources import LLMS
+from reporter.stacks.llmisvc.reasons import LLMS, STOPPED
+from reporter.stacks.llmisvc.stack import PICKERS
 
 
 def probe_runtime(scope: LlmScope) -> Iterator[Finding]:

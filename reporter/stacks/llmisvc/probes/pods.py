@@ -1,21 +1,34 @@
 """Pods that do not work, each told once, by what they fail at.
 
 llminferenceserviceStorageFailed, llminferenceserviceModelLoadFailed and llminferenceservicePodsNotReady.
+
+llminferenceserviceObjectMissing: what KServe makes, and is not there.
 """
 
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from reporter.catalogue.resources import PODS
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
 from reporter.diagnosis.case import ending
 from reporter.model.finding import Finding
-from reporter.model.objects import ContainerStatus, Pod, Terminated
+from reporter.model.objects import ContainerStatus, KubeObject, Pod, Terminated
+from reporter.model.resource import Resource
 from reporter.model.text import clean
 from reporter.probes.pods import fault_of_pod, pod_finding
+from reporter.snapshot.snapshot import Served
+from reporter.stacks.llmisvc.objects import LONGEST_NAME
 from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope, component
-from reporter.stacks.llmisvc.reasons import MODEL_LOAD_FAILED, PODS_NOT_READY, STORAGE_FAILED
+from reporter.stacks.llmisvc.probes.spec import errors
+from reporter.stacks.llmisvc.reasons import (
+    LEADERWORKERSETS,
+    MODEL_LOAD_FAILED,
+    OBJECT_MISSING,
+    PODS_NOT_READY,
+    STORAGE_FAILED,
+)
+from reporter.workload.owners import is_true
 from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time, why_ended
 from reporter.workload.standing import newest_failure
 
@@ -152,3 +165,44 @@ def _end(status: ContainerStatus) -> str:
     reason = clean(ended.reason or "")
     unusual = f", {reason}" if reason not in {"", "Error"} else ""
     return f"{unusual}{ending(ended)}"
+
+
+def probe_missing(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding for each object that KServe should have made in a pass without an error."""
+    if not scope.observed or not is_true(scope.condition("PresetsCombined")) or any(errors(scope)):
+        return
+    if scope.lacks_config:
+        return
+    for resource, suffix, what in _missing(scope):
+        if scope.snapshot.state(resource).served is Served.ABSENT or not scope.known(resource):
+            continue
+        name = f"{scope.name}{suffix}"[:LONGEST_NAME]
+        yield scope.finding(
+            reason=OBJECT_MISSING,
+            related=resource.ref_named(scope.place, name),
+            cause=f"{resource.kind} {name} missing",
+            text=f"{resource.kind} {name}, {what}, does not exist",
+        )
+
+
+def _missing(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str, str]]:
+    for role in scope.roles:
+        if role.exists:
+            continue
+        side = "-prefill" if role.name == "prefill" else ""
+        what = f"which its {role.title}pods are of"
+        if role.multi:
+            yield LEADERWORKERSETS, f"-kserve-mn{side}", what
+        else:
+            yield DEPLOYMENTS, f"-kserve{side}", what
+    service = f"{scope.name}-kserve-workload-svc"
+    if len(service) <= LONGEST_NAME and scope.snapshot[SERVICES].get(scope.place, service) is None:
+        yield SERVICES, "-kserve-workload-svc", "which leads to its pods"
+    wanted = scope.wanted
+    if wanted.route is not None and not wanted.own_routes and scope.managed_route is None:
+        yield HTTPROUTES, "-kserve-route", "which requests come by"
+    if wanted.scheduler is not None and not wanted.own_pool:
+        if scope.epp is None:
+            yield DEPLOYMENTS, "-kserve-router-scheduler", "its endpoint picker"
+        if scope.pool is None:
+            yield INFERENCEPOOLS, "-inference-pool", "which its route leads to"

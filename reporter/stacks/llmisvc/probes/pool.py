@@ -1,19 +1,57 @@
-"""llminferenceservicePoolNotReady: the InferencePool, in either API group."""
+"""llminferenceservicePoolNotReady: the InferencePool, in either API group.
+
+llminferenceserviceEPPNotReady: the endpoint picker and the tokenizer.
+
+llminferenceserviceRouteNotReady: the HTTPRoutes that lead to it.
+
+llminferenceserviceGatewayNotReady: the Gateways that requests come by.
+"""
 
 from collections.abc import Iterator
+from typing import Final
 
-from reporter.catalogue.resources import HTTPROUTES, INFERENCEPOOLS, PODS
+from reporter.catalogue.needs import is_of_istio
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    GATEWAYS,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    PODS,
+    SERVICES,
+)
 from reporter.model.finding import Finding
-from reporter.model.objects import InferencePool, ParentStatus
+from reporter.model.objects import (
+    Condition,
+    Deployment,
+    Gateway,
+    HttpRoute,
+    InferencePool,
+    LabelSelector,
+    ParentStatus,
+    Service,
+)
+from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.llmisvc.probes.epp import missing_service
-from reporter.stacks.llmisvc.probes.gateways import at_fault, is_of_istiod
+from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.reasons import POOL_NOT_READY
-from reporter.stacks.llmisvc.resources import FORMER_POOLS
+from reporter.stacks.llmisvc.reasons import (
+    EPP_NOT_READY,
+    FORMER_POOLS,
+    GATEWAY_NOT_READY,
+    POOL_NOT_READY,
+    ROUTE_NOT_READY,
+)
+from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.owners import is_false, is_true, words
-from reporter.workload.pod import counts
-from reporter.workload.routing import Parent, parent_of, routes_to
+from reporter.workload.pod import counts, is_ready
+from reporter.workload.routing import (
+    Parent,
+    ParentFault,
+    judge_entries,
+    missing_picker_service,
+    parent_of,
+    routes_to,
+)
 
 _MISSING, _NO_SERVICE, _SELECTS_NONE, _REFUSED, _SILENT = 40, 30, 25, 20, 10
 
@@ -149,5 +187,228 @@ def _unaccepted(scope: LlmScope, pool: InferencePool, parent: Parent) -> Finding
         severity=_REFUSED if said else _SILENT,
         transition=said[0].last_transition_time if said else None,
         created=pool.created,
+        independent=not is_of_istiod(scope, parent),
+    )
+
+
+_DOWN: Final = 2
+_UNREACHED: Final = 1
+
+
+def probe_epp(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding if the endpoint picker, its Service or the tokenizer does not work.
+
+    Of several pickers only the leader is ever ready, so one that is available is enough.
+    """
+    if scope.wanted.scheduler is None or scope.wanted.own_pool:
+        return
+    if scope.epp is not None and not is_available(scope.epp):
+        yield _down(scope, scope.epp, f"endpoint picker; {_effect(scope)}")
+    elif scope.epp is not None and (service := unreached_service(scope)) is not None:
+        yield scope.finding(
+            reason=EPP_NOT_READY,
+            related=SERVICES.ref(service),
+            cause=f"Service {service.name} selects no ready pod",
+            text=f"Service {service.name} selects no ready pod of the endpoint picker; {_effect(scope)}",
+            severity=_UNREACHED,
+            created=service.created,
+        )
+    if scope.tokenizer is not None and not is_available(scope.tokenizer):
+        yield _down(scope, scope.tokenizer, "tokenizer; the endpoint picker cannot count tokens")
+
+
+def _down(scope: LlmScope, deployment: Deployment, what: str) -> Finding:
+    fault = judge_deployment(deployment, scope.snapshot)
+    available = deployment.status.condition("Available")
+    since = available if available is not None and available.status == "False" else None
+    return scope.finding(
+        reason=EPP_NOT_READY,
+        related=DEPLOYMENTS.ref(deployment),
+        cause=fault.cause if fault else "not available",
+        text=f"Deployment {deployment.name} is down{f': {fault.detail}' if fault else ''} ({what})",
+        severity=_DOWN,
+        transition=since.last_transition_time if since else None,
+        created=deployment.created,
+        passing=fault is None or fault.passing,
+        lost_node=fault.lost_node if fault else "",
+        diagnosis=fault.diagnosis if fault else None,
+        started=fault.started if fault else True,
+    )
+
+
+def _effect(scope: LlmScope) -> str:
+    """Say what becomes of requests; FailClose is the default of the pool's API."""
+    reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
+    if reference is None:
+        return "what becomes of requests, failureMode of its pool says"
+    if reference.failure_mode == "FailOpen":
+        return "a Gateway that honours failureMode FailOpen sends requests to any pod"
+    default = "" if reference.failure_mode else ", the default"
+    return f"requests fail without it, by failureMode FailClose{default}"
+
+
+def picker_service(scope: LlmScope) -> Service | None:
+    """Return the Service that the pool names for its endpoint picker; None if it is not there."""
+    reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
+    if reference is None:
+        return None
+    return scope.snapshot[SERVICES].get(scope.place, reference.name)
+
+
+def missing_service(scope: LlmScope) -> str:
+    """Return the Service that the pool names for its endpoint picker, if it is known not to exist."""
+    return missing_picker_service(scope.pool, scope.snapshot) if scope.pool else ""
+
+
+def unreached_service(scope: LlmScope) -> Service | None:
+    """Return the Service of the endpoint picker if it is there and selects no ready pod of it."""
+    service = picker_service(scope)
+    if service is None or not service.spec.selector:
+        return None
+    selector = LabelSelector(match_labels=service.spec.selector)
+    if not scope.snapshot.absence_known(PODS, scope.place, sought=selected_by(selector)):
+        return None
+    pods = scope.snapshot[PODS].labelled(scope.place, *min(service.spec.selector.items()))
+    reached = any(selector.matches(each.metadata.labels) and is_ready(each) for each in pods)
+    return None if reached else service
+
+
+_NO_ROUTE, _NO_BACKEND, _NO_STATUS, _STALE = 40, 30, 24, 10
+
+
+def probe_route(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding for each route that is missing or does not lead to it."""
+    if scope.wanted.route is None or scope.snapshot.state(HTTPROUTES).served is Served.ABSENT:
+        return
+    yield from _missing_route(scope)
+    for route in scope.routes:
+        faults = sorted(_faults(scope, route), key=lambda each: (-each[0].severity, each[0].text))
+        if not faults:
+            continue
+        worst, parent = faults[0]
+        yield scope.finding(
+            reason=ROUTE_NOT_READY,
+            related=HTTPROUTES.ref(route),
+            cause=worst.cause,
+            text=f"HTTPRoute {route.name}: {worst.text}",
+            severity=worst.severity,
+            transition=worst.transition,
+            created=route.created,
+            independent=parent is None or not is_of_istiod(scope, parent),
+        )
+
+
+def accepts(scope: LlmScope) -> bool:
+    """Tell whether there is a route, and nothing is wrong with any."""
+    return bool(scope.routes) and not any(probe_route(scope))
+
+
+def _missing_route(scope: LlmScope) -> Iterator[Finding]:
+    for each in scope.wanted.own_routes:
+        place = each.namespace or scope.place
+        known = scope.snapshot.absence_known(HTTPROUTES, place, each.name)
+        if known and scope.snapshot[HTTPROUTES].get(place, each.name) is None:
+            yield scope.finding(
+                reason=ROUTE_NOT_READY,
+                related=HTTPROUTES.ref_named(place, each.name),
+                cause=f"HTTPRoute {each.name} missing",
+                text=f"HTTPRoute {place}/{each.name}, which spec.router.route names, does not exist",
+                severity=_NO_ROUTE,
+                independent=True,
+                by_spec=True,
+            )
+
+
+def _faults(scope: LlmScope, route: HttpRoute) -> Iterator[tuple[ParentFault, Parent | None]]:
+    if not any(each.backend_refs for each in route.spec.rules or ()):
+        yield ParentFault("no backend", "no rule of it has a backend", _NO_BACKEND), None
+    parents = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+    if not parents:
+        yield ParentFault("no parent", "it names no parent Gateway", _NO_STATUS), None
+    for parent in sorted(parents):
+        if parent.is_gateway and at_fault(scope, parent):
+            continue
+        fault = _of_parent(route, parent)
+        if fault is not None:
+            yield fault, parent
+
+
+def _of_parent(route: HttpRoute, parent: Parent) -> ParentFault | None:
+    """Judge what one parent says; entries without Accepted are of controllers of policies."""
+    entries = [
+        each
+        for each in route.status.parents or ()
+        if parent_of(each.parent_ref, route.namespace) == parent and each.condition("Accepted")
+    ]
+    if not entries:
+        return ParentFault(
+            "not accepted", f"no controller has accepted it for {parent}", _NO_STATUS
+        )
+    fault = judge_entries(parent, entries)
+    if fault is None and not any(
+        is_of(each.condition("Accepted"), route.metadata.generation) for each in entries
+    ):
+        text = f"{parent} has not looked at its present spec"
+        return ParentFault("stale status", text, _STALE)
+    return fault
+
+
+def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding for each Gateway that is missing or not programmed for its present spec."""
+    if scope.snapshot.state(GATEWAYS).served is Served.ABSENT:
+        return
+    for parent in scope.gateways:
+        gateway = scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+        if gateway is None:
+            if scope.snapshot.absence_known(GATEWAYS, parent.namespace, parent.name):
+                yield scope.finding(
+                    reason=GATEWAY_NOT_READY,
+                    related=scope.gateway_ref(parent),
+                    cause=f"{parent} is missing",
+                    text=f"{parent} does not exist, so no request comes from outside",
+                    severity=1,
+                    independent=True,
+                    by_spec=True,
+                )
+        elif not is_programmed(gateway):
+            yield _not_programmed(scope, parent, gateway)
+
+
+def at_fault(scope: LlmScope, parent: Parent) -> bool:
+    """Tell whether a Gateway is missing or not programmed, so that what it says counts for nothing."""
+    gateway = scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+    if gateway is None:
+        return scope.snapshot.absence_known(GATEWAYS, parent.namespace, parent.name)
+    return not is_programmed(gateway)
+
+
+def is_programmed(gateway: Gateway) -> bool:
+    """Tell whether the data plane of a Gateway has its present spec."""
+    return is_true(_programmed(gateway)) and is_of(
+        _programmed(gateway), gateway.metadata.generation
+    )
+
+
+def is_of_istiod(scope: LlmScope, parent: Parent) -> bool:
+    """Tell whether Istio writes the status of a Gateway and of what refers to it."""
+    gateway = scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+    return gateway is not None and is_of_istio(gateway, scope.snapshot)
+
+
+def _programmed(gateway: Gateway) -> Condition | None:
+    return gateway.status.condition("Programmed")
+
+
+def _not_programmed(scope: LlmScope, parent: Parent, gateway: Gateway) -> Finding:
+    programmed = _programmed(gateway)
+    lags = is_true(programmed)
+    why = "its present spec has not been looked at" if lags else f"{words(programmed)}"
+    return scope.finding(
+        reason=GATEWAY_NOT_READY,
+        related=scope.gateway_ref(parent),
+        cause=f"{parent} is not programmed",
+        text=f"{parent} is not programmed, {why}; KServe does not show it",
+        transition=programmed.last_transition_time if programmed and not lags else None,
+        created=gateway.created,
         independent=not is_of_istiod(scope, parent),
     )

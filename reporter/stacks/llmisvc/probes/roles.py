@@ -6,7 +6,7 @@ from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.objects import Deployment, Pod
 from reporter.model.subject import ObjectRef
 from reporter.stacks.llmisvc.objects import LeaderWorkerSet
-from reporter.stacks.llmisvc.resources import LEADERWORKERSETS
+from reporter.stacks.llmisvc.reasons import LEADERWORKERSETS
 from reporter.workload.deployment import is_available
 from reporter.workload.pod import is_ready
 

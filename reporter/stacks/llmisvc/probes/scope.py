@@ -26,19 +26,15 @@ from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
-from reporter.stacks.llmisvc.derived.spec import AskedFor, wanted
-from reporter.stacks.llmisvc.needs import LLM_PART, PART_OF
+from reporter.stacks.llmisvc.derived import AskedFor, wanted
 from reporter.stacks.llmisvc.objects import (
     LLMInferenceService,
     LLMInferenceServiceConfig,
     Workload,
 )
 from reporter.stacks.llmisvc.probes.roles import LlmRole
-from reporter.stacks.llmisvc.resources import (
-    CONFIGS,
-    FORMER_POOLS,
-    LEADERWORKERSETS,
-)
+from reporter.stacks.llmisvc.reasons import CONFIGS, FORMER_POOLS, LEADERWORKERSETS
+from reporter.stacks.llmisvc.stack import LLM_PART, PART_OF
 from reporter.workload.routing import Parent, parent_of
 
 NAME: Final = "app.kubernetes.io/name"

@@ -12,8 +12,13 @@ from reporter.model.objects import Condition, KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.reasons import DEPENDENCY_MISSING, INVALID, RECONCILE_FAILED
-from reporter.stacks.llmisvc.resources import CONFIGS, LEADERWORKERSETS
+from reporter.stacks.llmisvc.reasons import (
+    CONFIGS,
+    DEPENDENCY_MISSING,
+    INVALID,
+    LEADERWORKERSETS,
+    RECONCILE_FAILED,
+)
 from reporter.workload.owners import is_false, words
 
 _PRESETS: Final = "PresetsCombined"

@@ -1,1 +1,0 @@
-"""What LLMInferenceServices should be, by KServe's rules; pure."""

@@ -1,0 +1,154 @@
+"""What shows that a cluster needs the controllers of LLMInferenceServices.
+
+The endpoint pickers of LLMInferenceServices (kserve/kserve, pkg/controller/v1alpha2/llmisvc/scheduler.go).
+
+KServe's LLMInferenceServices: a kind, a controller and an installation apart from InferenceServices.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.resources import INFERENCEPOOLS
+from reporter.model.stack import (
+    Controller,
+    Need,
+    RequiredKind,
+    ScrapedPickers,
+    ScrapedPods,
+    StackWords,
+    need,
+)
+from reporter.stacks.llmisvc.objects import LLMInferenceService
+from reporter.stacks.llmisvc.reasons import (
+    CLUSTER_LLMISVC,
+    CLUSTER_LWS,
+    CLUSTER_REASONS,
+    FORMER_POOLS,
+    LLM_KIND,
+    LLMS,
+    PODS_NOT_READY,
+    REASONS,
+    RESOURCES,
+    STACK,
+    SUPPRESSION,
+)
+from reporter.stacks.stack import Stack
+
+if TYPE_CHECKING:
+    from reporter.probes.subjects import StackProbes
+    from reporter.settings import EvaluationSettings
+
+
+PART_OF: Final = "app.kubernetes.io/part-of"
+LLM_PART: Final = "llminferenceservice"
+
+OF_LLMISVC: Final[tuple[Need, ...]] = (
+    need(
+        LLMS,
+        "LLMInferenceServices",
+        evidence="llmisvc-controller-manager makes what each runs on, and writes its status "
+        "(kserve/kserve, pkg/controller/v1alpha2/llmisvc)",
+    ),
+)
+LEFT_OF_LLMISVC: Final[tuple[Need, ...]] = (
+    need(
+        r.PODS,
+        f"Pods with the label {PART_OF}={LLM_PART}",
+        evidence="they serve an LLMInferenceService (kserve/kserve, pkg/constants)",
+        shows=lambda pod, _: pod.metadata.label(PART_OF) == LLM_PART,
+    ),
+)
+OF_LWS: Final[tuple[Need, ...]] = (
+    need(
+        LLMS,
+        "LLMInferenceServices with a worker in the spec",
+        evidence="each of their replicas is a group of a LeaderWorkerSet, whose controller makes the "
+        "StatefulSets (kubernetes-sigs/lws, pkg/controllers)",
+        shows=lambda llm, _: _has_worker(llm),
+        detail=lambda _: ", which has workers",
+    ),
+)
+
+
+def _has_worker(llm: LLMInferenceService) -> bool:
+    prefill = llm.spec.prefill
+    return llm.spec.worker is not None or (prefill is not None and prefill.worker is not None)
+
+
+PICKERS: Final = ScrapedPickers(
+    kind=LLM_KIND,
+    label="app.kubernetes.io/name",
+    labels={
+        "app.kubernetes.io/part-of": "llminferenceservice",
+        "app.kubernetes.io/component": "llminferenceservice-router-scheduler",
+    },
+    pools=(INFERENCEPOOLS, FORMER_POOLS),
+)
+
+
+LWS: Final = "lws"
+
+
+def _settings() -> "tuple[type[EvaluationSettings], ...]":
+    from reporter.stacks.llmisvc.settings import LlmisvcSettings
+
+    return (LlmisvcSettings,)
+
+
+def _probes() -> "StackProbes":
+    from reporter.stacks.llmisvc.probes import PROBES
+
+    return PROBES
+
+
+LLMISVC: Final = Stack(
+    name=STACK,
+    project="KServe for LLMs",
+    resources=RESOURCES,
+    cluster_reasons=CLUSTER_REASONS,
+    reasons=REASONS,
+    suppression=SUPPRESSION,
+    controllers=(
+        Controller(
+            reason=CLUSTER_LLMISVC,
+            deployment="llmisvc_deployment",
+            namespaces="llmisvc_namespace",
+            needs=OF_LLMISVC,
+            governs=True,
+        ),
+        Controller(
+            reason=CLUSTER_LWS,
+            deployment="lws_deployment",
+            part=LWS,
+            namespaces="lws_namespace",
+            needs=OF_LWS,
+            governs=True,
+            optional=True,  # only multi-node replicas need it
+        ),
+    ),
+    required=(
+        RequiredKind(
+            crd=LLMS.crd_name,
+            owner="KServe",
+            settings=("llmisvc_deployment", "llmisvc_namespace"),
+            needs=LEFT_OF_LLMISVC,
+            of=(STACK,),
+        ),
+    ),
+    scraped=ScrapedPods(
+        kind=LLM_KIND,
+        label="app.kubernetes.io/name",
+        labels={PART_OF: LLM_PART, "kserve.io/component": "workload"},
+        container="main",
+        index_label="leaderworkerset.sigs.k8s.io/worker-index",
+        not_ready=PODS_NOT_READY,
+    ),
+    pickers=PICKERS,
+    words=StackWords(
+        derived="the conditions of workloads and of what leads to them, and how many replicas are ready",
+        required="Deployment `llmisvc-controller-manager`; for multi-node replicas Deployment "
+        "`lws-controller-manager`",
+    ),
+    settings=_settings,
+    probes=_probes,
+)
