@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from e2e.envtest.errors import EnvtestError
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import wanted
 from reporter.stacks.otterscale.objects import ModelService
 

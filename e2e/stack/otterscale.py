@@ -11,7 +11,7 @@ from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
 from lab.sandbox.workloads import running_status
 from reporter.model.objects import Deployment
 from reporter.stacks.otterscale.derived.observe import observe
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import wanted
 from reporter.stacks.otterscale.objects import ModelService
 

@@ -11,7 +11,7 @@ from reporter.stacks.kaito.stack import KAITO
 from reporter.stacks.kserve.stack import KSERVE
 from reporter.stacks.kthena.stack import KTHENA
 from reporter.stacks.llmisvc.stack import LLMISVC
-from reporter.stacks.otterscale import OTTERSCALE
+from reporter.stacks.otterscale.stack import OTTERSCALE
 from reporter.stacks.stack import Stack
 
 STACKS: Final[tuple[Stack, ...]] = (KAITO, KTHENA, OTTERSCALE, KSERVE, LLMISVC)

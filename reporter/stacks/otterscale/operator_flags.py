@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from reporter.model.text import is_subdomain, meant
 
 Given: TypeAlias = Mapping[str, str | bool]
-"""Values of fields of `OperatorSettings` in `reporter.stacks.otterscale.manifests.operator`."""
+"""Values of fields of `OperatorSettings` in `reporter.stacks.otterscale.manifests.names`."""
 
 NOTHING: Final[Given] = {}
 

@@ -1,29 +1,118 @@
-"""The reasons of ModelServices, of OtterScale.
+"""What is read for OtterScale alone.
+
+The reasons of ModelServices, of OtterScale.
 
 The order is from cause to symptom: what can never work, an operator that does not get on,
 what it should have made, the pods, their rollout, the endpoint picker, the way to them.
+
+What hides reasons of ModelServices, and why that is no mere correlation.
 """
 
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
-from reporter.model.reason import EventType, Reason
-from reporter.model.subject import RequestStage
-from reporter.stacks.otterscale.resources import (
-    DESTINATIONRULES,
-    MADE_DEPLOYMENTS,
-    MADE_INFERENCEPOOLS,
-    MADE_ROUTES,
-    MADE_SERVICES,
-    MODELSERVICE_KIND,
+from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
+from reporter.model.objects import KubeObject
+from reporter.model.reason import EventType, Reason, SuppressionRow
+from reporter.model.resource import Resource
+from reporter.model.subject import RequestStage, SubjectKind
+from reporter.stacks.otterscale import objects
+from reporter.stacks.otterscale.made import Made
+
+STACK: Final = "otterscale"
+"""Its name in `--stacks`."""
+
+MadeResource: TypeAlias = Resource[Made]
+"""A kind that is read in any case, with the whole of what the operator makes of it."""
+
+MODELSERVICE_KIND: Final = SubjectKind("modelservice")
+
+MODELSERVICES: Final = Resource(
+    group="model.otterscale.io", versions=("v1alpha1",), plural="modelservices",
+    kind="ModelService", namespaced=True, custom=True,
+    type=objects.ModelService, purpose="ModelServices, and what should exist for them",
+    stack=STACK, subject_kind=MODELSERVICE_KIND,
+)  # fmt: skip
+DESTINATIONRULES: Final = Resource(
+    group="networking.istio.io", versions=("v1", "v1beta1"), plural="destinationrules",
+    kind="DestinationRule", namespaced=True, custom=True,
+    type=objects.DestinationRule, purpose="the rule for an endpoint picker's TLS",
+    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+)  # fmt: skip
+PODMONITORS: Final = Resource(
+    group="monitoring.coreos.com", versions=("v1",), plural="podmonitors", kind="PodMonitor",
+    namespaced=True, custom=True,
+    type=objects.PodMonitor, purpose="whether the monitors of a ModelService exist",
+    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+)  # fmt: skip
+SERVICEMONITORS: Final = Resource(
+    group="monitoring.coreos.com", versions=("v1",), plural="servicemonitors",
+    kind="ServiceMonitor", namespaced=True, custom=True,
+    type=objects.ServiceMonitor, purpose="whether the monitor of an endpoint picker exists",
+    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+)  # fmt: skip
+SERVICEACCOUNTS: Final = Resource(
+    group="", versions=("v1",), plural="serviceaccounts", kind="ServiceAccount", namespaced=True,
+    type=objects.ServiceAccount, purpose="whether the ServiceAccount of an endpoint picker exists",
+    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    wide=True,
+)  # fmt: skip
+PLUGINS_CONFIGMAPS: Final = Resource(
+    group="", versions=("v1",), plural="configmaps", kind="ConfigMap", namespaced=True,
+    type=objects.PluginsConfigMap, purpose="the configuration of an endpoint picker",
+    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    wide=True,
+)  # fmt: skip
+CLUSTERROLES: Final = Resource(
+    group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterroles", kind="ClusterRole",
+    namespaced=False, type=objects.ClusterRole,
+    purpose="whether the ClusterRole of an endpoint picker exists",
+    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    opt_in="otterscale_cluster_roles",
+)  # fmt: skip
+CLUSTERROLEBINDINGS: Final = Resource(
+    group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterrolebindings",
+    kind="ClusterRoleBinding", namespaced=False, type=objects.ClusterRoleBinding,
+    purpose="whether its binding exists",
+    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    opt_in="otterscale_cluster_roles",
+)  # fmt: skip
+
+
+def _made(of: Resource[KubeObject], purpose: str) -> MadeResource:
+    """Return a kind with all fields of those of its objects that the operator makes."""
+    return Resource(
+        group=of.group, versions=of.versions, plural=of.plural, kind=of.kind, namespaced=True,
+        custom=of.custom, type=Made, purpose=purpose,
+        label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    )  # fmt: skip
+
+
+MADE_SERVICES: Final = _made(r.SERVICES, "each field of the Service of an endpoint picker")
+MADE_DEPLOYMENTS: Final = _made(r.DEPLOYMENTS, "each field of the Deployments of a ModelService")
+MADE_ROUTES: Final = _made(r.HTTPROUTES, "each field of the route of a ModelService")
+MADE_INFERENCEPOOLS: Final = _made(r.INFERENCEPOOLS, "each field of the pool of a ModelService")
+
+RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     MODELSERVICES,
+    DESTINATIONRULES,
     PODMONITORS,
     SERVICEMONITORS,
+    SERVICEACCOUNTS,
+    PLUGINS_CONFIGMAPS,
+    CLUSTERROLES,
+    CLUSTERROLEBINDINGS,
+    MADE_SERVICES,
+    MADE_DEPLOYMENTS,
+    MADE_ROUTES,
+    MADE_INFERENCEPOOLS,
 )
+"""In the order of the ClusterRole."""
+
 
 CLUSTER_OTTERSCALE: Final = "clusterOtterScaleOperatorNotReady"
 INVALID: Final = "modelserviceInvalid"
@@ -282,5 +371,23 @@ CLUSTER_REASONS: Final = (
         "OtterScale's model operator, which creates what ModelServices need,",
         setting="otterscale",
         frozen="the status of ModelServices is frozen, and what is deleted is not recreated",
+    ),
+)
+
+
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
+    on_a_node(CLUSTER_OTTERSCALE, PODS, EPP),
+    SuppressionRow(
+        CLUSTER_OTTERSCALE,
+        NEEDS_OPERATOR,
+        "the model operator creates the objects of ModelServices and writes their status",
+    ),
+    missing_kind(MODELSERVICES, *seen_on_objects(REASONS)),
+    missing_kind(r.GATEWAYS, ROUTE, why="no route can have a parent while no Gateway can exist"),
+    missing_kind(r.HTTPROUTES, ROUTE),
+    missing_kind(r.INFERENCEPOOLS, ROUTE),
+    *(
+        missing_kind(each, RECONCILE_FAILED, why=f"the operator cannot make {each.kind}s")
+        for each in (PODMONITORS, SERVICEMONITORS)
     ),
 )

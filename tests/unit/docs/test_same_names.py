@@ -39,7 +39,6 @@ SAME_MODULES = {
     "logs": "of containers: what they say, where dumps hold them; of the program itself in `daemon`",
     "main": "the entry of a command",
     "names": "of Kubernetes, of OtterScale's objects, of vLLM's metrics",
-    "needs": _STACKS + "; the shared ones in `catalogue`, their rule in `workload`",
     "objects": _STACKS + "; " + _SANDBOX,
     "output": "the contract of the stacks, and what Kthena's stack makes of it",
     "pickers": _STACKS
@@ -47,15 +46,12 @@ SAME_MODULES = {
     "plan": _SINKS,
     "pod": "why it does not run; what its status says alone in `workload`",
     "pods": _PROBES + "; the type in `model`, the template in `manifests`",
-    "pool": "an InferencePool; see the other of that name",
     "reading": "each kind of input has one: a page, YAML, a status",
     "ready": _PROBES + "; the rule in `resolution`",
     "reasons": _STACKS + "; the shared ones in `catalogue`",
     "render": _SINKS + "; pages in `catalogue`",
     "resources": _STACKS + "; the shared ones in `catalogue`; " + _SANDBOX,
     "revisions": _STACKS + "; " + _DERIVED,
-    "rollout": _STACKS,
-    "route": _STACKS,
     "runtime": _STACKS + "; the rows in `catalogue`, the story in `demo`",
     "sandbox": "the server, and the command that runs it",
     "scope": _PROBES,
@@ -65,7 +61,6 @@ SAME_MODULES = {
     "state": "of the daemon for its listeners; of the resolution from pass to pass",
     "status": "of a workload: derived, or judged; the command of that name",
     "storage": "claims and volumes of pods in `diagnosis`; what the sandbox keeps",
-    "suppression": _STACKS + "; the shared rows in `catalogue`, the types in `model`",
     "writer": _SINKS,
 }
 

@@ -13,7 +13,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, MODELSERVINGS, MODELSERVINGS_FORMER
-from reporter.stacks.otterscale.resources import (
+from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
     MODELSERVICES,

@@ -13,7 +13,7 @@ from reporter.resolution.mutes import find_mutes
 from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESETS
-from reporter.stacks.otterscale.resources import MADE_DEPLOYMENTS
+from reporter.stacks.otterscale.reasons import MADE_DEPLOYMENTS
 from tests.unit.resolution.building import MODEL, NOON, Resolver, finding, snapshot
 from tests.unit.resolution.test_mutes import holding, muted, obj
 

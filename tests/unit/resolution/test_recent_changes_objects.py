@@ -23,7 +23,7 @@ from reporter.model.objects.gateway import (
 from reporter.model.subject import CLUSTER
 from reporter.stacks.kaito.reasons import FORMER_POOLS, INFERENCESETS, WORKSPACES
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
-from reporter.stacks.otterscale.resources import MADE_DEPLOYMENTS
+from reporter.stacks.otterscale.reasons import MADE_DEPLOYMENTS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.resolution.building import HARNESS, MODEL
 from tests.unit.resolution.changing import WEB, candidate, deployment, metadata, seen, told

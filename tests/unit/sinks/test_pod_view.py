@@ -15,7 +15,7 @@ from reporter.metrics.looks.target import Failure, Picked
 from reporter.model.subject import Subject
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
-from reporter.stacks.otterscale.resources import MODELSERVICE_KIND
+from reporter.stacks.otterscale.reasons import MODELSERVICE_KIND
 from tests.tables import of_inferencesets as t
 from tests.unit.probes.runtime.scraped import TARGET, Scraped, engine, loading, serving
 

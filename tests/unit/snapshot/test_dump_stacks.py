@@ -11,7 +11,7 @@ from reporter.snapshot.dump import NOT_IN_DUMP, load_dump
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
-from reporter.stacks.otterscale.resources import (
+from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
     MODELSERVICES,

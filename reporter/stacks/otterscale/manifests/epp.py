@@ -1,11 +1,27 @@
-"""The endpoint picker: Deployment, Service, ServiceAccount, Secret."""
+"""The endpoint picker: Deployment, Service, ServiceAccount, Secret.
 
-from typing import Final
+The configuration of the endpoint picker: its ConfigMap and checksum.
 
-from reporter.stacks.otterscale.manifests import epp_config, labels, names, pods
-from reporter.stacks.otterscale.manifests.gpu import resources_json
-from reporter.stacks.otterscale.manifests.manifest import Manifest, owned
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+The text is written from tables. Its bytes matter: the operator puts a checksum of them into the
+pod template of the endpoint picker.
+
+What the endpoint picker may do.
+"""
+
+import hashlib
+from typing import Final, TypeAlias
+
+import yaml
+
+from reporter.stacks.otterscale.manifests import names, pods
+from reporter.stacks.otterscale.manifests import names as labels
+from reporter.stacks.otterscale.manifests.names import (
+    Manifest,
+    OperatorSettings,
+    cluster_scoped,
+    owned,
+)
+from reporter.stacks.otterscale.manifests.pods import resources_json
 from reporter.stacks.otterscale.objects import Json, ModelService
 
 CONTAINER: Final = "epp"
@@ -30,7 +46,7 @@ _POD: Final = "OTEL_RESOURCE_ATTRIBUTES_POD_NAME"
 def deployment(service: ModelService, operator: OperatorSettings) -> Manifest:
     """Return the Deployment of the endpoint picker."""
     name = names.epp(service.name)
-    checksum = epp_config.checksum(epp_config.data(service))
+    checksum = config_checksum(data(service))
     template = {
         "metadata": {
             "labels": labels.epp_pods(service.name, operator.version),
@@ -129,7 +145,7 @@ def _arguments(service: ModelService, operator: OperatorSettings) -> list[str]:
         f"--pool-name={names.inference_pool(service.name)}",
         f"--pool-namespace={service.namespace}",
         f"--pool-group={POOL_GROUP}",
-        f"--config-file={_CONFIG_PATH}/{epp_config.key(service)}",
+        f"--config-file={_CONFIG_PATH}/{key(service)}",
         f"--grpc-port={service.picker_port}",
         "--zap-encoder=json",
     ]
@@ -151,10 +167,10 @@ def _environment(operator: OperatorSettings) -> list[Json]:
     attributes = {"namespace": "NAMESPACE", "node": _NODE, "pod": _POD}
     return [
         *environment,
-        *pods.exporter(operator, "gateway-api-inference-extension"),
+        *pods.exporter_variables(operator, "gateway-api-inference-extension"),
         pods.variable_from(_NODE, "spec.nodeName", versioned=True),
         pods.variable_from(_POD, "metadata.name", versioned=True),
-        pods.variable(
+        pods.env_variable(
             "OTEL_RESOURCE_ATTRIBUTES",
             ",".join(f"k8s.{noun}.name=$({name})" for noun, name in attributes.items()),
         ),
@@ -175,3 +191,170 @@ def _probe(asked: str, *, delay: int, period: int) -> Json:
         "initialDelaySeconds": delay,
         "periodSeconds": period,
     }
+
+
+GROUP: Final = "rbac.authorization.k8s.io"
+_API: Final = f"{GROUP}/v1"
+
+_READ: Final = ("get", "watch", "list")
+_RULES: Final = (
+    ("", ("pods",), _READ),
+    ("inference.networking.x-k8s.io", ("inferenceobjectives", "inferencemodelrewrites"), _READ),
+    ("inference.networking.k8s.io", ("inferencepools",), _READ),
+)
+_LEADING_RULES: Final = (
+    (
+        "coordination.k8s.io",
+        ("leases",),
+        ("get", "list", "watch", "create", "update", "patch", "delete"),
+    ),
+    ("", ("events",), ("create", "patch")),
+)
+_METRICS_RULES: Final = (
+    ("authentication.k8s.io", ("tokenreviews",), ("create",)),
+    ("authorization.k8s.io", ("subjectaccessreviews",), ("create",)),
+)
+
+
+def role(service: ModelService, operator: OperatorSettings) -> Manifest:
+    """Return the Role; several replicas also elect a leader."""
+    rules = [*_RULES, *(_LEADING_RULES if service.picker.replicas > 1 else ())]
+    content: Json = {"rules": [_rule(*each) for each in rules]}
+    metadata = labels.epp_metadata(service.name, operator.version)
+    return owned(
+        service, _API, "Role", name=names.epp(service.name), labels=metadata, content=content
+    )
+
+
+def role_binding(service: ModelService, operator: OperatorSettings) -> Manifest:
+    """Return what gives the Role to the ServiceAccount."""
+    name = names.epp(service.name)
+    metadata = labels.epp_metadata(service.name, operator.version)
+    content = _binding(service, "Role", name)
+    return owned(service, _API, "RoleBinding", name=name, labels=metadata, content=content)
+
+
+def cluster_role(service: ModelService, operator: OperatorSettings) -> Manifest:
+    """Return the ClusterRole, which lets the endpoint picker check who reads its metrics."""
+    name = names.epp_cluster_role(service.namespace, service.name)
+    metadata = labels.epp_metadata(service.name, operator.version)
+    rules = [_rule(*each) for each in _METRICS_RULES]
+    rules.append({"nonResourceURLs": ["/metrics"], "verbs": ["get"]})
+    return cluster_scoped(_API, "ClusterRole", name, labels=metadata, content={"rules": rules})
+
+
+def cluster_role_binding(service: ModelService, operator: OperatorSettings) -> Manifest:
+    """Return what gives the ClusterRole to the ServiceAccount."""
+    name = names.epp_cluster_role(service.namespace, service.name)
+    metadata = labels.epp_metadata(service.name, operator.version)
+    content = _binding(service, "ClusterRole", name)
+    return cluster_scoped(_API, "ClusterRoleBinding", name, labels=metadata, content=content)
+
+
+def _rule(group: str, resources: tuple[str, ...], verbs: tuple[str, ...]) -> Json:
+    return {"apiGroups": [group], "resources": [*resources], "verbs": [*verbs]}
+
+
+def _binding(service: ModelService, kind: str, name: str) -> Json:
+    account = {
+        "kind": "ServiceAccount",
+        "name": names.epp(service.name),
+        "namespace": service.namespace,
+    }
+    return {
+        "subjects": [account],
+        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name},
+    }
+
+
+UNIFIED_KEY: Final = "default-plugins.yaml"
+DISAGGREGATED_KEY: Final = "pd-config.yaml"
+
+Plugins: TypeAlias = tuple[tuple[str, dict[str, int | str]], ...]
+Profiles: TypeAlias = tuple[tuple[str, tuple[tuple[str, int | None], ...]], ...]
+
+_UNIFIED_PLUGINS: Final[Plugins] = (
+    ("queue-scorer", {}),
+    ("kv-cache-utilization-scorer", {}),
+    ("prefix-cache-scorer", {}),
+)
+_UNIFIED_PROFILES: Final[Profiles] = (
+    (
+        "default",
+        (("queue-scorer", 2), ("kv-cache-utilization-scorer", 2), ("prefix-cache-scorer", 3)),
+    ),
+)
+
+_DECIDER: Final = "prefix-based-pd-decider"
+_DISAGGREGATED_PLUGINS: Final[Plugins] = (
+    ("prefill-header-handler", {}),
+    ("prefix-cache-scorer", {"maxPrefixBlocksToMatch": 256, "lruCapacityPerServer": 31250}),
+    ("queue-scorer", {}),
+    ("prefill-filter", {}),
+    ("decode-filter", {}),
+    ("max-score-picker", {}),
+    (_DECIDER, {"nonCachedTokens": 16}),
+    ("pd-profile-handler", {"primaryPort": 0, "deciderPluginName": _DECIDER}),
+)
+_DISAGGREGATED_PROFILES: Final[Profiles] = tuple(
+    (
+        role,
+        (
+            (f"{role}-filter", None),
+            ("max-score-picker", None),
+            ("prefix-cache-scorer", 2),
+            ("queue-scorer", 1),
+        ),
+    )
+    for role in (names.PREFILL, names.DECODE)
+)
+
+
+def config_map(service: ModelService, operator: OperatorSettings) -> Manifest:
+    """Return the ConfigMap with the configuration."""
+    name = names.epp_config_map(service.name)
+    metadata = labels.epp_metadata(service.name, operator.version)
+    return owned(
+        service, "v1", "ConfigMap", name=name, labels=metadata, content={"data": data(service)}
+    )
+
+
+def key(service: ModelService) -> str:
+    """Return the key of the configuration, which is the name of the mounted file."""
+    return UNIFIED_KEY if service.spec.prefill is None else DISAGGREGATED_KEY
+
+
+def data(service: ModelService) -> dict[str, str]:
+    """Return `data` of the ConfigMap: one key."""
+    if service.spec.prefill is None:
+        return {UNIFIED_KEY: _text(_UNIFIED_PLUGINS, _UNIFIED_PROFILES)}
+    gates = ("prepareDataPlugins",)
+    return {DISAGGREGATED_KEY: _text(_DISAGGREGATED_PLUGINS, _DISAGGREGATED_PROFILES, gates)}
+
+
+def config_checksum(content: dict[str, str]) -> str:
+    """Return the config_checksum of the `data` of a ConfigMap, as the operator computes it."""
+    joined = "".join(f"{name}{text}" for name, text in sorted(content.items()))
+    return hashlib.sha256(joined.encode()).hexdigest()
+
+
+def _text(plugins: Plugins, profiles: Profiles, gates: tuple[str, ...] = ()) -> str:
+    document: Json = {
+        "apiVersion": "inference.networking.x-k8s.io/v1alpha1",
+        "kind": "EndpointPickerConfig",
+    }
+    if gates:
+        document["featureGates"] = list(gates)
+    document["plugins"] = [
+        {"type": name, "parameters": parameters} if parameters else {"type": name}
+        for name, parameters in plugins
+    ]
+    document["schedulingProfiles"] = [
+        {"name": name, "plugins": [_reference(*each) for each in references]}
+        for name, references in profiles
+    ]
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+def _reference(plugin: str, weight: int | None) -> Json:
+    return {"pluginRef": plugin} if weight is None else {"pluginRef": plugin, "weight": weight}

@@ -1,10 +1,26 @@
 """Names of the objects of a ModelService.
 
 The operator's rules are in github.com/otterscale/model-operator, internal/modelservice/helpers.go.
+
+Label sets of the objects of a ModelService.
+
+Settings of OtterScale's operator: its command line.
+
+The flags are in github.com/otterscale/model-operator, cmd/main.go (April 2026).
+
+A manifest: an object that should exist, in the API's own form.
 """
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import msgspec
+
+from reporter.model.objects import Labels
+from reporter.model.subject import ObjectRef
+from reporter.stacks.otterscale.objects import GROUP_VERSION, KIND, Json, ModelService
 
 DECODE: Final = "decode"
 PREFILL: Final = "prefill"
@@ -89,3 +105,194 @@ def too_long(name: str) -> str:
             f"and Services and labels hold {_MOST_LABEL} at most"
         )
     return ""
+
+
+NAME: Final = "app.kubernetes.io/name"
+COMPONENT: Final = "app.kubernetes.io/component"
+PART_OF: Final = "app.kubernetes.io/part-of"
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+VERSION: Final = "app.kubernetes.io/version"
+SERVING: Final = "llm-d.ai/inferenceServing"
+MODEL: Final = "llm-d.ai/model"
+ROLE: Final = "llm-d.ai/role"
+POOL: Final = "inferencepool"
+
+SYSTEM: Final = "otterscale-system"
+OPERATOR: Final = "model-operator"
+EPP: Final = "epp"
+
+
+def role_metadata(name: str, role: str, version: str) -> Labels:
+    """Return the labels of a role's Deployment and PodMonitor."""
+    return _with_version(_base(name, _component(role)), version)
+
+
+def role_selector(name: str, role: str) -> Labels:
+    """Return what selects the pods of a role."""
+    return {**_base(name, _component(role)), **_serving(name), ROLE: role}
+
+
+def role_pods(name: str, role: str, version: str) -> Labels:
+    """Return the labels of the pods of a role."""
+    return _with_version(role_selector(name, role), version)
+
+
+def epp_metadata(name: str, version: str) -> Labels:
+    """Return the labels of the objects of the endpoint picker."""
+    return _with_version(epp_selector(name), version)
+
+
+def epp_selector(name: str) -> Labels:
+    """Return what the Service and the ServiceMonitor of the endpoint picker select by."""
+    return _base(epp(name), EPP)
+
+
+def epp_deployment_selector(name: str) -> Labels:
+    """Return what the Deployment of the endpoint picker selects by."""
+    return {**epp_selector(name), POOL: epp(name)}
+
+
+def epp_pods(name: str, version: str) -> Labels:
+    """Return the labels of the pods of the endpoint picker."""
+    return _with_version(epp_deployment_selector(name), version)
+
+
+def routing_metadata(name: str, version: str) -> Labels:
+    """Return the labels of the InferencePool and of the HTTPRoute."""
+    return _with_version(_base(name, EPP), version)
+
+
+def pool_selector(name: str) -> Labels:
+    """Return what the InferencePool selects by: the pods of both roles."""
+    return {NAME: name, PART_OF: SYSTEM, MANAGED_BY: OPERATOR, **_serving(name)}
+
+
+def _base(name: str, component: str) -> Labels:
+    return {NAME: name, COMPONENT: component, PART_OF: SYSTEM, MANAGED_BY: OPERATOR}
+
+
+def _serving(name: str) -> Labels:
+    return {SERVING: "true", MODEL: name}
+
+
+def _component(role: str) -> str:
+    return f"model-{role}"
+
+
+def _with_version(labels: Labels, version: str) -> Labels:
+    return {**labels, VERSION: version} if version else labels
+
+
+ISTIO: Final = "istio"
+GKE: Final = "gke"
+NONE: Final = "none"
+
+
+UNPACK: Final = """\
+set -e
+mkdir -p "$KITOPS_HOME"
+exec kit unpack --plain-http -o -d "$MODEL_MOUNT_PATH" "$OCI_MODEL_IMAGE"
+"""
+"""Fetches a model as the operator's own script does, whose text is another: it makes the cache, unpacks
+over what is there, and ends with the first step that fails."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorSettings:
+    """What the operator was started with; the defaults are its own.
+
+    Attributes:
+        provider: `istio`, `gke` or `none`; the operator takes any other text for `none`.
+        metrics_endpoint_auth: the endpoint picker's metrics need a token.
+        default_gateway_name: Gateway of a ModelService without `spec.httpRoute`; empty: no route.
+        default_engine_image: of vLLM, where `spec.engine.image` is empty.
+        default_epp_image: of the endpoint picker.
+        default_routing_proxy_image: of the routing proxy.
+        kit_image: of the init container that unpacks the model; empty: there is none.
+        tracing_enabled: endpoint picker and routing proxy send traces.
+        tracing_otel_endpoint: where to.
+        tracing_sampler: OpenTelemetry's sampler; empty: not set.
+        tracing_sampler_arg: its argument; empty: not set.
+        epp_flags: further flags of the endpoint picker, name and value; the shipped operator
+            never has any.
+        version: of the operator's build, in labels; empty: no label.
+        unpack_script: of the init container that unpacks the model; not a flag, and another in each
+            build, so that it is taken from what the operator made where there is something.
+
+    """
+
+    provider: str = ISTIO
+    metrics_endpoint_auth: bool = True
+    default_gateway_name: str = "otterscale-llm-d-infra-inference-gateway"
+    default_engine_image: str = "ghcr.io/llm-d/llm-d-cuda:v0.5.1"
+    default_epp_image: str = "ghcr.io/llm-d/llm-d-inference-scheduler:v0.6.0"
+    default_routing_proxy_image: str = "ghcr.io/llm-d/llm-d-routing-sidecar:v0.6.0"
+    kit_image: str = "ghcr.io/kitops-ml/kitops:v1.11.0"
+    tracing_enabled: bool = False
+    tracing_otel_endpoint: str = ""
+    tracing_sampler: str = "parentbased_traceidratio"
+    tracing_sampler_arg: str = "0.01"
+    epp_flags: tuple[tuple[str, str], ...] = ()
+    version: str = "devel"
+    unpack_script: str = UNPACK
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object that should exist.
+
+    Attributes:
+        ref: where it is.
+        document: the whole of it, as JSON has it. Not to be changed.
+
+    """
+
+    ref: ObjectRef
+    document: Mapping[str, object]
+
+    def typed(self, type_: type[T]) -> T:
+        """Return it as the struct that objects of its kind are read into, to compare both."""
+        return msgspec.convert(self.document, type_)
+
+
+def owned(
+    service: ModelService,
+    api_version: str,
+    kind: str,
+    *,
+    name: str,
+    labels: Labels,
+    content: Json,
+    annotations: Labels | None = None,
+) -> Manifest:
+    """Return an object in the namespace of a ModelService, which owns it once it has a uid."""
+    metadata: Json = {"name": name, "namespace": service.namespace, "labels": labels}
+    if annotations is not None:
+        metadata["annotations"] = annotations
+    if service.metadata.uid:
+        metadata["ownerReferences"] = [_owner(service)]
+    document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
+    return Manifest(ObjectRef(api_version, kind, service.namespace, name), document)
+
+
+def cluster_scoped(
+    api_version: str, kind: str, name: str, *, labels: Labels, content: Json
+) -> Manifest:
+    """Return an object in no namespace, which nothing in a namespace can own."""
+    metadata = {"name": name, "labels": labels}
+    document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
+    return Manifest(ObjectRef(api_version, kind, "", name), document)
+
+
+def _owner(service: ModelService) -> Json:
+    return {
+        "apiVersion": GROUP_VERSION,
+        "kind": KIND,
+        "name": service.name,
+        "uid": service.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }

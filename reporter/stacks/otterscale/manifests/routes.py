@@ -1,11 +1,17 @@
-"""The HTTPRoute, by default or as the resource says, and the DestinationRule."""
+"""The HTTPRoute, by default or as the resource says, and the DestinationRule.
+
+The InferencePool, by default or as the resource says.
+
+What tells Prometheus to scrape: PodMonitors and ServiceMonitor.
+"""
 
 from typing import Final
 
-from reporter.stacks.otterscale.manifests import labels, names
-from reporter.stacks.otterscale.manifests.manifest import Manifest, owned
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
-from reporter.stacks.otterscale.objects import Json, ModelService
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.manifests import names as labels
+from reporter.stacks.otterscale.manifests.epp import METRICS_PORT_NAME
+from reporter.stacks.otterscale.manifests.names import Manifest, OperatorSettings, owned
+from reporter.stacks.otterscale.objects import FAIL_CLOSE, Json, ModelService, PodMonitoring
 
 GATEWAY_GROUP: Final = "gateway.networking.k8s.io"
 ROUTE_API_VERSION: Final = f"{GATEWAY_GROUP}/v1"
@@ -80,3 +86,86 @@ def _backend(service: ModelService) -> Json:
         "kind": "InferencePool",
         "name": names.inference_pool(service.name),
     }
+
+
+POOL_API_VERSION: Final = "inference.networking.k8s.io/v1"
+KIND: Final = "InferencePool"
+
+
+def inference_pool(service: ModelService, operator: OperatorSettings) -> Manifest:
+    """Return the InferencePool: the pods of both roles, behind the endpoint picker."""
+    spec = {
+        "targetPorts": [{"number": service.engine_port}],
+        "selector": {"matchLabels": labels.pool_selector(service.name)},
+        "endpointPickerRef": {
+            "group": "",
+            "kind": "Service",
+            "name": names.epp(service.name),
+            "port": {"number": service.picker_port},
+            "failureMode": service.picker.failure_mode or FAIL_CLOSE,
+        },
+    }
+    name = names.inference_pool(service.name)
+    metadata = labels.routing_metadata(service.name, operator.version)
+    return owned(
+        service, POOL_API_VERSION, KIND, name=name, labels=metadata, content={"spec": spec}
+    )
+
+
+MONITOR_API_VERSION: Final = "monitoring.coreos.com/v1"
+
+_DEFAULT: Final = PodMonitoring()
+
+
+def pod_monitor(service: ModelService, operator: OperatorSettings, role: str) -> Manifest:
+    """Return the PodMonitor of a role."""
+    told = service.pod_monitoring or _DEFAULT
+    endpoint = {
+        "port": told.port_name or _DEFAULT.port_name,
+        "path": told.path or _DEFAULT.path,
+        "interval": told.interval or _DEFAULT.interval,
+        "relabelings": [
+            {
+                "action": "replace",
+                "sourceLabels": ["__meta_kubernetes_pod_label_app_kubernetes_io_name"],
+                "targetLabel": "model_service",
+            }
+        ],
+    }
+    spec = {
+        "selector": {"matchLabels": labels.role_selector(service.name, role)},
+        "podMetricsEndpoints": [endpoint],
+    }
+    name = names.pod_monitor(service.name, role)
+    metadata = labels.role_metadata(service.name, role, operator.version)
+    return owned(
+        service,
+        MONITOR_API_VERSION,
+        "PodMonitor",
+        name=name,
+        labels=metadata,
+        content={"spec": spec},
+    )
+
+
+def service_monitor(service: ModelService, operator: OperatorSettings) -> Manifest:
+    """Return the ServiceMonitor of the endpoint picker."""
+    endpoint: Json = {"port": METRICS_PORT_NAME, "interval": "30s"}
+    if operator.metrics_endpoint_auth:
+        # With the provider gke the operator names this Secret here and never makes it.
+        token = {"name": names.epp_secret(service.name), "key": "token"}
+        endpoint["authorization"] = {"credentials": token}
+    spec = {
+        "selector": {"matchLabels": labels.epp_selector(service.name)},
+        "endpoints": [endpoint],
+    }
+    metadata = labels.epp_metadata(service.name, operator.version)
+    name = names.epp(service.name)
+    return owned(
+        service,
+        MONITOR_API_VERSION,
+        "ServiceMonitor",
+        name=name,
+        labels=metadata,
+        content={"spec": spec},
+    )

@@ -7,25 +7,31 @@ from reporter.model.finding import Evaluation
 from reporter.probes.pods import as_picked, probe_pickers, undecided_pickers, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.otterscale.pickers import PICKERS
 from reporter.stacks.otterscale.probes.drift import probe_drift
-from reporter.stacks.otterscale.probes.epp import probe_epp
-from reporter.stacks.otterscale.probes.invalid import probe_invalid
-from reporter.stacks.otterscale.probes.leaving import evaluate_leaving
-from reporter.stacks.otterscale.probes.misconfigured import probe_misconfigured
-from reporter.stacks.otterscale.probes.missing import probe_missing
-from reporter.stacks.otterscale.probes.operator_told import (
-    probe_not_observed,
-    probe_reconcile_failed,
+from reporter.stacks.otterscale.probes.epp import probe_epp, probe_route
+from reporter.stacks.otterscale.probes.missing import (
+    evaluate_leaving,
+    probe_invalid,
+    probe_misconfigured,
+    probe_missing,
 )
-from reporter.stacks.otterscale.probes.pods import probe_pods
-from reporter.stacks.otterscale.probes.ready import probe_ready, probe_serving
-from reporter.stacks.otterscale.probes.rollout import probe_rollout
-from reporter.stacks.otterscale.probes.route import probe_route
-from reporter.stacks.otterscale.probes.runtime import probe_runtime, waits_for_replicas
+from reporter.stacks.otterscale.probes.pods import (
+    probe_pods,
+    probe_rollout,
+    probe_runtime,
+    waits_for_replicas,
+)
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
-from reporter.stacks.otterscale.probes.status import derived, probe_status
-from reporter.stacks.otterscale.resources import MODELSERVICES
+from reporter.stacks.otterscale.probes.status import (
+    derived,
+    probe_not_observed,
+    probe_ready,
+    probe_reconcile_failed,
+    probe_serving,
+    probe_status,
+)
+from reporter.stacks.otterscale.reasons import MODELSERVICES
+from reporter.stacks.otterscale.stack import PICKERS
 
 _PROBES: Final[tuple[Probe[ModelServiceScope], ...]] = (
     probe_invalid,

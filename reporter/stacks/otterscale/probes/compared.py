@@ -1,6 +1,16 @@
-"""What is compared of the objects of a ModelService: selectors, ports and references."""
+"""What is compared of the objects of a ModelService: selectors, ports and references.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+Every field that the operator sets, against the object as it is.
+
+What the API server fills in, and what others add to maps, is no difference: what the operator writes
+is compared, lists as a whole, and a few fields that nobody fills in. Values of variables, headers and
+arguments are never shown, as there may be credentials in them; but those of headers known to be harmless.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
@@ -15,20 +25,30 @@ from reporter.model.objects import (
     TemplateContainer,
 )
 from reporter.model.resource import Resource
+from reporter.stacks.otterscale.made import MASKED, hidden
+from reporter.stacks.otterscale.manifests import epp
+from reporter.stacks.otterscale.manifests import names as labels
+from reporter.stacks.otterscale.manifests.pods import MODEL_UNPACK, ROUTING_PROXY
 from reporter.stacks.otterscale.objects import (
     DestinationRule,
+    Json,
     MetricsEndpoint,
     PodMonitor,
     ServiceMonitor,
 )
-from reporter.stacks.otterscale.resources import (
+from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
     DESTINATIONRULES,
+    MADE_DEPLOYMENTS,
+    MADE_INFERENCEPOOLS,
+    MADE_ROUTES,
+    MADE_SERVICES,
     PLUGINS_CONFIGMAPS,
     PODMONITORS,
     SERVICEACCOUNTS,
     SERVICEMONITORS,
+    MadeResource,
 )
 
 Entries: TypeAlias = Mapping[str, str]
@@ -214,3 +234,193 @@ _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
 
 COMPARED: Final[Mapping[str, Resource[KubeObject]]] = {each.kind: each for each in _PARTS}
 """Resources whose objects are compared, by kind."""
+
+
+_AS_WANTED: Final = "(as wanted)"
+_OTHER: Final = "(another one)"
+_NAMED: Final = re.compile(
+    r".*\.(containers|initContainers|env|headers|volumes|ports|volumeMounts)"
+)
+_HIDDEN: Final = re.compile(r".*\.(args|command|env\[.*\]\.value)")
+_QUANTITIES: Final = re.compile(r".*\.resources\.(limits|requests)\..*")
+_TOLD_ELSEWHERE: Final = re.compile(
+    "|".join(
+        (
+            r"spec\.(replicas|selector\..*|targetPorts.*|parentRefs.*)",
+            r"spec\.endpointPickerRef\.(name|port\..*)",
+            r"spec\.ports\[[^]]*\](\.port)?",
+            r"spec\.rules\[\d+\]\.backendRefs.*",
+            r".*[cC]ontainers\[[^]]*\]\.(image|ports.*)",
+            rf".*\.initContainers\[{MODEL_UNPACK}\](\.args)?",
+            rf".*[cC]ontainers\[({epp.CONTAINER}|{ROUTING_PROXY})\]\.env\[OTEL_.*",
+            rf".*\.annotations\.{epp.CHECKSUM}",
+            rf".*\.labels\.{re.escape(labels.VERSION)}",
+        )
+    )
+)
+"""What is compared by itself, what flags of the operator decide, and what only its version does."""
+
+_NEVER_FILLED_IN: Final = frozenset(
+    {
+        "affinity", "env", "envFrom", "filters", "hostNetwork", "hostnames", "imagePullSecrets",
+        "lifecycle", "livenessProbe", "nodeSelector", "priorityClassName", "readinessProbe",
+        "runtimeClassName", "startupProbe", "timeouts", "tolerations",
+    }
+)  # fmt: skip
+"""Fields of objects that the operator writes whole, which the API server leaves empty."""
+
+_FLAGS: Final = (epp.METRICS_AUTH_OFF, epp.TRACING_ON, epp.TRACING_OFF)
+"""Arguments that flags of the operator decide."""
+
+_UNIT: Final = re.compile(r"([+-]?[0-9.]{1,40})([eE][+-]?[0-9]{1,2}|[numkMGTPE]|[KMGTPE]i)?")
+_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """Where the whole of an object is, and a field that it always has there.
+
+    A copy without that field is cut, as one of a dump may be, and is not compared.
+    """
+
+    resource: MadeResource
+    witness: tuple[str | int, ...]
+
+
+_WHOLE: Final[Mapping[Resource[KubeObject], _Whole]] = {
+    r.DEPLOYMENTS: _Whole(MADE_DEPLOYMENTS, ("template", "spec", "restartPolicy")),
+    r.SERVICES: _Whole(MADE_SERVICES, ("type",)),
+    r.INFERENCEPOOLS: _Whole(MADE_INFERENCEPOOLS, ("endpointPickerRef", "kind")),
+    r.HTTPROUTES: _Whole(MADE_ROUTES, ("rules", 0, "matches", 0, "path")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A field that differs: what it has and what it should have, empty for nothing."""
+
+    path: str
+    has: str
+    should: str
+
+
+def made_by(resource: Resource[KubeObject]) -> MadeResource | None:
+    """Return where the whole of what the operator makes is read; None if it is read anyway."""
+    whole = _WHOLE.get(resource)
+    return whole.resource if whole else None
+
+
+def is_whole(resource: Resource[KubeObject], spec: Json | None) -> bool:
+    """Tell whether the spec of an object is all of it."""
+    found: object = spec
+    for step in _WHOLE[resource].witness:
+        match found, step:
+            case Mapping(), str():
+                found = found.get(step)
+            case Sequence(), int() if len(found) > step:
+                found = found[step]
+            case _:
+                return False
+    return bool(found)
+
+
+def unpack_script_of(spec: Json | None) -> str:
+    """Return the script that unpacks the model, of the whole of a Deployment; empty without one."""
+    match spec:
+        case {"template": {"spec": {"initContainers": [*containers]}}}:
+            named = (each for each in containers if isinstance(each, Mapping))
+            args = next(
+                (each.get("args") for each in named if each.get("name") == MODEL_UNPACK), None
+            )
+            return " ".join(map(str, args)) if isinstance(args, list | tuple) else ""
+        case _:
+            return ""
+
+
+def differing(should: object, has: object, path: str) -> Iterator[Leaf]:
+    """Yield the fields below a path that are not as they should be."""
+    if not _TOLD_ELSEWHERE.fullmatch(path):
+        yield from _below(should, has, path)
+
+
+def _below(should: object, has: object, path: str) -> Iterator[Leaf]:
+    match should:
+        case Mapping():
+            mine = has if isinstance(has, Mapping) else {}
+            for key, each in should.items():
+                yield from differing(each, mine.get(key), f"{path}.{key}")
+            for key in sorted({str(each) for each in mine} & _NEVER_FILLED_IN - should.keys()):
+                yield from differing([], mine[key], f"{path}.{key}")
+        case [] if has and not isinstance(has, list | tuple):
+            yield Leaf(path, "something", "")
+        case list() | tuple() if _HIDDEN.fullmatch(path):
+            yield from _of_arguments(should, has, path)
+        case list() | tuple():
+            yield from _of_lists(should, has, path)
+        case _ if _HIDDEN.fullmatch(path):
+            wants = hidden(str(should)) if should else ""
+            if (has or "") != wants and not _is_masked(should, has):
+                yield Leaf(path, _OTHER if has else "", _AS_WANTED if should else "")
+        case _ if not _equal(should, has, path):
+            yield Leaf(path, _shown(has), _shown(should))
+
+
+def _of_lists(should: Sequence[object], has: object, path: str) -> Iterator[Leaf]:
+    wants, mine = _by_key(should, path), _by_key(has, path)
+    for key in {**wants, **mine}:
+        at = f"{path}[{key}]"
+        if key in wants and key in mine:
+            yield from _below(wants[key], mine[key], at)
+        elif not _TOLD_ELSEWHERE.fullmatch(at):
+            yield Leaf(at, "an entry" if key in mine else "", "an entry" if key in wants else "")
+
+
+def _by_key(values: object, path: str) -> dict[str, object]:
+    """Return the entries of a list by name where it is a list of named ones, else by place."""
+    found: dict[str, object] = {}
+    for place, each in enumerate(values if isinstance(values, list | tuple) else ()):
+        key = str(place)
+        if isinstance(each, Mapping) and _NAMED.fullmatch(path):
+            name = str(each.get("mountPath") or each.get("name") or place)
+            key = name if name not in found else f"{name}#{place}"
+        found[key] = each
+    return found
+
+
+def _of_arguments(should: Sequence[object], has: object, path: str) -> Iterator[Leaf]:
+    mine = has if isinstance(has, list | tuple) else ()
+    wants = [each for each in should if each not in _FLAGS]
+    if wants != [each for each in mine if each not in _FLAGS] and not _is_masked(*should, *mine):
+        yield Leaf(path, _OTHER if mine else "", _AS_WANTED if wants else "")
+
+
+def _is_masked(*values: object) -> bool:
+    return any(isinstance(each, str) and MASKED in each for each in values)
+
+
+def _equal(should: object, has: object, path: str) -> bool:
+    """Tell whether two values mean the same: the API server writes no zeros and no empty text."""
+    if not should and not has:
+        return True
+    if _QUANTITIES.fullmatch(path):
+        return _quantity(should) == _quantity(has)
+    return _shown(should) == _shown(has)
+
+
+def _quantity(value: object) -> object:
+    """Return a quantity as a number: the API server writes `1000m` as `1`."""
+    found = _UNIT.fullmatch(str(value))
+    if found is None or found[1].count(".") > 1 or not found[1].strip("+-."):
+        return value
+    number, unit = Decimal(found[1]), found[2] or ""
+    if unit.endswith("i"):
+        return number * 1024 ** ("KMGTPE".index(unit[0]) + 1)
+    if unit in _DECIMAL:
+        return number.scaleb(_DECIMAL[unit])
+    return number.scaleb(int(unit[1:]))
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

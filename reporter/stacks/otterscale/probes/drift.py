@@ -3,41 +3,61 @@
 Secrets are never read, nor Roles; of ClusterRoles and their bindings only whether they exist, and only
 where that is asked for (`otterscale_cluster_roles`). Replicas are not compared; images, tracing and
 tokens only with settings for them (`given`). All other fields that the operator sets are compared (`leaves`).
+
+What is compared only where the operator's setting for it is given: images, tracing, tokens.
+
+What a fault of a serving pod means, where the kubelet alone does not say it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
-from reporter.model.objects import KubeObject
+from reporter.model.objects import Deployment, KubeObject, Pod, TemplateContainer
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
+from reporter.stacks.otterscale import operator_flags as given
 from reporter.stacks.otterscale.made import MASKED
-from reporter.stacks.otterscale.manifests import epp, epp_config
-from reporter.stacks.otterscale.manifests.init_containers import MODEL_UNPACK
-from reporter.stacks.otterscale.manifests.manifest import Manifest
-from reporter.stacks.otterscale.manifests.recovered import metrics_auth
-from reporter.stacks.otterscale.manifests.wanted import Unwanted, unwanted, wanted
-from reporter.stacks.otterscale.objects import Json
+from reporter.stacks.otterscale.manifests import epp
+from reporter.stacks.otterscale.manifests import epp as epp_config
+from reporter.stacks.otterscale.manifests import pods as gpu
+from reporter.stacks.otterscale.manifests import pods as serving
+from reporter.stacks.otterscale.manifests.names import Manifest
+from reporter.stacks.otterscale.manifests.pods import MODEL_UNPACK, ROUTING_PROXY
+from reporter.stacks.otterscale.manifests.wanted import Unwanted, metrics_auth, unwanted, wanted
+from reporter.stacks.otterscale.objects import (
+    Json,
+    MetricsEndpoint,
+    ModelService,
+    PodMonitor,
+    ServiceMonitor,
+)
 from reporter.stacks.otterscale.operator_flags import GATEWAY
-from reporter.stacks.otterscale.probes.compared import COMPARED, Entries, entries_of
+from reporter.stacks.otterscale.probes.compared import (
+    COMPARED,
+    Entries,
+    differing,
+    entries_of,
+    is_whole,
+    made_by,
+    unpack_script_of,
+)
 from reporter.stacks.otterscale.probes.fleet import children_of
-from reporter.stacks.otterscale.probes.given import given_entries
-from reporter.stacks.otterscale.probes.leaves import differing, is_whole, made_by, unpack_script_of
 from reporter.stacks.otterscale.probes.missing import NEEDED, is_missing
-from reporter.stacks.otterscale.probes.scope import ModelServiceScope
-from reporter.stacks.otterscale.reasons import DRIFT
-from reporter.stacks.otterscale.resources import (
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
+from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
     DESTINATIONRULES,
+    DRIFT,
     PLUGINS_CONFIGMAPS,
     PODMONITORS,
     SERVICEACCOUNTS,
     SERVICEMONITORS,
 )
+from reporter.workload.pod import ENDED, NOT_SET_UP, STARTING, UNSCHEDULABLE, PodFault
 
 _VALUE_BYTES: Final = 200
 _TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), DESTINATIONRULES})
@@ -267,7 +287,7 @@ def _checksum(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
     data = _config_data(scope)
     annotations = scope.epp.spec.template.metadata.annotations if scope.epp else None
     told = (annotations or {}).get(epp.CHECKSUM)
-    if data and told is not None and told != epp_config.checksum(data):
+    if data and told is not None and told != epp_config.config_checksum(data):
         text = f"annotation {epp.CHECKSUM} is not the checksum of its ConfigMap"
         yield epp.CHECKSUM, text
 
@@ -275,3 +295,185 @@ def _checksum(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
 def _config_data(scope: ModelServiceScope) -> dict[str, str]:
     from_cluster = scope.snapshot[PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
     return (from_cluster.data or {}) if from_cluster else {}
+
+
+_ENDPOINT_VARIABLE: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_SETTING_OF_VARIABLE: Final = {
+    _ENDPOINT_VARIABLE: given.ENDPOINT,
+    "OTEL_TRACES_SAMPLER": given.SAMPLER,
+    "OTEL_TRACES_SAMPLER_ARG": given.SAMPLER_ARG,
+}
+_METRICS_AUTH_OFF: Final = tuple(epp.METRICS_AUTH_OFF.split("="))
+_TRACING_FLAG: Final = epp.TRACING_ON.partition("=")[0]
+_TRACED: Final = (epp.CONTAINER, ROUTING_PROXY)
+
+
+def _proxy_image(service: ModelService) -> str:
+    return service.spec.routing_proxy.image if service.spec.routing_proxy else ""
+
+
+_IMAGES: Final[Mapping[str, tuple[str, Callable[[ModelService], str]]]] = {
+    serving.CONTAINER: (given.ENGINE_IMAGE, lambda service: service.spec.engine.image),
+    epp.CONTAINER: (given.EPP_IMAGE, lambda service: service.picker.image),
+    ROUTING_PROXY: (given.PROXY_IMAGE, _proxy_image),
+    MODEL_UNPACK: (given.KIT_IMAGE, lambda _: ""),
+}
+"""For each container the setting with its image, and the image that the resource names instead."""
+
+
+def given_entries(
+    scope: ModelServiceScope, resource: Resource[KubeObject], obj: KubeObject
+) -> dict[str, Entries]:
+    """Return the parts of an object that given settings tell of, by their path."""
+    if not scope.given:
+        return {}
+    match obj:
+        case Deployment() if resource is r.DEPLOYMENTS:
+            return dict(_of_deployment(scope, obj))
+        case PodMonitor() if given.METRICS_AUTH in scope.given:
+            path = "spec.podMetricsEndpoints.authorization"
+            return {path: _tokens(obj.spec.pod_metrics_endpoints)}
+        case ServiceMonitor() if given.METRICS_AUTH in scope.given:
+            return {"spec.endpoints.authorization": _tokens(obj.spec.endpoints)}
+        case _:
+            return {}
+
+
+def _of_deployment(scope: ModelServiceScope, obj: Deployment) -> Iterator[tuple[str, Entries]]:
+    pod = obj.spec.template.spec
+    for group, containers in (
+        ("initContainers", pod.init_containers),
+        ("containers", pod.containers),
+    ):
+        for container in containers or ():
+            path = f"spec.template.spec.{group}[{container.name}]"
+            if _tells_image(scope, container.name):
+                yield f"{path}.image", {"0": container.image}
+            if container.name == epp.CONTAINER:
+                yield f"{path}.args", _arguments(scope, container)
+            if container.name in _TRACED and given.TRACING in scope.given:
+                yield f"{path}.env", _variables(scope, container)
+
+
+def _tells_image(scope: ModelServiceScope, container: str) -> bool:
+    """Tell whether the image of a container is the one that a given setting names."""
+    if container not in _IMAGES:
+        return False
+    setting, own = _IMAGES[container]
+    return setting in scope.given and not own(scope.service)
+
+
+def _arguments(scope: ModelServiceScope, container: TemplateContainer) -> Entries:
+    found: dict[str, str] = {}
+    for argument in container.args or ():
+        flag, _, value = argument.partition("=")
+        if flag == _TRACING_FLAG and given.TRACING in scope.given:
+            found[flag] = value or "true"
+        elif (flag, value) == _METRICS_AUTH_OFF and given.METRICS_AUTH in scope.given:
+            found[flag] = value
+    return found
+
+
+def _variables(scope: ModelServiceScope, container: TemplateContainer) -> Entries:
+    """Return the variables of tracing; with tracing off there should be none."""
+    is_on = scope.operator.tracing_enabled
+    found: dict[str, str] = {}
+    for variable in container.env or ():
+        setting = _SETTING_OF_VARIABLE.get(variable.name)
+        if is_on and setting is not None and setting not in scope.given:
+            continue
+        value = variable.value or ""
+        is_endpoint = variable.name == _ENDPOINT_VARIABLE
+        found[variable.name] = _endpoint(scope, value) if is_endpoint else value
+    return found
+
+
+def _endpoint(scope: ModelServiceScope, url: str) -> str:
+    """Return a word for an address: there may be a password in it."""
+    if not scope.operator.tracing_enabled:
+        return "(set)"
+    return "(as given)" if url == scope.operator.tracing_otel_endpoint else "(another one)"
+
+
+def _tokens(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
+    """Return which key of which Secret each endpoint is asked with."""
+    return {
+        str(n): f"{token.name}/{token.key}"
+        for n, each in enumerate(endpoints or ())
+        if (token := each.authorization.credentials if each.authorization else None)
+    }
+
+
+_IMAGE_BYTES: Final = 200
+
+
+def named_cause(scope: ModelServiceScope, role: RoleView, pod: Pod, *, fault: PodFault) -> str:
+    """Return the cause in a few words, with the container or accelerator that it is about."""
+    if fault.severity == UNSCHEDULABLE and (resource := _accelerator(scope, pod)):
+        return f"{role.role}: no free {resource}"
+    if fault.init_container:
+        return f"{role.role}: {fault.init_container}: {fault.cause}"
+    return f"{role.role}: {fault.cause}"
+
+
+def hint(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
+    """Return what to add to the detail of a fault, empty where that says it all."""
+    if fault.init_container == ROUTING_PROXY:
+        return "; without it nothing listens on the port that requests are sent to"
+    if fault.init_container == MODEL_UNPACK and _has_run(fault):
+        return _unpack(scope)
+    if fault.severity in {STARTING, NOT_SET_UP}:
+        return _starting(scope, pod)
+    return ""
+
+
+def _has_run(fault: PodFault) -> bool:
+    """Tell whether a container ran and failed; else its own image or the node is at fault."""
+    return fault.severity == ENDED or fault.cause == "CrashLoopBackOff"
+
+
+def _unpack(scope: ModelServiceScope) -> str:
+    model = scope.service.spec.model
+    package = cut(clean(model.image), _IMAGE_BYTES)
+    return f"; it fetches and unpacks the model package {package} {_credentials(scope)}"
+
+
+def _credentials(scope: ModelServiceScope) -> str:
+    secrets = scope.service.spec.model.image_pull_secrets
+    if not secrets:
+        return "without credentials (spec.model.imagePullSecrets is not set)"
+    also = ", the only one of imagePullSecrets that it uses" if len(secrets) > 1 else ""
+    return f"with the credentials of Secret {secrets[0].name}{also}"
+
+
+def _starting(scope: ModelServiceScope, pod: Pod) -> str:
+    """Return what a pod that starts waits for."""
+    for status in pod.status.init_container_statuses or ():
+        if status.name != MODEL_UNPACK or status.state is None:
+            continue
+        if status.state.running is not None:
+            return ""  # the fault names it
+        if status.state.waiting is not None:
+            return _not_made(scope)
+    return ""
+
+
+def _not_made(scope: ModelServiceScope) -> str:
+    secrets = scope.service.spec.model.image_pull_secrets
+    if not secrets:
+        return "; its containers are not created yet"
+    return (
+        "; its containers are not created yet, as happens while a volume is missing: look for "
+        f"Secret {secrets[0].name} and its key .dockerconfigjson"
+    )
+
+
+def _accelerator(scope: ModelServiceScope, pod: Pod) -> str:
+    """Return the accelerator that the scheduler says is lacking, empty if it does not.
+
+    Taints of nodes with accelerators have the same name, and are another cause.
+    """
+    resource = gpu.resource_name(scope.service.spec.accelerator.type)
+    scheduled = pod.status.condition("PodScheduled")
+    said = (scheduled.message if scheduled else None) or ""
+    return resource if resource and f"Insufficient {resource}" in said else ""

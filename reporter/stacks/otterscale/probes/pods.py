@@ -1,20 +1,36 @@
-"""modelservicePodsNotReady: the decode and prefill pods."""
+"""modelservicePodsNotReady: the decode and prefill pods.
+
+modelserviceRolloutStalled: a rollout past its deadline.
+
+What the pages of serving pods say (`reporter/probes/runtime`), as findings of their
+ModelService.
+"""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
-from reporter.catalogue.runtime import SCRAPE_FAILING
+from reporter.catalogue.runtime import SCRAPE_FAILING, of_kind
 from reporter.diagnosis.refusals import refusal
+from reporter.metrics.looks.samples import MetricFault
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, ContainerStatus, Pod
+from reporter.model.objects import Condition, ContainerStatus, Deployment, Pod
 from reporter.model.text import detail
-from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
-from reporter.stacks.otterscale.manifests.serving import CONTAINER
-from reporter.stacks.otterscale.probes.answers import has_answered, is_given_up
-from reporter.stacks.otterscale.probes.hints import hint, named_cause
+from reporter.probes.pods import (
+    fault_of_pod,
+    metric_faults,
+    metric_finding,
+    pod_finding,
+    startup_budget,
+)
+from reporter.settings import EvaluationSettings
+from reporter.stacks.otterscale.manifests.pods import CONTAINER
+from reporter.stacks.otterscale.probes.drift import hint, named_cause
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
+from reporter.stacks.otterscale.probes.status import engine_started, has_answered, is_given_up
 from reporter.stacks.otterscale.reasons import PODS as PODS_NOT_READY
+from reporter.stacks.otterscale.reasons import ROLLOUT_STALLED
 from reporter.workload.pod import PodFault, is_ready, judge_ended
 
 _DOWN: Final = 100
@@ -160,3 +176,83 @@ def _why(scope: ModelServiceScope, role: RoleView, refused: Condition | None) ->
         if ended is not None:
             return f"; pod {pod.name} ended: {ended.detail}"
     return ""
+
+
+_DEADLINE_SECONDS: Final = 600
+"""The API's default of `progressDeadlineSeconds`; the operator sets none."""
+
+
+def probe_rollout(scope: ModelServiceScope) -> Iterator[Finding]:
+    """Yield a finding for each role whose rollout stalls.
+
+    The Deployment's deadline is shorter than the time that a model may take to be fetched.
+    """
+    for role in scope.roles:
+        deployment = role.deployment
+        if deployment is None or deployment.deleting or deployment.wanted == 0:
+            continue
+        stalled = _stalled(deployment)
+        if stalled is None:
+            continue
+        updated = f"{deployment.status.updated_replicas}/{deployment.wanted} pods are new"
+        yield scope.finding(
+            reason=ROLLOUT_STALLED,
+            related=DEPLOYMENTS.ref(deployment),
+            cause=f"{role.role}: ProgressDeadlineExceeded",
+            text=f"the rollout of Deployment {role.name} is past its deadline: {updated}, "
+            f"{role.count}",
+            severity=1 if role.ready == 0 else 0,
+            transition=stalled.last_transition_time,
+            created=deployment.created,
+            budget=_rest(deployment, scope.settings),
+        )
+
+
+def _stalled(deployment: Deployment) -> Condition | None:
+    condition = deployment.status.condition("Progressing")
+    if condition is None or condition.status != "False":
+        return None
+    if deployment.status.observed_generation < deployment.metadata.generation:
+        return None
+    return condition if condition.reason == "ProgressDeadlineExceeded" else None
+
+
+def _rest(deployment: Deployment, settings: EvaluationSettings) -> timedelta | None:
+    """Return how much longer than the deadline a start may take, None if it may not."""
+    deadline = deployment.spec.progress_deadline_seconds or _DEADLINE_SECONDS
+    rest = settings.model_startup_budget_seconds - deadline
+    return timedelta(seconds=rest) if rest > 0 else None
+
+
+def probe_runtime(scope: ModelServiceScope) -> Iterator[Finding]:
+    """Yield a finding for each fault that the rules found in the page of a pod."""
+    for pod, fault in metric_faults(scope, scope.pods, waits=waits_for_replicas(scope)):
+        silent = fault.reason == SCRAPE_FAILING
+        if silent and not has_answered(pod, scope.samples):
+            yield _loading(scope, pod, fault)
+        else:
+            yield metric_finding(scope, pod, fault, lingers=silent)
+
+
+def waits_for_replicas(scope: ModelServiceScope) -> bool:
+    """Tell whether fewer pods are ready than wanted, as in a scale-out or a rollout."""
+    return any(role.ready < role.wanted for role in scope.roles)
+
+
+def _loading(scope: ModelServiceScope, pod: Pod, fault: MetricFault) -> Finding:
+    """Return what is told of a Ready pod that does not answer, once it should have its model.
+
+    Its pods have no probes, so that one is Ready minutes before vLLM listens.
+    """
+    return scope.finding(
+        reason=of_kind(SCRAPE_FAILING, scope.subject.kind),
+        related=PODS.ref(pod),
+        cause=fault.cause,
+        text=f"pod {pod.name}: {fault.text}; its engine has not answered since it started",
+        severity=fault.severity,
+        transition=engine_started(pod) or fault.since,
+        created=pod.created,
+        exempt=True,
+        budget=startup_budget(scope),
+        lingers=True,
+    )

@@ -8,8 +8,9 @@ from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePo
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.otterscale.manifests import labels, names
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.manifests import names as labels
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.objects import FAIL_OPEN, ModelService
 from reporter.stacks.otterscale.operator_flags import Given
 from reporter.stacks.otterscale.probes.fleet import RECONCILE_ERROR, operator_of, told_by_operator

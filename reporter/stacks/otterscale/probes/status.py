@@ -1,17 +1,41 @@
-"""The status that a ModelService should have, and modelserviceStatusStale."""
+"""The status that a ModelService should have, and modelserviceStatusStale.
+
+modelserviceReady: positive evidence that a ModelService serves.
+
+Whether the engine of a pod has answered: pods without probes tell it by their pages only.
+
+The operator gives them no probes (otterscale/model-operator at ca17623).
+
+modelserviceNotObserved and modelserviceReconcileFailed: what the status says of the operator.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.model.finding import Derived, Document, Finding
-from reporter.model.objects import Condition
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS
+from reporter.catalogue.runtime import SCRAPE_FAILING
+from reporter.metrics.looks.samples import Samples
+from reporter.model.finding import Derived, Document, Finding, ReadyEvidence, ServingEvidence
+from reporter.model.objects import Condition, Pod
 from reporter.model.text import clean, cut
+from reporter.probes.runtime.judge import judged_of
+from reporter.snapshot.snapshot import Served
 from reporter.stacks.otterscale.derived.observe import observe
 from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.probes.scope import ModelServiceScope
-from reporter.stacks.otterscale.reasons import STATUS_STALE
+from reporter.stacks.otterscale.manifests.pods import CONTAINER
+from reporter.stacks.otterscale.probes.epp import epp_fault, is_reached
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
+from reporter.stacks.otterscale.reasons import (
+    NOT_OBSERVED,
+    PODMONITORS,
+    READY,
+    RECONCILE_FAILED,
+    SERVICEMONITORS,
+    STATUS_STALE,
+)
+from reporter.workload.owners import spec_written
+from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
 _FIELDS: Final = ("phase", "decodeReady", "decodeReplicas", "prefillReady", "prefillReplicas")
 _OF_READY: Final = frozenset({"phase", "decodeReady", "prefillReady", "Ready"})
@@ -102,3 +126,170 @@ def _differences(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
             "Ready",
             f"condition Ready is {cut(clean(ready.status), _VALUE_BYTES)} and should be {want}",
         )
+
+
+def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
+    """Yield evidence if the pods of each role run and requests reach them.
+
+    Nothing is concluded while anything that it rests on is unknown.
+    """
+    if not _is_known(scope) or not all(map(_is_served, scope.roles)):
+        return
+    if scope.epp is None or scope.epp.wanted == 0 or epp_fault(scope, scope.epp) is not None:
+        return
+    if scope.pool is None or not is_reached(scope) or not _is_routed(scope):
+        return
+    counts = [_count(each) for each in scope.roles]
+    route = "route accepted" if scope.route is not None else "no route"
+    parts = ", ".join((*counts, "endpoint picker available", route))
+    caveat = "the pods have no probes: ready only means that their containers run"
+    yield scope.evidence(READY, f"{parts} ({caveat})")
+
+
+def probe_serving(scope: ModelServiceScope) -> Iterator[ServingEvidence]:
+    """Yield how many pods serve, and whether requests reach them, by the same evidence.
+
+    Without a pod that decodes nothing serves; without one that prefills, those that decode do it all.
+    """
+    if not _is_known(scope):
+        return
+    routes = (scope.route,) if scope.route is not None else ()
+    routed = is_reachable(routes) if routes else scope.service.spec.http_route is None
+    decoding = _serving(scope.roles[0])
+    yield ServingEvidence(
+        subject=scope.subject,
+        wanted=sum(each.wanted for each in scope.roles) if scope.roles[0].wanted else 0,
+        serving=sum(map(_serving, scope.roles)) if decoding else 0,
+        reached=scope.pool is not None and routed and _is_picked(scope),
+        entrances=entrances_of(routes),
+    )
+
+
+def _is_known(scope: ModelServiceScope) -> bool:
+    rests_on = (PODS, DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)
+    return all(
+        scope.snapshot.absence_known(each, scope.place, sought=scope.own) for each in rests_on
+    )
+
+
+def _is_picked(scope: ModelServiceScope) -> bool:
+    picker = scope.epp
+    there = picker is not None and picker.wanted > 0 and picker.status.ready_replicas > 0
+    return (there and is_reached(scope)) or fails_open(scope.pool)
+
+
+def _serving(role: RoleView) -> int:
+    deployment = role.deployment
+    return min(role.ready, deployment.status.ready_replicas) if deployment is not None else 0
+
+
+def _is_routed(scope: ModelServiceScope) -> bool:
+    """Tell whether its route is accepted; one that it does not ask for may not be there."""
+    if scope.route is None:
+        return scope.service.spec.http_route is None
+    return is_accepted(scope.route)
+
+
+def _is_served(role: RoleView) -> bool:
+    """Tell whether a role has its Deployment, and as many Ready pods as it wants."""
+    deployment = role.deployment
+    if deployment is None or deployment.wanted < role.wanted:
+        return False
+    return min(role.ready, deployment.status.ready_replicas) >= role.wanted
+
+
+def _count(role: RoleView) -> str:
+    return role.count if role.wanted else f"0 {role.role} pods wanted"
+
+
+def engine_started(pod: Pod) -> datetime | None:
+    """Return when the engine's container started, None if it does not run."""
+    for status in pod.status.container_statuses or ():
+        if status.name == CONTAINER and status.state and status.state.running:
+            return status.state.running.started_at
+    return None
+
+
+def has_answered(pod: Pod, samples: Samples) -> bool:
+    """Tell whether the engine served a page since its container started.
+
+    It listens once the model is loaded. One that is told to keep no statistics serves a page
+    without any of the engine.
+    """
+    judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
+    started = engine_started(pod)
+    if judged is None or started is None:
+        return False
+    answer = judged.history.last_answer
+    if answer is not None and answer.wall >= started:
+        return True
+    return any(not look.fails and look.at.wall >= started for look in judged.history.looks)
+
+
+def is_given_up(pod: Pod, samples: Samples) -> bool:
+    """Tell whether the engine has been silent for so long that its silence is told as such.
+
+    Or would be, if any other pod could be reached. What was found before the engine started is in
+    doubt too until the pod has settled, and says nothing of it.
+    """
+    judged = judged_of(pod, samples)
+    if judged is None:
+        return False
+    verdict = judged.verdict
+    doubt = verdict.doubts.get(SCRAPE_FAILING)
+    doubted = verdict.in_service and doubt is not None and doubt.fault is not None
+    return doubted or SCRAPE_FAILING in verdict.faults
+
+
+_ERROR_BYTES: Final = 600
+_CAUSE_BYTES: Final = 100
+
+
+def probe_not_observed(scope: ModelServiceScope) -> Iterator[Finding]:
+    """Yield a finding if the status is of an older generation."""
+    if not scope.is_behind:
+        return
+    seen = scope.service.status.observed_generation
+    text = f"the operator has not observed generation {scope.service.metadata.generation}, " + (
+        f"its status is of generation {seen}" if seen else "it has written no status yet"
+    )
+    yield scope.finding(
+        reason=NOT_OBSERVED,
+        related=scope.ref,
+        cause="status of an older generation" if seen else "no status",
+        text=text,
+        transition=spec_written(scope.service),
+        created=scope.service.created,
+    )
+
+
+def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
+    """Yield a finding if the operator ended in an error.
+
+    The time of the condition does not tell since when: it moves with the status alone, and a
+    ModelService that was not ready before has had the same.
+    """
+    condition = scope.reconcile_error
+    if condition is None:
+        return
+    error = cut(clean(condition.message or "no text"), _ERROR_BYTES)
+    phase = scope.service.status.phase
+    old = f"; phase {clean(phase)} and the counters are out of date" if phase else ""
+    yield scope.finding(
+        reason=RECONCILE_FAILED,
+        related=scope.ref,
+        cause=cut(error, _CAUSE_BYTES),
+        text=f"the operator cannot reconcile it: {error}{old}",
+        created=scope.service.created,
+        independent=_is_other_than_missing_monitors(scope, condition.message or ""),
+    )
+
+
+def _is_other_than_missing_monitors(scope: ModelServiceScope, message: str) -> bool:
+    """Tell whether an error is not that of the kinds of monitors that are not installed."""
+    absent = [
+        each.kind
+        for each in (PODMONITORS, SERVICEMONITORS)
+        if scope.snapshot.state(each).served is Served.ABSENT
+    ]
+    return bool(absent) and not any(each in message for each in absent)

@@ -1,21 +1,32 @@
-"""`status-reporter render`: what OtterScale's operator would create for a ModelService."""
+"""`status-reporter render`: what OtterScale's operator would create for a ModelService.
+
+Defaults of the API server that `kubectl apply --server-side` has to be told.
+
+Server-side apply compares some fields as a whole. Where the operator made an object, the API server has
+filled in defaults there; a manifest without them says another value and is refused as a conflict
+(Kubernetes documentation, "Server-Side Apply", merge strategy). The object is the same either way.
+
+Manifests as text: YAML documents in a row, or a List in JSON.
+"""
 
 import argparse
+import json
+import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
+
+import yaml
 
 from reporter.arguments import PROGRAM, Parser
 from reporter.errors import UsageError
 from reporter.model.text import is_label
-from reporter.stacks.otterscale.manifests.operator import GKE, ISTIO, NONE, OperatorSettings
+from reporter.stacks.otterscale.manifests.names import GKE, ISTIO, NONE, OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
 from reporter.stacks.otterscale.objects import ModelService
-from reporter.stacks.otterscale.render.defaults import with_defaults
 from reporter.stacks.otterscale.render.files import read_modelservices
-from reporter.stacks.otterscale.render.manifest_text import json_text, yaml_text
 
 _BOOL: Final = "BOOL"
 
@@ -163,3 +174,85 @@ def _deletions(service: ModelService, operator: OperatorSettings) -> list[str]:
         f"If these exist, the operator deletes them, for ModelService {place}:",
         *(f"  {each.ref}: {each.why}" for each in unwanted(service, operator)),
     ]
+
+
+_ROUTE: Final = "HTTPRoute"
+_OF_ROUTES: Final[Mapping[str, dict[str, object]]] = {
+    "parentRefs": {"group": "gateway.networking.k8s.io", "kind": "Gateway"},
+    "backendRefs": {"weight": 1},
+}
+"""Of entries of these lists (Gateway API, apis/v1/shared_types.go)."""
+
+_VERSION: Final = {"apiVersion": "v1"}
+
+
+def with_defaults(document: Mapping[str, object]) -> dict[str, object]:
+    """Return a manifest with the defaults of those fields."""
+    is_route = document["kind"] == _ROUTE
+    return {key: _filled(each, key, is_route=is_route) for key, each in document.items()}
+
+
+def _filled(value: object, key: str, *, is_route: bool) -> object:
+    if isinstance(value, Mapping):
+        filled = {name: _filled(each, name, is_route=is_route) for name, each in value.items()}
+        return {**_VERSION, **filled} if key == "fieldRef" else filled
+    if isinstance(value, list | tuple):
+        filled_items = [_filled(each, "", is_route=is_route) for each in value]
+        defaults = _OF_ROUTES.get(key) if is_route else None
+        if defaults is None:
+            return filled_items
+        return [{**defaults, **each} if isinstance(each, dict) else each for each in filled_items]
+    return value
+
+
+_READ_OTHERWISE: Final = re.compile(r"[-+.]?[0-9]|[yYnN]\Z")
+"""Text that other parsers of YAML take for a number or a boolean, and PyYAML does not: `1e3`."""
+
+_ENDS_A_LINE: Final = re.compile("[\x85\u2028\u2029]")
+"""What ends a line in YAML 1.1, so that only quotes keep it (yaml.org/spec/1.1, 5.4)."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes as people do: lists indented, lines of text as lines, nothing by reference."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Write everything out where it belongs."""
+        del data
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT001, FBT002  # PyYAML's own
+        """Indent lists."""
+        del indentless
+        super().increase_indent(flow, indentless=False)
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = None
+    if _ENDS_A_LINE.search(value):
+        style = '"'
+    elif "\n" in value:
+        style = "|"
+    elif _READ_OTHERWISE.match(value):
+        style = '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def yaml_text(documents: Iterable[Mapping[str, object]]) -> str:
+    """Return the documents, each after a line `---`."""
+    return "".join(f"---\n{_dumped(each)}" for each in documents)
+
+
+def json_text(documents: Iterable[Mapping[str, object]]) -> str:
+    """Return the documents as the items of one List."""
+    content = {"apiVersion": "v1", "kind": "List", "items": [*documents]}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _dumped(document: Mapping[str, object]) -> str:
+    text: str = yaml.dump(
+        dict(document), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
+    return text

@@ -12,7 +12,7 @@ from reporter.model.objects import Deployment
 from reporter.model.text import clean, cut, is_label, is_subdomain
 from reporter.snapshot.documents import BrokenDocument, DumpError, read_documents, sources_of
 from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.manifests.recovered import script_of
+from reporter.stacks.otterscale.manifests.wanted import script_of
 from reporter.stacks.otterscale.objects import ACCELERATORS, GROUP_VERSION, KIND, ModelService
 from reporter.stacks.otterscale.render.refused import refused
 

@@ -7,9 +7,8 @@ import sys
 import pytest
 import yaml
 
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
-from reporter.stacks.otterscale.render.command import FLAGS
-from reporter.stacks.otterscale.render.manifest_text import yaml_text
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
+from reporter.stacks.otterscale.render.command import FLAGS, yaml_text
 
 MINIMAL = """\
 apiVersion: model.otterscale.io/v1alpha1

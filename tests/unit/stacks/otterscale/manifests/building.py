@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
 from reporter.stacks.otterscale.objects import ModelService
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.otterscale.manifests import gpu
+from reporter.stacks.otterscale.manifests import pods as gpu
 from reporter.stacks.otterscale.objects import Parallelism, Resources
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.otterscale.manifests import labels
+from reporter.stacks.otterscale.manifests import names as labels
 from tests.unit.stacks.otterscale.manifests.building import documents, service
 
 K8S = "app.kubernetes.io/"

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from reporter.model.objects import Deployment, HttpRoute
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
-from reporter.stacks.otterscale.manifests.recovered import Children, Recovered, recover
-from reporter.stacks.otterscale.manifests.wanted import wanted
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
+from reporter.stacks.otterscale.manifests.wanted import Children, Recovered, recover, wanted
 from reporter.stacks.otterscale.objects import DestinationRule
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, service
 

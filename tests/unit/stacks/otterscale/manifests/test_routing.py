@@ -5,9 +5,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from reporter.stacks.otterscale.manifests import labels
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
-from reporter.stacks.otterscale.manifests.pool import inference_pool
+from reporter.stacks.otterscale.manifests import names as labels
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
+from reporter.stacks.otterscale.manifests.routes import inference_pool
 from reporter.stacks.otterscale.objects import EndpointPicker, Pool
 from tests.unit.stacks.otterscale.manifests.building import document, service
 

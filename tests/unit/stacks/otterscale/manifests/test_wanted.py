@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reporter.model.objects import Deployment, HttpRoute, InferencePool, Service
-from reporter.stacks.otterscale.manifests.manifest import Manifest
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.names import Manifest, OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
 from reporter.stacks.otterscale.objects import PodMonitor
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, names, service

@@ -4,11 +4,11 @@ import copy
 import json
 
 from reporter.metrics.looks.samples import NONE
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import wanted
 from reporter.stacks.otterscale.probes import evaluate_modelservice
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
-from reporter.stacks.otterscale.resources import MODELSERVICES
+from reporter.stacks.otterscale.reasons import MODELSERVICES
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import ALL
 from tests.unit.probes.asking import scope

@@ -6,8 +6,8 @@ The pods are left out here, so that what follows from a selector that matches no
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
-from reporter.stacks.otterscale.resources import (
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
+from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
     DESTINATIONRULES,

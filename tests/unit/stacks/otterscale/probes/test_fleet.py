@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.operator_flags import told_by
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import condition, deployment

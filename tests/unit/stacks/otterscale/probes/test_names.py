@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.otterscale.manifests.operator import OperatorSettings
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from tests.unit.probes.building import DELETING, merged
 from tests.unit.stacks.otterscale.probes.otterscale import (
     children,

@@ -9,7 +9,7 @@ from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.metrics.looks.samples import Doubt, Judged, MetricFault, PodVerdict, Samples
 from reporter.metrics.looks.target import Failure
 from reporter.metrics.looks.window import History
-from reporter.stacks.otterscale.resources import MODELSERVICE_KIND
+from reporter.stacks.otterscale.reasons import MODELSERVICE_KIND
 from tests.unit.probes.building import SINCE_AT
 from tests.unit.probes.runtime.scraped import TARGET, Scraped, seconds, serving
 from tests.unit.stacks.otterscale.probes.otterscale import (

@@ -1,0 +1,199 @@
+"""What shows that a cluster needs OtterScale's model operator.
+
+The endpoint pickers of ModelServices (labels of otterscale/model-operator).
+
+OtterScale: ModelServices, with their operator's Deployments, endpoint pickers and routes.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from reporter.catalogue import resources as r
+from reporter.catalogue.resources import INFERENCEPOOLS
+from reporter.model.stack import (
+    Controller,
+    Need,
+    RequiredKind,
+    ScrapedPickers,
+    ScrapedPods,
+    StackWords,
+    need,
+)
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.reasons import (
+    CLUSTER_OTTERSCALE,
+    CLUSTER_REASONS,
+    MODELSERVICE_KIND,
+    MODELSERVICES,
+    PODMONITORS,
+    PODS,
+    REASONS,
+    RESOURCES,
+    SERVICEMONITORS,
+    STACK,
+    SUPPRESSION,
+)
+from reporter.stacks.stack import Command, Stack
+
+if TYPE_CHECKING:
+    from reporter.probes.subjects import StackProbes
+    from reporter.settings import EvaluationSettings
+
+
+_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+
+OF_OTTERSCALE: Final[tuple[Need, ...]] = (
+    need(
+        MODELSERVICES,
+        "ModelServices",
+        evidence="the model operator makes Deployments, an endpoint picker and an InferencePool for "
+        "each (otterscale/model-operator)",
+    ),
+)
+ROUTED_MODELSERVICES: Final = need(
+    MODELSERVICES,
+    "ModelServices with spec.httpRoute",
+    evidence="the model operator makes an HTTPRoute to the Gateway that it names "
+    "(otterscale/model-operator)",
+    shows=lambda service, _: service.spec.http_route is not None,
+)
+MONITORED_MODELSERVICES: Final = need(
+    MODELSERVICES,
+    "ModelServices whose spec.monitoring.podMonitor is not off",
+    evidence="the model operator makes PodMonitors, by default too, and ends in an error where it "
+    "cannot (otterscale/model-operator)",
+    shows=lambda service, _: service.has_pod_monitors,
+)
+MODELSERVICES_WITH_MONITORED_PICKERS: Final = need(
+    MODELSERVICES,
+    "ModelServices with spec.inferencePool and spec.monitoring.podMonitor.enabled",
+    evidence="the model operator makes a ServiceMonitor for the endpoint picker "
+    "(otterscale/model-operator)",
+    shows=lambda service, _: service.has_service_monitor,
+)
+DEPLOYMENTS_OF_MODELSERVICES: Final = need(
+    r.DEPLOYMENTS,
+    f"Deployments with {_MANAGED_BY}: model-operator",
+    evidence="the model operator makes them for a ModelService (otterscale/model-operator)",
+    shows=lambda deployment, _: deployment.metadata.label(_MANAGED_BY) == "model-operator",
+)
+
+
+PICKERS: Final = ScrapedPickers(
+    kind=MODELSERVICE_KIND,
+    label="inferencepool",
+    value=names.epp,
+    labels={
+        "app.kubernetes.io/part-of": "otterscale-system",
+        "app.kubernetes.io/component": "epp",
+    },
+    pools=(INFERENCEPOOLS,),
+)
+
+
+_CONFIGURED: Final = ("otterscale_deployment", "otterscale_namespace")
+
+
+def _settings() -> "tuple[type[EvaluationSettings], ...]":
+    from reporter.stacks.otterscale.settings import OtterscaleSettings
+
+    return (OtterscaleSettings,)
+
+
+def _probes() -> "StackProbes":
+    from reporter.stacks.otterscale.probes import PROBES
+
+    return PROBES
+
+
+def _render(argv: Sequence[str]) -> int:
+    from reporter.stacks.otterscale.render.command import main
+
+    return main(argv)
+
+
+OTTERSCALE: Final = Stack(
+    name=STACK,
+    project="OtterScale",
+    resources=RESOURCES,
+    cluster_reasons=CLUSTER_REASONS,
+    reasons=REASONS,
+    suppression=SUPPRESSION,
+    controllers=(
+        Controller(
+            reason=CLUSTER_OTTERSCALE,
+            deployment="otterscale_deployment",
+            namespaces="otterscale_namespace",
+            needs=OF_OTTERSCALE,
+            governs=True,
+        ),
+    ),
+    required=(
+        RequiredKind(
+            crd=MODELSERVICES.crd_name,
+            owner="OtterScale's model operator",
+            settings=_CONFIGURED,
+            needs=(DEPLOYMENTS_OF_MODELSERVICES,),
+            of=(STACK,),
+        ),
+        RequiredKind(
+            crd=r.GATEWAYS.crd_name,
+            owner="Gateway API",
+            settings=_CONFIGURED,
+            needs=(ROUTED_MODELSERVICES,),
+            only_needed=True,
+        ),
+        RequiredKind(
+            crd=r.HTTPROUTES.crd_name,
+            owner="Gateway API",
+            settings=_CONFIGURED,
+            needs=(ROUTED_MODELSERVICES,),
+            only_needed=True,
+        ),
+        RequiredKind(
+            crd=r.INFERENCEPOOLS.crd_name,
+            owner="Gateway API Inference Extension",
+            settings=_CONFIGURED,
+            needs=OF_OTTERSCALE,
+            only_needed=True,
+        ),
+        RequiredKind(
+            crd=PODMONITORS.crd_name,
+            owner="the Prometheus operator",
+            settings=_CONFIGURED,
+            needs=(MONITORED_MODELSERVICES,),
+            only_needed=True,
+        ),
+        RequiredKind(
+            crd=SERVICEMONITORS.crd_name,
+            owner="the Prometheus operator",
+            settings=_CONFIGURED,
+            needs=(MODELSERVICES_WITH_MONITORED_PICKERS,),
+            only_needed=True,
+        ),
+    ),
+    scraped=ScrapedPods(
+        kind=MODELSERVICE_KIND,
+        label="llm-d.ai/model",
+        labels={"llm-d.ai/inferenceServing": "true"},
+        container="vllm",
+        port="http",
+        not_ready=PODS,
+    ),
+    pickers=PICKERS,
+    words=StackWords(
+        derived="the objects that should exist (images, tracing and tokens with "
+        "`--otterscale-operator-flags`), and phase, counters and Ready of the status",
+        required="Deployment `model-operator-controller-manager`; the kinds of Gateway API, its "
+        "Inference Extension, Istio and the Prometheus operator as far as a ModelService uses them",
+    ),
+    settings=_settings,
+    probes=_probes,
+    commands=(
+        Command(
+            name="render",
+            summary="what OtterScale's operator would create for a ModelService, as manifests",
+            main=_render,
+        ),
+    ),
+)
