@@ -31,7 +31,8 @@ async def assistant(*flags, cwd=EXAMPLES, **variables):
         env=environment | variables,
         cwd=str(cwd),
     )
-    async with Client(stdio_client(server)) as client:
+    # Its default is the standard error of whatever imported it first, which may be a capture.
+    async with Client(stdio_client(server, sys.__stderr__)) as client:
         yield client
 
 
