@@ -5,6 +5,7 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.model.objects import (
     AuthorizationPolicy,
+    Conditioned,
     Deployment,
     EnvoyFilter,
     Gateway,
@@ -28,6 +29,39 @@ _ISTIO: Final = "istio.io/"
 _ISTIO_CLASSES: Final = frozenset({"istio", "istio-remote", "istio-waypoint", "istio-east-west"})
 _ISTIO_MADE: Final = "gateway.istio.io/managed"
 _MODEL_HEADERS: Final = frozenset({"x-gateway-model-name", "x-gateway-base-model-name"})
+
+
+def is_managed(obj: KubeObject) -> bool:
+    """Tell whether a chart made an object, or a controller for an object of its own.
+
+    Helm labels what it installs (helm/helm, pkg/action/validate.go).
+    """
+    metadata = obj.metadata
+    by_helm = metadata.label("app.kubernetes.io/managed-by") == "Helm"
+    return by_helm or metadata.label(OWNED_BY) is not None or bool(metadata.owner_references)
+
+
+def is_in_use(route: HttpRoute) -> bool:
+    """Tell whether a parent has accepted a route, or it is managed: anybody may write one."""
+    return is_managed(route) or any(map(_is_accepted, route.status.parents or ()))
+
+
+def _is_accepted(status: Conditioned) -> bool:
+    accepted = status.condition("Accepted")
+    return accepted is not None and accepted.status == "True"
+
+
+def _needs_istio(gateway: Gateway, objects: Objects) -> bool:
+    """Tell whether Istio has to run a Gateway: the name of a class alone shows nothing.
+
+    Classes are of the whole cluster, so that whoever may write one speaks for it.
+    """
+    classes = (each.name for each in objects[r.GATEWAYCLASSES] if each.spec.controller_name)
+    return is_of_istio(gateway, objects) and (
+        _is_accepted(gateway.status)
+        or is_managed(gateway)
+        or gateway.spec.gateway_class_name in classes
+    )
 
 
 def is_of_istio(gateway: Gateway, objects: Objects) -> bool:
@@ -88,10 +122,10 @@ def _filters_api_keys(envoy_filter: EnvoyFilter) -> bool:
 
 GATEWAYS_OF_ISTIO: Final = need(
     r.GATEWAYS,
-    "Gateways of a class that Istio runs",
+    "Gateways of a class that Istio runs, which are accepted or managed, or whose class is there",
     evidence="istiod programs the Gateways of classes whose controllerName is "
     "istio.io/gateway-controller, and nobody else does (istio.io, Kubernetes Gateway API)",
-    shows=is_of_istio,
+    shows=_needs_istio,
     looks_up=True,
     detail=lambda gateway: f" of class {gateway.spec.gateway_class_name}",
 )
@@ -124,10 +158,10 @@ FILTERS_OF_API_KEYS: Final = need(
 )
 ROUTES_BY_MODEL: Final = need(
     r.HTTPROUTES,
-    "HTTPRoutes that match on X-Gateway-Model-Name or X-Gateway-Base-Model-Name",
+    "HTTPRoutes in use that match on X-Gateway-Model-Name or X-Gateway-Base-Model-Name",
     evidence="the body-based router sets these headers from a request's body "
     "(Gateway API Inference Extension, pkg/bbr)",
-    shows=lambda route, _: _matches_model(route),
+    shows=lambda route, _: is_in_use(route) and _matches_model(route),
 )
 FILTERS_OF_BBR: Final = need(
     r.ENVOYFILTERS,
@@ -138,10 +172,11 @@ FILTERS_OF_BBR: Final = need(
 )
 ROUTES: Final = need(
     r.HTTPROUTES,
-    "HTTPRoutes",
+    "HTTPRoutes in use",
     evidence="a route serves nothing without a Gateway as its parent (Gateway API, HTTPRoute)",
-    shows=lambda route, _: any(
-        (each.kind or "Gateway") == "Gateway" for each in route.spec.parent_refs or ()
+    shows=lambda route, _: (
+        is_in_use(route)
+        and any((each.kind or "Gateway") == "Gateway" for each in route.spec.parent_refs or ())
     ),
 )
 DATA_PLANES: Final = need(
@@ -179,10 +214,10 @@ GATEWAYS_OF_HARNESS: Final = need(
 )
 ROUTES_TO_POOLS: Final = need(
     r.HTTPROUTES,
-    "HTTPRoutes that lead to an InferencePool",
+    "HTTPRoutes in use that lead to an InferencePool",
     evidence="such a backend is resolved only if the kind is there (Gateway API Inference "
     "Extension, InferencePool)",
-    shows=lambda route, _: _leads_to_pool(route),
+    shows=lambda route, _: is_in_use(route) and _leads_to_pool(route),
 )
 DEPLOYMENTS_OF_MODELS: Final = need(
     r.DEPLOYMENTS,

@@ -132,6 +132,8 @@ class Finding:
             another part do not stay; empty where only an equal severity decides that.
         down: nothing of what is at fault works, so that whatever passes through it is hit.
         unneeded: nothing in the cluster uses what is at fault, besides what it comes with.
+        sole_place: the namespace of all that needs what is missing; empty where others need it, or it
+            was there before.
         by_spec: follows from what objects ask for and which objects exist, so that no status, however
             old, can make it untrue.
         diagnosis: why a pod that it is about does not do what it should, where that is known.
@@ -161,6 +163,7 @@ class Finding:
     about: str = ""
     down: bool = False
     unneeded: bool = False
+    sole_place: str = ""
     by_spec: bool = False
     diagnosis: Diagnosis | None = None
     started: bool = True

@@ -53,6 +53,12 @@ class Candidate:
         return tuple(fault for fault in self.faults if fault.ripe)
 
     @property
+    def sole_place(self) -> str:
+        """The namespace that alone needs what is at fault; empty where others do."""
+        places = {each.says.sole_place for each in self.faults}
+        return places.pop() if len(places) == 1 else ""
+
+    @property
     def was_active(self) -> bool:
         """Whether it fired, openly or outranked, in the last pass."""
         return self.episode is not None and self.episode.active

@@ -8,6 +8,7 @@ those only the ones count that do not serve, or serve degraded.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
@@ -55,9 +56,10 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
     serving = {each.subject: each.state for each in states} if causes else {}
     hit = {key: hit.union(explained.get(upstream_key(key), ())) for key, hit in resting.items()}
     weighed = [replace(each, impact=_impact(hit[each.key], serving)) for each in causes]
-    weighed.sort(key=lambda each: _order(each, faults, state.catalogue))
+    apart = faults.apart(states, evidence) if causes else frozenset()
+    weighed.sort(key=lambda each: _order(each, faults.unneeded | apart, state.catalogue))
     rest = (replace(each, impact=None, primary=False) for each in listed if not each.is_cause)
-    marked = mark_primary(weighed, state)
+    marked = mark_primary(weighed, state, apart=apart)
     first = _first_causes(weighed, hit)
     with_causes = state.steps.take(
         "states with causes", (states, first), lambda: tuple(_with_causes(states, first))
@@ -72,11 +74,13 @@ class _Faults:
     Attributes:
         stopping: of parts that requests pass through, those of which nothing works.
         unneeded: what nothing in the cluster uses.
+        places: of what one namespace alone needs, that namespace.
 
     """
 
     stopping: frozenset[FindingKey]
     unneeded: frozenset[FindingKey]
+    places: Mapping[FindingKey, str]
 
     @classmethod
     def of(cls, state: PassState) -> "_Faults":
@@ -93,7 +97,30 @@ class _Faults:
                 for each in state.candidates
                 if all(fault.says.unneeded for fault in each.faults)
             ),
+            places={each.key: each.sole_place for each in state.candidates if each.sole_place},
         )
+
+    def apart(
+        self, states: Iterable[SubjectState], evidence: PassEvidence
+    ) -> frozenset[FindingKey]:
+        """Return what is at fault for one namespace alone, while models of others serve.
+
+        Whoever may write objects in one namespace must not point everybody to it. Models that are
+        reached through a Gateway there need what it needs.
+        """
+        if not self.places:
+            return frozenset()
+        serving = {each.subject.namespace for each in states if _works(each)}
+        return frozenset(
+            key
+            for key, place in self.places.items()
+            if serving - {place} and not evidence.reached_through(place)
+        )
+
+
+def _works(state: SubjectState) -> bool:
+    is_told = state.state in {ServingState.SERVING, ServingState.DEGRADED}
+    return is_told and is_deployment(state.subject)
 
 
 def _resting(cause: ResolvedFinding, evidence: PassEvidence, faults: _Faults) -> Iterable[Subject]:
@@ -157,12 +184,12 @@ def _impact(hit: Iterable[Subject], serving: Mapping[Subject, ServingState]) -> 
     )
 
 
-def _order(cause: ResolvedFinding, faults: _Faults, catalogue: Catalogue) -> _Order:
-    """Return the place of a cause: what nothing uses comes last in its layer."""
+def _order(cause: ResolvedFinding, last: AbstractSet[FindingKey], catalogue: Catalogue) -> _Order:
+    """Return the place of a cause: what nothing uses, or one namespace alone, comes last in its layer."""
     impact = cause.impact or Impact()
     return (
         layer_rank(cause.layer),
-        cause.key in faults.unneeded,
+        cause.key in last,
         -impact.not_serving,
         -impact.degraded,
         catalogue.priority(cause.reason),

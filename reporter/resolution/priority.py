@@ -80,8 +80,10 @@ def outrank(state: PassState) -> PassState:
     held = _on_nodes(decided, Disposition.HELD)
     rule, order = _RULES[state.settings.emit], state.catalogue.priority
     for subject, group in active.items():
-        group.sort(key=lambda each: (order(each.key.reason), each.key))
-        reasons = {each.key.reason for each in group} | clearing[subject]
+        # What one namespace alone needs outranks nothing that others need.
+        group.sort(key=lambda each: (bool(each.sole_place), order(each.key.reason), each.key))
+        ranked = [each for each in group if bool(each.sole_place) == bool(group[0].sole_place)]
+        reasons = {each.key.reason for each in ranked} | clearing[subject]
         rivals = _Rivals(group[0], reasons | suppressed[subject], held[subject], order)
         decided += [rule(each, rivals) for each in group]
     return replace(state, candidates=tuple(decided))
@@ -144,20 +146,30 @@ class Primaries:
     wake_in: timedelta | None
 
 
-def mark_primary(causes: Iterable[ResolvedFinding], state: PassState) -> Primaries:
-    """Mark of each subject one of its causes, which come in their order; one that is stale only where all are."""
+def mark_primary(
+    causes: Iterable[ResolvedFinding],
+    state: PassState,
+    *,
+    apart: AbstractSet[FindingKey] = frozenset(),
+) -> Primaries:
+    """Mark of each subject one of its causes, which come in their order; one that is stale only where all are.
+
+    What is set apart is never marked.
+    """
     ordered = tuple(causes)
     by_subject: dict[Subject, list[FindingKey]] = {}
     for cause in sorted(ordered, key=lambda each: each.stale):
-        by_subject.setdefault(cause.subject, []).append(cause.key)
+        if cause.key not in apart:
+            by_subject.setdefault(cause.subject, []).append(cause.key)
     stale = {each.key for each in ordered if each.stale}
     before = {**_on_record(state), **state.memory.primaries}
     held = {
         subject: _held(before.get(subject), keys, stale, state=state)
         for subject, keys in by_subject.items()
     }
+    marked = {each.key for each in held.values()}
     return Primaries(
-        causes=tuple(replace(each, primary=held[each.subject].key == each.key) for each in ordered),
+        causes=tuple(replace(each, primary=each.key in marked) for each in ordered),
         held=held,
         wake_in=min(_waits(held.values(), state), default=None),
     )

@@ -71,6 +71,10 @@ class PassEvidence:
             found[namespace].update(subjects)
         return {namespace: frozenset(subjects) for namespace, subjects in found.items()}
 
+    def reached_through(self, namespace: str) -> bool:
+        """Tell whether models of other namespaces are reached through a Gateway of this one."""
+        return any(each.namespace != namespace for each in self._entering_at.get(namespace, ()))
+
     @cached_property
     def closed(self) -> frozenset[Entrance]:
         """The Gateways that let nothing through."""

@@ -107,6 +107,11 @@ class ControlPlaneComponent:
         existing = (each for each in self.namespaces if table.get("", each))
         return next(existing, self.namespaces[0])
 
+    def sole_place(self, snapshot: Snapshot) -> str:
+        """Return the namespace of all that needs it, unless it belongs there itself or is wanted anyway."""
+        place = "" if self.mode is PartMode.ON else sole_place(self.needs, snapshot)
+        return "" if place in self.namespaces else place
+
     def is_named(self, name: str) -> bool:
         """Tell whether a Deployment of that name is one of its own."""
         if name == self.deployment:
@@ -165,6 +170,23 @@ def _made(
 def needed_by(needs: Iterable[Need], snapshot: Snapshot) -> str:
     """Return the first object that shows one of some needs, by its name; empty where none does."""
     return next((found for each in needs if (found := _first(each, snapshot))), "")
+
+
+def sole_place(needs: Iterable[Need], snapshot: Snapshot) -> str:
+    """Return the namespace in which all is that shows some needs; empty where it is in several, or in none."""
+    places = snapshot.once(("places", *needs), partial(_places, tuple(needs)))
+    return places[0] if len(places) == 1 else ""
+
+
+def _places(needs: tuple[Need, ...], snapshot: Snapshot) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for each in needs:
+        for obj in snapshot[each.by]:
+            if obj.namespace not in found and not obj.deleting and each.shows(obj, snapshot):
+                found[obj.namespace] = None
+                if len(found) > 1:
+                    return tuple(found)
+    return tuple(found)
 
 
 def still_needed_by(

@@ -6,13 +6,26 @@ from unittest import mock
 from reporter.evaluation import evaluate
 from reporter.kube.client import environment_proxy
 from reporter.model.report import ServingState, SubjectState
-from reporter.model.subject import Subject
+from reporter.model.subject import CLUSTER, Subject
+from reporter.resolution.grace import OneLook
+from reporter.resolution.memory import Memory
+from reporter.resolution.resolve import resolve
 from reporter.sinks.subject_metrics import STATE, subject_metrics
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.attacks.attack import Outcome, attack
-from tests.unit.probes.building import condition, document, namespace, snapshot_of
+from tests.attacks.attack import Outcome, attack, attacks
+from tests.unit.probes.building import (
+    ALL_CRDS,
+    at,
+    condition,
+    deployment,
+    document,
+    namespace,
+    snapshot_of,
+)
 from tests.unit.sinks.page.reports import report
+from tests.unit.stacks.kthena.probes.kthena import healthy as serving_model
+from tests.unit.stacks.otterscale.probes.otterscale import modelservice
 
 _PLACE = "tenant"
 _GATEWAY = {"name": "gw", "namespace": "infra"}
@@ -75,3 +88,61 @@ def _(_folder):
     )
     others = sum(each.labels["subject_namespace"] == "quiet" for each in series.samples)
     return Outcome(held=others == 1, figure=f"{others} series of the other namespace, of 1")
+
+
+_HEADERS = [{"headers": [{"name": "X-Gateway-Model-Name", "value": "m"}]}]
+_POOL = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "p"}
+_RULES = [{"matches": _HEADERS, "backendRefs": [_POOL]}]
+_ROUTE = document(
+    "HTTPRoute", "r", _PLACE, {"spec": {"parentRefs": [{"name": "gw"}], "rules": _RULES}}
+)
+_POLICY = {"spec": {"action": "CUSTOM", "provider": {"name": "apikey-ext-authz"}}}
+_SCALED = {"metadata": {"annotations": {"scaledobject.kaito.sh/auto-provision": "true"}}}
+_KIT = [
+    _ROUTE,
+    document("Gateway", "gw", _PLACE, {"spec": {"gatewayClassName": "istio"}}),
+    document("EnvoyFilter", "bbr-ext-proc", _PLACE),
+    document("EnvoyFilter", "apikey-ext-authz", _PLACE),
+    document("AuthorizationPolicy", "p", _PLACE, _POLICY),
+    document("APIKey", "k", _PLACE),
+    document("InferenceSet", "s", _PLACE, _SCALED, {"spec": {"replicas": 1}}),
+    document("Workspace", "w", _PLACE),
+    modelservice(ns=_PLACE),
+    document("InferenceService", "i", _PLACE),
+    document("LLMInferenceService", "l", _PLACE),
+]
+_LACKS = {
+    "gateways.gateway.networking.k8s.io",
+    "inferencepools.inference.networking.k8s.io",
+    "scaledobjects.keda.sh",
+    "clustertriggerauthentications.keda.sh",
+}
+
+
+def _told(*docs):
+    """Return the causes of the cluster layer in front of a model of another tenant, which serves."""
+    others = [each for each in serving_model().values() if each["kind"] != "Namespace"]
+    others.append(deployment("kthena-system", "kthena-controller-manager"))
+    snapshot = snapshot_of(
+        namespace(_PLACE, managed=True),
+        namespace("models"),
+        *others,
+        *docs,
+        served=ALL_CRDS - _LACKS,
+    )
+    settings = FullEvaluationSettings()
+    looked = resolve(
+        evaluate(snapshot, settings), snapshot, Memory(), now=at(3600), settings=settings, one_look=OneLook()
+    ).report  # fmt: skip
+    assert any(each.state is ServingState.SERVING for each in looked.states)
+    return [each for each in looked.findings if each.is_cause and each.subject == CLUSTER]
+
+
+@attacks(
+    {"a route that no parent accepted": [_ROUTE], "the whole kit of parts that are not there": _KIT}
+)
+def _(_folder, docs):
+    told = _told(*docs)
+    primary = [each.reason for each in told if each.primary]
+    figure = f"{len(told)} cause(s) of the cluster, primary: {primary or 'none'}"
+    return Outcome(held=not primary, figure=figure)

@@ -26,6 +26,7 @@ from reporter.workload.components import (
     managed_namespaces,
     may_be_needed,
     namespace_ref,
+    sole_place,
     still_needed_by,
 )
 from reporter.workload.routing import lacks_api_key_provider, mesh_configs, required_provider
@@ -71,9 +72,16 @@ class RequiredCrd:
 
     def needed(self, snapshot: Snapshot, settings: EvaluationSettings, seen: Seen) -> str:
         """Return what needs it, by name; empty where nothing is known to."""
-        found = self._used(snapshot, seen)
-        if found:
-            return found
+        return self._used(snapshot, seen) or self._running(snapshot, settings)
+
+    def sole_place(self, scope: Scope) -> str:
+        """Return the namespace of all that needs it; empty where others do, or it is wanted anyway."""
+        snapshot, seen = scope.snapshot, scope.earlier.there
+        if self.mode is PartMode.ON or self.key in seen or self._running(snapshot, scope.settings):
+            return ""
+        return sole_place(self.needs, snapshot)
+
+    def _running(self, snapshot: Snapshot, settings: EvaluationSettings) -> str:
         of = (each for each in components(settings) if each.part in self.of)
         running = (each for component in of for each in component.found(snapshot))
         return next((f"{DEPLOYMENTS.ref(each)}" for each in running), "")
@@ -143,6 +151,7 @@ def probe_crds(scope: Scope) -> Iterator[Finding]:
             cause=f"{crd.name} missing",
             governs=True,
             unneeded=crd.key not in scope.earlier.there and not crd.used(scope),
+            sole_place=crd.sole_place(scope),
         )
 
 

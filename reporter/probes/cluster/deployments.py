@@ -99,6 +99,7 @@ def _missing(
         related=was or DEPLOYMENTS.ref_named(namespace, component.deployment),
         more=more,
         governs=component.governs,
+        sole_place=component.sole_place(snapshot) if was is None else "",
     )
 
 
@@ -111,6 +112,7 @@ def _finding(
     created: datetime | None = None,
     more: str = "",
     governs: bool,
+    sole_place: str = "",
 ) -> Finding:
     return Finding(
         reason=component.reason,
@@ -130,6 +132,7 @@ def _finding(
         passing=fault.passing,
         down=fault.down,
         by_spec=fault == SCALED_TO_ZERO,
+        sole_place=sole_place,
     )
 
 

@@ -192,3 +192,30 @@ def test_what_nothing_uses_comes_last(needed, order):
         now(MISSING, involved=SECOND),
     )
     assert [each.involved for each in resolver.report.findings if each.is_cause] == order
+
+
+@pytest.mark.parametrize(
+    ("working", "entrance", "primary"),
+    [(1, "far", None), (0, "far", AUTH), (1, "demo", AUTH)],
+    ids=["others-serve", "nobody-serves", "others-are-reached-through-it"],
+)
+def test_what_one_namespace_alone_needs_is_primary_only_where_no_others_serve(
+    working, entrance, primary
+):
+    """It is told all the same: whoever may write in one namespace must not point everybody to it."""
+    resolver = resolver_of(FAR)
+    far = ServingEvidence(
+        subject=FAR, wanted=1, serving=working, entrances=frozenset({(entrance, "gw")})
+    )
+    resolver.look(0, now(AUTH, sole_place="demo"), serving=[serves(MODEL, working=0), far])
+    (cause,) = (each for each in resolver.report.findings if each.is_cause)
+    assert (cause.reason, cause.primary) == (AUTH, primary is not None)
+
+
+@pytest.mark.parametrize("emit", list(Emit))
+def test_what_one_namespace_alone_needs_outranks_nothing(emit):
+    """A part that others need is the one to look at, though it is lower in the chain."""
+    resolver = resolver_of(FAR, emit=emit)
+    found = [now(AUTH, sole_place="demo"), now(BBR, down=True)]
+    resolver.look(0, *found, serving=[serves(MODEL, working=0), serves(FAR)])
+    assert [each.reason for each in resolver.report.findings if each.primary] == [BBR]

@@ -12,7 +12,14 @@ from reporter.snapshot.snapshot import Discovery
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import SUPPRESSION, Stack
 from tests.unit.probes.asking import scope
-from tests.unit.probes.building import ALL_CRDS, ALL_ON, FORBIDDEN, snapshot_of
+from tests.unit.probes.building import (
+    ALL_CRDS,
+    ALL_ON,
+    FORBIDDEN,
+    condition,
+    document,
+    snapshot_of,
+)
 
 DEFAULTS = FullEvaluationSettings()
 ON = FullEvaluationSettings(components=ALL_ON)
@@ -142,3 +149,35 @@ def test_kinds_of_istio_are_missed_behind_its_gateways_alone(name, controller, u
         if missed
         else not found & of_istio
     )
+
+
+_PARENT = {"parentRef": {"name": "gw"}, "controllerName": "c"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "accepted", "place"),
+    [
+        ({}, None, None),
+        ({}, "False", None),
+        ({}, "True", "models"),
+        ({"labels": {"app.kubernetes.io/managed-by": "Helm"}}, None, "models"),
+        ({"labels": {"kaito.sh/owned-by": "modeldeployment"}}, None, "models"),
+        ({"ownerReferences": [{"kind": "LLMInferenceService", "uid": "u"}]}, None, "models"),
+    ],
+    ids=["nobody", "refused", "accepted", "helm", "a-chart", "a-controller"],
+)
+def test_a_route_needs_gateways_where_it_is_in_use(metadata, accepted, place):
+    """Anybody may write one; what needs the kind is told, and where all of that is."""
+    status = {"parents": [{**_PARENT, "conditions": [condition("Accepted", accepted)]}]}
+    route = document(
+        "HTTPRoute", "r", "models",
+        {"metadata": metadata, "spec": {"parentRefs": [{"name": "gw"}]}, "status": status if accepted else {}},
+    )  # fmt: skip
+    gone = "gateways.gateway.networking.k8s.io"
+    for others, expected in (
+        ([], place),
+        ([{**route, "metadata": {**route["metadata"], "namespace": "more"}}], place and ""),
+    ):
+        snapshot = snapshot_of(route, *others, served=ALL_CRDS - {gone})
+        found = {each.involved.name: each for each in probe_crds(scope(snapshot, DEFAULTS))}
+        assert (found[gone].sole_place if gone in found else None) == expected
