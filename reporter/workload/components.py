@@ -10,6 +10,7 @@ The pods of endpoint pickers.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from types import MappingProxyType
 from typing import Final
 
@@ -63,16 +64,17 @@ class ControlPlaneComponent:
         """Return its Deployments in the namespace where it is at work; several revisions at most.
 
         That is where it was seen, as long as one is wanted there: who owns another candidate namespace
-        must not hide an outage with a Deployment of its name. Else it is the first namespace where one
-        is available, else where one is wanted, else where there is one: what was left behind at zero
-        replicas when a part moved is none of it.
+        must not hide an outage with a Deployment of its name. Else it is where one is wanted that is
+        the oldest: the API server writes that time, while labels, images and Leases are what the
+        owner of a namespace makes them. What was left behind at zero replicas when a part moved is
+        none of it.
         """
         found = self._candidates(snapshot)
         was = seen.get(self.key)
         for each in found:
             if was and each[0].namespace == was.namespace and any(one.wanted > 0 for one in each):
                 return each
-        return max(found, key=_at_work, default=())
+        return min(found, key=_standing, default=())
 
     def elsewhere(self, snapshot: Snapshot, found: tuple[Deployment, ...]) -> tuple[str, ...]:
         """Return the other namespaces in which a Deployment of its name is to have replicas."""
@@ -134,8 +136,11 @@ def readers_of_pods(settings: EvaluationSettings) -> tuple[ControlPlaneComponent
     return tuple(each for each in components(settings) if each.reads_pods)
 
 
-def _at_work(found: tuple[Deployment, ...]) -> tuple[bool, bool]:
-    return any(map(is_available, found)), any(each.wanted > 0 for each in found)
+def _standing(found: tuple[Deployment, ...]) -> tuple[bool, float, bool]:
+    """Return the place of what is in one namespace: the first is the one at work."""
+    wanted = [each for each in found if each.wanted > 0]
+    created = (each.created.timestamp() for each in wanted if each.created)
+    return not wanted, min(created, default=inf), not any(map(is_available, found))
 
 
 def _made(

@@ -146,3 +146,21 @@ def _(_folder, docs):
     primary = [each.reason for each in told if each.primary]
     figure = f"{len(told)} cause(s) of the cluster, primary: {primary or 'none'}"
     return Outcome(held=not primary, figure=figure)
+
+
+_FAKE = (
+    "a Deployment of a part's name in an unused candidate namespace, to a reporter that starts anew"
+)
+
+
+@attacks({f"{_FAKE}, available": 1, f"{_FAKE}, at zero": 0})
+def _(_folder, wanted):
+    later = {"metadata": {"creationTimestamp": "2026-11-20T11:00:00Z"}}
+    told = _told(
+        namespace("kaito-system"),
+        namespace("kaito-workspace"),
+        deployment("kaito-system", "kaito-workspace", ready=0),
+        deployment("kaito-workspace", "kaito-workspace", later, wanted=wanted, ready=wanted),
+    )
+    named = [str(each.related) for each in told if "kaito-system/kaito-workspace" in each.message]
+    return Outcome(held=len(named) == 1, figure=f"the outage of {named or 'nobody'} is told")

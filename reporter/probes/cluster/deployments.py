@@ -66,7 +66,11 @@ def _judge_found(
 ) -> Iterator[Finding]:
     available = any(is_available(each) for each in found)
     others = component.elsewhere(snapshot, found)
-    more = f" (another one of its name is in namespace {', '.join(others)})" if others else ""
+    more = (
+        f" (another one of its name, which does not count, is in namespace {', '.join(others)})"
+        if others
+        else ""
+    )
     for deployment in found:
         fault = judge_deployment(deployment, snapshot)
         if fault is None or (available and deployment.wanted == 0):

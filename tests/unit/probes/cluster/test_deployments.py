@@ -176,7 +176,9 @@ def test_where_a_part_was_seen_counts_before_another_of_its_name():
     scope = component_scope(snapshot, DEFAULTS, component)
     (finding,) = probe_component(replace(scope, earlier=Seen(there)))
     assert finding.related.namespace == place
-    assert f"another one of its name is in namespace {other}" in finding.message
+    assert (
+        f"another one of its name, which does not count, is in namespace {other}" in finding.message
+    )
 
 
 def test_missing_needs_a_look_at_every_candidate():
@@ -333,3 +335,18 @@ def test_the_order_of_objects_does_not_matter():
         pod("istio-system", "i-2", "istiod", waiting("CrashLoopBackOff"), ready=False),
     ]
     assert probe(*docs) == probe(*reversed(docs))
+
+
+def test_of_two_the_older_one_counts_where_nothing_is_remembered():
+    """A tenant in an unused candidate namespace hides no outage from a reporter that starts then."""
+    name = "body-based-router"
+    place = PLACES[name]
+    other = next(each for each in COMPONENTS[name].namespaces if each != place)
+    younger = {"metadata": {"creationTimestamp": "2026-11-20T11:00:00Z"}}
+    without = healthy_cluster(name)
+    finding = only(*without, deployment(place, name, ready=0), deployment(other, name, younger))
+    assert finding.related.namespace == place
+    assert f"which does not count, is in namespace {other}" in finding.message
+    assert not probe(*without, deployment(place, name), deployment(other, name, younger, ready=0))
+    moved = deployment(place, name, ready=0, wanted=0)
+    assert not probe(*without, moved, deployment(other, name, younger))
