@@ -448,6 +448,9 @@ class DaemonSettings(EvaluationSettings):
     metrics_bind_address: Address = ":8080"
     """Where /metrics is served; `0` turns it off."""
 
+    metrics_authentication: bool = False
+    """Ask the API server who reads /metrics, and whether they may `get` that path."""
+
     health_probe_bind_address: Address = ":8081"
     """Where /healthz and /readyz are served; `0` turns them off."""
 

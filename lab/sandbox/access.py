@@ -68,6 +68,10 @@ class Access:
         self.grants: list[Rule] | None = None
         self.denials: list[Rule] = []
         self.user = "sandbox"
+        self.tokens: dict[str, str] = {}
+        """Users by their bearer tokens, for TokenReviews."""
+        self.readers: set[str] = set()
+        """Users who may get any path that is no resource, for SubjectAccessReviews."""
 
     def allow_only(self, rules: Sequence[Rule]) -> None:
         """Allow what these rules cover, and nothing else."""
@@ -153,6 +157,18 @@ class Access:
             "spec": body.get("spec") or {},
             "status": {"allowed": allowed, **({"reason": reason} if reason else {})},
         }
+
+    def review_of_token(self, body: Object) -> Object:
+        """Answer a TokenReview."""
+        user = self.tokens.get(str(dig(body, "spec", "token") or ""))
+        told = {"user": {"username": user}} if user else {"error": "token is not known"}
+        return {**body, "metadata": {}, "status": {"authenticated": user is not None, **told}}
+
+    def review_of_reader(self, body: Object) -> Object:
+        """Answer a SubjectAccessReview about a path."""
+        is_path = dig(body, "spec", "nonResourceAttributes", "path") is not None
+        allowed = is_path and dig(body, "spec", "user") in self.readers
+        return {**body, "metadata": {}, "status": {"allowed": allowed}}
 
     def rules_review(self, body: Object) -> Object:
         """Answer a SelfSubjectRulesReview; it cannot express denials.

@@ -46,7 +46,12 @@ from lab.sandbox.subresources import change_scale, scale_of
 from lab.sandbox.watching import Watch, read_options
 
 _INCLUDE: dict[str, IncludeObject] = {"None": "None", "Metadata": "Metadata", "Object": "Object"}
-_REVIEWS = {"selfsubjectaccessreviews": "review", "selfsubjectrulesreviews": "rules_review"}
+_REVIEWS = {
+    "selfsubjectaccessreviews": "review",
+    "selfsubjectrulesreviews": "rules_review",
+    "subjectaccessreviews": "review_of_reader",
+    "tokenreviews": "review_of_token",
+}
 
 
 class ResourceHandlers:
@@ -267,6 +272,8 @@ class ResourceHandlers:
 
     def _review(self, request: web.Request, wanted: ResourceRequest, raw: bytes) -> web.Response:
         body = read_object(raw, request.content_type)
+        if not wanted.resource.plural.startswith("self"):
+            self.authorize(wanted, request.query)
         answer = getattr(self._access, _REVIEWS[wanted.resource.plural])(body)
         return _json(answer, HTTPStatus.CREATED)
 

@@ -239,5 +239,13 @@ BUILT_IN: tuple[Resource, ...] = (
         kind="SelfSubjectRulesReview",
         **_CREATE_ONLY,
     ),
+    _resource(
+        "authorization.k8s.io",
+        "v1",
+        "subjectaccessreviews",
+        kind="SubjectAccessReview",
+        **_CREATE_ONLY,
+    ),
+    _resource("authentication.k8s.io", "v1", "tokenreviews", kind="TokenReview", **_CREATE_ONLY),
 )
 """Custom resources of a group not listed here are served through CustomResourceDefinitions."""

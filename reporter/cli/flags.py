@@ -83,6 +83,7 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "listeners",
         (
             "metrics_bind_address",
+            "metrics_authentication",
             "health_probe_bind_address",
             "report_bind_address",
             "report_hosts",

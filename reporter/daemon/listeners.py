@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import structlog
 
+from reporter.daemon.connections import Connection
 from reporter.daemon.live_page import LivePage
+from reporter.daemon.metrics_access import MetricsAccess
 from reporter.daemon.page_routes import with_page
 from reporter.daemon.server import (
     Handler,
@@ -20,13 +22,13 @@ from reporter.daemon.server import (
 )
 from reporter.daemon.state import DaemonState
 from reporter.settings import DaemonSettings
-from reporter.sinks.own_metrics import LiveMetrics, Metrics
+from reporter.sinks.own_metrics import LiveMetrics
 from reporter.sinks.subject_metrics import SubjectMetrics
 
 
 @asynccontextmanager
 async def listening(
-    settings: DaemonSettings, metrics: Metrics, state: DaemonState, *, page: LivePage
+    settings: DaemonSettings, connection: Connection, state: DaemonState, *, page: LivePage
 ) -> AsyncIterator[None]:
     """Serve metrics, health, the report and the page while entered.
 
@@ -45,9 +47,12 @@ async def listening(
     probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
     async with Servers(before_close=page.close) as servers, AsyncExitStack() as stack:
         of_subjects = SubjectMetrics(state.report, settings.subject_series)
-        exported = MetricsPage(LiveMetrics(metrics, state), of_subjects, state.report)
+        exported = MetricsPage(LiveMetrics(connection.metrics, state), of_subjects, state.report)
         stack.callback(exported.close)
-        await _listen(servers, metrics_address, {"/metrics": exported.serve})
+        serve: Handler = exported.serve
+        if settings.metrics_authentication:
+            serve = MetricsAccess(connection.client).guarded(serve)
+        await _listen(servers, metrics_address, {"/metrics": serve})
         await _listen(servers, health_address, health_routes(probes))
         routes = with_page(report_routes(pages, report_address), page, report_address)
         await _listen(servers, report_address, routes)

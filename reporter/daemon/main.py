@@ -295,7 +295,7 @@ async def serve(
     via, why = way_to_pods(settings, in_cluster=connection.client.in_cluster)
     settings = settings.model_copy(update={"scrape_via": via})
     parts = build(connection, settings, instance=instance)
-    async with listening(settings, connection.metrics, parts.state, page=parts.page):
+    async with listening(settings, connection, parts.state, page=parts.page):
         log.info(
             "started",
             version=__version__,

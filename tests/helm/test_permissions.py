@@ -193,6 +193,27 @@ def test_logs_are_granted_only_where_they_are_read(switch):
     assert granted(rule for rule in rules if rule != LOGS_RULE) == reading()
 
 
+REVIEW_RULES = [
+    {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+    {
+        "apiGroups": ["authorization.k8s.io"],
+        "resources": ["subjectaccessreviews"],
+        "verbs": ["create"],
+    },
+]
+
+
+@pytest.mark.parametrize("switch", [True, False, None])
+def test_reviews_are_granted_only_where_readers_of_metrics_are_asked_who_they_are(switch):
+    """Prometheus sends its token then."""
+    values = {"metrics.authentication": switch, "serviceMonitor.enabled": True}
+    rules = cluster_rules(values)
+    assert [each for each in rules if each in REVIEW_RULES] == REVIEW_RULES * bool(switch)
+    assert granted(each for each in rules if each not in REVIEW_RULES) == reading()
+    (endpoint,) = render(values).one("ServiceMonitor")["spec"]["endpoints"]
+    assert ("bearerTokenFile" in endpoint) is bool(switch)
+
+
 def test_the_mesh_configurations_of_revisions_are_granted_by_name():
     """Without OtterScale no other ConfigMap can be read, wherever it is."""
     rules = cluster_rules({"controlPlane.istioRevisions": ["asm-1-27"], "stacks.otterscale": "off"})

@@ -74,6 +74,7 @@
   (list "modelserving-status" (include "status-reporter.modelServingStatus" .))
   (list "role-events" $v.modelServing.roleEvents)
   (list "metrics-bind-address" (ternary ":8080" "0" $v.metrics.enabled))
+  (list "metrics-authentication" $v.metrics.authentication)
   (list "subject-series" $v.metrics.subjectSeries)
   (list "health-probe-bind-address" ":8081")
   (list "report-bind-address" $v.reportBindAddress)
