@@ -18,6 +18,9 @@ MUTE: Final = "status-reporter.io/mute"
 MUTE_UNTIL: Final = "status-reporter.io/mute-until"
 """Annotation with the time at which that ends."""
 
+IS_MODEL: Final = "status-reporter.io/model"
+"""Annotation that makes a model of a workload (`"true"`), or none (`"false"`)."""
+
 NOT_READ: Final = "status-reporter.io/not-read"
 """In place of the name of a field that a kind does not read although its base does: nothing has it."""
 
@@ -32,6 +35,7 @@ class Part(Struct, frozen=True, gc=False, rename="camel"):
 class OwnerReference(Part, frozen=True):
     """An entry of `metadata.ownerReferences`."""
 
+    api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""
@@ -47,6 +51,7 @@ class Annotations(Struct, frozen=True, gc=False):
 
     mute: str | None = field(name=MUTE, default=None)
     mute_until: str | None = field(name=MUTE_UNTIL, default=None)
+    is_model: str | None = field(name=IS_MODEL, default=None)
 
     @property
     def mutes(self) -> bool:

@@ -1,6 +1,7 @@
-"""What users declare to be watched besides Deployments: StatefulSets, DaemonSets, conditions."""
+"""What runs pods besides Deployments: StatefulSets, DaemonSets, LeaderWorkerSets; conditions of any kind."""
 
 from reporter.model.objects.base import Conditioned, KubeObject, LabelSelector, Part
+from reporter.model.objects.pods import PodTemplate
 
 
 class RollingStatefulSet(Part, frozen=True):
@@ -21,6 +22,7 @@ class StatefulSetSpec(Part, frozen=True):
 
     replicas: int | None = None
     selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
     update_strategy: StatefulSetStrategy | None = None
 
 
@@ -83,6 +85,53 @@ class DaemonSet(KubeObject, frozen=True):
     def wanted(self) -> int:
         """How many nodes should run its pod, as its controller counted them."""
         return self.status.desired_number_scheduled
+
+
+class GroupTemplate(Part, frozen=True):
+    """`spec.leaderWorkerTemplate` of a LeaderWorkerSet."""
+
+    size: int | None = None
+    leader_template: PodTemplate | None = None
+    worker_template: PodTemplate = PodTemplate()
+
+
+class LeaderWorkerSetSpec(Part, frozen=True):
+    """`spec` of a LeaderWorkerSet."""
+
+    replicas: int | None = None
+    leader_worker_template: GroupTemplate = GroupTemplate()
+
+
+class LeaderWorkerSetStatus(Conditioned, frozen=True):
+    """`status` of a LeaderWorkerSet; replicas are groups."""
+
+    replicas: int = 0
+    ready_replicas: int = 0
+    updated_replicas: int = 0
+
+
+class LeaderWorkerSet(KubeObject, frozen=True):
+    """leaderworkerset.x-k8s.io/v1 LeaderWorkerSet."""
+
+    spec: LeaderWorkerSetSpec = LeaderWorkerSetSpec()
+    status: LeaderWorkerSetStatus = LeaderWorkerSetStatus()
+
+    @property
+    def wanted(self) -> int:
+        """Groups asked for; the API's default is 1."""
+        return 1 if self.spec.replicas is None else self.spec.replicas
+
+    @property
+    def size(self) -> int:
+        """Pods of a group, the leader included; the API's default is 1."""
+        size = self.spec.leader_worker_template.size
+        return 1 if size is None else size
+
+    @property
+    def template(self) -> PodTemplate:
+        """The template of the pods that serve: the leaders', which the workers' stands in for."""
+        group = self.spec.leader_worker_template
+        return group.leader_template or group.worker_template
 
 
 class ConditionedStatus(Conditioned, frozen=True):

@@ -317,10 +317,11 @@ class TracingVariable(Part, frozen=True):
 
 
 class TemplateContainer(Part, frozen=True):
-    """A container of a Deployment's pod template; of its environment only what OpenTelemetry reads."""
+    """A container of a pod template; of its environment only what OpenTelemetry reads."""
 
     name: str
     image: str = ""
+    command: tuple[str, ...] | None = None
     args: tuple[str, ...] | None = None
     env: tuple[TracingVariable, ...] | None = None
     ports: tuple[ContainerPort, ...] | None = None
@@ -347,7 +348,7 @@ class TemplateSpec(Part, frozen=True):
 
 
 class PodTemplate(Part, frozen=True):
-    """`spec.template` of a Deployment."""
+    """`spec.template` of a workload."""
 
     metadata: TemplateMetadata = TemplateMetadata()
     spec: TemplateSpec = TemplateSpec()

@@ -22,7 +22,7 @@ from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.catalogue.suppression import missing_kind, on_a_node, seen_on_objects
-from reporter.model.objects import KubeObject
+from reporter.model.objects import KubeObject, LeaderWorkerSet
 from reporter.model.reason import EventType, Reason, SuppressionRow
 from reporter.model.resource import Resource
 from reporter.model.subject import RequestStage, SubjectKind
@@ -52,7 +52,7 @@ CONFIGS: Final = Resource(
 LEADERWORKERSETS: Final = Resource(
     group="leaderworkerset.x-k8s.io", versions=("v1",), plural="leaderworkersets",
     kind="LeaderWorkerSet", namespaced=True, custom=True,
-    type=objects.LeaderWorkerSet, purpose="replicas that are groups of pods",
+    type=LeaderWorkerSet, purpose="replicas that are groups of pods",
     label_selector="app.kubernetes.io/part-of=llminferenceservice", stack=STACK,
 )  # fmt: skip
 FORMER_POOLS: Final = replace(

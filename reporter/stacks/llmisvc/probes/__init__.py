@@ -18,7 +18,6 @@ from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.llmisvc.probes.pods import probe_missing, probe_pods
 from reporter.stacks.llmisvc.probes.pool import probe_epp, probe_gateways, probe_pool, probe_route
 from reporter.stacks.llmisvc.probes.ready import idle, probe_ready, probe_serving, probe_whole
-from reporter.stacks.llmisvc.probes.rollout import probe_rollout
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import probe_spec
 from reporter.stacks.llmisvc.probes.stale import (
@@ -43,7 +42,6 @@ _PROBES: Final[tuple[Probe[LlmScope], ...]] = (
     probe_spec,
     probe_missing,
     probe_pods,
-    probe_rollout,
     probe_epp,
     probe_gateways,
     probe_route,

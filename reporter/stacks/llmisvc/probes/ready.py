@@ -22,7 +22,7 @@ from reporter.stacks.llmisvc.probes.pool import (
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
 from reporter.stacks.llmisvc.probes.stale import avoids_pools, contradicted
-from reporter.stacks.llmisvc.reasons import LEADERWORKERSETS, NOT_READY, READY
+from reporter.stacks.llmisvc.reasons import NOT_READY, READY
 from reporter.workload.deployment import is_available
 from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts, is_ready
@@ -68,9 +68,7 @@ def idle(scope: LlmScope) -> ServingEvidence:
 
 
 def _is_known(scope: LlmScope) -> bool:
-    runs_on: set[Resource[KubeObject]] = {
-        LEADERWORKERSETS if each.multi else DEPLOYMENTS for each in scope.roles
-    }
+    runs_on: set[Resource[KubeObject]] = {each.resource for each in scope.roles}
     if scope.wanted.scheduler is not None:
         runs_on.add(DEPLOYMENTS)
     if scope.wanted.route is not None:

@@ -25,6 +25,7 @@ from reporter.model.objects import (
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
+from reporter.served.role import Containers, ServedRole
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.llmisvc.derived import AskedFor, wanted
 from reporter.stacks.llmisvc.objects import (
@@ -32,7 +33,6 @@ from reporter.stacks.llmisvc.objects import (
     LLMInferenceServiceConfig,
     Workload,
 )
-from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.reasons import CONFIGS, FORMER_POOLS, LEADERWORKERSETS
 from reporter.stacks.llmisvc.stack import LLM_PART, PART_OF
 from reporter.workload.routing import Parent, parent_of
@@ -43,6 +43,10 @@ ROUTER: Final = "router"
 SCHEDULER: Final = "router-scheduler"
 TOKENIZER: Final = "tokenizer"
 _OF_LLMS: Final = "llminferenceservice-"
+_CONTAINERS: Final = Containers(
+    fetch=frozenset({"storage-initializer"}),
+    serve=frozenset({"main", "modelcar", "modelcar-init", "llm-d-routing-sidecar"}),
+)
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
@@ -120,7 +124,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return tuple(each for each in self.all_pods if component(each).startswith("workload"))
 
     @cached_property
-    def roles(self) -> tuple[LlmRole, ...]:
+    def roles(self) -> tuple[ServedRole, ...]:
         """Its roles, each with what it runs on: what serves or decodes, and what prefills.
 
         Those that a config asked for that is gone are known by what was made of it.
@@ -144,18 +148,18 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         main, *others = self.roles
         return main.serves and all(each.serves or each.is_idle for each in others)
 
-    def _role(self, name: str, workload: Workload, *, suffix: str) -> LlmRole:
+    def _role(self, name: str, workload: Workload, *, suffix: str) -> ServedRole:
         parts = _parts_of(suffix)
         deployment = _first(self.made(DEPLOYMENTS), {f"workload{suffix}"})
         group_set = _first(self.made(LEADERWORKERSETS), parts)
         unknown = self.lacks_config and deployment is None and group_set is not None
         multi = unknown or workload.worker is not None
-        return LlmRole(
+        return ServedRole(
             name=name,
-            multi=multi,
-            deployment=None if multi else deployment,
-            group_set=group_set if multi else None,
+            resource=LEADERWORKERSETS if multi else DEPLOYMENTS,
+            workload=group_set if multi else deployment,
             pods=tuple(each for each in self.pods if component(each) in parts),
+            containers=_CONTAINERS,
         )
 
     def _was_made(self, suffix: str) -> bool:

@@ -31,9 +31,9 @@ from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.llmisvc.derived import PassStage, derived_status
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
-from reporter.stacks.llmisvc.probes.rollout import counted, last_change, worked
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
+from reporter.stacks.llmisvc.probes.worked import counted, last_change, worked
 from reporter.stacks.llmisvc.reasons import (
     GROUP_DEGRADED,
     LLMS,

@@ -1,8 +1,4 @@
-"""Pods that are not there, and rollouts that stall: neither shows in KServe's status.
-
-llminferenceservicePodsNotCreated and llminferenceserviceRolloutStuck.
-
-When what the status of an LLMInferenceService follows from has last changed.
+"""When what the status of an LLMInferenceService follows from has last changed.
 
 Kinds are read one after the other, and KServe takes a moment to follow: a status that differs from
 objects that changed a second ago is no fault yet. It need not differ since then: a replica that goes,
@@ -12,14 +8,12 @@ What follows for the status of an LLMInferenceService from the objects that it h
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYS, HTTPROUTES, INFERENCEPOOLS, PODS
-from reporter.diagnosis.refusals import refusal, why_not_made
-from reporter.model.finding import Finding
-from reporter.model.objects import Condition, Deployment, Gateway, HttpRoute, InferencePool, Pod
-from reporter.probes.pods import startup_budget
+from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS
+from reporter.model.objects import Condition, Gateway, HttpRoute, InferencePool, Pod
+from reporter.served.role import ServedRole, Workload, parts_of
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.derived import (
     Counted,
@@ -29,128 +23,13 @@ from reporter.stacks.llmisvc.derived import (
     pool_ready,
     routes_ready,
 )
-from reporter.stacks.llmisvc.objects import LeaderWorkerSet
-from reporter.stacks.llmisvc.probes.roles import LlmRole
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import (
     FORMER_POOLS,
     LEADERWORKERSETS,
-    PODS_NOT_CREATED,
-    ROLLOUT_STUCK,
 )
-from reporter.workload.owners import is_false, is_true, last_written, words
-from reporter.workload.pod import counts
+from reporter.workload.owners import is_true, last_written
 from reporter.workload.routing import Parent
-
-_ROLLOUT: Final = timedelta(seconds=600)
-_EXCEEDED: Final = "ProgressDeadlineExceeded"
-
-
-def probe_rollout(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for each workload that lacks pods, or whose rollout stalls."""
-    for role in scope.roles:
-        if role.deployment is not None:
-            yield from _refused(scope, role, role.deployment)
-            yield from _stalled(scope, role, role.deployment)
-        elif role.group_set is not None:
-            yield from _incomplete(scope, role, role.group_set)
-            yield from _updating(scope, role, role.group_set)
-
-
-def _refused(scope: LlmScope, role: LlmRole, deployment: Deployment) -> Iterator[Finding]:
-    failure = deployment.status.condition("ReplicaFailure")
-    refused = is_true(failure)
-    if not refused and not _lacks_pods(deployment):
-        return
-    found = refusal(failure.message, scope.place) if failure and refused else None
-    why = words(failure) if refused else "and its Deployment does not say why"
-    yield scope.finding(
-        reason=PODS_NOT_CREATED,
-        related=DEPLOYMENTS.ref(deployment),
-        cause=f"{role.title}{(failure.reason if failure and refused else '') or 'pods are missing'}",
-        text=f"{role.title}pods of Deployment {deployment.name} are not created, {found.told if found else why}{_serves(role)}",
-        diagnosis=found,
-        started=False,
-        severity=0 if role.serves else 1,
-        transition=failure.last_transition_time if failure and refused else None,
-        created=deployment.created,
-        independent=True,
-    )
-
-
-def _lacks_pods(deployment: Deployment) -> bool:
-    current = deployment.status.observed_generation >= deployment.metadata.generation
-    return current and not deployment.spec.paused and deployment.status.replicas < deployment.wanted
-
-
-def _incomplete(scope: LlmScope, role: LlmRole, groups: LeaderWorkerSet) -> Iterator[Finding]:
-    """Yield a finding if groups have fewer pods than they need; one that is replaced is not judged."""
-    if not scope.known(PODS) or any(each.deleting for each in role.pods):
-        return
-    there = sum(map(counts, role.pods))
-    if there >= groups.wanted * groups.size:
-        return
-    why = why_not_made(LEADERWORKERSETS.kind, groups, scope.snapshot)
-    yield scope.finding(
-        reason=PODS_NOT_CREATED,
-        related=LEADERWORKERSETS.ref(groups),
-        cause=f"{role.title}pods are missing",
-        text=f"LeaderWorkerSet {groups.name} has fewer {role.title}pods than its groups of "
-        f"{groups.size} need{f': {why.told}' if why else ''}{_serves(role)}",
-        diagnosis=why,
-        severity=0 if role.serves else 1,
-        created=groups.created,
-    )
-
-
-def _stalled(scope: LlmScope, role: LlmRole, deployment: Deployment) -> Iterator[Finding]:
-    if (
-        deployment.status.observed_generation < deployment.metadata.generation
-        or not deployment.wanted
-    ):
-        return
-    progressing = deployment.status.condition("Progressing")
-    if progressing and is_false(progressing) and progressing.reason == _EXCEEDED:
-        cause, what, since = _EXCEEDED, "exceeded its deadline", progressing.last_transition_time
-    elif deployment.spec.paused or not _has_old_pods(deployment):
-        return
-    else:
-        cause, what, since = "old pods", "does not replace the older pods", None
-    yield scope.finding(
-        reason=ROLLOUT_STUCK,
-        related=DEPLOYMENTS.ref(deployment),
-        cause=f"{role.title}{cause}",
-        text=f"the rollout of {role.title}Deployment {deployment.name} {what}{_serves(role)}",
-        severity=0 if role.serves else 1,
-        transition=since,
-        budget=None if since else _ROLLOUT,
-        independent=True,
-    )
-
-
-def _has_old_pods(deployment: Deployment) -> bool:
-    """Tell whether pods of an older revision are left, and too few of the newest are there."""
-    status = deployment.status
-    return status.updated_replicas < min(deployment.wanted, status.replicas)
-
-
-def _updating(scope: LlmScope, role: LlmRole, groups: LeaderWorkerSet) -> Iterator[Finding]:
-    updating = groups.status.condition("UpdateInProgress")
-    if not is_true(updating):
-        return
-    yield scope.finding(
-        reason=ROLLOUT_STUCK,
-        related=LEADERWORKERSETS.ref(groups),
-        cause=f"{role.title}UpdateInProgress",
-        text=f"the rollout of {role.title}LeaderWorkerSet {groups.name} does not end{_serves(role)}",
-        severity=0 if role.serves else 1,
-        transition=updating.last_transition_time if updating else None,
-        budget=startup_budget(scope) + _ROLLOUT,
-    )
-
-
-def _serves(role: LlmRole) -> str:
-    return "; the pods that are ready go on serving" if role.serves else ""
 
 
 def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
@@ -166,10 +45,9 @@ def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
     return max((each for each in times if each is not None), default=None)
 
 
-def _parts(scope: LlmScope) -> Iterator[Deployment | LeaderWorkerSet | Pod | Gateway]:
+def _parts(scope: LlmScope) -> Iterator[Workload | Pod | Gateway]:
     gateways = (scope.snapshot[GATEWAYS].get(each.namespace, each.name) for each in scope.parents)
-    runs_on = (part for role in scope.roles for part in (role.deployment, role.group_set))
-    for each in (*runs_on, scope.epp, scope.tokenizer, *gateways):
+    for each in (*parts_of(scope.roles), scope.epp, scope.tokenizer, *gateways):
         if each is not None:
             yield each
     yield from scope.pods
@@ -198,7 +76,7 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
     """Yield the conditions that follow from what is there, in KServe's order."""
     for role in scope.roles:
         if role.ref is not None:
-            kind = _CONDITION[role.name == "prefill", role.multi]
+            kind = _CONDITION[role.name == "prefill", role.resource is LEADERWORKERSETS]
             available = _is_available(role)
             seen = f"{role.ref.kind} {role.ref.name} is {'' if available else 'not '}available"
             yield Worked(kind, PassStage.WORKLOADS, available, seen)
@@ -290,7 +168,6 @@ def _gateway(scope: LlmScope, parent: Parent) -> Gateway | None:
     return scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
 
 
-def _is_available(role: LlmRole) -> bool:
+def _is_available(role: ServedRole) -> bool:
     """Tell what KServe reads: the condition Available, which is True of a workload at zero too."""
-    owner = role.deployment or role.group_set
-    return owner is not None and is_true(owner.status.condition("Available"))
+    return role.workload is not None and is_true(role.workload.status.condition("Available"))

@@ -1,0 +1,297 @@
+"""Pods of a model that do not work, each told once, by what they fail at; pods that are not there.
+
+A pod fails to fetch the model, its server ends before it is ready, or something else keeps it from
+being Ready. Where a rollout stalls or pods are refused, the workload tells.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from reporter.catalogue.resources import PODS
+from reporter.diagnosis.case import ending
+from reporter.diagnosis.refusals import refusal, why_not_made
+from reporter.model.finding import Finding
+from reporter.model.objects import (
+    ContainerStatus,
+    Deployment,
+    KubeObject,
+    LeaderWorkerSet,
+    Pod,
+    Terminated,
+)
+from reporter.model.text import clean
+from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
+from reporter.probes.scope import SubjectScope
+from reporter.served.role import Containers, ServedRole
+from reporter.workload.owners import is_false, is_true, words
+from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time, why_ended
+from reporter.workload.standing import newest_failure
+
+_NONE_SERVES: Final = 100
+"""What is added to the severity where no pod of the role is ready: nothing is answered."""
+
+_OFTEN: Final = 2
+"""So many restarts before the first Ready are no accident."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodReasons:
+    """What a stack calls the faults of pods and of what makes them."""
+
+    storage_failed: str
+    model_load_failed: str
+    pods_not_ready: str
+    pods_not_created: str
+    rollout_stuck: str
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """Where a fault is."""
+
+    scope: SubjectScope[KubeObject]
+    role: ServedRole
+    reasons: PodReasons
+
+
+def judge_pods(
+    scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...], reasons: PodReasons
+) -> Iterator[Finding]:
+    """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers."""
+    for role in roles:
+        at = _At(scope, role, reasons)
+        judged = [(pod, fault_of_pod(scope, pod, role.pods)) for pod in role.pods]
+        if (failed := newest_failure(role.pods, scope.snapshot)) is not None:
+            judged.append(failed)
+        for pod, fault in judged:
+            if fault is not None:
+                yield from _told(at, pod, fault)
+
+
+def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
+    where = f"{at.role.title}{_place(pod)}pod {pod.name}"
+    worse = 0 if at.role.has_ready_pod else _NONE_SERVES
+    although = "" if at.role.has_ready_pod else f"; no {at.role.title}pod is ready"
+    ended = _fails_at(pod, at.role.containers, at.reasons)
+    fetches = ended is not None and ended[2].name in at.role.containers.fetch
+    again = ended is not None and fetches and not _loops(ended[2])
+    if ended is None or again:  # which may hang
+        yield pod_finding(
+            at.scope,
+            pod,
+            fault,
+            reason=at.reasons.pods_not_ready,
+            related=PODS.ref(pod),
+            cause=f"{at.role.title}{fault.cause}",
+            text=f"{where}: {fault.detail}{although}",
+            severity=fault.severity + worse,
+        )
+    if ended is not None:
+        reason, what, status = ended
+        why, diagnosis = why_ended(pod, status, at.scope.snapshot, otherwise=_end(status))
+        looping = _loops(status)
+        yield at.scope.finding(
+            reason=reason,
+            related=PODS.ref(pod),
+            cause=f"{at.role.title}{status.name} failed{_code(status)}",
+            text=f"{where}: {what}{why}{although}",
+            diagnosis=diagnosis,
+            severity=int(looping) + worse,
+            created=pod.created,
+            exempt=looping,
+            sustains=again,
+            lingers=True,
+        )
+
+
+def _place(pod: Pod) -> str:
+    """Return which pod of a group it is (kubernetes-sigs/lws, api/leaderworkerset/v1)."""
+    index = pod.metadata.label("leaderworkerset.sigs.k8s.io/worker-index")
+    return "" if index is None else "leader " if index == "0" else "worker "
+
+
+def _fails_at(
+    pod: Pod, of: Containers, reasons: PodReasons
+) -> tuple[str, str, ContainerStatus] | None:
+    """Return the reason, words and container where a pod fails to fetch or to load the model."""
+    if not counts(pod):
+        return None
+    for status in pod.status.init_container_statuses or ():
+        if status.name in of.fetch and _fetch_failed(status):
+            return reasons.storage_failed, "the model cannot be fetched", status
+    if had_been_ready(pod):
+        return None
+    every = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
+    for status in every:
+        if status.name in of.serve and _load_failed(status):
+            return reasons.model_load_failed, _how(pod, status), status
+    return None
+
+
+def _fetch_failed(status: ContainerStatus) -> bool:
+    """Tell whether a download failed, also while it is tried again."""
+    ended = _ended(status)
+    now = status.state.terminated if status.state else None
+    done = now is not None and not _is_bad(now)
+    return not done and (_loops(status) or (ended is not None and _is_bad(ended)))
+
+
+def _load_failed(status: ContainerStatus) -> bool:
+    """Tell whether a container that was never ready fails by itself; out of memory is told as such."""
+    ended = _ended(status)
+    if status.ready or ended is None or ended.reason == "OOMKilled" or not _is_bad(ended):
+        return False
+    stopped = status.state is not None and status.state.terminated is not None
+    return _loops(status) or stopped or status.restart_count >= _OFTEN
+
+
+def _how(pod: Pod, status: ContainerStatus) -> str:
+    if _loops(status) or status.state is None or status.state.running is None:
+        return f"container {status.name} ends before it is ready"
+    seconds = int(startup_time(pod, timedelta(0)).total_seconds())
+    allowed = f"; its start-up probe allows {seconds} s" if seconds else ""
+    return f"container {status.name} is restarted again and again before it is ready{allowed}"
+
+
+def _loops(status: ContainerStatus) -> bool:
+    waiting = status.state.waiting if status.state else None
+    return waiting is not None and waiting.reason == "CrashLoopBackOff"
+
+
+def _is_bad(end: Terminated) -> bool:
+    return end.exit_code != 0 or end.reason in {"Error", "OOMKilled"}
+
+
+def _ended(status: ContainerStatus) -> Terminated | None:
+    now = status.state.terminated if status.state else None
+    return now or (status.last_state.terminated if status.last_state else None)
+
+
+def _code(status: ContainerStatus) -> str:
+    ended = _ended(status)
+    return f", exit code {ended.exit_code}" if ended else ""
+
+
+def _end(status: ContainerStatus) -> str:
+    ended = _ended(status)
+    if ended is None:
+        return ""
+    reason = clean(ended.reason or "")
+    unusual = f", {reason}" if reason not in {"", "Error"} else ""
+    return f"{unusual}{ending(ended)}"
+
+
+_ROLLOUT: Final = timedelta(seconds=600)
+_EXCEEDED: Final = "ProgressDeadlineExceeded"
+
+
+def judge_workloads(
+    scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...], reasons: PodReasons
+) -> Iterator[Finding]:
+    """Yield a finding for each workload that lacks pods, or whose rollout stalls."""
+    for role in roles:
+        at = _At(scope, role, reasons)
+        if role.deployment is not None:
+            yield from _refused(at, role.deployment)
+            yield from _stalled(at, role.deployment)
+        elif role.group_set is not None:
+            yield from _incomplete(at, role.group_set)
+            yield from _updating(at, role.group_set)
+
+
+def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:
+    failure = deployment.status.condition("ReplicaFailure")
+    refused = is_true(failure)
+    if not refused and not _lacks_pods(deployment):
+        return
+    found = refusal(failure.message, at.scope.place) if failure and refused else None
+    why = words(failure) if refused else "and its Deployment does not say why"
+    yield at.scope.finding(
+        reason=at.reasons.pods_not_created,
+        related=at.role.resource.ref(deployment),
+        cause=f"{at.role.title}{(failure.reason if failure and refused else '') or 'pods are missing'}",
+        text=f"{at.role.title}pods of Deployment {deployment.name} are not created, {found.told if found else why}{_serves(at.role)}",
+        diagnosis=found,
+        started=False,
+        severity=0 if at.role.serves else 1,
+        transition=failure.last_transition_time if failure and refused else None,
+        created=deployment.created,
+        independent=True,
+    )
+
+
+def _lacks_pods(deployment: Deployment) -> bool:
+    current = deployment.status.observed_generation >= deployment.metadata.generation
+    return current and not deployment.spec.paused and deployment.status.replicas < deployment.wanted
+
+
+def _incomplete(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
+    """Yield a finding if groups have fewer pods than they need; one that is replaced is not judged."""
+    if not at.scope.snapshot.known(PODS) or any(each.deleting for each in at.role.pods):
+        return
+    there = sum(map(counts, at.role.pods))
+    if there >= groups.wanted * groups.size:
+        return
+    why = why_not_made(at.role.resource.kind, groups, at.scope.snapshot)
+    yield at.scope.finding(
+        reason=at.reasons.pods_not_created,
+        related=at.role.resource.ref(groups),
+        cause=f"{at.role.title}pods are missing",
+        text=f"LeaderWorkerSet {groups.name} has fewer {at.role.title}pods than its groups of "
+        f"{groups.size} need{f': {why.told}' if why else ''}{_serves(at.role)}",
+        diagnosis=why,
+        severity=0 if at.role.serves else 1,
+        created=groups.created,
+    )
+
+
+def _stalled(at: _At, deployment: Deployment) -> Iterator[Finding]:
+    if (
+        deployment.status.observed_generation < deployment.metadata.generation
+        or not deployment.wanted
+    ):
+        return
+    progressing = deployment.status.condition("Progressing")
+    if progressing and is_false(progressing) and progressing.reason == _EXCEEDED:
+        cause, what, since = _EXCEEDED, "exceeded its deadline", progressing.last_transition_time
+    elif deployment.spec.paused or not _has_old_pods(deployment):
+        return
+    else:
+        cause, what, since = "old pods", "does not replace the older pods", None
+    yield at.scope.finding(
+        reason=at.reasons.rollout_stuck,
+        related=at.role.resource.ref(deployment),
+        cause=f"{at.role.title}{cause}",
+        text=f"the rollout of {at.role.title}Deployment {deployment.name} {what}{_serves(at.role)}",
+        severity=0 if at.role.serves else 1,
+        transition=since,
+        budget=None if since else _ROLLOUT,
+        independent=True,
+    )
+
+
+def _has_old_pods(deployment: Deployment) -> bool:
+    """Tell whether pods of an older revision are left, and too few of the newest are there."""
+    status = deployment.status
+    return status.updated_replicas < min(deployment.wanted, status.replicas)
+
+
+def _updating(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
+    updating = groups.status.condition("UpdateInProgress")
+    if not is_true(updating):
+        return
+    yield at.scope.finding(
+        reason=at.reasons.rollout_stuck,
+        related=at.role.resource.ref(groups),
+        cause=f"{at.role.title}UpdateInProgress",
+        text=f"the rollout of {at.role.title}LeaderWorkerSet {groups.name} does not end{_serves(at.role)}",
+        severity=0 if at.role.serves else 1,
+        transition=updating.last_transition_time if updating else None,
+        budget=startup_budget(at.scope) + _ROLLOUT,
+    )
+
+
+def _serves(role: ServedRole) -> str:
+    return "; the pods that are ready go on serving" if role.serves else ""

@@ -1,0 +1,106 @@
+"""A role of a served model: what serves, what decodes, what prefills."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from reporter.model.objects import Deployment, LeaderWorkerSet, Pod, StatefulSet
+from reporter.model.resource import Resource
+from reporter.model.subject import ObjectRef
+from reporter.workload.deployment import is_available
+from reporter.workload.pod import is_ready
+
+Workload: TypeAlias = Deployment | StatefulSet | LeaderWorkerSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Containers:
+    """What the containers of a model's pods are for, by their names.
+
+    Attributes:
+        fetch: init containers that download the model.
+        serve: those without which nothing is answered.
+
+    """
+
+    fetch: frozenset[str] = frozenset()
+    serve: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedRole:
+    """What one role of a model runs on.
+
+    Attributes:
+        name: `main`, or `decode` and `prefill`.
+        resource: what its workload is of.
+        workload: None where it is not there.
+        pods: its pods, with all workers of groups.
+        containers: what those of its pods are for.
+
+    """
+
+    name: str
+    resource: "Resource[Workload]"
+    workload: Workload | None
+    pods: tuple[Pod, ...]
+    containers: Containers = field(default_factory=Containers)
+
+    @property
+    def title(self) -> str:
+        """What messages put before a pod; empty where there is one role only."""
+        return "" if self.name == "main" else f"{self.name} "
+
+    @property
+    def deployment(self) -> Deployment | None:
+        """Its Deployment; None where it runs on something else."""
+        return self.workload if isinstance(self.workload, Deployment) else None
+
+    @property
+    def group_set(self) -> LeaderWorkerSet | None:
+        """Its LeaderWorkerSet; None where it runs on something else."""
+        return self.workload if isinstance(self.workload, LeaderWorkerSet) else None
+
+    @property
+    def exists(self) -> bool:
+        """Whether it has something to run on."""
+        return self.workload is not None
+
+    @property
+    def replicas(self) -> int:
+        """Replicas or groups wanted by what it runs on."""
+        return 0 if self.workload is None else self.workload.wanted
+
+    @property
+    def available(self) -> int:
+        """Available replicas of a Deployment, else ready replicas or groups."""
+        if self.workload is None:
+            return 0
+        if isinstance(self.workload, Deployment):
+            return self.workload.status.available_replicas
+        return self.workload.status.ready_replicas
+
+    @property
+    def serves(self) -> bool:
+        """Whether a replica is available."""
+        return is_available(self.deployment) if self.deployment else self.available > 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is there, and no replica of it is wanted."""
+        return self.exists and self.replicas == 0
+
+    @property
+    def has_ready_pod(self) -> bool:
+        """Whether a pod is Ready."""
+        return any(map(is_ready, self.pods))
+
+    @property
+    def ref(self) -> ObjectRef | None:
+        """The reference to what it runs on; None where there is none."""
+        return None if self.workload is None else self.resource.ref(self.workload)
+
+
+def parts_of(roles: tuple[ServedRole, ...]) -> Iterator[Workload]:
+    """Yield what the roles run on."""
+    return (each.workload for each in roles if each.workload is not None)
