@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from reporter.catalogue.runtime import THRESHOLDS
 from reporter.model.credentials import LINK_HOSTS
+from reporter.model.resource import parse_selector
 from reporter.model.text import is_label, is_label_key, is_subdomain, meant
 
 
@@ -270,6 +271,16 @@ DeploymentName = Annotated[
     str, AfterValidator(_is_name), Allowed('the name of a Deployment, or ""')
 ]
 Address = Annotated[str, AfterValidator(_is_address), Allowed("HOST:PORT, :PORT or 0")]
+
+
+def _is_selector(text: str) -> str:
+    parse_selector(text)
+    return text
+
+
+Selector = Annotated[
+    str, AfterValidator(_is_selector), Allowed("a label selector, such as team=ml,!legacy")
+]
 LabelKey = Annotated[
     str, AfterValidator(_is_label_key), Allowed("the key of a label, without a value")
 ]

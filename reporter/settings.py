@@ -51,6 +51,7 @@ from reporter.setting_types import (
     ScrapeScheme,
     ScrapeVia,
     Seconds,
+    Selector,
     SettingError,
     StackMode,
     Stacks,
@@ -92,6 +93,9 @@ class EvaluationSettings(BaseModel):
 
     grace: Graces = {}
     """Grace of single reasons: REASON=SECONDS, comma-separated or repeated."""
+
+    model_namespaces: Selector = ""
+    """Label selector of the namespaces whose models are judged; empty: all. What is left out is listed."""
 
     node_boot_budget_seconds: Seconds = 900
     """How long a node may boot before its Workspace counts as failed; stays when graces are off."""

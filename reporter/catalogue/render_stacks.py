@@ -20,7 +20,9 @@ def _table(catalogue: Catalogue) -> Iterator[str]:
     yield "| stack | reads, besides what all stacks share | derives | reasons | requires |"
     yield "| --- | --- | --- | --- | --- |"
     for stack in catalogue.stacks:
-        subjects = ", ".join(dict.fromkeys(f"{each.kind}s" for each in stack.subjects))
+        subjects = ", ".join(
+            dict.fromkeys(f"{each.kind}s" for each in (*stack.shares, *stack.subjects))
+        )
         name = f"**{stack.project}** (`{stack.name}`): {subjects}"
         words = stack.words
         cells = (name, _reads(stack), words.derived, _reasons(stack, catalogue), words.required)

@@ -55,6 +55,11 @@ DEPLOYMENTS: Final = Resource(
     group="apps", versions=("v1",), plural="deployments", kind="Deployment", namespaced=True,
     type=objects.Deployment, purpose="shared components, endpoint pickers, gateway data planes",
 )  # fmt: skip
+STATEFULSETS: Final = Resource(
+    group="apps", versions=("v1",), plural="statefulsets", kind="StatefulSet", namespaced=True,
+    type=objects.StatefulSet, seldom=True,
+    purpose="models without a kind of their own, declared components",
+)  # fmt: skip
 APIKEYS: Final = Resource(
     group="kaito.sh", versions=("v1alpha1",), plural="apikeys", kind="APIKey",
     namespaced=True, custom=True,
@@ -118,7 +123,7 @@ EVENTS: Final = Resource(
 )  # fmt: skip
 
 SHARED: Final[tuple[Resource[KubeObject], ...]] = (
-    NAMESPACES, NODES, PODS, CLAIMS, SERVICES, DEPLOYMENTS, APIKEYS, GATEWAYCLASSES, GATEWAYS, HTTPROUTES,
+    NAMESPACES, NODES, PODS, CLAIMS, SERVICES, DEPLOYMENTS, STATEFULSETS, APIKEYS, GATEWAYCLASSES, GATEWAYS, HTTPROUTES,
     INFERENCEPOOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES, CILIUMNETWORKPOLICIES, SCALEDOBJECTS,
 )  # fmt: skip
 """Listed and watched over the whole cluster, whatever stacks there are."""

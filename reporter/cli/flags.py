@@ -29,6 +29,7 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "model_startup_budget_seconds",
             "load_balancer_budget_seconds",
             "change_window_seconds",
+            "model_namespaces",
         ),
     ),
     (

@@ -71,10 +71,6 @@ class Catalogue:
         for reason in self.reasons:
             if reason.blocks_ready or reason.says_ready:
                 of_ready[reason.subject_kind] += (reason,)
-        of_subject: dict[SubjectKind, tuple[Resource[KubeObject], ...]] = defaultdict(tuple)
-        for resource in self.resources:
-            if resource.subject_kind is not None:
-                of_subject[resource.subject_kind] += (resource,)
         pod_upstreams: dict[str, tuple[PodSuppressionRow, ...]] = defaultdict(tuple)
         for pod_row in self.pod_suppression:
             for name in pod_row.downstream:
@@ -86,10 +82,20 @@ class Catalogue:
             ("_upstreams", dict(upstreams)),
             ("_rests_on", rests_on),
             ("_of_ready", dict(of_ready)),
-            ("_of_subject", dict(of_subject)),
+            ("_of_subject", self._subjects()),
             ("_pod_upstreams", dict(pod_upstreams)),
         ):
             object.__setattr__(self, name, value)
+
+    def _subjects(self) -> dict[SubjectKind, tuple[Resource[KubeObject], ...]]:
+        found: dict[SubjectKind, tuple[Resource[KubeObject], ...]] = defaultdict(tuple)
+        for resource in self.resources:
+            if resource.subject_kind is not None:
+                found[resource.subject_kind] += (resource,)
+        for stack in self.stacks:
+            for kind in stack.kinds:
+                found[kind] = (*stack.shares, *found[kind])
+        return dict(found)
 
     def __getitem__(self, name: str) -> Reason:
         """Return a reason by its name."""

@@ -122,6 +122,8 @@ class Controller:
         namespaces: the setting that says where it may be.
         else_namespaces: the setting that does where that one is empty.
         names: names of Deployments that no setting changes.
+        images: how the image of each of `names`, in their order, else of the one, ends in a path of two
+            or three parts: where it is in none of its namespaces, it is found by that in any.
         given: settings that must have a value besides, for it to be looked at.
         needs: what shows that it has to be there; any of them.
         governs: it writes a status that downstream reasons read.
@@ -138,6 +140,7 @@ class Controller:
     else_namespaces: SettingName = ""
     deployment: SettingName = ""
     names: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
     given: tuple[SettingName, ...] = ()
     needs: tuple[Need, ...] = ()
     governs: bool = False
@@ -244,13 +247,11 @@ class StackWords:
     Attributes:
         derived: which status, or which objects, are worked out by the project's own rules.
         required: what the cluster must have for it.
-        judged: which objects of its kinds are judged, where not all are: "in namespaces with ...".
 
     """
 
     derived: str
     required: str
-    judged: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -263,6 +264,7 @@ class StackRows:
         words: for the documentation.
         expected: a dump that holds nothing of it lists what is read for it as unknown.
         resources: what is read for it alone.
+        shares: shared resources of which some objects are its subjects too.
         cluster_reasons: of its controllers, in the order of priority.
         reasons: of its subjects, in the order of priority, Ready last.
         suppression: rows that its reasons are in.
@@ -279,6 +281,7 @@ class StackRows:
     words: StackWords
     expected: bool = False
     resources: tuple[Resource[KubeObject], ...]
+    shares: tuple[Resource[KubeObject], ...] = ()
     cluster_reasons: tuple[Reason, ...] = ()
     reasons: tuple[Reason, ...]
     suppression: tuple[SuppressionRow, ...] = ()

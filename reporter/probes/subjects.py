@@ -14,6 +14,7 @@ from reporter.probes.reuse import Question
 from reporter.probes.scope import Probe, Scope, SubjectScope, subject_of
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.trace import Cell, How
+from reporter.workload.components import is_left_out
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 SubjectScopeT = TypeVar("SubjectScopeT", bound=SubjectScope[KubeObject])
@@ -80,7 +81,9 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
         for resource in self.resources:
             for obj in scope.snapshot[resource]:
                 subject = subject_of(resource, obj)
-                skipped = obj.deleting and self.leaving is None
+                skipped = (obj.deleting and self.leaving is None) or is_left_out(
+                    obj.namespace, scope.snapshot, scope.settings
+                )
                 if skipped or subject in asked or _goes(obj.namespace, scope.snapshot):
                     continue
                 asked.add(subject)

@@ -4,6 +4,7 @@ Which objects are of a stack's kind, and yet not judged.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
 from reporter.catalogue.resources import EVENTS, NAMESPACES
@@ -13,11 +14,11 @@ from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason
 from reporter.model.report import Outside, UnknownResource
 from reporter.model.resource import Resource
-from reporter.model.stack import StackRows
 from reporter.model.subject import CLUSTER_KIND, ObjectRef, Subject
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.workload.components import is_left_out
 
 
 def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
@@ -95,10 +96,13 @@ def existence_known(subject: Subject, snapshot: Snapshot, catalogue: Catalogue) 
     )
 
 
+_SELECTED: Final = "in namespaces that --model-namespaces selects"
+
+
 def outside_of(
     subjects: Iterable[KnownSubject], snapshot: Snapshot, settings: EvaluationSettings
 ) -> tuple[Outside, ...]:
-    """Return the objects that are not judged: of kinds that are not, or that are only in part.
+    """Return the objects that are not judged: of kinds that never are, or that are left out.
 
     Args:
         subjects: what is judged.
@@ -108,33 +112,37 @@ def outside_of(
     """
     known = [each.subject for each in subjects]
     found: list[Outside] = []
-    for stack, resource in _looked_at(settings):
+    for resource in _looked_at(settings):
         kind = resource.subject_kind
         judged = {each[1:] for each in known if each.kind == kind}
         # Nearly all are judged: what is looked at is what is left.
         left = [
             place
             for place, each in snapshot[resource].objects.items()
-            if place not in judged and not each.deleting
+            if place not in judged
+            and not each.deleting
+            and (resource.unjudged or is_left_out(place[0], snapshot, settings))
         ]
         if left:
-            which = "" if resource.unjudged else stack.words.judged
+            which = "" if resource.unjudged else _SELECTED
             found.append(Outside(resource.kind, len(left), "/".join(min(left)), which))
     return tuple(found)
 
 
 def tables_of_stacks(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[object]:
     """Yield what the answer rests on besides the subjects: tables, and whether they are served."""
-    for _, resource in _looked_at(settings):
+    if settings.model_namespaces:
+        yield snapshot.tables.get(NAMESPACES)
+    for resource in _looked_at(settings):
         yield snapshot.tables.get(resource)
         yield snapshot.state(resource).served
 
 
-def _looked_at(settings: EvaluationSettings) -> Iterator[tuple[StackRows, Resource[KubeObject]]]:
+def _looked_at(settings: EvaluationSettings) -> Iterator[Resource[KubeObject]]:
     """Yield the resources of which not all is judged."""
     for stack in settings.catalogue.stacks:
         if settings.stack(stack.name) is StackMode.OFF:
             continue
         for resource in stack.resources:
-            if resource.unjudged or (resource.subject_kind and stack.words.judged):
-                yield stack, resource
+            if resource.unjudged or (resource.subject_kind and settings.model_namespaces):
+                yield resource

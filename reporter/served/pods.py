@@ -19,6 +19,7 @@ from reporter.model.objects import (
     KubeObject,
     LeaderWorkerSet,
     Pod,
+    StatefulSet,
     Terminated,
 )
 from reporter.model.text import clean
@@ -199,6 +200,8 @@ def judge_workloads(
         elif role.group_set is not None:
             yield from _incomplete(at, role.group_set)
             yield from _updating(at, role.group_set)
+        elif isinstance(role.workload, StatefulSet):
+            yield from _not_made(at, role.workload)
 
 
 def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:
@@ -244,6 +247,27 @@ def _incomplete(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
         diagnosis=why,
         severity=0 if at.role.serves else 1,
         created=groups.created,
+    )
+
+
+def _not_made(at: _At, workload: StatefulSet) -> Iterator[Finding]:
+    """Yield a finding if its controller says that it cannot make the next pod."""
+    if sum(map(counts, at.role.pods)) >= workload.wanted:
+        return
+    why = why_not_made(at.role.resource.kind, workload, at.scope.snapshot)
+    if why is None:
+        return
+    yield at.scope.finding(
+        reason=at.reasons.pods_not_created,
+        related=at.role.resource.ref(workload),
+        cause=f"{at.role.title}{why.brief}",
+        text=f"{at.role.title}pods of StatefulSet {workload.name} are not created, {why.told}"
+        f"{_serves(at.role)}",
+        diagnosis=why,
+        started=False,
+        severity=0 if at.role.serves else 1,
+        created=workload.created,
+        independent=True,
     )
 
 

@@ -91,8 +91,9 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
         DumpError: a source cannot be opened, or there is no usable document in any.
 
     """
-    expected = frozenset(each.name for each in catalogue.stacks if each.expected)
-    loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND)))
+    expected = frozenset(each.name for each in catalogue.stacks if each.expected or each.shares)
+    declared = (each.resource for each in catalogue.declared if each.resource is not None)
+    loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND), declared))
     pages: list[PageFile] = []
     logs: list[LogFile] = []
     header: DumpHeader | None = None

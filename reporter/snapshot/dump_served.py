@@ -159,8 +159,13 @@ EVENTS_GROUP: Final = "events.k8s.io"
 class Wanted:
     """What a live reporter would read, to choose from documents in the same way."""
 
-    def __init__(self, resources: Iterable[Resource[KubeObject]]) -> None:
+    def __init__(
+        self,
+        resources: Iterable[Resource[KubeObject]],
+        declared: Iterable[Resource[KubeObject]] = (),
+    ) -> None:
         self.resources = tuple(resources)
+        self.declared = frozenset(declared)
         self.kinds = {each.kind for each in self.resources} | {CRD_KIND}
         self._by_kind: dict[tuple[str, str], tuple[Resource[KubeObject], ...]] = {}
         for each in self.resources:

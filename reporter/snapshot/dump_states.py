@@ -182,7 +182,8 @@ def _state(
         return ResourceState(Served.ABSENT)
     if failure := kinds.failure(resource):
         return failure
-    if resource.seldom and resource not in looks.seen and str(resource) not in looks.partial:
+    seldom = resource.seldom and resource not in wanted.declared
+    if seldom and resource not in looks.seen and str(resource) not in looks.partial:
         return ResourceState(Served.ABSENT)
     if complete or resource in looks.seen:
         return ResourceState(Served.SERVED)

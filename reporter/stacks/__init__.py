@@ -13,8 +13,9 @@ from reporter.stacks.kthena.stack import KTHENA
 from reporter.stacks.llmisvc.stack import LLMISVC
 from reporter.stacks.otterscale.stack import OTTERSCALE
 from reporter.stacks.stack import Stack
+from reporter.stacks.workloads.stack import WORKLOADS
 
-STACKS: Final[tuple[Stack, ...]] = (KAITO, KTHENA, OTTERSCALE, KSERVE, LLMISVC)
+STACKS: Final[tuple[Stack, ...]] = (KAITO, KTHENA, OTTERSCALE, KSERVE, LLMISVC, WORKLOADS)
 """In the order of the documentation."""
 
 BUILT_IN: Final = built_in(STACKS)

@@ -7,17 +7,19 @@ The workload namespaces, and how findings refer to Namespaces.
 The pods of endpoint pickers.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from itertools import zip_longest
 from math import inf
 from types import MappingProxyType
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, PODS
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS
-from reporter.model.objects import Deployment, Metadata, Namespace, Pod
-from reporter.model.resource import PartKey, Seen
+from reporter.model.objects import Deployment, LabelSelector, Metadata, Namespace, Pod
+from reporter.model.resource import PartKey, Seen, parse_selector
 from reporter.model.stack import Controller, Need, ScrapedPickers
 from reporter.model.subject import ObjectRef
 from reporter.setting_types import PartMode
@@ -35,6 +37,7 @@ class ControlPlaneComponent:
         part: the shared part that it is of.
         deployment: its name.
         namespaces: where it may be.
+        image: how the path of its image ends; empty where it is known by its name alone.
         mode: whether it is missed where it is not there.
         needs: what shows that it has to be there.
         governs: it writes a status that downstream reasons read.
@@ -47,6 +50,7 @@ class ControlPlaneComponent:
     part: str = ""
     deployment: str
     namespaces: tuple[str, ...]
+    image: str = ""
     mode: PartMode = PartMode.ON
     needs: tuple[Need, ...] = ()
     governs: bool = False
@@ -67,14 +71,23 @@ class ControlPlaneComponent:
         must not hide an outage with a Deployment of its name. Else it is where one is wanted that is
         the oldest: the API server writes that time, while labels, images and Leases are what the
         owner of a namespace makes them. What was left behind at zero replicas when a part moved is
-        none of it.
+        none of it. Where no candidate namespace has it, it is where its image runs: add-ons and
+        other charts put controllers elsewhere.
         """
         found = self._candidates(snapshot)
         was = seen.get(self.key)
         for each in found:
             if was and each[0].namespace == was.namespace and any(one.wanted > 0 for one in each):
                 return each
-        return min(found, key=_standing, default=())
+        return min(found or self._by_image(snapshot), key=_standing, default=())
+
+    def is_elsewhere(self, deployment: Deployment) -> bool:
+        """Tell whether one of its Deployments was found by its image alone."""
+        return deployment.namespace not in self.namespaces or not self.is_named(deployment.name)
+
+    def _by_image(self, snapshot: Snapshot) -> list[tuple[Deployment, ...]]:
+        found = snapshot.entry("images", self.image, _images) if self.image else ()
+        return [(each,) for each in found or () if not each.deleting]
 
     def elsewhere(self, snapshot: Snapshot, found: tuple[Deployment, ...]) -> tuple[str, ...]:
         """Return the other namespaces in which a Deployment of its name is to have replicas."""
@@ -99,7 +112,8 @@ class ControlPlaneComponent:
             )
             for each in self.namespaces
         )
-        return looked and not self.found(snapshot)
+        anywhere = not self.image or snapshot.known(DEPLOYMENTS)
+        return looked and anywhere and not self.found(snapshot)
 
     def home(self, snapshot: Snapshot) -> str:
         """Return the namespace that it is in or belongs in: the first candidate that exists."""
@@ -158,18 +172,38 @@ def _made(
         stack=stack if controller.with_stack else "",
         with_stack=not controller.optional,
     )
-    for name in controller.names or (settings.text_of(controller.deployment),):
+    names = controller.names or (settings.text_of(controller.deployment),)
+    for name, image in zip_longest(names, controller.images[: len(names)], fillvalue=""):
         yield ControlPlaneComponent(
             reason=controller.reason,
             part=part,
             deployment=name,
             namespaces=settings.names_of(place),
+            image=image,
             mode=mode,
             needs=controller.needs,
             governs=controller.governs,
             revisions=controller.revisions,
             reads_pods=controller.reads_pods,
         )
+
+
+def _images(snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:
+    """Return the Deployments by each end of the paths of their containers' images."""
+    found: dict[str, list[Deployment]] = defaultdict(list)
+    for deployment in snapshot[DEPLOYMENTS]:
+        containers = deployment.spec.template.spec.containers or ()
+        for end in {end for each in containers for end in _ends_of(each.image)}:
+            found[end].append(deployment)
+    return {end: tuple(deployments) for end, deployments in found.items()}
+
+
+@lru_cache(maxsize=4096)
+def _ends_of(image: str) -> tuple[str, ...]:
+    """Return the last part, the last two and the last three of an image's path, without its tag."""
+    path = image.partition("@")[0].split("/")
+    path[-1] = path[-1].partition(":")[0]
+    return tuple("/".join(path[-count:]) for count in (1, 2, 3) if len(path) >= count)
 
 
 def needed_by(needs: Iterable[Need], snapshot: Snapshot) -> str:
@@ -227,6 +261,20 @@ MANAGED_BY: Final = "productionstack.kaito.sh/managed-by"
 """Label of workload namespaces; its value is that of the chart that made them."""
 
 MODELHARNESS: Final = "modelharness"
+
+
+def is_left_out(namespace: str, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
+    """Tell whether --model-namespaces leaves the models of a namespace out."""
+    if not settings.model_namespaces:
+        return False
+    known = snapshot[NAMESPACES].get("", namespace)
+    labels = known.metadata.labels if known is not None else None
+    return not _selector(settings.model_namespaces).matches(labels)
+
+
+@lru_cache(maxsize=16)
+def _selector(text: str) -> LabelSelector:
+    return parse_selector(text)
 
 
 def managed_namespaces(snapshot: Snapshot) -> tuple[Namespace, ...]:

@@ -102,7 +102,8 @@ def granted_in(mode: object) -> dict[Stack, list[tuple[str, str, str]]]:
 def test_a_stack_that_is_switched_off_is_granted_nothing(off):
     """The others keep what they have."""
     assert granted_in(off) == {stack: reading(stack) for stack in Stack}
-    assert [stack for stack in Stack if reading(stack) == reading()] == []
+    # Its kind is read for LLMInferenceServices too.
+    assert [stack for stack in Stack if reading(stack) == reading()] == [Stack.WORKLOADS]
 
 
 @pytest.mark.parametrize("mode", ["auto", None])
@@ -421,6 +422,7 @@ SERVES = {
     Stack.KSERVE: "serving.kserve.io/v1beta1/InferenceService",
     Stack.LLMISVC: "serving.kserve.io/v1alpha2/LLMInferenceService",
 }
+"""A kind of each stack that the cluster may serve; plain workloads follow from what other stacks use."""
 
 
 def stacks_of(*served: str, **values: str) -> set[str]:
@@ -442,7 +444,11 @@ def test_a_stack_that_the_cluster_does_not_serve_is_granted_nothing(stack):
 
 def test_which_stacks_are_granted():
     """All where helm asks no cluster or nothing is served yet; what is on, or written, in any case."""
-    assert stacks_of() == {*map(str, SERVES)} == stacks_of("apps/v1/Deployment")
+    every = {*map(str, Stack)}
+    assert stacks_of() == every == stacks_of("apps/v1/Deployment")
+    groups = "leaderworkerset.x-k8s.io/v1/LeaderWorkerSet"
+    assert stacks_of(groups) == every
+    assert stacks_of(SERVES[Stack.KAITO], groups) == {"kaito", "workloads"}
     kaito = SERVES[Stack.KAITO]
     assert stacks_of(kaito, **{"stacks.kserve": "on"}) == {"kaito", "kserve"}
     assert stacks_of(kaito, **{"stacks.kaito": "off"}) == set()

@@ -194,6 +194,8 @@ def _served(reader: Reader, serving: dict[str, Path | None]) -> Iterator[str]:
 
 def main() -> int:
     """Type everything, and say what did not work."""
+    # Whoever starts this in the background may have it ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     began, count = time.monotonic(), len(list(lines())) + len(STORIES)
     background = [line.removesuffix(" &") for _, line in lines() if line.endswith("&")]
     with TemporaryDirectory(prefix="status-reporter-reader-") as name:

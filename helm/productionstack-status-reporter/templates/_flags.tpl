@@ -17,6 +17,7 @@
   (list "model-startup-budget-seconds" $v.budgets.modelStartupSeconds)
   (list "load-balancer-budget-seconds" $v.budgets.loadBalancerSeconds)
   (list "change-window-seconds" $v.changeWindowSeconds)
+  (list "model-namespaces" $v.modelNamespaces)
   (list "pod-logs" $v.podLogs)
   (list "weight-download-window-seconds" $place.weightDownload.windowSeconds)
   (list "weight-download-min-mbps" $place.weightDownload.minMBps)

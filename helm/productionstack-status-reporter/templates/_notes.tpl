@@ -73,7 +73,7 @@ The node provisioner is not looked at: controlPlane.nodeProvisioner.name is empt
 {{- define "status-reporter.someModel" -}}
 {{- $modes := include "status-reporter.stacks" . | fromYaml -}}
 {{- $kinds := list -}}
-{{- range $stack, $kind := dict "kaito" "inferenceset" "kthena" "modelserving" "otterscale" "modelservice" "kserve" "inferenceservice" "llmisvc" "llminferenceservice" -}}
+{{- range $stack, $kind := dict "kaito" "inferenceset" "kthena" "modelserving" "otterscale" "modelservice" "kserve" "inferenceservice" "llmisvc" "llminferenceservice" "workloads" "workload" -}}
 {{- if ne (get $modes $stack) "off" -}}
 {{- $kinds = append $kinds $kind -}}
 {{- end -}}

@@ -3,7 +3,7 @@
 {{- /* YAML takes `on` and `off` for these. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
 {{- $given := .Values.stacks | default dict -}}
-{{- range $stack, $default := dict "kaito" "auto" "kthena" "auto" "otterscale" "auto" "kserve" "auto" "llmisvc" "auto" }}
+{{- range $stack, $default := dict "kaito" "auto" "kthena" "auto" "otterscale" "auto" "kserve" "auto" "llmisvc" "auto" "workloads" "auto" }}
 {{- $mode := get $given $stack }}
 {{ $stack }}: {{ get $switched (toString $mode) | default $mode | default $default | quote }}
 {{- end }}
@@ -11,13 +11,13 @@
 
 {{/* The stacks whose kinds may be read, as YAML, with their modes. Of those that are `auto` it is those that the cluster serves: a right
 that nothing needs is none that a tenant of another stack should fear. Where the cluster serves none of them, or helm asks no cluster
-(helm template, GitOps), it is all. */}}
+(helm template, GitOps), it is all. LeaderWorkerSets alone say nothing of other stacks. */}}
 {{- define "status-reporter.granted" -}}
 {{- $served := join "\n" .Capabilities.APIVersions -}}
-{{- $kinds := dict "kaito" "(?m)^kaito[.]sh/" "kthena" "(?m)^workload[.](serving[.])?volcano[.]sh/" "otterscale" "(?m)^model[.]otterscale[.]io/" "kserve" "(?m)^serving[.]kserve[.]io/[^/]+/InferenceService$" "llmisvc" "(?m)^serving[.]kserve[.]io/[^/]+/LLMInferenceService$" -}}
+{{- $kinds := dict "kaito" "(?m)^kaito[.]sh/" "kthena" "(?m)^workload[.](serving[.])?volcano[.]sh/" "otterscale" "(?m)^model[.]otterscale[.]io/" "kserve" "(?m)^serving[.]kserve[.]io/[^/]+/InferenceService$" "llmisvc" "(?m)^serving[.]kserve[.]io/[^/]+/LLMInferenceService$" "workloads" "(?m)^leaderworkerset[.]x-k8s[.]io/" -}}
 {{- $modes := include "status-reporter.stacks" . | fromYaml -}}
 {{- $any := false -}}
-{{- range $stack, $kind := $kinds }}{{ if regexMatch $kind $served }}{{ $any = true }}{{ end }}{{ end -}}
+{{- range $stack, $kind := $kinds }}{{ if and (ne $stack "workloads") (regexMatch $kind $served) }}{{ $any = true }}{{ end }}{{ end -}}
 {{- /* The release brings this kind itself, or writes its status. */ -}}
 {{- if or .Values.modelServing.crd.install (include "status-reporter.modelServingVerb" .) }}{{ $served = printf "%s\nworkload.volcano.sh/" $served }}{{ end -}}
 {{- range $stack, $mode := $modes }}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, get_type_hints
 
-from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.catalogue.resources import DEPLOYMENTS, STATEFULSETS
 from reporter.model.catalogue import Catalogue, Declared
 from reporter.model.custom import CustomComponent, CustomCondition, CustomWorkload, WorkloadKind
 from reporter.model.objects import (
@@ -20,16 +20,11 @@ from reporter.model.objects import (
     ConditionedObject,
     DaemonSet,
     KubeObject,
-    StatefulSet,
 )
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
 
-STATEFULSETS: Final = Resource(
-    group="apps", versions=("v1",), plural="statefulsets", kind="StatefulSet", namespaced=True,
-    type=StatefulSet, purpose="components that are declared in custom-components",
-)  # fmt: skip
 DAEMONSETS: Final = Resource(
     group="apps", versions=("v1",), plural="daemonsets", kind="DaemonSet", namespaced=True,
     type=DaemonSet, purpose="components that are declared in custom-components",

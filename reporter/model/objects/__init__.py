@@ -6,6 +6,7 @@ and skipped, so each limit here is one that no working object meets.
 """
 
 from reporter.model.objects.base import (
+    IS_MODEL,
     MUTE,
     MUTE_UNTIL,
     Annotations,
@@ -110,7 +111,9 @@ from reporter.model.objects.gateway import (
     ProviderReference,
     RouteRule,
     ScaledObject,
+    ScaledObjectSpec,
     ScaledObjectStatus,
+    ScaleTarget,
     TargetPort,
     ValidationMessage,
     WorkloadSelector,
@@ -140,6 +143,7 @@ from reporter.model.objects.pods import (
 )
 
 __all__ = [
+    "IS_MODEL",
     "MUTE",
     "MUTE_UNTIL",
     "Annotations",
@@ -232,7 +236,9 @@ __all__ = [
     "RollingStatefulSet",
     "RouteRule",
     "Running",
+    "ScaleTarget",
     "ScaledObject",
+    "ScaledObjectSpec",
     "ScaledObjectStatus",
     "SelectorRequirement",
     "Service",

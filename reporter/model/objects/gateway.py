@@ -285,9 +285,23 @@ class ScaledObjectStatus(Conditioned, frozen=True):
     """`status` of a ScaledObject."""
 
 
+class ScaleTarget(Part, frozen=True):
+    """`spec.scaleTargetRef` of a ScaledObject; without a kind it is a Deployment."""
+
+    kind: str = ""
+    name: str = ""
+
+
+class ScaledObjectSpec(Part, frozen=True):
+    """`spec` of a ScaledObject."""
+
+    scale_target_ref: ScaleTarget = ScaleTarget()
+
+
 class ScaledObject(KubeObject, frozen=True):
     """keda.sh/v1alpha1 ScaledObject."""
 
+    spec: ScaledObjectSpec = ScaledObjectSpec()
     status: ScaledObjectStatus = ScaledObjectStatus()
 
 

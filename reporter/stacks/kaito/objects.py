@@ -66,6 +66,7 @@ class WorkspaceStatus(Conditioned, frozen=True):
 
 
 class Workspace(KubeObject, frozen=True):
-    """kaito.sh Workspace (v1beta1)."""
+    """kaito.sh Workspace (v1beta1); it has no `spec`: `tuning` says that it is a job, and serves nothing."""
 
+    tuning: Part | None = None
     status: WorkspaceStatus = WorkspaceStatus()

@@ -23,6 +23,7 @@ STACK: Final = "kaito"
 """Its name in `--stacks`."""
 
 INFERENCESET_KIND: Final = SubjectKind("inferenceset")
+WORKSPACE_KIND: Final = SubjectKind("workspace")
 
 INFERENCESETS: Final = Resource(
     group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="inferencesets",
@@ -34,7 +35,7 @@ WORKSPACES: Final = Resource(
     group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="workspaces", kind="Workspace",
     namespaced=True, custom=True,
     type=objects.Workspace, purpose="node provisioning and inference conditions",
-    stack=STACK,
+    stack=STACK, subject_kind=WORKSPACE_KIND,
 )  # fmt: skip
 RAGENGINES: Final = Resource(
     group="kaito.sh", versions=("v1beta1", "v1alpha1"), plural="ragengines", kind="RAGEngine",
@@ -124,7 +125,7 @@ CLUSTER_REASONS: Final[tuple[Reason, ...]] = (
     ),
 )
 
-REASONS: Final[tuple[Reason, ...]] = (
+_OF_SETS: Final[tuple[Reason, ...]] = (
     Reason(
         name=MODEL_SCALING,
         layer=Layer.DEPLOYMENT,
@@ -243,37 +244,72 @@ REASONS: Final[tuple[Reason, ...]] = (
 """Of InferenceSets, in the order of the priority chain."""
 
 
+def named(reason: str, kind: SubjectKind) -> str:
+    """Return what a reason of InferenceSets is called for subjects of a kind."""
+    return f"{kind}{reason.removeprefix(INFERENCESET_KIND)}"
+
+
+def _of_workspace(reason: Reason) -> Reason:
+    """Return the row for a Workspace that no InferenceSet made."""
+    return replace(
+        reason,
+        name=named(reason.name, WORKSPACE_KIND),
+        of=WORKSPACE_KIND,
+        reads=tuple(each for each in reason.reads if each is not INFERENCESETS),
+    )
+
+
+OF_WORKSPACES: Final = (MODEL_INFRA, MODEL_PODS, MODEL_NODE_PRESSURE, MODEL_READY)
+"""What is told of a Workspace that stands alone, by the names for InferenceSets."""
+
+REASONS: Final[tuple[Reason, ...]] = (
+    *_OF_SETS,
+    *(_of_workspace(each) for each in _OF_SETS if each.name in OF_WORKSPACES),
+)
+
+
+def _both(*reasons: str) -> tuple[str, ...]:
+    """Return reasons of InferenceSets, and the same of Workspaces."""
+    return (*reasons, *(named(each, WORKSPACE_KIND) for each in reasons))
+
+
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     on_a_node(
         CLUSTER_KAITO,
         CLUSTER_NODE_PROVISIONER,
         CLUSTER_KEDA,
         CLUSTER_KEDA_SCALER,
-        MODEL_PODS,
         MODEL_EPP,
-        MODEL_NODE_PRESSURE,
+        *_both(MODEL_PODS, MODEL_NODE_PRESSURE),
     ),
-    SuppressionRow(
-        CLUSTER_KAITO,
-        (MODEL_INFRA, MODEL_PODS),
-        "KAITO writes the conditions of Workspaces",
-    ),
-    SuppressionRow(
-        CLUSTER_KAITO,
-        (MODEL_NODE_PRESSURE,),
-        "KAITO writes the text of NodesReady; pressure read from the node itself is not suppressed",
-    ),
-    SuppressionRow(
-        CLUSTER_NODE_PROVISIONER,
-        (MODEL_INFRA,),
-        "without a provisioner, a lack of progress is no evidence of a failure",
+    # A message names a whole row: those of Workspaces that stand alone have rows of their own.
+    *(
+        SuppressionRow(upstream, tuple(named(each, kind) for each in downstream), why)
+        for kind in (INFERENCESET_KIND, WORKSPACE_KIND)
+        for upstream, downstream, why in (
+            (
+                CLUSTER_KAITO,
+                (MODEL_INFRA, MODEL_PODS),
+                "KAITO writes the conditions of Workspaces",
+            ),
+            (
+                CLUSTER_KAITO,
+                (MODEL_NODE_PRESSURE,),
+                "KAITO writes the text of NodesReady; pressure read from the node itself is not suppressed",
+            ),
+            (
+                CLUSTER_NODE_PROVISIONER,
+                (MODEL_INFRA,),
+                "without a provisioner, a lack of progress is no evidence of a failure",
+            ),
+        )
     ),
     # Pickers are looked for by their InferenceSets, and a longer row would leave a message no room.
     missing_kind(
         INFERENCESETS,
         *(
             each.name
-            for each in REASONS
+            for each in _OF_SETS
             if not each.says_ready and not each.name.endswith(PICKER_NAMES)
         ),
     ),
@@ -282,5 +318,5 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     ),
     missing_kind(r.HTTPROUTES, MODEL_ROUTE),
     missing_kind(r.INFERENCEPOOLS, MODEL_ROUTE),
-    missing_kind(WORKSPACES, MODEL_INFRA, MODEL_PODS, MODEL_NODE_PRESSURE),
+    missing_kind(WORKSPACES, *_both(MODEL_INFRA, MODEL_PODS, MODEL_NODE_PRESSURE)),
 )

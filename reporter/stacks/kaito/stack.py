@@ -139,6 +139,7 @@ KAITO: Final = Stack(
         Controller(
             reason=k.CLUSTER_KAITO,
             deployment="kaito_deployment",
+            images=("kaito/workspace",),
             namespaces="kaito_namespace",
             needs=OF_KAITO,
             governs=True,
@@ -156,6 +157,7 @@ KAITO: Final = Stack(
             reason=k.CLUSTER_KEDA,
             part=KEDA,
             names=_KEDA,
+            images=("kedacore/keda", "kedacore/keda-metrics-apiserver"),
             namespaces="keda_namespace",
             needs=OF_KEDA,
             with_stack=False,
@@ -164,6 +166,7 @@ KAITO: Final = Stack(
             reason=k.CLUSTER_KEDA_SCALER,
             part=KEDA_SCALER,
             deployment="keda_scaler_deployment",
+            images=("keda-kaito-scaler",),
             namespaces="keda_scaler_namespace",
             needs=(SCALED_INFERENCESETS,),
             with_stack=False,
@@ -188,6 +191,7 @@ KAITO: Final = Stack(
         RequiredKind(
             crd=r.INFERENCEPOOLS.crd_name,
             owner="Gateway API Inference Extension",
+            instead=(FORMER_POOLS.crd_name,),
             settings=_CONFIGURED,
             needs=(shared.ROUTES_TO_POOLS, shared.DEPLOYMENTS_OF_MODELS),
             only_needed=True,
@@ -218,9 +222,7 @@ KAITO: Final = Stack(
     made_with=MADE_WITH,
     words=StackWords(
         derived="nothing: findings come from the objects as they are",
-        required="Deployment `kaito-workspace`; namespaces with the label "
-        "`productionstack.kaito.sh/managed-by=modelharness`",
-        judged="in namespaces with the label productionstack.kaito.sh/managed-by=modelharness",
+        required="Deployment `kaito-workspace`",
     ),
     settings=_settings,
     probes=_probes,

@@ -90,6 +90,7 @@ KSERVE: Final = Stack(
         Controller(
             reason=CLUSTER_KSERVE,
             deployment="kserve_deployment",
+            images=("kserve-controller",),
             namespaces="kserve_namespace",
             needs=OF_KSERVE,
             governs=True,
@@ -97,6 +98,7 @@ KSERVE: Final = Stack(
         Controller(
             reason=CLUSTER_KNATIVE,
             deployment="knative_deployment",
+            images=("serving/cmd/controller",),
             part=KNATIVE,
             namespaces="knative_namespace",
             needs=OF_KNATIVE,

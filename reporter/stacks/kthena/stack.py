@@ -75,6 +75,7 @@ KTHENA: Final = Stack(
         Controller(
             reason=CLUSTER_KTHENA,
             deployment="kthena_deployment",
+            images=("kthena-controller-manager",),
             namespaces="kthena_namespace",
             needs=OF_KTHENA,
             governs=True,

@@ -112,6 +112,7 @@ LLMISVC: Final = Stack(
         Controller(
             reason=CLUSTER_LLMISVC,
             deployment="llmisvc_deployment",
+            images=("llmisvc-controller",),
             namespaces="llmisvc_namespace",
             needs=OF_LLMISVC,
             governs=True,
@@ -119,6 +120,7 @@ LLMISVC: Final = Stack(
         Controller(
             reason=CLUSTER_LWS,
             deployment="lws_deployment",
+            images=("lws/lws",),
             part=LWS,
             namespaces="lws_namespace",
             needs=OF_LWS,

@@ -123,6 +123,7 @@ OTTERSCALE: Final = Stack(
         Controller(
             reason=CLUSTER_OTTERSCALE,
             deployment="otterscale_deployment",
+            images=("model-operator",),
             namespaces="otterscale_namespace",
             needs=OF_OTTERSCALE,
             governs=True,

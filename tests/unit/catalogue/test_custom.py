@@ -172,7 +172,7 @@ def test_what_is_read():
     assert none is None
     assert certificates.selection == "certificates.cert-manager.io[a=b]"
     assert (certificates.custom, certificates.type) == (True, ConditionedObject)
-    assert {*catalogue.resources} - {*BUILT_IN.resources} == {store, certificates}
+    assert {*catalogue.resources} - {*BUILT_IN.resources} == {certificates}
     assert [catalogue[each.reason].reads for each in components] == [
         (store,), (deployments,), (), (certificates,),
     ]  # fmt: skip

@@ -280,14 +280,16 @@ def test_where_nothing_can_be_judged_what_was_skipped_is_printed(check):
 
 
 def test_models_that_nobody_judges_are_named(check):
-    """Silence about a model in a namespace without the label is not health."""
+    """Silence about a model in a namespace that is left out is not health."""
     other = obj("v1", "Namespace", "elsewhere", namespace="")
     stray = {**SET, "metadata": {**SET["metadata"], "namespace": "elsewhere"}}
-    _, report, _ = check(text(listed(TEAM, other), SET, stray))
+    left_out = "--model-namespaces=kubernetes.io/metadata.name!=elsewhere"
+    other["metadata"]["labels"] = {"kubernetes.io/metadata.name": "elsewhere"}
+    _, report, _ = check(text(listed(TEAM, other), SET, stray), left_out)
     (note,) = (each for each in report["notLookedAt"] if each.startswith("Not judged"))
     assert note == (
-        "Not judged: InferenceSet elsewhere/m; only those in namespaces with the label "
-        "productionstack.kaito.sh/managed-by=modelharness are."
+        "Not judged: InferenceSet elsewhere/m; only those in namespaces that --model-namespaces "
+        "selects are."
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from lab.sandbox import Sandbox
-from reporter.catalogue.custom import STATEFULSETS
+from reporter.catalogue.custom import DAEMONSETS
 from reporter.catalogue.resources import PODS
 from reporter.evaluation import evaluate
 from reporter.snapshot.snapshot import Served
@@ -121,15 +121,15 @@ async def test_a_kind_that_is_served_is_not_in_the_log(sandbox: Sandbox, tmp_pat
 
 
 async def test_only_what_is_declared_is_read(sandbox: Sandbox, tmp_path: Path):
-    """StatefulSets are asked for once one is declared, and not before."""
+    """DaemonSets are asked for once one is declared, and not before."""
     asked: set[str] = set()
     async with living(sandbox, tmp_path, asked=asked) as cluster:
-        assert not cluster.snapshot().known(STATEFULSETS)
-    assert "statefulsets" not in asked
-    settings = settings_of(clusterStoreNotReady={"workload": STORE})
+        assert not cluster.snapshot().known(DAEMONSETS)
+    assert "daemonsets" not in asked
+    settings = settings_of(clusterStoreNotReady={"workload": STORE | {"kind": "DaemonSet"}})
     async with living(sandbox, tmp_path, settings, asked=asked) as cluster:
-        assert cluster.snapshot().known(STATEFULSETS)
-    assert "statefulsets" in asked
+        assert cluster.snapshot().known(DAEMONSETS)
+    assert "daemonsets" in asked
 
 
 async def test_watches_of_one_kind_have_names_of_their_own(sandbox: Sandbox, tmp_path: Path):

@@ -191,7 +191,8 @@ async def test_only_objects_with_the_label_are_read(sandbox: Sandbox, tmp_path: 
     """What others made of the same kind is none of ours, and may be very much."""
     selected = [each for each in CLUSTER_WIDE if each.label_selector]
     subjects = [subjects_of(stack)[0] for stack in Stack]
-    serve(sandbox, *{*subjects, *(each for each in selected if each.custom)})
+    served_too = {str(each): each for each in (*subjects, *selected) if each.custom}
+    serve(sandbox, *served_too.values())
     sandbox.load([obj("Namespace", "n")])
     wanted = {}
     for number, each in enumerate(selected):

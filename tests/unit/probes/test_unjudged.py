@@ -70,15 +70,15 @@ def test_others_are_judged_and_the_failure_is_told(monkeypatch):
 def test_an_inferenceset_that_fails_costs_no_other(monkeypatch):
     """Nor its namespace: what is known of the entrance is told."""
     before = evaluate(BROKEN, SETTINGS)
-    judge = reporter.stacks.kaito.probes.evaluate_inferenceset
+    sets = reporter.stacks.kaito.probes._OF_SETS
     odd = next(each.subject for each in before.findings if each.subject.kind == INFERENCESET_KIND)
 
     def failing(scope):
         if scope.subject == odd:
             raise OverflowError
-        return judge(scope)
+        return sets.evaluate(scope)
 
-    monkeypatch.setattr(reporter.stacks.kaito.probes, "evaluate_inferenceset", failing)
+    monkeypatch.setattr(reporter.stacks.kaito.probes, "_OF_SETS", replace(sets, evaluate=failing))
     after = evaluate(BROKEN, SETTINGS)
     assert [each.about for each in after.unjudged] == [odd]
     others = [each for each in before.findings if each.subject != odd]

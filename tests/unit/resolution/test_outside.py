@@ -13,13 +13,14 @@ from reporter.settings import EvaluationSettings
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Served
 from reporter.snapshot.table import table_of
-from reporter.stacks import BUILT_IN, STACKS
+from reporter.stacks import STACKS
 from reporter.stacks.kaito.reasons import INFERENCESETS, RAGENGINES, WORKSPACES
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS
 from reporter.stacks.settings import FullEvaluationSettings, with_stacks
 from tests.unit.resolution.building import MODEL, snapshot
 
-ONLY_SOME = BUILT_IN.stack("kaito").words.judged
+ONLY_SOME = "in namespaces that --model-namespaces selects"
+LEFT_OUT = {"model_namespaces": "team=ml"}
 OFF = {"kaito": "off"}
 
 
@@ -42,10 +43,7 @@ def found(seen, *subjects, **settings):
     ("seen", "told"),
     [
         (holding(INFERENCESETS, "demo/qwen"), ()),
-        (
-            holding(INFERENCESETS, "demo/qwen", "b/z", "a/y", "c/x"),
-            (Outside("InferenceSet", 3, "a/y", ONLY_SOME),),
-        ),
+        (holding(INFERENCESETS, "demo/qwen", "b/z", "a/y", "c/x"), ()),
         (holding(RAGENGINES, "demo/qwen"), (Outside("RAGEngine", 1, "demo/qwen", ""),)),
         (holding(INFERENCESETS, "a/y", deletionTimestamp="2026-11-20T12:00:00Z"), ()),
         (holding(WORKSPACES, "a/y"), ()),
@@ -53,7 +51,7 @@ def found(seen, *subjects, **settings):
     ],
     ids=[
         "judged",
-        "of a kind that is judged in part",
+        "in any namespace",
         "of a kind that is never judged",
         "being deleted",
         "of a kind without subjects",
@@ -65,21 +63,27 @@ def test_what_is_not_judged(seen, told):
     assert found(seen, MODEL) == told
 
 
+def test_namespaces_that_are_left_out():
+    """Their models are counted, each kind for itself."""
+    seen = holding(INFERENCESETS, "demo/qwen", "b/z", "a/y", "c/x")
+    assert found(seen, MODEL, **LEFT_OUT) == (Outside("InferenceSet", 3, "a/y", ONLY_SOME),)
+
+
 def test_a_subject_of_another_kind_stands_for_no_other_object():
     """It merely has the same place."""
     same_place = Subject(MODELSERVING_KIND, MODEL.namespace, MODEL.name)
-    told = found(holding(INFERENCESETS, "demo/qwen"), same_place)
+    told = found(holding(INFERENCESETS, "demo/qwen"), same_place, **LEFT_OUT)
     assert [(each.kind, each.count) for each in told] == [("InferenceSet", 1)]
 
 
 @pytest.mark.parametrize("resource", [INFERENCESETS, RAGENGINES], ids=str)
 def test_a_stack_that_is_off_has_nothing_outside(resource):
-    assert found(holding(resource, "a/y"), stacks=OFF) == ()
+    assert found(holding(resource, "a/y"), stacks=OFF, **LEFT_OUT) == ()
 
 
 def test_a_stack_that_is_off_hides_none_after_it():
     """Whatever the order of the stacks."""
-    settings = with_stacks(EvaluationSettings, STACKS[::-1])(stacks={"kthena": "off"})
+    settings = with_stacks(EvaluationSettings, STACKS[::-1])(stacks={"kthena": "off"}, **LEFT_OUT)
     (told,) = outside_of((), holding(INFERENCESETS, "a/y"), settings)
     assert told.count == 1
 
@@ -87,6 +91,6 @@ def test_a_stack_that_is_off_hides_none_after_it():
 def test_the_answer_rests_on_the_tables_of_what_is_counted():
     """And on whether they are served; where no stack is counted, on nothing."""
     seen = holding(INFERENCESETS, "a/y")
-    rests_on = list(tables_of_stacks(seen, FullEvaluationSettings()))
-    assert rests_on == [seen.tables[INFERENCESETS], Served.SERVED, None, Served.SERVED]
+    rests_on = list(tables_of_stacks(seen, FullEvaluationSettings(**LEFT_OUT)))
+    assert rests_on[:3] == [None, seen.tables[INFERENCESETS], Served.SERVED]
     assert list(tables_of_stacks(seen, FullEvaluationSettings(stacks=OFF))) == []

@@ -11,10 +11,8 @@ from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution import Memory, resolve
 from reporter.resolution.handing_on import Start, token
 from reporter.resolution.records import NO_RECORDS
-from reporter.settings import EvaluationSettings
-from reporter.stacks import STACKS
-from reporter.stacks.kaito.reasons import INFERENCESETS
-from reporter.stacks.settings import FullEvaluationSettings, with_stacks
+from reporter.stacks.kaito.reasons import INFERENCESETS, RAGENGINES
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.resolution.building import (
     MODEL,
     NOON,
@@ -99,17 +97,7 @@ def test_mutes_are_listed_with_what_is_wrong_with_them():
     assert [each.text for each in report.mute_faults] == ['no reason is called "x"']
 
 
-def in_other_words():
-    """Settings whose stacks say otherwise what they judge."""
-    told = tuple(
-        replace(each, words=replace(each.words, judged="in other words"))
-        if each.name == "kaito"
-        else each
-        for each in STACKS
-    )
-    return with_stacks(EvaluationSettings, told)()
-
-
+LEFT_OUT = FullEvaluationSettings(model_namespaces="team=ml")
 ONE = outside(INFERENCESETS, "demo/qwen")
 
 
@@ -124,8 +112,12 @@ ONE = outside(INFERENCESETS, "demo/qwen")
             id="what there is",
         ),
         pytest.param(
-            {"settings": in_other_words()},
-            [Outside("InferenceSet", 1, "demo/qwen", "in other words")],
+            {
+                "settings": FullEvaluationSettings(
+                    stacks={"kaito": "off"}, model_namespaces="team=ml"
+                )
+            },
+            [],
             id="the settings",
         ),
     ],
@@ -134,7 +126,7 @@ def test_what_is_not_judged_is_counted_again_where_something_changed(then, found
     """The pass before counted one."""
     memory = Memory()
     for change in ({}, then):
-        given = {"subjects": (), "seen": ONE, "settings": SETTINGS} | change
+        given = {"subjects": (), "seen": ONE, "settings": LEFT_OUT} | change
         seen = Evaluation((), (), given["subjects"])
         done = resolve(seen, given["seen"], memory, now=START, settings=given["settings"])
         memory = done.memory
@@ -144,7 +136,7 @@ def test_what_is_not_judged_is_counted_again_where_something_changed(then, found
 def test_what_did_not_change_is_the_very_same_as_before():
     """Who writes it need not compare thousands of subjects."""
     resolver, reports = Resolver(), []
-    seen = outside(INFERENCESETS, "demo/r")
+    seen = outside(RAGENGINES, "demo/r")
     for at in (0, 1, 2):
         resolver.look(at, ready=[evidence(CLUSTER)], seen=seen)
         reports.append(resolver.report)

@@ -53,8 +53,8 @@ TABLE = {
         "modelharnessExtAuthzProviderMissing",
     },
     ("clusterBBRNotReady", ""): set(),
-    (KAITO, ""): {INFRA, PODS, "inferencesetNodeUnderPressure"},
-    ("clusterNodeProvisionerNotReady", ""): {INFRA},
+    (KAITO, ""): {INFRA, PODS, "inferencesetNodeUnderPressure", *warnings_of("workspace")},
+    ("clusterNodeProvisionerNotReady", ""): {INFRA, "workspaceInfraProvisioningFailed"},
     ("clusterKedaNotReady", ""): set(),
     ("clusterKedaKaitoScalerNotReady", ""): set(),
     ("clusterStatusUnknown", ""): set(),
@@ -70,7 +70,12 @@ TABLE = {
     },
     ("clusterCRDMissing", "httproutes.gateway.networking.k8s.io"): WAYS,
     ("clusterCRDMissing", "inferencepools.inference.networking.k8s.io"): WAYS,
-    ("clusterCRDMissing", "workspaces.kaito.sh"): {INFRA, PODS, "inferencesetNodeUnderPressure"},
+    ("clusterCRDMissing", "workspaces.kaito.sh"): {
+        INFRA,
+        PODS,
+        "inferencesetNodeUnderPressure",
+        *warnings_of("workspace"),
+    },
     ("clusterCRDMissing", "envoyfilters.networking.istio.io"): {
         "modelharnessCatchAllFilterRejected"
     },

@@ -26,7 +26,8 @@ SELECTED = [
 ]
 """What is read of a kind with a label only."""
 
-BESIDE_KAITO = [stack for stack in Stack if stack != Stack.KAITO]
+BESIDE_KAITO = [stack for stack in Stack if stack not in {Stack.KAITO, Stack.WORKLOADS}]
+"""Any Deployment may be a plain workload, so that what is read of them is looked for in each dump."""
 PARTS = {"ControllerRevision": {"revision": 1}}
 
 

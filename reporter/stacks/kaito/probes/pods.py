@@ -20,7 +20,9 @@ from reporter.stacks.kaito.objects import Workspace
 from reporter.stacks.kaito.probes.scope import (
     SCANNED,
     WORKSPACE,
+    AnyScope,
     InferenceSetScope,
+    WorkspaceScope,
     believed,
     condition_text,
     latest,
@@ -47,7 +49,7 @@ _MISSING_WORKSPACES: Final = 26
 """Severity of Workspaces that were never made, on the scale of those of pods."""
 
 
-def probe_pods(scope: InferenceSetScope) -> Iterator[Finding]:
+def probe_pods(scope: AnyScope) -> Iterator[Finding]:
     """Yield a finding for each pod, Workspace and missing replica at fault.
 
     Every pod that stands for a replica and is not Ready has a finding, one in its start-up too.
@@ -58,24 +60,26 @@ def probe_pods(scope: InferenceSetScope) -> Iterator[Finding]:
         if fault is not None:
             yield _about_pod(scope, pod, fault)
     yield from _workspace_findings(scope)
-    yield from _missing_workspaces(scope)
+    if isinstance(scope, InferenceSetScope):
+        yield from _missing_workspaces(scope)
 
 
-def _about_pod(scope: InferenceSetScope, pod: Pod, fault: PodFault) -> Finding:
+def _about_pod(scope: AnyScope, pod: Pod, fault: PodFault) -> Finding:
     workspace = pod.metadata.label(WORKSPACE)
-    place = f" (Workspace {workspace})" if workspace else ""
+    own = workspace is None or isinstance(scope, WorkspaceScope)
+    place = "" if own else f" (Workspace {workspace})"
     return pod_finding(
         scope,
         pod,
         fault,
-        reason=MODEL_PODS,
+        reason=scope.named(MODEL_PODS),
         related=PODS.ref(pod),
         cause=fault.cause,
         text=f"pod {pod.name}{place}: {fault.detail}",
     )
 
 
-def _workspace_findings(scope: InferenceSetScope) -> Iterator[Finding]:
+def _workspace_findings(scope: AnyScope) -> Iterator[Finding]:
     pods_known = scope.snapshot.absence_known(PODS, scope.place, sought=scope.made)
     for workspace in scope.workspaces:
         own = pods_of(workspace, scope.pods)
@@ -87,7 +91,7 @@ def _workspace_findings(scope: InferenceSetScope) -> Iterator[Finding]:
         )
 
 
-def _last_end(scope: InferenceSetScope, pods: tuple[Pod, ...]) -> str:
+def _last_end(scope: AnyScope, pods: tuple[Pod, ...]) -> str:
     """Return why pods of a replica that are left over ended, the first by name."""
     for pod in pods:
         ended = judge_ended(pod, scope.snapshot)
@@ -138,7 +142,7 @@ _ENTRY: Final = re.compile(
 """An entry of the text that KAITO appends to NodesReady (kaito-project/kaito v0.12.0)."""
 
 
-def probe_node_pressure(scope: InferenceSetScope) -> Iterator[Finding]:
+def probe_node_pressure(scope: AnyScope) -> Iterator[Finding]:
     """Yield a finding for each node under pressure.
 
     The node's own conditions decide. KAITO does not watch nodes, so its text can be stale: it
@@ -157,7 +161,7 @@ def probe_node_pressure(scope: InferenceSetScope) -> Iterator[Finding]:
             yield _from_unreadable_text(scope, workspace)
 
 
-def _nodes_of(scope: InferenceSetScope, workspaces: tuple[Workspace, ...]) -> set[str]:
+def _nodes_of(scope: AnyScope, workspaces: tuple[Workspace, ...]) -> set[str]:
     pods = scope.pods
     nodes = {each.spec.node_name for each in pods if each.spec.node_name and counts(each)}
     return nodes.union(*(each.status.worker_nodes or () for each in workspaces))
@@ -175,11 +179,11 @@ def _denied(name: str, node: Node | None, snapshot: Snapshot) -> bool:
     return all(each is not None and each.status == "False" for each in conditions)
 
 
-def _from_node(scope: InferenceSetScope, node: Node) -> Finding:
+def _from_node(scope: AnyScope, node: Node) -> Finding:
     types = tuple(_pressures(node))
     times = [moved(node.status.condition(each)) for each in types]
     return scope.finding(
-        reason=MODEL_NODE_PRESSURE,
+        reason=scope.named(MODEL_NODE_PRESSURE),
         related=NODES.ref(node),
         cause=", ".join(types),
         text=f"node {node.name} is under {', '.join(types)}",
@@ -190,10 +194,10 @@ def _from_node(scope: InferenceSetScope, node: Node) -> Finding:
     )
 
 
-def _from_text(scope: InferenceSetScope, node: str, told: tuple[str, str]) -> Finding:
+def _from_text(scope: AnyScope, node: str, told: tuple[str, str]) -> Finding:
     workspace, types = told
     return scope.finding(
-        reason=MODEL_NODE_PRESSURE,
+        reason=scope.named(MODEL_NODE_PRESSURE),
         related=NODES.ref_named("", node),
         cause=types,
         text=f"node {node} is under {types} (according to Workspace {workspace})",
@@ -201,9 +205,9 @@ def _from_text(scope: InferenceSetScope, node: str, told: tuple[str, str]) -> Fi
     )
 
 
-def _from_unreadable_text(scope: InferenceSetScope, workspace: Workspace) -> Finding:
+def _from_unreadable_text(scope: AnyScope, workspace: Workspace) -> Finding:
     return scope.finding(
-        reason=MODEL_NODE_PRESSURE,
+        reason=scope.named(MODEL_NODE_PRESSURE),
         related=WORKSPACES.ref(workspace),
         cause="a node under resource pressure",
         text=f"Workspace {workspace.name} says that a node is {_MARKER}",
@@ -254,7 +258,7 @@ _PLUGINS: Final = 20
 _BOOTING: Final = 10
 
 
-def probe_infra(scope: InferenceSetScope) -> Iterator[Finding]:
+def probe_infra(scope: AnyScope) -> Iterator[Finding]:
     """Yield a finding for each Workspace whose nodes are not there."""
     boot = timedelta(seconds=scope.settings.node_boot_budget_seconds)
     for workspace in scope.workspaces:

@@ -11,7 +11,7 @@ from reporter.model.resource import Resource
 from reporter.snapshot.decode import Sought
 from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.probes.route import has_pickers, is_picked
-from reporter.stacks.kaito.probes.scope import InferenceSetScope
+from reporter.stacks.kaito.probes.scope import AnyScope, InferenceSetScope, WorkspaceScope
 from reporter.stacks.kaito.reasons import MODEL_READY, WORKSPACES
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
@@ -50,6 +50,18 @@ def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
     )
 
 
+def probe_workspace_ready(scope: WorkspaceScope) -> Iterator[ReadyEvidence]:
+    """Yield evidence if all pods of a Workspace that stands alone are ready."""
+    if scope.served and all(map(partial(_knows, scope, scope.made), _MADE)):
+        yield scope.evidence(scope.named(MODEL_READY), "its pods are ready")
+
+
+def probe_workspace_serving(scope: WorkspaceScope) -> Iterator[ServingEvidence]:
+    """Yield whether a Workspace serves, by the same evidence."""
+    if all(map(partial(_knows, scope, scope.made), _MADE)):
+        yield ServingEvidence(subject=scope.subject, wanted=1, serving=scope.served)
+
+
 def _is_known(scope: InferenceSetScope) -> bool:
     return all(
         _knows(scope, sought, resource)
@@ -58,7 +70,7 @@ def _is_known(scope: InferenceSetScope) -> bool:
     )
 
 
-def _knows(scope: InferenceSetScope, sought: Sought, resource: Resource[KubeObject]) -> bool:
+def _knows(scope: AnyScope, sought: Sought, resource: Resource[KubeObject]) -> bool:
     return scope.snapshot.absence_known(resource, scope.place, sought=sought)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
@@ -24,7 +24,7 @@ from reporter.probes.pods import metric_faults, metric_finding
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
-from reporter.stacks.kaito.reasons import FORMER_POOLS, MADE_WITH, WORKSPACES
+from reporter.stacks.kaito.reasons import FORMER_POOLS, MADE_WITH, WORKSPACES, named
 from reporter.workload.deployment import deployment_behind
 from reporter.workload.owners import is_true
 from reporter.workload.pod import counts, is_ready
@@ -41,8 +41,68 @@ _OWNED_BY: Final = "kaito.sh/owned-by"
 _MODELDEPLOYMENT: Final = "modeldeployment"
 
 
+KaitoT_co = TypeVar("KaitoT_co", InferenceSet, Workspace, covariant=True)
+
+
 @dataclass(frozen=True, kw_only=True)
-class InferenceSetScope(SubjectScope[InferenceSet]):
+class ModelScope(SubjectScope[KaitoT_co]):
+    """A model of KAITO: an InferenceSet, or a Workspace that none made."""
+
+    @property
+    def workspaces(self) -> tuple[Workspace, ...]:
+        """Its Workspaces that are not being deleted, by name."""
+        raise NotImplementedError
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """Its pods, by name."""
+        raise NotImplementedError
+
+    @property
+    def made(self) -> Sought:
+        """What seeks objects that KAITO made for it."""
+        raise NotImplementedError
+
+    @cached_property
+    def served(self) -> int:
+        """How many replicas are ready."""
+        return sum(_is_served(each, pods_of(each, self.pods)) for each in self.workspaces)
+
+    def named(self, reason: str) -> str:
+        """Return what a reason of InferenceSets is called for it."""
+        return named(reason, self.subject.kind)
+
+    def of_workspace(self, workspace: Workspace) -> str:
+        """Return what a message about a Workspace begins with: nothing where it is about that alone."""
+        return f"Workspace {workspace.name}: "
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceScope(ModelScope[Workspace]):
+    """A Workspace that no InferenceSet made."""
+
+    @property
+    def workspaces(self) -> tuple[Workspace, ...]:
+        """Itself."""
+        return (self.object,)
+
+    @cached_property
+    def pods(self) -> tuple[Pod, ...]:
+        """Its pods, by name."""
+        return self.snapshot[PODS].labelled(self.place, WORKSPACE, self.name)
+
+    @property
+    def made(self) -> Sought:
+        """What seeks objects that KAITO made for it."""
+        return belongs_to(self.name, WORKSPACE)
+
+    def of_workspace(self, workspace: Workspace) -> str:
+        """Return nothing: the title of each message names it."""
+        return "" if workspace is self.object else f"Workspace {workspace.name}: "
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceSetScope(ModelScope[InferenceSet]):
     """One InferenceSet, and what belongs to it."""
 
     @property
@@ -54,7 +114,7 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
     def workspaces(self) -> tuple[Workspace, ...]:
         """Its Workspaces that are not being deleted, by name."""
         made = self.snapshot[WORKSPACES].labelled(self.place, MADE_WITH, self.name)
-        return tuple(each for each in made if not _is_going(each))
+        return tuple(each for each in made if not is_going(each))
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
@@ -109,11 +169,6 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
             }
             found = tuple(leading[name] for name in sorted(leading))
         return tuple(each for each in found if not each.deleting)
-
-    @cached_property
-    def served(self) -> int:
-        """How many replicas are ready."""
-        return sum(_is_served(each, pods_of(each, self.pods)) for each in self.workspaces)
 
     @property
     def made(self) -> Sought:
@@ -180,6 +235,9 @@ class InferenceSetScope(SubjectScope[InferenceSet]):
         return bool(self.pools or self.routes)
 
 
+AnyScope: TypeAlias = InferenceSetScope | WorkspaceScope
+
+
 def pods_of(workspace: Workspace, pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
     """Return those of `pods` that belong to a Workspace."""
     return tuple(each for each in pods if each.metadata.label(WORKSPACE) == workspace.name)
@@ -211,7 +269,8 @@ def _is_served(workspace: Workspace, pods: tuple[Pod, ...]) -> bool:
     return len(standing) >= wanted_pods(workspace, standing) and all(map(is_ready, standing))
 
 
-def _is_going(workspace: Workspace) -> bool:
+def is_going(workspace: Workspace) -> bool:
+    """Tell whether a Workspace is being removed."""
     return workspace.deleting or is_true(workspace.status.condition("WorkspaceDeleting"))
 
 

@@ -9,7 +9,7 @@ from reporter.model.objects import Condition, Pod
 from reporter.model.text import clean, cut
 from reporter.stacks.kaito.objects import Workspace
 from reporter.stacks.kaito.probes.scope import (
-    InferenceSetScope,
+    AnyScope,
     believed,
     condition_text,
     is_refusal,
@@ -76,7 +76,7 @@ class WorkspaceFault:
 
 
 def about_workspace(
-    scope: InferenceSetScope,
+    scope: AnyScope,
     workspace: Workspace,
     fault: WorkspaceFault,
     *,
@@ -85,10 +85,10 @@ def about_workspace(
 ) -> Finding:
     """Return the finding that tells of a Workspace's fault; `more` ends its text."""
     return scope.finding(
-        reason=reason,
+        reason=scope.named(reason),
         related=WORKSPACES.ref(workspace),
         cause=fault.cause,
-        text=f"Workspace {workspace.name}: {fault.text}{more}",
+        text=f"{scope.of_workspace(workspace)}{fault.text}{more}",
         severity=fault.severity,
         transition=fault.transition,
         created=workspace.created,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from reporter.stacks.kserve.derived.conditions import FALSE, TRUE, Transition
+from reporter.stacks.kserve.derived.conditions import TRUE, Transition
 from reporter.stacks.kserve.derived.derive import DerivedInferenceService, document_of
-from reporter.stacks.kserve.derived.raw import READY, STOPPED, Component
+from reporter.stacks.kserve.derived.raw import READY, Component
 from reporter.stacks.kserve.objects import InferenceServiceStatus
 
 _REVISION_FIELDS: Final = (
@@ -33,8 +33,8 @@ def differs(stored: InferenceServiceStatus, wanted: DerivedInferenceService) -> 
 
     What cannot be known is no difference: times; the order in which KServe wrote conditions, which
     decides the words of Ready; reasons of True conditions, which older versions do not write;
-    messages with a percent sign, which are garbled when stored; what ready pods there were at the
-    last pass. Nothing differs where KServe would leave the status alone.
+    types of conditions that the stored status does not have, as of older versions; messages with a
+    percent sign, which are garbled when stored; what ready pods there were at the last pass. Nothing differs where KServe would leave the status alone.
     """
     if not wanted.decided:
         return ()
@@ -42,7 +42,7 @@ def differs(stored: InferenceServiceStatus, wanted: DerivedInferenceService) -> 
     found = [*_components(have, want), *_conditions(have, want)]
     if not wanted.model_unsure:
         found += _model(have, want)
-    if have.get("observedGeneration") != want.get("observedGeneration"):
+    if have.get("observedGeneration") not in {None, want.get("observedGeneration")}:
         found.append("observedGeneration")
     return tuple(sorted(found))
 
@@ -60,9 +60,9 @@ def _conditions(have: Mapping[str, object], want: Mapping[str, object]) -> Itera
     stored, derived = _by_type(have), _by_type(want)
     for type_ in stored.keys() | derived.keys():
         one, other = stored.get(type_), derived.get(type_)
-        if type_ == STOPPED and one is None and other is not None and other.get("status") == FALSE:
-            continue  # versions before the stop switch do not write it
-        if one is None or other is None or _speaks_otherwise(type_, one, other):
+        if one is None:
+            continue  # older versions do not write every type
+        if other is None or _speaks_otherwise(type_, one, other):
             yield f"conditions.{type_}"
 
 

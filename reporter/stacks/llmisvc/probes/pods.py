@@ -75,5 +75,5 @@ def _missing(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str, str]]
     if wanted.scheduler is not None and not wanted.own_pool:
         if scope.epp is None:
             yield DEPLOYMENTS, "-kserve-router-scheduler", "its endpoint picker"
-        if scope.pool is None:
+        if scope.pool is None and scope.former_pool is None:
             yield INFERENCEPOOLS, "-inference-pool", "which its route leads to"

@@ -15,6 +15,7 @@ from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import (
     CONFIGS,
     DEPENDENCY_MISSING,
+    FORMER_POOLS,
     INVALID,
     LEADERWORKERSETS,
     RECONCILE_FAILED,
@@ -60,7 +61,9 @@ def _missing_kinds(
 def missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
     """Yield each kind that the spec needs and the cluster does not have, with what needs it."""
     for resource, why in _needed(scope):
-        if scope.snapshot.state(resource).served is Served.ABSENT:
+        # KServe takes a pool of either group.
+        kinds = (INFERENCEPOOLS, FORMER_POOLS) if resource is INFERENCEPOOLS else (resource,)
+        if all(scope.snapshot.state(each).served is Served.ABSENT for each in kinds):
             yield resource, why
 
 

@@ -8,11 +8,10 @@ from reporter.catalogue.resources import (
     DEPLOYMENTS,
     HTTPROUTES,
     INFERENCEPOOLS,
-    NAMESPACES,
     PODS,
     SERVICES,
 )
-from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_READY, WORKSPACES
+from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_PODS, MODEL_READY, WORKSPACES
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import CREATED_AT, DELETING, FORBIDDEN, condition, document
 from tests.unit.stacks.kaito.probes.kaito import (
@@ -52,23 +51,34 @@ def test_a_set_is_a_subject_with_its_creation_time():
     [
         {"set": DELETING},
         {"namespace": DELETING},
-        {"namespace": {"metadata": {"labels": None}}},
-        {"namespace": {"metadata": {"labels": {"productionstack.kaito.sh/managed-by": "me"}}}},
-        {"namespace": None},
     ],
-    ids=["set deleting", "namespace deleting", "not labelled", "managed by others", "unknown"],
+    ids=["set deleting", "namespace deleting"],
 )
-def test_what_goes_or_is_not_managed_is_no_subject(changes):
+def test_what_goes_is_no_subject(changes):
     """Nothing is said about it, however broken it is."""
     evaluation = evaluate(stack(pod=waits("CrashLoopBackOff"), **changes))
     assert (evaluation.findings, evaluation.ready, evaluation.subjects) == ((), (), ())
 
 
-@pytest.mark.parametrize("resource", [NAMESPACES, INFERENCESETS])
-def test_nothing_is_concluded_where_sets_cannot_be_read(resource):
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        {"metadata": {"labels": None}},
+        {"metadata": {"labels": {"productionstack.kaito.sh/managed-by": "me"}}},
+        None,
+    ],
+    ids=["not labelled", "managed by others", "unknown"],
+)
+def test_a_set_is_judged_in_every_namespace(namespace):
+    """The label of a namespace decides about the harness alone."""
+    evaluation = evaluate(stack(pod=waits("CrashLoopBackOff"), namespace=namespace))
+    assert [each.reason for each in evaluation.findings] == [MODEL_PODS]
+
+
+def test_nothing_is_concluded_where_sets_cannot_be_read():
     """Unknown is neither healthy nor a fault."""
     snapshot = stack()
-    states = dict(snapshot.states) | {resource: FORBIDDEN}
+    states = dict(snapshot.states) | {INFERENCESETS: FORBIDDEN}
     assert evaluate(replace(snapshot, states=states)).subjects == ()
 
 

@@ -1,0 +1,192 @@
+"""What is asked about plain workloads: their pods, and what requests come by."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
+from reporter.model.objects import Deployment, HttpRoute, InferencePool
+from reporter.model.subject import ObjectRef
+from reporter.probes.scope import Probe, evaluated
+from reporter.probes.subjects import StackProbes
+from reporter.served.pods import PodReasons, judge_pods, judge_workloads
+from reporter.stacks.workloads import reasons as w
+from reporter.stacks.workloads.scope import WorkloadProbes, WorkloadScope
+from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
+from reporter.workload.owners import is_false, words
+from reporter.workload.routing import (
+    ParentFault,
+    entrances_of,
+    fails_open,
+    missing_picker_service,
+    pool_faults,
+    route_faults,
+    routes_to,
+)
+
+_REASONS: Final = PodReasons(
+    storage_failed=w.STORAGE_FAILED,
+    model_load_failed=w.MODEL_LOAD_FAILED,
+    pods_not_ready=w.PODS_NOT_READY,
+    pods_not_created=w.PODS_NOT_CREATED,
+    rollout_stuck=w.ROLLOUT_STUCK,
+)
+
+
+def probe_pods(scope: WorkloadScope) -> Iterator[Finding]:
+    """Yield a finding for each pod at fault, and for each workload that lacks pods or stalls."""
+    yield from judge_pods(scope, scope.roles, _REASONS)
+    yield from judge_workloads(scope, scope.roles, _REASONS)
+
+
+def probe_router(scope: WorkloadScope) -> Iterator[Finding]:
+    """Yield a finding if the router of its release has no available replica."""
+    if scope.router is not None and not is_available(scope.router):
+        yield _down(
+            scope, scope.router, reason=w.ROUTER_NOT_READY, what="the router of its release"
+        )
+
+
+def probe_pickers(scope: WorkloadScope) -> Iterator[Finding]:
+    """Yield a finding for each pool whose endpoint picker is missing or down."""
+    for pool in scope.pools:
+        name = missing_picker_service(pool, scope.snapshot)
+        if name:
+            yield scope.finding(
+                reason=w.EPP_NOT_READY,
+                related=r.INFERENCEPOOLS.ref(pool),
+                cause=f"Service {name} missing",
+                text=f"InferencePool {pool.name} names Service {name} for its endpoint picker, which "
+                "does not exist",
+                created=pool.created,
+                by_spec=True,
+            )
+        elif (picker := _picker(scope, pool)) is not None and not is_available(picker):
+            yield _down(
+                scope,
+                picker,
+                reason=w.EPP_NOT_READY,
+                what=f"the endpoint picker of InferencePool {pool.name}",
+            )
+
+
+def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
+    """Yield a finding for each route and pool that a Gateway does not let through."""
+    for pool in scope.pools:
+        for fault in pool_faults(pool, scope.snapshot):
+            yield _refused(scope, r.INFERENCEPOOLS.ref(pool), fault)
+        for route in _routes(scope, pool):
+            for fault in route_faults(route, scope.snapshot):
+                yield _refused(scope, r.HTTPROUTES.ref(route), fault)
+
+
+def probe_scaling(scope: WorkloadScope) -> Iterator[Finding]:
+    """Yield a finding for each ScaledObject of it that KEDA cannot use."""
+    for each in scope.scalers:
+        ready = each.status.condition("Ready")
+        if ready is not None and is_false(ready):
+            yield scope.finding(
+                reason=w.SCALING_NOT_READY,
+                related=r.SCALEDOBJECTS.ref(each),
+                cause=ready.reason or "Ready is False",
+                text=f"ScaledObject {each.name} does not work: {words(ready)}",
+                transition=ready.last_transition_time,
+                created=each.created,
+            )
+
+
+def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
+    """Yield evidence if each role has an available replica, and requests come through."""
+    if _serves(scope) and not any(chain.from_iterable(probe(scope) for probe in _WAYS)):
+        told = ", ".join(
+            f"{each.title}{each.available}/{each.replicas} available" for each in scope.roles
+        )
+        yield scope.evidence(w.READY, told)
+
+
+def probe_serving(scope: WorkloadScope) -> Iterator[ServingEvidence]:
+    """Yield how many replicas serve, and whether requests reach them.
+
+    Without what decodes nothing is answered. Past a router or a pool that does not work requests may
+    still come by a Service of the pods, so that a model with another way is reached.
+    """
+    main = scope.roles[0]
+    routes = tuple(route for pool in scope.pools for route in _routes(scope, pool))
+    yield ServingEvidence(
+        subject=scope.subject,
+        wanted=0 if main.is_idle else max(1, sum(each.replicas for each in scope.roles)),
+        serving=max(1, sum(each.available for each in scope.roles)) if main.serves else 0,
+        reached=not scope.pools or any(_is_picked(scope, each) for each in scope.pools),
+        entrances=entrances_of(routes),
+    )
+
+
+def _serves(scope: WorkloadScope) -> bool:
+    main, *others = scope.roles
+    return main.serves and all(each.serves or each.is_idle for each in others)
+
+
+def _is_picked(scope: WorkloadScope, pool: InferencePool) -> bool:
+    picker = _picker(scope, pool)
+    missing = missing_picker_service(pool, scope.snapshot)
+    return fails_open(pool) or not (missing or (picker and not is_available(picker)))
+
+
+def _picker(scope: WorkloadScope, pool: InferencePool) -> Deployment | None:
+    reference = pool.spec.endpoint_picker_ref
+    if reference is None:
+        return None
+    service = scope.snapshot[r.SERVICES].get(scope.place, reference.name)
+    if service is None or not service.spec.selector:
+        return None
+    return deployment_behind(scope.snapshot, scope.place, service.spec.selector)
+
+
+def _routes(scope: WorkloadScope, pool: InferencePool) -> tuple[HttpRoute, ...]:
+    return routes_to(scope.snapshot, scope.place, pool.name, group=r.INFERENCEPOOLS.group)
+
+
+def _down(scope: WorkloadScope, deployment: Deployment, *, reason: str, what: str) -> Finding:
+    fault = judge_deployment(deployment, scope.snapshot)
+    return scope.finding(
+        reason=reason,
+        related=r.DEPLOYMENTS.ref(deployment),
+        cause=fault.cause if fault else "not available",
+        text=f"Deployment {deployment.name}, {what}, is down{f': {fault.detail}' if fault else ''}",
+        transition=fault.transition if fault else None,
+        created=deployment.created,
+        passing=fault is None or fault.passing,
+        lost_node=fault.lost_node if fault else "",
+        diagnosis=fault.diagnosis if fault else None,
+        started=fault.started if fault else True,
+        independent=True,
+    )
+
+
+def _refused(scope: WorkloadScope, related: ObjectRef, fault: ParentFault) -> Finding:
+    return scope.finding(
+        reason=w.ROUTE_NOT_READY,
+        related=related,
+        cause=fault.cause,
+        text=f"{related.kind} {related.name}: {fault.text}",
+        severity=fault.severity,
+        transition=fault.transition,
+    )
+
+
+_WAYS: Final[tuple[Probe[WorkloadScope], ...]] = (probe_router, probe_pickers, probe_routes)
+_PROBES: Final[tuple[Probe[WorkloadScope], ...]] = (probe_pods, *_WAYS, probe_scaling)
+
+
+def evaluate_workload(scope: WorkloadScope) -> Evaluation:
+    """Return all that is said about one model."""
+    return evaluated(
+        scope,
+        chain.from_iterable(probe(scope) for probe in _PROBES),
+        probe_ready(scope),
+        serving=probe_serving(scope),
+    )
+
+
+PROBES: Final = StackProbes(subjects=WorkloadProbes(evaluate_workload))

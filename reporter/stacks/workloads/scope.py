@@ -1,0 +1,270 @@
+"""Which workloads are models, and what belongs to one.
+
+A workload is a model if a container of its pod template is an engine, nothing of another stack made it,
+and its annotation does not say otherwise. The decode and prefill workloads of llm-d are roles of one
+model: their pods carry the same labels but for the role.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from reporter.catalogue import resources as r
+from reporter.model.catalogue import Catalogue
+from reporter.model.finding import Evaluation
+from reporter.model.objects import (
+    Deployment,
+    InferencePool,
+    Labels,
+    LeaderWorkerSet,
+    OwnerReference,
+    Pod,
+    PodTemplate,
+    ScaledObject,
+)
+from reporter.model.resource import Resource
+from reporter.model.subject import Subject
+from reporter.probes.reuse import Question
+from reporter.probes.scope import Scope, SubjectScope
+from reporter.served.role import Containers, ServedRole, Workload
+from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.trace import Cell, How
+from reporter.stacks.workloads.reasons import LEADERWORKERSETS, STACK, WORKLOAD_KIND
+from reporter.workload.components import is_left_out
+from reporter.workload.engines import ROLE, engines_of
+
+Member: TypeAlias = tuple[Resource[Workload], Workload]
+
+_KINDS: Final[tuple[Resource[Workload], ...]] = (r.DEPLOYMENTS, LEADERWORKERSETS, r.STATEFULSETS)
+"""Of two with one name the first counts."""
+
+_GROUP: Final = "leaderworkerset.sigs.k8s.io/name"
+_OTHERS: Final = (
+    "kaito.sh/workspace",
+    "modelserving.volcano.sh/name",
+    "serving.knative.dev/revision",
+    "serving.kserve.io/inferenceservice",
+    _GROUP,
+)
+"""Labels of what belongs to a kind of its own."""
+
+_RELEASE: Final = "helm-release-name"
+_ROUTER: Final = "router-container"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadScope(SubjectScope[Workload]):
+    """One model, and what belongs to it.
+
+    Attributes:
+        members: its workloads, that which decodes first.
+
+    """
+
+    members: tuple[Member, ...]
+
+    @cached_property
+    def subject(self) -> Subject:
+        """What its findings are about, whatever kind of workload it is."""
+        return Subject(WORKLOAD_KIND, self.place, self.name)
+
+    @cached_property
+    def roles(self) -> tuple[ServedRole, ...]:
+        """Its roles."""
+        return tuple(self._role(resource, obj) for resource, obj in self.members)
+
+    def _role(self, resource: Resource[Workload], obj: Workload) -> ServedRole:
+        init = (each.name for each in template_of(obj).spec.init_containers or ())
+        sole = len(self.members) == 1
+        return ServedRole(
+            name="main" if sole else labels_of(obj).get(ROLE, obj.name),
+            resource=resource,
+            workload=obj,
+            pods=self._pods(obj),
+            containers=Containers(
+                fetch=frozenset(each for each in init if "download" in each or "fetch" in each),
+                serve=frozenset(engines_of(template_of(obj))),
+            ),
+        )
+
+    def _pods(self, obj: Workload) -> tuple[Pod, ...]:
+        pods = self.snapshot[r.PODS]
+        if isinstance(obj, LeaderWorkerSet):
+            return pods.labelled(obj.namespace, _GROUP, obj.name)
+        selector = obj.spec.selector
+        return () if selector is None else pods.selected(obj.namespace, selector)
+
+    @cached_property
+    def router(self) -> Deployment | None:
+        """The router of its release, if there is one that should run."""
+        found = self.snapshot.once(("routers", self.place), partial(_routers, self.place))
+        return next((each for each in found if self._is_routed_by(each)), None)
+
+    def _is_routed_by(self, router: Deployment) -> bool:
+        labels, template = labels_of(self.object), router.spec.template
+        release = router.metadata.label(_RELEASE) or (template.metadata.labels or {}).get(_RELEASE)
+        if release and labels.get(_RELEASE):
+            return release == labels[_RELEASE]
+        selector = _selector_of(router)
+        if selector and not selector.items() <= labels.items():
+            return False
+        return self.name.startswith(router.name.removesuffix("deployment-router"))
+
+    @cached_property
+    def pools(self) -> tuple[InferencePool, ...]:
+        """The InferencePools that select its pods."""
+        labels = labels_of(self.object)
+        return tuple(
+            each
+            for each in self.snapshot[r.INFERENCEPOOLS].in_namespace(self.place)
+            if each.spec.selector is not None
+            and each.spec.selector.matches(labels)
+            and not each.deleting
+        )
+
+    @cached_property
+    def scalers(self) -> tuple[ScaledObject, ...]:
+        """The ScaledObjects that name one of its workloads."""
+        found = self.snapshot.once(("scalers", self.place), partial(_scalers, self.place))
+        names = ((resource.kind, obj.name) for resource, obj in self.members)
+        return tuple(each for name in names for each in found.get(name, ()))
+
+
+def template_of(obj: Workload) -> PodTemplate:
+    """Return the template of the pods that serve."""
+    return obj.template if isinstance(obj, LeaderWorkerSet) else obj.spec.template
+
+
+def labels_of(obj: Workload) -> Labels:
+    """Return the labels that its pods get."""
+    return template_of(obj).metadata.labels or {}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadProbes:
+    """How models are found among workloads, and what is asked about each."""
+
+    evaluate: Callable[[WorkloadScope], Evaluation]
+
+    def questions(self, scope: Scope) -> Iterator[Question]:
+        """Yield what is asked about each model."""
+        for members in _models(scope.snapshot, scope.settings.catalogue):
+            first = members[0][1]
+            if is_left_out(first.namespace, scope.snapshot, scope.settings):
+                continue
+            yield Question(
+                Subject(WORKLOAD_KIND, first.namespace, first.name),
+                partial(self._answer, members),
+                rests_on=tuple(
+                    Cell(each, How.NAME, (one.namespace, one.name)) for each, one in members
+                ),
+            )
+
+    def _answer(self, members: tuple[Member, ...], scope: Scope) -> Evaluation:
+        resource, obj = members[0]
+        return self.evaluate(
+            WorkloadScope(
+                snapshot=scope.snapshot,
+                settings=scope.settings,
+                samples=scope.samples,
+                earlier=scope.earlier,
+                resource=resource,
+                object=obj,
+                members=members,
+            )
+        )
+
+
+def _models(snapshot: Snapshot, catalogue: Catalogue) -> Iterable[tuple[Member, ...]]:
+    """Return the models of a cluster, each with its workloads."""
+    groups, kinds = _owners(catalogue)
+    ending = {each.name for each in snapshot[r.NAMESPACES] if each.deleting}
+    found: dict[tuple[str, ...], list[Member]] = {}
+    taken: set[tuple[str, str]] = set()
+    for resource in _KINDS:
+        for obj in snapshot[resource]:
+            place = (obj.namespace, obj.name)
+            if obj.deleting or place in taken or obj.namespace in ending:
+                continue
+            if not _is_model(obj) or any(
+                _is_of(owner, groups, kinds) for owner in obj.metadata.owner_references or ()
+            ):
+                continue
+            taken.add(place)
+            found.setdefault(_model_key(obj), []).append((resource, obj))
+    return [tuple(sorted(each, key=_decodes_first)) for each in found.values()]
+
+
+def _is_model(obj: Workload) -> bool:
+    said = obj.metadata.annotations.is_model if obj.metadata.annotations else None
+    if said in {"true", "false"}:
+        return said == "true"
+    labels = labels_of(obj)
+    if any(each in labels or obj.metadata.label(each) is not None for each in _OTHERS):
+        return False
+    return bool(engines_of(template_of(obj)))
+
+
+def _owners(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the API groups and kinds of what the other stacks judge, or make."""
+    own = [each for stack in catalogue.stacks if stack.name != STACK for each in stack.resources]
+    custom = [each for each in own if each.custom]
+    return frozenset(each.group for each in custom), frozenset(each.kind for each in custom)
+
+
+def _is_of(owner: OwnerReference, groups: frozenset[str], kinds: frozenset[str]) -> bool:
+    """Tell whether an owner is of another stack; kinds of one name differ by their group."""
+    if owner.kind == "Pod":  # the workers of a LeaderWorkerSet
+        return True
+    group, slash, _ = owner.api_version.rpartition("/")
+    return group in groups if slash else owner.kind in kinds
+
+
+def _model_key(obj: Workload) -> tuple[str, ...]:
+    """Return what the roles of one model have in common; a workload without a role is one alone."""
+    labels = labels_of(obj)
+    if ROLE not in labels:
+        return (obj.namespace, "", obj.name)
+    same = sorted(f"{key}={value}" for key, value in labels.items() if key != ROLE)
+    return (obj.namespace, "of roles", *same)
+
+
+def _decodes_first(member: Member) -> tuple[bool, str]:
+    role = labels_of(member[1]).get(ROLE, "")
+    return "prefill" in role and "decode" not in role, member[1].name
+
+
+def _routers(namespace: str, snapshot: Snapshot) -> tuple[Deployment, ...]:
+    return tuple(
+        each
+        for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace)
+        if each.wanted and not each.deleting and _is_router(each)
+    )
+
+
+def _is_router(deployment: Deployment) -> bool:
+    containers = deployment.spec.template.spec.containers or ()
+    return any(each.name == _ROUTER or "lmstack-router" in each.image for each in containers)
+
+
+def _selector_of(router: Deployment) -> dict[str, str]:
+    """Return the labels of the engines that a router looks for, by its arguments."""
+    for each in router.spec.template.spec.containers or ():
+        for flag, value in pairwise(each.args or ()):
+            if flag == "--k8s-label-selector":
+                pairs = (part.partition("=") for part in value.split(","))
+                return {key.strip(): what.strip() for key, equals, what in pairs if equals}
+    return {}
+
+
+def _scalers(
+    namespace: str, snapshot: Snapshot
+) -> Mapping[tuple[str, str], tuple[ScaledObject, ...]]:
+    found: dict[tuple[str, str], tuple[ScaledObject, ...]] = {}
+    for each in snapshot[r.SCALEDOBJECTS].in_namespace(namespace):
+        target = each.spec.scale_target_ref
+        key = (target.kind or r.DEPLOYMENTS.kind, target.name)
+        found[key] = (*found.get(key, ()), each)
+    return found

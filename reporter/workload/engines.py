@@ -1,0 +1,62 @@
+"""Which container of a pod template is a server of models, by image, command and labels.
+
+The facts: image names of vLLM, SGLang, llm-d and of the other servers that people run (Hugging Face's
+text-generation-inference, Ollama, llama.cpp, Triton, TensorRT-LLM, LMDeploy); how their servers are started (vllm-project/vllm,
+`vllm serve` and `vllm.entrypoints`; sgl-project/sglang, `sglang.launch_server`); the labels of llm-d
+(llm-d-incubation/llm-d-modelservice) and AIBrix. Routers, cache servers and benchmarks have images of the
+same names (vllm-project/production-stack, helm/templates).
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from reporter.model.objects import Labels, PodTemplate, TemplateContainer
+
+ROLE: Final = "llm-d.ai/role"
+"""Label of the pods of llm-d's charts: `decode` or `prefill`."""
+
+_LABELS: Final = (
+    ROLE,
+    "llm-d.ai/inference-serving",
+    "llm-d.ai/inferenceServing",
+    "model.aibrix.ai/name",
+)
+_IMAGE: Final = re.compile(
+    r"vllm|sglang|llm-d|text-generation-inference|\btgi\b|\bollama\b|llama[.-]cpp|llama-server"
+    r"|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy"
+)
+_STARTS: Final = re.compile(
+    r"\b(?:vllm|sglang|ollama)\s++serve\b|\btext-generation-launcher\b|\bllama-server\b|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b"
+)
+_NO_ENGINE: Final = re.compile(
+    r"router|cache[-_]?server|lmcache_\w*+server|benchmark|bench\s++serve|-epp\b|endpoint-picker"
+    r"|inference-scheduler|routing-sidecar|operator|controller"
+)
+
+
+def engines_of(template: PodTemplate) -> tuple[str, ...]:
+    """Return the names of the containers that serve a model; none where the workload is none."""
+    containers = template.spec.containers or ()
+    found = tuple(each.name for each in containers if _is_engine(each))
+    if found or not _is_labelled(template.metadata.labels or {}):
+        return found
+    return tuple(each.name for each in containers if not _NO_ENGINE.search(_words(each)))[:1]
+
+
+def _is_labelled(labels: Labels) -> bool:
+    return any(labels.get(each) not in {None, "false"} for each in _LABELS)
+
+
+@lru_cache(maxsize=4096)
+def _is_engine(container: TemplateContainer) -> bool:
+    words = _words(container)
+    image = container.image.partition("@")[0].rpartition("/")[2]
+    if _NO_ENGINE.search(words) or _NO_ENGINE.search(image):
+        return False
+    return bool(_IMAGE.search(image) or _STARTS.search(words))
+
+
+def _words(container: TemplateContainer) -> str:
+    """Return the command line, or as much of it as says what it starts."""
+    return " ".join((*(container.command or ()), *(container.args or ())))[:4096]
