@@ -41,7 +41,7 @@ _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
     (lambda reason: reason.type is EventType.NORMAL, "No: it is worth knowing, and no fault."),
     (
         lambda reason: reason.on_path,
-        "While nothing of it works, requests through a Gateway may fail; while it is degraded, they pass.",
+        "Yes while nothing of it works and a filter or policy of their Gateway asks it, unless that fails open.",
     ),
     (
         lambda reason: reason.name == CLUSTER_NODE,

@@ -16,12 +16,13 @@ from typing import Final, TypeAlias
 from reporter.model.catalogue import Catalogue, Priority
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, Impact, ResolvedFinding, ServingState, SubjectState
-from reporter.model.subject import Layer, Subject
+from reporter.model.subject import Layer, ObjectRef, Subject
 from reporter.resolution.hold import explainers, upstream_key
 from reporter.resolution.memory import Primary, UpstreamKey
 from reporter.resolution.priority import mark_primary
 from reporter.resolution.state import PassState
 from reporter.resolution.subject_states import PassEvidence, is_deployment, judge_states, layer_rank
+from reporter.workload.passing import Loss, losses
 
 _Order: TypeAlias = tuple[int, bool, int, int, Priority, datetime, FindingKey]
 
@@ -48,9 +49,10 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
     evidence = PassEvidence.of(state)
     faults = _Faults.of(state)
     causes = [each for each in listed if each.is_cause]
-    resting = {each.key: frozenset(_resting(each, evidence, faults)) for each in causes}
+    passed = {each.key: _passed(each, faults, state=state, evidence=evidence) for each in causes}
+    resting = {each.key: _resting(each, evidence, passed[each.key]) for each in causes}
     burdened = frozenset[Subject]().union(*resting.values())
-    states = judge_states(state, listed, evidence, hit=burdened)
+    states = judge_states(state, listed, evidence, hit=burdened, lost=_worst(passed.values()))
     explained = _explained(listed, evidence, state.catalogue)
     # Nearly always nothing fires, and there are thousands of subjects.
     serving = {each.subject: each.state for each in states} if causes else {}
@@ -72,13 +74,13 @@ class _Faults:
     """What the faults that are seen say beyond the findings.
 
     Attributes:
-        stopping: of parts that requests pass through, those of which nothing works.
+        down: of parts that requests pass through, the Deployments of which nothing works.
         unneeded: what nothing in the cluster uses.
         places: of what one namespace alone needs, that namespace.
 
     """
 
-    stopping: frozenset[FindingKey]
+    down: Mapping[FindingKey, tuple[ObjectRef, ...]]
     unneeded: frozenset[FindingKey]
     places: Mapping[FindingKey, str]
 
@@ -86,12 +88,18 @@ class _Faults:
     def of(cls, state: PassState) -> "_Faults":
         """Return them; the part that only writes statuses is in no request's way."""
         return cls(
-            stopping=frozenset(
-                each.key
+            down={
+                each.key: found
                 for each in state.candidates
                 if each.reason.on_path
-                and any(fault.says.down and not fault.says.governs for fault in each.ripe)
-            ),
+                and (
+                    found := tuple(
+                        fault.says.related
+                        for fault in each.ripe
+                        if fault.says.down and not fault.says.governs
+                    )
+                )
+            },
             unneeded=frozenset(
                 each.key
                 for each in state.candidates
@@ -123,17 +131,51 @@ def _works(state: SubjectState) -> bool:
     return is_told and is_deployment(state.subject)
 
 
-def _resting(cause: ResolvedFinding, evidence: PassEvidence, faults: _Faults) -> Iterable[Subject]:
+_Lost: TypeAlias = Mapping[Subject, Loss]
+
+
+def _passed(
+    cause: ResolvedFinding, faults: "_Faults", *, state: PassState, evidence: PassEvidence
+) -> _Lost:
+    """Return what each deployment loses whose requests pass Deployments of a part that are down.
+
+    One that is reached through several Gateways is stopped only where all of them are.
+    """
+    down = faults.down.get(cause.key)
+    if not down:
+        return {}
+    entering = {each for subjects in evidence.entering.values() for each in subjects}
+    lost = losses(state.snapshot, state.settings, reason=cause.reason, down=down)
+    if lost is None:
+        return dict.fromkeys(entering, Loss.UNCLEAR)
+    found: dict[Subject, Loss] = {}
+    for subject in entering:
+        ways = {lost(each) for each in evidence.serving[subject].entrances}
+        if ways == {Loss.STOPPED}:
+            found[subject] = Loss.STOPPED
+        elif ways != {None}:
+            found[subject] = Loss.SLOWED
+    return found
+
+
+def _worst(lost: Iterable[_Lost]) -> _Lost:
+    """Return the worst that each deployment loses."""
+    worst: dict[Subject, Loss] = {}
+    for each in lost:
+        for subject, loss in each.items():
+            worst[subject] = max(loss, worst.get(subject, loss))
+    return worst
+
+
+def _resting(cause: ResolvedFinding, evidence: PassEvidence, passed: _Lost) -> frozenset[Subject]:
     """Return the deployments that rest on what is at fault."""
     match cause.layer:
         case Layer.DEPLOYMENT:
-            return (cause.subject,)
+            return frozenset((cause.subject,))
         case Layer.HARNESS:
-            return evidence.behind(cause)
-        case _ if cause.key in faults.stopping:
-            return {each for entering in evidence.entering.values() for each in entering}
+            return frozenset(evidence.behind(cause))
         case _:
-            return ()
+            return frozenset(passed)
 
 
 def _explained(

@@ -21,6 +21,7 @@ from reporter.model.reason import EventType
 from reporter.model.report import Disposition, ResolvedFinding, ServingState, SubjectState
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject
 from reporter.resolution.state import PassState
+from reporter.workload.passing import Loss
 
 _AT_FAULT: Final = frozenset(
     {Disposition.FIRING, Disposition.SECONDARY, Disposition.CLEARING, Disposition.MUTED}
@@ -94,6 +95,7 @@ def judge_states(
     evidence: PassEvidence,
     *,
     hit: Iterable[Subject],
+    lost: Mapping[Subject, Loss],
 ) -> tuple[SubjectState, ...]:
     """Return the state of each subject, and since when it is in it.
 
@@ -102,6 +104,7 @@ def judge_states(
         findings: what was decided of each.
         evidence: of the pass.
         hit: deployments that rest on a part at fault, which is not their own.
+        lost: what those of them lose that pass a part of the cluster.
 
     """
     faults: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
@@ -116,8 +119,8 @@ def judge_states(
     }.union(hit)
     return state.steps.take(
         "states",
-        (state.subjects, evidence, burdened, state.memory.states),
-        lambda: tuple(_states(state, evidence, faults, burdened=burdened)),
+        (state.subjects, evidence, burdened, lost, state.memory.states),
+        lambda: tuple(_states(state, evidence, faults, burdened=burdened, lost=lost)),
         # Of one without a time of its beginning a fault may still come to light that tells it.
         lasts=lambda found: (
             not any(each.since is None and each.state.is_impaired for each in found)
@@ -131,9 +134,10 @@ def _states(
     faults: Mapping[Subject, Sequence[ResolvedFinding]],
     *,
     burdened: Collection[Subject],
+    lost: Mapping[Subject, Loss],
 ) -> Iterator[SubjectState]:
     for subject in state.subjects:
-        now = _state(subject, evidence, burdened=subject in burdened)
+        now = _state(subject, evidence, burdened=subject in burdened, loss=lost.get(subject))
         before = state.memory.states.get(subject)
         stays = before is not None and before.state is now
         if before is not None and stays and (before.since is not None or not now.is_impaired):
@@ -145,7 +149,9 @@ def _states(
         yield SubjectState(subject, now, began)
 
 
-def _state(subject: Subject, evidence: PassEvidence, *, burdened: bool) -> ServingState:
+def _state(
+    subject: Subject, evidence: PassEvidence, *, burdened: bool, loss: Loss | None
+) -> ServingState:
     serving = evidence.serving.get(subject)
     if subject.kind == CLUSTER_KIND:
         return _of_cluster(evidence, burdened=burdened)
@@ -154,11 +160,12 @@ def _state(subject: Subject, evidence: PassEvidence, *, burdened: bool) -> Servi
     if serving.wanted == 0:
         return ServingState.IDLE
     shut = bool(serving.entrances) and serving.entrances <= evidence.closed
-    if serving.serving == 0 or not serving.reached or shut:
+    if serving.serving == 0 or not serving.reached or shut or loss is Loss.STOPPED:
         return ServingState.NOT_SERVING
-    if burdened or subject not in evidence.ready or serving.serving < serving.wanted:
-        return ServingState.DEGRADED
-    return ServingState.SERVING
+    if loss is Loss.UNCLEAR:
+        return ServingState.UNKNOWN
+    whole = subject in evidence.ready and serving.serving >= serving.wanted
+    return ServingState.SERVING if whole and not burdened else ServingState.DEGRADED
 
 
 def _of_cluster(evidence: PassEvidence, *, burdened: bool) -> ServingState:

@@ -28,6 +28,7 @@ from reporter.catalogue.resources import (
 from reporter.catalogue.shared_parts import GATEWAY_AUTH
 from reporter.model.finding import Entrance
 from reporter.model.objects import (
+    AskedService,
     AuthorizationPolicy,
     Condition,
     ConfigMap,
@@ -344,19 +345,28 @@ def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[Conf
 
 
 def mesh_providers(snapshot: Snapshot, settings: EvaluationSettings) -> frozenset[str] | None:
-    """Return the names of all extension providers, None where they cannot be told.
+    """Return the names of all extension providers, None where they cannot be told."""
+    services = mesh_services(snapshot, settings)
+    return None if services is None else frozenset(services)
+
+
+def mesh_services(
+    snapshot: Snapshot, settings: EvaluationSettings
+) -> Mapping[str, tuple[AskedService, ...]] | None:
+    """Return what each extension provider asks for authorization, None where it cannot be told.
 
     The union over all configurations counts; one that cannot be read makes the answer unknown.
     """
-    names: set[str] = set()
+    found: dict[str, tuple[AskedService, ...]] = {}
     configs = mesh_configs(snapshot, settings)
     for config in configs:
         mesh = config.data.mesh if config.data else None
-        providers = _provider_names(mesh or "")
+        providers = _providers(mesh or "")
         if providers is None:
             return None
-        names |= providers
-    return frozenset(names) if configs else None
+        for name, asked in providers.items():
+            found[name] = (*found.get(name, ()), *asked)
+    return found if configs else None
 
 
 def lacks_api_key_provider(snapshot: Snapshot, settings: EvaluationSettings) -> bool:
@@ -379,18 +389,36 @@ _PARSED_MESHES: Final = 16
 
 
 @lru_cache(maxsize=_PARSED_MESHES)
-def _provider_names(mesh: str) -> frozenset[str] | None:
-    """Return the providers of one mesh configuration, None if it is not one."""
+def _providers(mesh: str) -> Mapping[str, tuple[AskedService, ...]] | None:
+    """Return the providers of one mesh configuration with what they ask, None if it is not one."""
     try:
         config = read_yaml(mesh)
     except Unreadable:
         return None
     if config is None:
-        return frozenset()
+        return {}
     if not isinstance(config, dict):
         return None
     providers = config.get("extensionProviders") or []
     if not isinstance(providers, list):
         return None
-    names = (each.get("name") for each in providers if isinstance(each, dict))
-    return frozenset(name for name in names if isinstance(name, str))
+    found = (each for each in providers if isinstance(each, dict))
+    return {
+        name: tuple(_authorizers(each))
+        for each in found
+        if isinstance(name := each.get("name"), str)
+    }
+
+
+def _authorizers(provider: Mapping[str, object]) -> Iterator[AskedService]:
+    """Yield what a provider asks: `service` is `[<namespace>/]<host>`, `failOpen` false by default.
+
+    Source: istio/api, mesh/v1alpha1/config.proto, `ExtensionProvider`.
+    """
+    for kind in ("envoyExtAuthzGrpc", "envoyExtAuthzHttp"):
+        match provider.get(kind):
+            case {"service": str(service), **rest}:
+                host = service.rpartition("/")[2]
+                yield AskedService(host=host, fails_open=rest.get("failOpen") is True)
+            case _:
+                pass

@@ -81,6 +81,7 @@ from reporter.model.objects.demands import (
 from reporter.model.objects.gateway import (
     ApiKey,
     ApiKeyStatus,
+    AskedService,
     AuthorizationPolicy,
     AuthorizationPolicySpec,
     BackendReference,
@@ -149,6 +150,7 @@ __all__ = [
     "Annotations",
     "ApiKey",
     "ApiKeyStatus",
+    "AskedService",
     "AuthorizationPolicy",
     "AuthorizationPolicySpec",
     "BackendReference",

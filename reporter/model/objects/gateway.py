@@ -5,6 +5,8 @@ The kinds of Istio, Cilium, KEDA and the gateway authentication.
 
 import hashlib
 import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -202,6 +204,8 @@ class AuthorizationPolicySpec(Part, frozen=True):
 
     action: str | None = None
     provider: ProviderReference | None = None
+    selector: LabelSelector | None = None
+    target_refs: tuple[ParentReference, ...] | None = None
 
 
 class AuthorizationPolicy(KubeObject, frozen=True):
@@ -224,10 +228,106 @@ class ValidationMessage(Part, frozen=True):
 
 
 class EnvoyFilterSpec(Part, frozen=True):
-    """`spec` of an EnvoyFilter; its patches are free-form, only cluster names are sought there."""
+    """`spec` of an EnvoyFilter; of its free-form patches `without_patches` keeps what is sought."""
 
     workload_selector: WorkloadSelector | None = None
+    target_refs: tuple[ParentReference, ...] | None = None
     config_patches: tuple[object, ...] | None = None
+
+    @property
+    def asked(self) -> tuple["AskedService", ...]:
+        """The services that each request is sent to."""
+        return tuple(islice(_all_asked(self.config_patches or ()), _HOSTS))
+
+
+class AskedService(Part, frozen=True):
+    """A service that a filter sends each request to, and whether requests pass without its answer.
+
+    `host` is an Envoy cluster or an address. Without `failure_mode_allow` both filters fail closed
+    (Envoy, extensions/filters/http/ext_proc/v3/ext_proc.proto and ext_authz/v3/ext_authz.proto).
+    """
+
+    host: str
+    fails_open: bool = False
+
+
+class _Cluster(msgspec.Struct, frozen=True):
+    cluster_name: str = ""
+
+
+class _Address(msgspec.Struct, frozen=True):
+    target_uri: str = ""
+
+
+class _Uri(msgspec.Struct, frozen=True):
+    cluster: str = ""
+
+
+class _HttpService(msgspec.Struct, frozen=True):
+    server_uri: _Uri = _Uri()
+
+
+class _GrpcService(msgspec.Struct, frozen=True):
+    envoy_grpc: _Cluster = _Cluster()
+    google_grpc: _Address = _Address()
+
+
+class _TypedConfig(msgspec.Struct, frozen=True):
+    grpc_service: _GrpcService = _GrpcService()
+    http_service: _HttpService = _HttpService()
+    failure_mode_allow: bool = False
+
+
+class _Filter(msgspec.Struct, frozen=True):
+    typed_config: _TypedConfig = _TypedConfig()
+
+
+class _Patch(msgspec.Struct, frozen=True):
+    operation: str = ""
+    value: _Filter = _Filter()
+
+
+class _ConfigPatch(msgspec.Struct, frozen=True):
+    patch: _Patch = _Patch()
+
+
+def _all_asked(patches: Iterable[object]) -> Iterator[AskedService]:
+    for each in patches:
+        asked = each if isinstance(each, AskedService) else _asked(each)
+        if asked is not None:
+            yield asked
+
+
+def _asked(patch: object) -> AskedService | None:
+    if not isinstance(patch, dict):
+        return None
+    try:
+        read = msgspec.convert(_snake(patch), _ConfigPatch).patch
+    except msgspec.ValidationError:
+        return None
+    config = read.value.typed_config
+    grpc = config.grpc_service
+    host = grpc.envoy_grpc.cluster_name or grpc.google_grpc.target_uri
+    host = host or config.http_service.server_uri.cluster
+    gone = not host or read.operation == "REMOVE"
+    return None if gone else AskedService(host=host, fails_open=config.failure_mode_allow)
+
+
+_DEEP: Final = 7
+"""How deep below a patch the host that is asked stands."""
+
+
+def _snake(tree: object, depth: int = 0) -> object:
+    """Return a tree with its names as Envoy's sources have them; JSON may say `grpcService` too."""
+    if not isinstance(tree, dict) or depth > _DEEP:
+        return tree
+    return {
+        _UPPER.sub(lambda found: f"_{found[0].lower()}", str(key)): _snake(each, depth + 1)
+        for key, each in tree.items()
+    }
+
+
+_UPPER: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
 
 _HOST: Final = re.compile(rb'"([A-Za-z0-9_.:/|+?=&%~@-]{3,400})"')
@@ -237,7 +337,7 @@ _HOSTS: Final = 1000
 
 
 def without_patches(obj: KubeObject) -> KubeObject:
-    """Return an EnvoyFilter whose patches are but the strings that may name a host, and a digest of the rest.
+    """Return an EnvoyFilter whose patches are what they ask, strings that may name a host, and a digest.
 
     A megabyte of them would be twenty in memory.
     """
@@ -246,7 +346,7 @@ def without_patches(obj: KubeObject) -> KubeObject:
     written = msgspec.json.encode(obj.spec.config_patches)
     hosts = {each.decode() for each in _HOST.findall(written) if b"." in each}
     digest = f"sha256:{hashlib.sha256(written).hexdigest()}"
-    kept = (*sorted(hosts)[:_HOSTS], digest)
+    kept = (*dict.fromkeys(obj.spec.asked), *sorted(hosts)[:_HOSTS], digest)
     return structs.replace(obj, spec=structs.replace(obj.spec, config_patches=kept))
 
 

@@ -49,6 +49,7 @@ from reporter.probes.scope import NamespaceScope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import readers_of_pods
+from reporter.workload.passing import CLUSTER, TARGET
 from reporter.workload.routing import (
     data_plane_pods,
     lacks_api_key_provider,
@@ -176,15 +177,6 @@ def _label_text(labels: Labels | None) -> str:
 EXT_AUTHZ_FILTERS: Final = ("apikey-ext-authz", "ext-authz")
 """Names of the EnvoyFilters that send requests to an authorization Service."""
 
-_NAME: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_CLUSTER: Final = re.compile(rf"outbound\|\d+\|[^|]*\|({_NAME})\.({_NAME})\.svc(?:\..*)?")
-"""How Istio names the Envoy cluster of a Service's port."""
-
-_TARGET: Final = re.compile(
-    rf"(?:[a-z0-9+.-]+:/+)?({_NAME})\.({_NAME})(\.svc(?:\.[^:/]+)?)?(:\d+)?(?:/.*)?"
-)
-"""A target or address: `[<scheme>://]<service>.<namespace>[.svc[.<domain>]][:<port>][/<path>]`."""
-
 _PROVIDER_BYTES: Final = 100
 
 
@@ -260,9 +252,9 @@ def _targets(
     namespaces = {*settings.gateway_auth_namespace, *settings.azure_authz_namespace}
     found: set[tuple[str, str]] = set()
     for text in _strings(envoy_filter.spec.config_patches or ()):
-        if cluster := _CLUSTER.fullmatch(text):
+        if cluster := CLUSTER.fullmatch(text):
             found.add((cluster[2], cluster[1]))
-        elif target := _TARGET.fullmatch(text):
+        elif target := TARGET.fullmatch(text):
             service, place, suffix, port = target.groups()
             is_namespace = place in namespaces or snapshot[NAMESPACES].get("", place)
             if suffix or (port and is_namespace):

@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 
-from reporter.catalogue.resources import EVENTS
+from reporter.catalogue.resources import ENVOYFILTERS, EVENTS
 from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant
 from reporter.model.subject import (
@@ -62,7 +62,24 @@ def finding(reason: str, name: str = "x", **fields) -> Finding:
     return Finding(**values | fields)
 
 
-def snapshot(*, unknown=(), unconfirmed=(), events=(), cause="", discovered=True) -> Snapshot:
+ROUTER = ObjectRef("apps/v1", "Deployment", "kaito-system", "body-based-router")
+
+
+def sends(place: str, *, opens: bool = False) -> bytes:
+    """An EnvoyFilter that sends the requests of each Gateway of a namespace to the router."""
+    config = {
+        "failure_mode_allow": opens,
+        "grpc_service": {
+            "envoy_grpc": {"cluster_name": "outbound|9004||body-based-router.kaito-system.svc"}
+        },
+    }
+    spec = {"configPatches": [{"patch": {"value": {"typed_config": config}}}]}
+    return json.dumps({"metadata": {"name": "bbr", "namespace": place}, "spec": spec}).encode()
+
+
+def snapshot(
+    *, unknown=(), unconfirmed=(), events=(), filters=(), cause="", discovered=True
+) -> Snapshot:
     """A snapshot in which the given resources are unknown, for a cause, or unconfirmed."""
     states = {
         each: ResourceState(
@@ -73,7 +90,8 @@ def snapshot(*, unknown=(), unconfirmed=(), events=(), cause="", discovered=True
         for each in ALL
     }
     decoded = [decode_object(EVENTS, json.dumps(each).encode()) for each in events]
-    tables = {EVENTS: table_of(decoded)}
+    filtered = [decode_object(ENVOYFILTERS, each) for each in filters]
+    tables = {EVENTS: table_of(decoded), ENVOYFILTERS: table_of(filtered)}
     discovery = Discovery(frozenset(), confirmed=discovered)
     return Snapshot(states=states, tables=tables, discovery=discovery)
 

@@ -3,20 +3,26 @@
 import pytest
 
 from reporter.catalogue.reasons import CLUSTER_NODE
+from reporter.catalogue.resources import ENVOYFILTERS
 from reporter.model.finding import KnownSubject, ServingEvidence
+from reporter.model.objects import AskedService, without_patches
 from reporter.model.report import Impact
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.setting_types import Emit
+from reporter.snapshot.decode import decode_object
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
     NOON,
+    ROUTER,
     Resolver,
     crd,
     evidence,
     finding,
     seconds,
+    sends,
+    snapshot,
 )
 
 KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
@@ -52,7 +58,8 @@ def look(resolver, *findings, at=0, working=()):
     """Look at the models; those that are not among the working ones have no replica."""
     serving = [serves(each, working=int(each in working)) for each in (MODEL, NEAR, FAR)]
     ready = [evidence(each) for each in working]
-    resolver.look(at, *findings, serving=serving, ready=ready)
+    seen = snapshot(filters=[sends("demo"), sends("far", opens=True)])
+    resolver.look(at, *findings, serving=serving, ready=ready, seen=seen)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +73,12 @@ def look(resolver, *findings, at=0, working=()):
         (AUTH, [now(AUTH, governs=True), now(KEY)], Impact(not_serving=2, namespaces=1)),
         (PLANE, [now(PLANE)], Impact(not_serving=2, namespaces=1)),
         (PLANE, [now(PLANE, subject=FAR_HARNESS)], Impact(degraded=1, namespaces=1)),
-        (BBR, [now(BBR, down=True)], Impact(not_serving=2, degraded=1, namespaces=2)),
-        (BBR, [now(BBR, "a"), now(BBR, "b", down=True)], Impact(2, 1, 2)),
+        (
+            BBR,
+            [now(BBR, down=True, related=ROUTER)],
+            Impact(not_serving=2, degraded=1, namespaces=2),
+        ),
+        (BBR, [now(BBR, "a"), now(BBR, down=True, related=ROUTER)], Impact(2, 1, 2)),
         (BBR, [now(BBR, down=True, governs=True)], Impact()),
         (BBR, [now(BBR), finding(BBR, "young", down=True)], Impact()),
         (KEDA, [now(KEDA, down=True)], Impact()),
@@ -219,3 +230,9 @@ def test_what_one_namespace_alone_needs_outranks_nothing(emit):
     found = [now(AUTH, sole_place="demo"), now(BBR, down=True)]
     resolver.look(0, *found, serving=[serves(MODEL, working=0), serves(FAR)])
     assert [each.reason for each in resolver.report.findings if each.primary] == [BBR]
+
+
+def test_a_slim_filter_keeps_what_it_asks_and_whether_it_fails_open():
+    slim = without_patches(decode_object(ENVOYFILTERS, sends("demo", opens=True)))
+    host = "outbound|9004||body-based-router.kaito-system.svc"
+    assert slim.spec.asked == (AskedService(host=host, fails_open=True),)

@@ -16,12 +16,14 @@ from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.resolution.building import (
     MODEL,
     NOON,
+    ROUTER,
     START,
     Resolver,
     evidence,
     finding,
     namespace,
     seconds,
+    sends,
     snapshot,
 )
 from tests.unit.resolution.test_mutes import holding, muted
@@ -184,8 +186,8 @@ def test_it_is_looked_again_when_another_cause_is_the_one_to_look_at():
     resolver = Resolver()
     both = [finding(each, exempt=True) for each in (ISTIO, BBR)]
     resolver.look(0, *both)
-    both[1] = replace(both[1], down=True)
+    both[1] = replace(both[1], down=True, related=ROUTER)
     for at, primary in ((10, ISTIO), (69, ISTIO), (70, BBR)):
-        resolver.look(at, *both, serving=[serves(MODEL, working=0)])
+        resolver.look(at, *both, serving=[serves(MODEL)], seen=snapshot(filters=[sends("demo")]))
         assert [each.reason for each in resolver.report.findings if each.primary] == [primary]
         assert resolver.wake_in == (seconds(70 - at) if at < 70 else None)

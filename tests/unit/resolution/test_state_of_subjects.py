@@ -67,7 +67,7 @@ class Process:
             records=Records(),
             steps=self.steps,
         )
-        found = judge_states(state, faults, PassEvidence.of(state), hit=hit)
+        found = judge_states(state, faults, PassEvidence.of(state), hit=hit, lost={})
         self.steps = Steps(state.steps.taken)
         self.states = {each.subject: each for each in found}
         return found
