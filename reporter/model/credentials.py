@@ -321,23 +321,38 @@ _PARTS: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CLOSING: Final = re.compile(r"[.,;:!)\]}>\"']*")
+_CLOSES: Final = ".,;:!)]}\"'"
+_AFTER_HOST: Final = re.compile(r"(?P<port>(?::[0-9]{1,5})?)(?:[/?#.,;:!)\]}>\"']|\Z)")
 _ENDS_PATH: Final = re.compile(r"(?:[?#]|[.,;:!)\]}>\"']+(?:[?#]|\Z)|\Z)")
 
 
 def with_links_to(text: str, hosts: Container[str] = LINK_HOSTS) -> str:
-    """Return a text with the links to these hosts, as scheme, host and path; all others are taken out.
+    """Return a text with the links to these hosts, as scheme, host and path; of others the host stays.
 
-    A name and a password before the host, a port, a query and a fragment never stay.
+    Which host could not be reached is what a message is about; a path may carry a secret, and nobody
+    should be led to a page that whoever wrote the text chose. A name and a password before the host, a
+    query and a fragment never stay. What is no plain host is taken out.
     """
     return _URL.sub(lambda match: _kept(match[0], hosts), text) if "://" in text else text
 
 
 def _kept(url: str, hosts: Container[str]) -> str:
     parts = _PARTS.fullmatch(url)
-    if parts is None or parts["host"].lower() not in hosts or not _ENDS_PATH.match(parts["rest"]):
+    if parts is None:
         return REMOVED
+    host = parts["host"].lower()
+    if host not in hosts or not _ENDS_PATH.match(parts["rest"]):
+        return _host_of(url, host, parts["path"] + parts["rest"])
     path = parts["path"].rstrip(".")
     # What closes the sentence around a link is no part of it.
     ends = parts["path"][len(path) :] + parts["rest"]
     closing = ends if _CLOSING.fullmatch(ends) else ""
-    return f"{parts['scheme'].lower()}://{parts['host'].lower()}{path}{closing}"
+    return f"{parts['scheme'].lower()}://{host}{path}{closing}"
+
+
+def _host_of(url: str, host: str, rest: str) -> str:
+    after = _AFTER_HOST.match(rest)
+    if after is None:
+        return REMOVED
+    end = url.rstrip(_CLOSES)
+    return f"{host}{after['port']}{url[len(end) :]}"

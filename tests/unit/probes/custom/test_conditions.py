@@ -70,7 +70,7 @@ def test_words_of_others_are_made_clean():
     """Whatever a controller writes: one line, no links, no credentials, bounded."""
     text = "see https://a.example/?token=abcdefgh\nand then " + "x" * 5000
     (finding,) = found(READY, DEMO, widget("w", says(condition("Ready", "False", "", text))))
-    assert finding.message.startswith("Widget demo/w: Ready is False, see <link removed> and then")
+    assert finding.message.startswith("Widget demo/w: Ready is False, see a.example and then")
     assert "\n" not in finding.message
     assert len(finding.message.encode()) < 1024
     assert finding.cause == "Ready is False"
