@@ -178,8 +178,9 @@ class Ran:
 
     @property
     def failed(self) -> bool:
-        """It ended in a way that no user should see."""
-        return self.status < 0 or "Traceback" in self.err
+        """It ended in a way that no user should see: killed, or with a fault of its own."""
+        own = ("Traceback", "Please report this line")
+        return self.status < 0 or any(each in self.err for each in own)
 
 
 def program(
