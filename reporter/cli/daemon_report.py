@@ -56,6 +56,11 @@ class _Impact(msgspec.Struct, rename="camel"):
     not_serving: int
     degraded: int
     namespaces: int
+    not_serving_otherwise: int = 0
+
+    def impact(self) -> Impact:
+        others = self.not_serving_otherwise
+        return Impact(self.not_serving, self.degraded, self.namespaces, others)
 
 
 class _Diagnosis(msgspec.Struct):
@@ -113,7 +118,6 @@ class _Finding(msgspec.Struct, rename="camel"):
     last_lines: tuple[str, ...] = ()
 
     def finding(self) -> ResolvedFinding:
-        impact = self.impact
         return ResolvedFinding(
             reason=self.reason,
             layer=self.layer,
@@ -131,9 +135,7 @@ class _Finding(msgspec.Struct, rename="camel"):
             primary=self.primary,
             stale=self.stale,
             age_known=self.age_known,
-            impact=Impact(impact.not_serving, impact.degraded, impact.namespaces)
-            if impact
-            else None,
+            impact=self.impact.impact() if self.impact else None,
             commands=self.commands,
             changes=tuple(each.change() for each in self.changes),
             diagnosis=self.diagnosis.diagnosis() if self.diagnosis else None,

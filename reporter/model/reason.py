@@ -64,6 +64,7 @@ class Reason:
         look: commands that show what it is about; `<namespace>` and `<name>` are the subject's.
         on_path: requests that come through a Gateway pass through what it is about.
         stage: where on the way of requests that is, if not where `way` says for its layer.
+        slows_only: it takes no service from a model that serves otherwise.
 
     """
 
@@ -87,6 +88,12 @@ class Reason:
     look: tuple[str, ...] = ()
     on_path: bool = False
     stage: RequestStage | None = None
+    slows_only: bool = False
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether a model may not serve for it; what is outside of the chain is told of what serves."""
+        return self.chain and not self.slows_only
 
     @property
     def way(self) -> RequestStage | None:

@@ -136,15 +136,17 @@ class Impact:
     """The deployments of models that a cause explains, or that rest on what is at fault, by state.
 
     Attributes:
-        not_serving: how many of them do not serve.
+        not_serving: how many of them do not serve because of it.
         degraded: how many serve, degraded.
         namespaces: how many namespaces those are in.
+        otherwise: how many more do not serve, for other causes.
 
     """
 
     not_serving: int = 0
     degraded: int = 0
     namespaces: int = 0
+    otherwise: int = 0
 
 
 @dataclass(frozen=True, slots=True)

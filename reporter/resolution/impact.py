@@ -4,19 +4,23 @@ A cause hits the deployments that it explains, that is those with a finding that
 holds, and those that rest on what is at fault: its own subject, the models behind a Gateway, and for
 a part of the cluster that requests pass through every model that is reached through a Gateway. Of
 those only the ones count that do not serve, or serve degraded.
+
+A model does not serve because of what stops it: of its own faults and of what it rests on the nearest
+without which it would serve. Whoever hits it besides counts it apart.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
+from reporter.catalogue.reasons import HARNESS_GATEWAY_DATA_PLANE
 from reporter.model.catalogue import Catalogue, Priority
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, Impact, ResolvedFinding, ServingState, SubjectState
-from reporter.model.subject import Layer, ObjectRef, Subject
+from reporter.model.subject import Layer, ObjectRef, RequestStage, Subject
 from reporter.resolution.hold import explainers, upstream_key
 from reporter.resolution.memory import Primary, UpstreamKey
 from reporter.resolution.priority import mark_primary
@@ -56,13 +60,22 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
     explained = _explained(listed, evidence, state.catalogue)
     # Nearly always nothing fires, and there are thousands of subjects.
     serving = {each.subject: each.state for each in states} if causes else {}
-    hit = {key: hit.union(explained.get(upstream_key(key), ())) for key, hit in resting.items()}
+    stops = _Stops.of(listed, evidence, state.catalogue) if causes else _Stops()
+    hit: dict[FindingKey, Mapping[Subject, bool]] = {}
+    for each in causes:
+        behind = explained.get(upstream_key(each.key), {})
+        hit[each.key] = {
+            subject: stops.by(
+                each, subject, explained=behind.get(subject, ()), passed=passed[each.key]
+            )
+            for subject in resting[each.key].union(behind)
+        }
     weighed = [replace(each, impact=_impact(hit[each.key], serving)) for each in causes]
     apart = faults.apart(states, evidence) if causes else frozenset()
     weighed.sort(key=lambda each: _order(each, faults.unneeded | apart, state.catalogue))
     rest = (replace(each, impact=None, primary=False) for each in listed if not each.is_cause)
     marked = mark_primary(weighed, state, apart=apart)
-    first = _first_causes(weighed, hit)
+    first = _first_causes((*weighed, *listed), hit, serving=serving, stops=stops)
     with_causes = state.steps.take(
         "states with causes", (states, first), lambda: tuple(_with_causes(states, first))
     )
@@ -178,29 +191,90 @@ def _resting(cause: ResolvedFinding, evidence: PassEvidence, passed: _Lost) -> f
             return frozenset(passed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Stops:
+    """What stops each model that works not, or that no request reaches, by its own evidence.
+
+    Attributes:
+        own: its own faults that do; empty where none is known.
+        shut: those whose Gateways let nothing through.
+
+    """
+
+    own: Mapping[Subject, frozenset[str]] = field(default_factory=dict)
+    shut: frozenset[Subject] = frozenset()
+
+    @classmethod
+    def of(
+        cls, findings: Iterable[ResolvedFinding], evidence: PassEvidence, catalogue: Catalogue
+    ) -> "_Stops":
+        """Return it: pods stop what has none that works, and the way there what is not reached."""
+        found: dict[Subject, set[str]] = defaultdict(set)
+        for each in findings:
+            told = each.by or each.disposition is not Disposition.PENDING
+            if told and each.layer is Layer.DEPLOYMENT:
+                found[each.subject].add(each.reason)
+        own: dict[Subject, frozenset[str]] = {}
+        shut: set[Subject] = set()
+        for subject, serving in evidence.serving.items():
+            if serving.entrances and serving.entrances <= evidence.closed:
+                shut.add(subject)
+            if serving.wanted and not (serving.serving and serving.reached):
+                rows = [catalogue[each] for each in found.get(subject, ())]
+                may = [each for each in rows if each.may_stop]
+                pods = serving.serving == 0
+                at = [each for each in may if (each.way is RequestStage.PODS) is pods]
+                own[subject] = frozenset(each.name for each in at or may)
+        return cls(own, frozenset(shut))
+
+    def by(
+        self, cause: ResolvedFinding, subject: Subject, *, explained: Iterable[str], passed: _Lost
+    ) -> bool:
+        """Tell whether a cause is what stops a model: the nearest of what does."""
+        if subject in self.own:
+            return not {cause.reason, *explained}.isdisjoint(self.own[subject])
+        if subject in self.shut:
+            return HARNESS_GATEWAY_DATA_PLANE in {cause.reason, *explained}
+        return passed.get(subject) is Loss.STOPPED
+
+
 def _explained(
     findings: Iterable[ResolvedFinding], evidence: PassEvidence, catalogue: Catalogue
-) -> Mapping[UpstreamKey, set[Subject]]:
-    """Return the deployments with a finding that each upstream suppresses or makes wait."""
-    explained: dict[UpstreamKey, set[Subject]] = defaultdict(set)
+) -> Mapping[UpstreamKey, Mapping[Subject, set[str]]]:
+    """Return the deployments with findings that each upstream suppresses or makes wait, and their reasons."""
+    explained: dict[UpstreamKey, dict[Subject, set[str]]] = defaultdict(lambda: defaultdict(set))
     for finding in findings:
         if not finding.by or finding.disposition not in _BEHIND:
             continue
         of_deployment = is_deployment(finding.subject)
         hit = (finding.subject,) if of_deployment else evidence.behind(finding)
         for upstream in explainers(finding.reason, finding.by, catalogue, nodes=finding.nodes):
-            explained[upstream].update(hit)
+            for subject in hit:
+                explained[upstream][subject].add(finding.reason)
     return explained
 
 
 def _first_causes(
-    causes: Iterable[ResolvedFinding], hit: Mapping[FindingKey, frozenset[Subject]]
+    findings: Iterable[ResolvedFinding],
+    hit: Mapping[FindingKey, Mapping[Subject, bool]],
+    *,
+    serving: Mapping[Subject, ServingState],
+    stops: _Stops,
 ) -> dict[Subject, str]:
-    """Return of each subject the first of the causes, in order, that hit it."""
+    """Return of each subject the first, in order, that stops it, or that hits what serves.
+
+    What stops it may be outranked by another of its faults, which is the one that is written.
+    """
     first: dict[Subject, str] = {}
-    for cause in causes:
-        for subject in (cause.subject, *hit[cause.key]):
-            first.setdefault(subject, cause.reason)
+    for each in findings:
+        if not is_deployment(each.subject) and each.is_cause:
+            first.setdefault(each.subject, each.reason)
+        for subject, is_stopped in hit[each.key].items() if each.is_cause else ():
+            if is_stopped or serving.get(subject) is not ServingState.NOT_SERVING:
+                first.setdefault(subject, each.reason)
+        outranked = each.disposition is Disposition.SECONDARY
+        if outranked and each.reason in stops.own.get(each.subject, ()):
+            first.setdefault(each.subject, each.reason)
     return first
 
 
@@ -214,15 +288,16 @@ def _with_causes(
         yield each if each.cause == reason else replace(each, cause=reason)
 
 
-def _impact(hit: Iterable[Subject], serving: Mapping[Subject, ServingState]) -> Impact:
+def _impact(hit: Mapping[Subject, bool], serving: Mapping[Subject, ServingState]) -> Impact:
     states = {each: serving.get(each) for each in hit}
-    counts = Counter(states.values())
+    out = [each for each, state in states.items() if state is ServingState.NOT_SERVING]
+    stopped = [each for each in out if hit[each]]
+    worse = [each for each, state in states.items() if state is ServingState.DEGRADED]
     return Impact(
-        not_serving=counts[ServingState.NOT_SERVING],
-        degraded=counts[ServingState.DEGRADED],
-        namespaces=len(
-            {each.namespace for each, state in states.items() if state and state.is_impaired}
-        ),
+        not_serving=len(stopped),
+        degraded=len(worse),
+        namespaces=len({each.namespace for each in (*stopped, *worse)}),
+        otherwise=len(out) - len(stopped),
     )
 
 

@@ -120,6 +120,7 @@ def _impact(impact: Impact) -> ReportDocument:
         "notServing": impact.not_serving,
         "degraded": impact.degraded,
         "namespaces": impact.namespaces,
+        **({"notServingOtherwise": impact.otherwise} if impact.otherwise else {}),
     }
 
 

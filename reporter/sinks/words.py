@@ -220,27 +220,42 @@ def _breakable(word: str, width: int) -> str:
 NOBODY: Final = "no model is known to be hit"
 
 
+_OUT: Final = ServingState.NOT_SERVING
 _ABOVE: Final = frozenset({CLUSTER_KIND, NAMESPACE_KIND})
 
 
 def impact_line(finding: ResolvedFinding, report: Report) -> str:
     """Return whom a cause hits, as a line; empty for what is no cause.
 
-    Of a model's own fault only its state is said: which of its faults it is for is not known.
+    Of a model's own fault its state is said, and what it does not serve for, if that is another one.
     """
     if finding.impact is None:
         return ""
     if finding.layer is not Layer.DEPLOYMENT:
         return f"Impact: {impact_text(finding.impact)}"
-    states = (each.state for each in report.states if each.subject == finding.subject)
-    return f"State: {next(states, ServingState.UNKNOWN).word}"
+    for each in report.states:
+        if each.subject == finding.subject:
+            other = each.cause if each.cause != finding.reason else ""
+            because = f", because of {other}" if other and each.state is _OUT else ""
+            return f"State: {each.state.word}{because}"
+    return f"State: {ServingState.UNKNOWN.word}"
 
 
 def impact_text(impact: Impact) -> str:
     """Return whom a cause hits: `12 models in 4 namespaces do not serve`."""
+    out, worse, more = impact.not_serving, impact.degraded, impact.otherwise
+    hit = _hit(impact) if out or worse else ""
+    if not more:
+        return hit or NOBODY
+    others = f"{more} {'more ' if hit else 'model ' if more == 1 else 'models '}"
+    others += f"{'does' if more == 1 else 'do'} not serve for other causes"
+    return (
+        f"{hit}{' because of it' if hit and out and not worse else ''}; {others}" if hit else others
+    )
+
+
+def _hit(impact: Impact) -> str:
     out, worse = impact.not_serving, impact.degraded
-    if not out and not worse:
-        return NOBODY
     count = out or worse
     models = f"{count} model{'' if count == 1 else 's'}"
     place = f"in {impact.namespaces} namespaces" if impact.namespaces > 1 else ""

@@ -139,6 +139,7 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         look=(_SCALING_SETTINGS,),
         reads=(INFERENCESETS,),
         grace_note="Fires at once: it stays wrong until somebody corrects it.",
+        slows_only=True,
     ),
     Reason(
         name=MODEL_INFRA,

@@ -1,5 +1,7 @@
 """Rule 8 for a pass: whom each cause hits, and in what order the causes are told."""
 
+from dataclasses import replace
+
 import pytest
 
 from reporter.catalogue.reasons import CLUSTER_NODE
@@ -70,15 +72,15 @@ def look(resolver, *findings, at=0, working=()):
             [now(KAITO, governs=True), now(PODS), now(PODS, subject=FAR)],
             Impact(not_serving=1, namespaces=1),
         ),
-        (AUTH, [now(AUTH, governs=True), now(KEY)], Impact(not_serving=2, namespaces=1)),
-        (PLANE, [now(PLANE)], Impact(not_serving=2, namespaces=1)),
+        (AUTH, [now(AUTH, governs=True), now(KEY)], Impact(otherwise=2)),
+        (PLANE, [now(PLANE)], Impact(otherwise=2)),
         (PLANE, [now(PLANE, subject=FAR_HARNESS)], Impact(degraded=1, namespaces=1)),
         (
             BBR,
             [now(BBR, down=True, related=ROUTER)],
-            Impact(not_serving=2, degraded=1, namespaces=2),
+            Impact(degraded=1, namespaces=1, otherwise=2),
         ),
-        (BBR, [now(BBR, "a"), now(BBR, down=True, related=ROUTER)], Impact(2, 1, 2)),
+        (BBR, [now(BBR, "a"), now(BBR, down=True, related=ROUTER)], Impact(0, 1, 1, 2)),
         (BBR, [now(BBR, down=True, governs=True)], Impact()),
         (BBR, [now(BBR), finding(BBR, "young", down=True)], Impact()),
         (KEDA, [now(KEDA, down=True)], Impact()),
@@ -183,7 +185,8 @@ def test_the_order_of_causes(findings, order):
     more = Subject(INFERENCESET_KIND, "demo", "more")
     resolver = resolver_of(more, FAR, FAR_HARNESS, NEW, OLD)
     working = [serves(each, wanted=2) for each in (MODEL, more)]
-    resolver.look(0, *findings, serving=[*working, serves(FAR, working=0)])
+    shut = replace(serves(FAR), closed=frozenset({("far", "gw")}))
+    resolver.look(0, *findings, serving=[*working, shut])
     causes = [each for each in resolver.report.findings if each.is_cause]
     assert [(each.reason, each.subject.namespace) for each in causes] == order
 
