@@ -5,10 +5,11 @@ and its annotation does not say otherwise. The decode and prefill workloads of l
 model: their pods carry the same labels but for the role.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
@@ -52,6 +53,8 @@ _OTHERS: Final = (
 
 _RELEASE: Final = "helm-release-name"
 _ROUTER: Final = "router-container"
+_MOST: Final = 8
+"""So many pools, routers, scalers and stray pods are looked at for one model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,31 +85,42 @@ class WorkloadScope(SubjectScope[Workload]):
             name="main" if sole else labels_of(obj).get(ROLE, obj.name),
             resource=resource,
             workload=obj,
-            pods=self._pods(obj),
+            pods=self._pods(resource, obj),
             containers=Containers(
                 fetch=frozenset(each for each in init if "download" in each or "fetch" in each),
                 serve=frozenset(engines_of(template_of(obj))),
             ),
         )
 
-    def _pods(self, obj: Workload) -> tuple[Pod, ...]:
-        pods = self.snapshot[r.PODS]
+    def _pods(self, resource: Resource[Workload], obj: Workload) -> tuple[Pod, ...]:
+        """Return the pods of a workload: those that it controls, else those without a controller.
+
+        Selectors may overlap; a pod has one controller.
+        """
         if isinstance(obj, LeaderWorkerSet):
-            return pods.labelled(obj.namespace, _GROUP, obj.name)
-        selector = obj.spec.selector
-        return () if selector is None else pods.selected(obj.namespace, selector)
+            return self.snapshot[r.PODS].labelled(obj.namespace, _GROUP, obj.name)
+        owned = self.snapshot.entry(
+            ("pods of workloads", self.place),
+            (resource.kind, obj.name),
+            partial(_controlled, self.place),
+        )
+        if owned or obj.spec.selector is None:
+            return owned or ()
+        selected = self.snapshot[r.PODS].selected(obj.namespace, obj.spec.selector)
+        return tuple(each for each in selected if not _controller_of(each))[:_MOST]
 
     @cached_property
     def router(self) -> Deployment | None:
         """The router of its release, if there is one that should run."""
         found = self.snapshot.once(("routers", self.place), partial(_routers, self.place))
-        return next((each for each in found if self._is_routed_by(each)), None)
+        release = labels_of(self.object).get(_RELEASE, "")
+        near = (*found.get(release, ()), *(found.get("", ()) if release else ()))
+        return next((each for each in near[:_MOST] if self._is_routed_by(each)), None)
 
     def _is_routed_by(self, router: Deployment) -> bool:
-        labels, template = labels_of(self.object), router.spec.template
-        release = router.metadata.label(_RELEASE) or (template.metadata.labels or {}).get(_RELEASE)
-        if release and labels.get(_RELEASE):
-            return release == labels[_RELEASE]
+        labels = labels_of(self.object)
+        if _release_of(router):
+            return _release_of(router) == labels.get(_RELEASE)
         selector = _selector_of(router)
         if selector and not selector.items() <= labels.items():
             return False
@@ -115,14 +129,13 @@ class WorkloadScope(SubjectScope[Workload]):
     @cached_property
     def pools(self) -> tuple[InferencePool, ...]:
         """The InferencePools that select its pods."""
+        index = self.snapshot.once(("pools", self.place), partial(_pools, self.place))
         labels = labels_of(self.object)
-        return tuple(
-            each
-            for each in self.snapshot[r.INFERENCEPOOLS].in_namespace(self.place)
-            if each.spec.selector is not None
-            and each.spec.selector.matches(labels)
-            and not each.deleting
+        near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
+        matching = (
+            each for each in near if each.spec.selector and each.spec.selector.matches(labels)
         )
+        return tuple(islice(matching, _MOST))
 
     @cached_property
     def scalers(self) -> tuple[ScaledObject, ...]:
@@ -236,12 +249,46 @@ def _decodes_first(member: Member) -> tuple[bool, str]:
     return "prefill" in role and "decode" not in role, member[1].name
 
 
-def _routers(namespace: str, snapshot: Snapshot) -> tuple[Deployment, ...]:
-    return tuple(
-        each
-        for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace)
-        if each.wanted and not each.deleting and _is_router(each)
-    )
+def _controlled(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Pod, ...]]:
+    """Return the pods of a namespace by the Deployment or StatefulSet that they are of."""
+    found: dict[tuple[str, str], list[Pod]] = defaultdict(list)
+    for pod in snapshot[r.PODS].in_namespace(namespace):
+        owner = _controller_of(pod)
+        if owner is not None and owner.kind == "ReplicaSet":  # its name ends in a hash
+            found[r.DEPLOYMENTS.kind, owner.name.rpartition("-")[0]].append(pod)
+        elif owner is not None:
+            found[owner.kind, owner.name].append(pod)
+    return {key: tuple(pods) for key, pods in found.items()}
+
+
+def _controller_of(pod: Pod) -> OwnerReference | None:
+    return next((each for each in pod.metadata.owner_references or () if each.controller), None)
+
+
+def _pools(
+    namespace: str, snapshot: Snapshot
+) -> Mapping[tuple[str, str], tuple[InferencePool, ...]]:
+    """Return the InferencePools of a namespace by one of the labels that they select by."""
+    found: dict[tuple[str, str], list[InferencePool]] = defaultdict(list)
+    for each in snapshot[r.INFERENCEPOOLS].in_namespace(namespace):
+        wanted = each.spec.selector.match_labels if each.spec.selector is not None else None
+        if wanted and not each.deleting:
+            found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
+    return {label: tuple(pools) for label, pools in found.items()}
+
+
+def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:
+    """Return the routers of a namespace that should run, by their release; empty where none is said."""
+    found: dict[str, list[Deployment]] = defaultdict(list)
+    for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
+        if each.wanted and not each.deleting and _is_router(each):
+            found[_release_of(each)].append(each)
+    return {release: tuple(routers) for release, routers in found.items()}
+
+
+def _release_of(router: Deployment) -> str:
+    labels = router.spec.template.metadata.labels or {}
+    return router.metadata.label(_RELEASE) or labels.get(_RELEASE) or ""
 
 
 def _is_router(deployment: Deployment) -> bool:
@@ -262,9 +309,8 @@ def _selector_of(router: Deployment) -> dict[str, str]:
 def _scalers(
     namespace: str, snapshot: Snapshot
 ) -> Mapping[tuple[str, str], tuple[ScaledObject, ...]]:
-    found: dict[tuple[str, str], tuple[ScaledObject, ...]] = {}
+    found: dict[tuple[str, str], list[ScaledObject]] = defaultdict(list)
     for each in snapshot[r.SCALEDOBJECTS].in_namespace(namespace):
         target = each.spec.scale_target_ref
-        key = (target.kind or r.DEPLOYMENTS.kind, target.name)
-        found[key] = (*found.get(key, ()), each)
-    return found
+        found[target.kind or r.DEPLOYMENTS.kind, target.name].append(each)
+    return {key: tuple(scalers[:_MOST]) for key, scalers in found.items()}
