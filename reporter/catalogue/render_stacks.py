@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from reporter.catalogue.shared_parts import with_parts
+from reporter.catalogue.ways import ways_table
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason
@@ -13,7 +14,7 @@ from reporter.model.stack import StackRows
 
 def stacks_page(text: str, catalogue: Catalogue) -> str:
     """Return a page with its table rendered again."""
-    return with_parts(text, {"stacks": partial(_table, catalogue)})
+    return with_parts(text, {"stacks": partial(_table, catalogue), "ways": ways_table})
 
 
 def _table(catalogue: Catalogue) -> Iterator[str]:

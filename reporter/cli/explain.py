@@ -14,6 +14,7 @@ from typing import Final
 
 from reporter.arguments import CONFIG_VARIABLE, Parser
 from reporter.catalogue.render import reason_document, reason_table, reason_text
+from reporter.catalogue.ways import Passing, explaining
 from reporter.diagnosis.logs import MOST_LINES, LogReading, read_log
 from reporter.diagnosis.signatures import signatures_with
 from reporter.errors import UsageError
@@ -24,6 +25,7 @@ from reporter.stacks import BUILT_IN
 _EXAMPLES: Final = (
     ("status-reporter explain", "a line for each reason"),
     ("status-reporter explain clusterBBRNotReady", "one, with what to do"),
+    ("status-reporter explain bbr_unavailable", "which reasons explain what a client got"),
     ("status-reporter explain eppnotready", "which reasons have that in their name"),
     ("kubectl logs POD -p | status-reporter explain --log -", "why a container ended"),
 )
@@ -46,6 +48,9 @@ def main(argv: Sequence[str]) -> int:
         as_json = arguments.output == "json"
         return explain_log(arguments.log, signatures=arguments.log_signatures, as_json=as_json)
     catalogue = catalogue_of(arguments.config)
+    if arguments.reason and (ways := explaining(arguments.reason)):
+        sys.stdout.write(_clients(ways, catalogue, as_json=arguments.output == "json"))
+        return 0
     reason = catalogue[_named(arguments.reason, catalogue)] if arguments.reason else None
     if arguments.output == "json":
         content = (
@@ -57,6 +62,21 @@ def main(argv: Sequence[str]) -> int:
     else:
         sys.stdout.write(reason_text(reason, catalogue) if reason else reason_table(catalogue))
     return 0
+
+
+def _clients(ways: Sequence[Passing], catalogue: Catalogue, *, as_json: bool) -> str:
+    """Return what an answer to a client means, and the reasons that explain it."""
+    if as_json:
+        found = [
+            reason_document(catalogue[name], catalogue) for each in ways for name in each.reasons
+        ]
+        return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    lines: list[str] = []
+    for each in ways:
+        lines.append(f"{each.clients}: {each.part}; without it requests {each.without}.")
+        lines += [f"  {name}: {catalogue[name].summary}" for name in each.reasons]
+        lines.append(f"  Source: {each.source}")
+    return "\n".join(lines) + "\n"
 
 
 def command_parser() -> Parser:

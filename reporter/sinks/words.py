@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from reporter.catalogue.ways import clients_get
 from reporter.model.catalogue import Catalogue
 from reporter.model.commands import describe_command, is_name
 from reporter.model.instant import rfc3339
@@ -232,7 +233,9 @@ def impact_line(finding: ResolvedFinding, report: Report) -> str:
     if finding.impact is None:
         return ""
     if finding.layer is not Layer.DEPLOYMENT:
-        return f"Impact: {impact_text(finding.impact)}"
+        code = clients_get(finding.reason) if finding.impact.not_serving else ""
+        answer = f"; clients get: {code} (KAITO's charts)" if code else ""
+        return f"Impact: {impact_text(finding.impact)}{answer}"
     for each in report.states:
         if each.subject == finding.subject:
             other = each.cause if each.cause != finding.reason else ""

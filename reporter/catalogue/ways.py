@@ -1,0 +1,163 @@
+"""What becomes of requests without a part on their way, and what clients get then.
+
+A row for each part that some stack's requests pass: whether they fail without it, what says so, the
+codes in the answer, and the reasons that explain these.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """One part on the way of requests.
+
+    Attributes:
+        part: its name, and whose it is.
+        without: what becomes of requests without it, and what says so.
+        clients: status and code of the answer; empty where no source says it.
+        reasons: those that explain it.
+        source: where that is public.
+
+    """
+
+    part: str
+    without: str
+    clients: str
+    reasons: tuple[str, ...]
+    source: str
+
+    @property
+    def code(self) -> str:
+        """The code in the body of the answer; empty where it has none."""
+        return self.clients.partition(" ")[2]
+
+
+_HARNESS: Final = "kaito-project/production-stack, charts/modelharness/templates"
+_OUTAGE: Final = f"{_HARNESS}/envoyfilter-outage-reply.yaml"
+_GAIE: Final = "kubernetes-sigs/gateway-api-inference-extension"
+
+WAYS: Final[tuple[Passing, ...]] = (
+    Passing(
+        "body-based router (EnvoyFilter)",
+        "fail, unless `failure_mode_allow` is true",
+        "502 bbr_unavailable",
+        ("clusterBBRNotReady",),
+        f"{_HARNESS}/envoyfilter-bbr.yaml",
+    ),
+    Passing(
+        "authorization (EnvoyFilter)",
+        "fail, unless `failure_mode_allow` is true",
+        "502 ext_authz_unavailable",
+        ("clusterGatewayAuthNotReady", "modelharnessExtAuthzProviderMissing"),
+        f"{_HARNESS}/envoyfilter-ext-authz.yaml",
+    ),
+    Passing(
+        "authorization (AuthorizationPolicy CUSTOM)",
+        "fail, unless the provider of the mesh configuration has `failOpen`",
+        "",
+        ("clusterGatewayAuthNotReady",),
+        "istio/api, mesh/v1alpha1/config.proto",
+    ),
+    Passing(
+        "endpoint picker of an InferenceSet",
+        "fail, unless the pool has `failureMode: FailOpen`",
+        "502 epp_unavailable",
+        ("inferencesetEPPNotReady",),
+        _OUTAGE,
+    ),
+    Passing(
+        "data plane of a Gateway",
+        "fail",
+        "502 gateway_unavailable",
+        ("modelharnessGatewayDataPlaneNotReady", "modelharnessGatewayProgrammingFailed"),
+        _OUTAGE,
+    ),
+    Passing(
+        "pods of an InferenceSet",
+        "fail, where none is Ready",
+        "503 model_unavailable",
+        ("inferencesetModelPodsNotReady", "inferencesetInfraProvisioningFailed"),
+        _OUTAGE,
+    ),
+    Passing(
+        "route of an InferenceSet",
+        "fail: no route has the name of the model",
+        "404 model_not_found",
+        ("inferencesetRouteNotReady",),
+        f"{_HARNESS}/envoyfilter-not-found.yaml",
+    ),
+    Passing(
+        "endpoint picker of other stacks",
+        "fail, unless the pool has `failureMode: FailOpen`",
+        "",
+        ("modelserviceEPPNotReady", "llminferenceserviceEPPNotReady", "workloadEPPNotReady"),
+        f"{_GAIE}, api/v1/inferencepool_types.go",
+    ),
+    Passing(
+        "endpoint picker without endpoints",
+        "fail",
+        "503",
+        tuple(
+            f"{each}EPPNoEndpoints"
+            for each in ("inferenceset", "modelservice", "llminferenceservice")
+        ),
+        f"{_GAIE}, pkg/epp/requestcontrol/director.go",
+    ),
+    Passing(
+        "endpoint picker that sheds",
+        "of low priority are refused",
+        "429",
+        tuple(
+            f"{each}EPPShedding" for each in ("inferenceset", "modelservice", "llminferenceservice")
+        ),
+        f"{_GAIE}, pkg/epp/handlers/server.go",
+    ),
+    Passing(
+        "Knative's activator",
+        "to a model at zero, or with little room, fail when they have waited too long",
+        "503",
+        ("inferenceserviceRevisionNotReady", "inferenceservicePodsNotReady"),
+        "knative/serving, pkg/activator/handler/handler.go",
+    ),
+    Passing(
+        "ingress of an InferenceService",
+        "from outside fail",
+        "",
+        ("inferenceserviceIngressNotReady",),
+        "kserve/kserve, pkg/apis/serving/v1beta1/inference_service_status.go (IngressReady)",
+    ),
+    Passing(
+        "router of vLLM's chart",
+        "through the router's Service fail",
+        "",
+        ("workloadRouterNotReady",),
+        "vllm-project/production-stack, helm/templates/deployment-router.yaml",
+    ),
+)
+
+
+def explaining(seen: str) -> tuple[Passing, ...]:
+    """Return the rows of what a client saw: a code, a status, or both."""
+    wanted = seen.lower()
+    return tuple(
+        each
+        for each in WAYS
+        if each.clients and wanted in {each.clients, each.code, each.clients[:3]}
+    )
+
+
+def clients_get(reason: str) -> str:
+    """Return what clients get while a reason stops models; empty where no code is known."""
+    rows = [each for each in WAYS if reason in each.reasons and each.code]
+    return rows[0].clients if rows else ""
+
+
+def ways_table() -> Iterator[str]:
+    """Yield the lines of the table in the pages."""
+    yield "| Part | Requests without it | Clients get | Reasons | Source |"
+    yield "| --- | --- | --- | --- | --- |"
+    for each in WAYS:
+        reasons = ", ".join(f"`{name}`" for name in each.reasons)
+        yield f"| {each.part} | {each.without} | {each.clients} | {reasons} | {each.source} |"
