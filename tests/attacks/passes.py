@@ -87,8 +87,29 @@ def _workers(number: int):
     yield deployment(_PLACE, f"{isvc}-predictor-worker")
 
 
+def _engines(number: int):
+    labels = {"app": "all", "helm-release-name": "x"}
+    engine = {"metadata": {"labels": labels}, "spec": {"containers": [_container("vllm")]}}
+    selects = {"selector": {"matchLabels": labels}}
+    yield deployment(_PLACE, f"engine-{number}", {"spec": {**selects, "template": engine}}, ready=0)
+    router = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [_container("router-container")]},
+    }
+    yield deployment(_PLACE, f"router-{number}", {"spec": {"template": router}}, ready=0)
+    yield pod(_PLACE, f"pod-{number}", "all", {"metadata": {"labels": labels}}, ready=False)
+    yield document("InferencePool", f"pool-{number}", _PLACE, {"spec": selects})
+    target = {"spec": {"scaleTargetRef": {"name": "engine-0"}}}
+    yield document("ScaledObject", f"scaler-{number}", _PLACE, target)
+
+
+def _container(name: str):
+    return {"name": name, "image": f"example/{name}:v1"}
+
+
 @attacks(
     {
+        "plain workloads that select each other's pods": _engines,
         "routes that are found by their pools": lambda number: _set(number, "none"),
         "endpoint pickers behind Services": _behind_a_service,
         "endpoint pickers that select all pods": _broken_pickers,
@@ -115,7 +136,7 @@ def _work(make, count: int) -> Counter[str]:
     before = snapshot_of(*docs)
     resource = HTTPROUTES if len(before[HTTPROUTES]) else DEPLOYMENTS
     first, *others = before[resource]
-    metadata = msgspec.structs.replace(first.metadata, annotations={"changed": "yes"})
+    metadata = msgspec.structs.replace(first.metadata, labels={"changed": "yes"})
     changed = table_of([msgspec.structs.replace(first, metadata=metadata), *others])
     after = replace(before, tables={**before.tables, resource: changed})
     settings, calls = FullEvaluationSettings(), Counter[str]()

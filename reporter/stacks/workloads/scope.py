@@ -53,6 +53,7 @@ _OTHERS: Final = (
 
 _RELEASE: Final = "helm-release-name"
 _ROUTER: Final = "router-container"
+_NEAR: Final = 200
 _MOST: Final = 8
 """So many pools, routers, scalers and stray pods are looked at for one model."""
 
@@ -104,10 +105,15 @@ class WorkloadScope(SubjectScope[Workload]):
             (resource.kind, obj.name),
             partial(_controlled, self.place),
         )
-        if owned or obj.spec.selector is None:
+        selector = obj.spec.selector
+        if owned or selector is None or not selector.match_labels:
             return owned or ()
-        selected = self.snapshot[r.PODS].selected(obj.namespace, obj.spec.selector)
-        return tuple(each for each in selected if not _controller_of(each))[:_MOST]
+        label = max(selector.match_labels.items(), key=lambda each: (len(each[1]), each))
+        near = self.snapshot[r.PODS].labelled(obj.namespace, *label)[:_NEAR]
+        stray = (each for each in near if _controller_of(each) is None)
+        return tuple(
+            islice((each for each in stray if selector.matches(each.metadata.labels)), _MOST)
+        )
 
     @cached_property
     def router(self) -> Deployment | None:
