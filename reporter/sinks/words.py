@@ -218,7 +218,7 @@ def _breakable(word: str, width: int) -> str:
     return word.replace(NO_BREAK, " ") if len(word) > width else word
 
 
-NOBODY: Final = "no model is known to be hit"
+NOBODY: Final = "no models affected so far"
 
 
 _OUT: Final = ServingState.NOT_SERVING

@@ -468,6 +468,10 @@ def _no_longer_ready_since(pod: Pod) -> datetime | None:
     return ready.last_transition_time if ready is not None and had_been_ready(pod) else None
 
 
+_NO_START: Final = 3
+"""What was restarted so often does not start any more, whatever its state."""
+
+
 def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
     """Return the fault of a pod that is not Ready while nothing says why."""
     ends = "".join(_last_end(each) for each in pod.status.container_statuses or ())
@@ -497,9 +501,11 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
             transition=unprepared.last_transition_time,
             budget=min(SET_UP_BUDGET, startup_budget),
         )
+    restarts = max((each.restart_count for each in pod.status.container_statuses or ()), default=0)
+    begins = "starting" if restarts < _NO_START else f"restarted {restarts} times"
     return _fault(
-        "starting",
-        f"starting: {_not_yet(pod)}{_still_initializing(pod)}{ends}",
+        begins,
+        f"{begins}: {_not_yet(pod)}{_still_initializing(pod)}{ends}",
         STARTING,
         transition=_start(pod),
         budget=startup_time(pod, startup_budget),
