@@ -234,7 +234,7 @@ def impact_line(finding: ResolvedFinding, report: Report) -> str:
         return ""
     if finding.layer is not Layer.DEPLOYMENT:
         code = clients_get(finding.reason) if finding.impact.not_serving else ""
-        answer = f"; clients get: {code} (KAITO's charts)" if code else ""
+        answer = f"; clients get: {code}" if code else ""
         return f"Impact: {impact_text(finding.impact)}{answer}"
     for each in report.states:
         if each.subject == finding.subject:
