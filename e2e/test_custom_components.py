@@ -291,4 +291,4 @@ async def test_without_the_rights_it_says_which_are_missing(stage, installed, po
     assert await powerless.dispositions() == {("clusterStatusUnknown", "cluster"): "firing"}
     assert not await stage.events(("clusterReady", "cluster"))
     unknown = {each["resource"]: each["cause"] for each in (await powerless.report())["unknown"]}
-    assert unknown == {STATEFULSETS: "forbidden", WIDGETS: "forbidden"}
+    assert unknown == {WIDGETS: "forbidden"}

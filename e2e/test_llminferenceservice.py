@@ -11,7 +11,7 @@ from lab.demo.controller_deployments import controller
 from lab.demo.llmisvc import CONFIG, CONFIGS, LLMS, NAME, made, statuses
 from reporter.catalogue.resources import FORMER_POOLS
 from reporter.stacks.llmisvc import reasons as c
-from reporter.stacks.llmisvc.reasons import RESOURCES
+from reporter.stacks.llmisvc.reasons import LEADERWORKERSETS, RESOURCES
 from tests.daemon.replica import until
 
 LWS = "leaderworkersets.leaderworkerset.x-k8s.io"
@@ -215,7 +215,8 @@ async def test_a_cluster_without_the_kind_pays_nothing(stage, plane, replica):
             for each in requests(plane.audit_log, since=start)
             if each.pod == daemon.name
         }
-        own = {str(each) for each in RESOURCES} - {str(FORMER_POOLS)}  # KAITO has such pools too
+        # KAITO has such pools too, and plain workloads such sets.
+        own = {str(each) for each in RESOURCES} - {str(FORMER_POOLS), str(LEADERWORKERSETS)}
         assert "pods" in asked
         assert own & asked == set()
         _, page = await daemon.get("metrics", "/metrics")
