@@ -269,7 +269,8 @@ def _there(
     there.update(
         (each.key, crd_ref(each.name))
         for each in crds
-        if each.served(snapshot.discovery) is Served.SERVED
+        # Another part may need the very one, for which the other group is not as good.
+        if snapshot.discovery.state(each.name) is Served.SERVED
     )
     return there
 

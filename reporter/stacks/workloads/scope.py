@@ -43,6 +43,7 @@ _KINDS: Final[tuple[Resource[Workload], ...]] = (r.DEPLOYMENTS, LEADERWORKERSETS
 
 _GROUP: Final = "leaderworkerset.sigs.k8s.io/name"
 _OTHERS: Final = (
+    "inferenceset.kaito.sh/created-by",
     "kaito.sh/workspace",
     "modelserving.volcano.sh/name",
     "serving.knative.dev/revision",
@@ -50,6 +51,12 @@ _OTHERS: Final = (
     _GROUP,
 )
 """Labels of what belongs to a kind of its own."""
+
+_MADE_BY: Final = (
+    ("app.kubernetes.io/part-of", "llminferenceservice"),
+    ("app.kubernetes.io/managed-by", "model-operator"),
+)
+"""The same by their values: those of KServe's LLMInferenceServices and of OtterScale's operator."""
 
 _RELEASE: Final = "helm-release-name"
 _ROUTER: Final = "router-container"
@@ -220,8 +227,10 @@ def _is_model(obj: Workload) -> bool:
     said = obj.metadata.annotations.is_model if obj.metadata.annotations else None
     if said in {"true", "false"}:
         return said == "true"
-    labels = labels_of(obj)
-    if any(each in labels or obj.metadata.label(each) is not None for each in _OTHERS):
+    labels = labels_of(obj) | (obj.metadata.labels or {})
+    if any(each in labels for each in _OTHERS):
+        return False
+    if any(labels.get(key) == value for key, value in _MADE_BY):
         return False
     return bool(engines_of(template_of(obj)))
 
