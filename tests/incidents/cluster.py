@@ -255,7 +255,8 @@ class Cluster:
         """`Pod` alone is the first of the model, `ReplicaSet` its first; else `Kind ns/name`."""
         if " " in about:
             return about
-        return next(key for key in self.objects if key.startswith(f"{about} {NAMESPACE}/"))
+        found = [key for key in self.objects if key.startswith(f"{about} {NAMESPACE}/")]
+        return found[0]  # `next` would end the loop of whoever counts cases
 
     def _place(self, place):
         namespace, pod, container = place.split("/")

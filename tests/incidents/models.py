@@ -146,7 +146,9 @@ def _llm_inference_service(cluster: Cluster) -> None:
         "app.kubernetes.io/component": "llminferenceservice-workload",
         "kserve.io/component": "workload",
     }
-    cluster.workload("Deployment", f"{name}-kserve", labels=labels, extra=case.get("deployment"))
+    owner = {"metadata": {"ownerReferences": [cluster.owner("LLMInferenceService", name)]}}
+    extra = merged(owner, case.get("deployment", {}), BEGAN)
+    cluster.workload("Deployment", f"{name}-kserve", labels=labels, extra=extra)
     cluster.put(f"Service {NAMESPACE}/{name}-kserve-workload-svc", {"metadata": {"labels": of}})
 
 
