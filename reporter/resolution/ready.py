@@ -295,7 +295,10 @@ def _of_reason(
             yield command.replace("<namespace>", subject.namespace).replace("<name>", subject.name)
         if row.window_seconds is not None and at_fault.kind == "Pod" and is_name(at_fault.name):
             yield f"status-reporter status --pod {at_fault.namespace}/{at_fault.name}"
-    for resource in of.of_subject(subject.kind)[:1]:
+    every = of.of_subject(subject.kind)
+    named = [each for each in every if each.kind == at_fault.kind] or every
+    # Of a subject that may be of several kinds nothing is typed that may not exist.
+    for resource in named[:1] if len({each.kind for each in named}) == 1 else ():
         own = conditions_command(resource.ref_named(subject.namespace, subject.name))
         if own:
             yield own

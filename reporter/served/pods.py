@@ -6,7 +6,7 @@ being Ready. Where a rollout stalls or pods are refused, the workload tells.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import PODS
@@ -272,18 +272,30 @@ def _not_made(at: _At, workload: StatefulSet) -> Iterator[Finding]:
 
 
 def _stalled(at: _At, deployment: Deployment) -> Iterator[Finding]:
+    """Yield a finding if a rollout is past its deadline, or does not replace the older pods.
+
+    The deadline of a Deployment knows nothing of how long a model loads: while a pod starts within its
+    own time, the rollout is slow and not stuck. One that still makes pods moves.
+    """
     if (
         deployment.status.observed_generation < deployment.metadata.generation
         or not deployment.wanted
     ):
         return
     progressing = deployment.status.condition("Progressing")
+    since: datetime | None = None
+    newest: datetime | None = None
+    budget: timedelta | None = None
     if progressing and is_false(progressing) and progressing.reason == _EXCEEDED:
         cause, what, since = _EXCEEDED, "exceeded its deadline", progressing.last_transition_time
+        if starting := _starting(at):
+            since, budget = max(starting)
     elif deployment.spec.paused or not _has_old_pods(deployment):
         return
     else:
-        cause, what, since = "old pods", "does not replace the older pods", None
+        cause, what, budget = "old pods", "does not replace the older pods", _ROLLOUT
+        made = (each.created for each in at.role.pods if counts(each))
+        newest = max((each for each in made if each is not None), default=None)
     yield at.scope.finding(
         reason=at.reasons.rollout_stuck,
         related=at.role.resource.ref(deployment),
@@ -291,9 +303,20 @@ def _stalled(at: _At, deployment: Deployment) -> Iterator[Finding]:
         text=f"the rollout of {at.role.title}Deployment {deployment.name} {what}{_serves(at.role)}",
         severity=0 if at.role.serves else 1,
         transition=since,
-        budget=None if since else _ROLLOUT,
+        created=newest,
+        budget=budget,
         independent=True,
     )
+
+
+def _starting(at: _At) -> list[tuple[datetime, timedelta]]:
+    """Return since when each pod starts that has time to, and how much."""
+    faults = (fault_of_pod(at.scope, each) for each in at.role.pods if counts(each))
+    return [
+        (each.transition, each.budget)
+        for each in faults
+        if each is not None and each.transition is not None and each.budget is not None
+    ]
 
 
 def _has_old_pods(deployment: Deployment) -> bool:

@@ -30,7 +30,7 @@ _STARTS: Final = re.compile(
     r"\b(?:vllm|sglang|ollama)\s++serve\b|\btext-generation-launcher\b|\bllama-server\b|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b"
 )
 _NO_ENGINE: Final = re.compile(
-    r"router|cache[-_]?server|lmcache_\w*+server|benchmark|bench\s++serve|-epp\b|endpoint-picker"
+    r"router|cache[-_]?server|lmcache_\w{0,40}server|benchmark|bench\s++serve|-epp\b|endpoint-picker"
     r"|inference-scheduler|routing-sidecar|operator|controller"
 )
 

@@ -1,0 +1,37 @@
+"""Which containers are servers of models."""
+
+import msgspec
+import pytest
+
+from reporter.model.objects import PodTemplate
+from reporter.workload.engines import engines_of
+
+
+@pytest.mark.parametrize(
+    ("container", "is_engine"),
+    [
+        ({"image": "vllm/vllm-openai:v0.11.0"}, True),
+        ({"image": "registry.example:5000/llm-d/llm-d-cuda@sha256:00"}, True),
+        ({"image": "python:3.12", "command": ["python", "-m", "sglang.launch_server"]}, True),
+        ({"image": "a/b", "command": ["bash", "-c"], "args": ["exec vllm serve org/model"]}, True),
+        ({"image": "lmcache/lmstack-router:v0.1.7"}, False),
+        ({"image": "vllm/vllm-openai", "command": ["lmcache_server", "0.0.0.0"]}, False),
+        ({"image": "lmcache/vllm-openai", "command": ["lmcache_experimental_server"]}, False),
+        ({"image": "vllm/vllm-openai", "args": ["vllm bench serve --model a"]}, False),
+        ({"image": "ghcr.io/llm-d/llm-d-inference-scheduler:v0.3.2"}, False),
+        ({"image": "nginx:1"}, False),
+    ],
+)
+def test_what_serves_a_model(container, is_engine):
+    """By its image or what it starts; routers, cache servers, pickers and benchmarks serve none."""
+    spec = {"spec": {"containers": [{"name": "c", **container}]}}
+    assert engines_of(msgspec.convert(spec, PodTemplate)) == (("c",) if is_engine else ())
+
+
+def test_a_label_says_that_a_pod_serves_a_model():
+    """Whatever its image is called; the picker beside it does not."""
+    spec = {
+        "metadata": {"labels": {"llm-d.ai/role": "decode"}},
+        "spec": {"containers": [{"name": "mine", "image": "a/b"}]},
+    }
+    assert engines_of(msgspec.convert(spec, PodTemplate)) == ("mine",)
