@@ -29,12 +29,13 @@ from lab.demo.story import CHAT, SEARCH
 from reporter.catalogue.resources import COMPONENT
 from tests.daemon.replica import passes, until
 
-ROUTER: Final = ("kaito-system", "body-based-router")
+KEDA: Final = ("keda", "keda-operator")
 GATEWAYS: Final = "gateways.gateway.networking.k8s.io"
 GATEWAY: Final = f"{CHAT}-gw"
 MODEL: Final = "mistral-7b"
 
-STANDING: Final = Key("clusterBBRNotReady", "cluster")
+STANDING: Final = Key("clusterKedaNotReady", "cluster")
+"""It stops no request: of models that do not serve none is told to be ready."""
 REPAIRED: Final = Key("inferencesetModelPodsNotReady", f"inferenceset/{SEARCH}/{MODEL}")
 NEW: Final = Key("modelharnessGatewayProgrammingFailed", f"namespace/{CHAT}")
 
@@ -145,8 +146,8 @@ class Cluster:
         """Bring the stack to where each fault begins: one part is down, and a model's pods fail."""
         await self.stack.install()
         await self.stack.image_pull(SEARCH, MODEL, fails=True)
-        await self.stack.scale(*ROUTER, 0)
-        await self.stack.settled(ROUTER[0])
+        await self.stack.scale(*KEDA, 0)
+        await self.stack.settled(KEDA[0])
         self.truths = [Truth(STANDING), Truth(REPAIRED)]
 
     async def change(self) -> None:
