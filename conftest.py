@@ -36,6 +36,12 @@ def pytest_pycollect_makemodule(module_path):
         hypothesis_profiles.load()
 
 
+def pytest_xdist_auto_num_workers():
+    """One more than there are processors: tests wait for sockets and processes too."""
+    processors = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    return len(processors) + 1
+
+
 def pytest_configure(config):
     """Watch the order of the workers, where they are started from."""
     if not hasattr(config, "workerinput"):

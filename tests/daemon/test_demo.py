@@ -16,13 +16,8 @@ from tests.daemon.onlooker import Onlooker
 SECONDS = 30.0
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        pytest.param(each, marks=() if each == "control-plane" else pytest.mark.long)
-        for each in STORIES
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("scenario", STORIES)
 async def test_every_expected_event_comes_and_no_other(scenario, capsys):
     """As `status-reporter demo --fast --scenario ...`; the page tells each step too."""
     onlooker = Onlooker()

@@ -224,7 +224,6 @@ async def test_standby_that_was_replaced_knows_what_was_told(stage, inside):
     assert counts(stage) == Counter([*READY, KAITO])
 
 
-@pytest.mark.quick
 async def test_leader_that_loses_the_lease_comes_back(stage, inside):
     """A former leader goes on as standby and may lead again, with nothing told twice."""
     one = await (await inside("replica-a").start()).ready()

@@ -85,7 +85,6 @@ def certificate(folder: Path) -> ssl.SSLContext:
     return context
 
 
-@pytest.mark.quick
 async def test_log_tells_each_change_once_and_no_secret(tmp_path, program, stage):
     """One line for each change of a disposition; passes in which nothing changes are silent."""
     locked = Stage(tmp_path / "locked.yaml", token=TOKEN)

@@ -181,7 +181,6 @@ async def test_full_kv_cache_explains_preemptions(stage, pods, inside, *, settin
     assert told(stage) == [KV_CACHE]
 
 
-@pytest.mark.quick
 async def test_pod_that_hangs_costs_only_itself(stage, pods, inside, *, settings):
     """Its scrapes last to the timeout; the others are asked as often as before."""
     replica = await inside(**settings, scrape_concurrency=2).start()

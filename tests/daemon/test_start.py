@@ -61,7 +61,6 @@ async def test_two_replicas_that_start_at_once_say_everything_once(stage, inside
     assert stage.lease()["leaseTransitions"] == 0
 
 
-@pytest.mark.quick
 async def test_restart_goes_on_where_the_last_one_ended(stage, inside):
     """No Ready is repeated; an Event that fires keeps its name and its count rises."""
     old = await inside().start()

@@ -99,6 +99,7 @@ def told(name, scrapes) -> bool:
     return OUTCOMES[Misbehaviour(name)] in failures
 
 
+@pytest.mark.long
 async def test_none_delays_another():
     """One pod of each kind and as many that are well, with few slots and a short period."""
     registry = CollectorRegistry()
