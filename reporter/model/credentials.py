@@ -1,8 +1,14 @@
-"""What a credential looks like: by the key before it, by its own shape, or by where it stands.
+"""What a credential looks like: by the key before it, by its own shape or value, or by where it stands.
 
 Messages, logs, reports, the page and dumps share these rules. The shapes are those that the issuers
 document; gitleaks (config/gitleaks.toml, v8) collects them, and is where the tests' forms come from.
 Names of objects stay: `secret "hf-token" not found` is what an operator has to look for.
+
+Names of keys are never complete, so a long word is judged by its value too: in a random one a letter,
+capital or digit is followed by another class in six of ten places, in `DeepSeek-R1-Distill-Qwen-32B` in
+three. Shannon's entropy, which detect-secrets and gitleaks ask, does not tell the two apart at this
+length: 20 characters have at most 4.3 bits each, and that name has 4.1. What Kubernetes makes (uids,
+digests, hashes of templates) is hexadecimal or shorter.
 
 A quick look at a text: whether a rule of `credential_rules` can find anything in it.
 
@@ -14,7 +20,7 @@ Which links stay in a text from elsewhere: those to the pages where providers do
 
 import re
 from collections.abc import Container, Iterable
-from string import ascii_uppercase
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Final
 
 _ANY_QUOTE: Final = r"(?:\\*[\"']|%2[27])"
@@ -29,7 +35,7 @@ _KEYS: Final = tuple(
         ("pwd", ""),
         ("secret", "s?"),
         ("token", ""),
-        ("key", ""),
+        ("key", "(?:[-_]?id)?"),
         ("credential", "s?"),
         ("auth", "(?:orization)?"),
         ("sig", "(?:nature)?"),
@@ -78,6 +84,23 @@ LONG_LINE: Final = 60
 """Characters of a line of a private key, at least: 64 in PEM (RFC 7468), 70 in OpenSSH's form."""
 
 KEY_END: Final = "-----END"
+
+_CLASSES: Final = {
+    **dict.fromkeys(map(ord, ascii_lowercase), "a"),
+    **dict.fromkeys(map(ord, ascii_uppercase), "A"),
+    **dict.fromkeys(map(ord, digits), "0"),
+}
+_CHANGES: Final = ("aA", "Aa", "a0", "0a", "A0", "0A")
+_LONG_WORD: Final = re.compile(r"[A-Za-z0-9_+/-]{20,}+={0,2}")
+_JOINTS: Final = re.compile(r"[-_+/=]+")
+_HEXADECIMAL: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_UNBROKEN: Final = re.compile(r"[a-z0-9]{20}")
+_LONG: Final = 20
+"""Characters of a value that is judged by itself."""
+
+_MIXED, _NO_DIGIT, _ONE_CASE = 0.38, 0.5, 0.2
+"""Changes of class for each character, from which a word is random: of capitals and small letters with
+digits, without, and of one case with digits. Of 1,000 random words of 32 letters and digits 8 have less."""
 
 _USER_INFO: Final = re.compile(r"@(?!sha\d+:)[\w\[]", re.ASCII)
 
@@ -133,7 +156,7 @@ REDACTED: Final = "<redacted>"
 _KEY_ENDS: Final = (
     r"pass[-_]?words?|passwd|pwd|pass[-_]?phrase|(?<![a-z])pass|secrets?|(?<![a-z])pat"
     r"|(?<![beups]os[-_])(?<!pad[-_])(?<!unk[-_])(?<!sep[-_])(?<!cls[-_])(?<!mask[-_])(?<!per[-_])token"
-    r"|api[-_]?key|acc(?:ess|ount)[-_]?key|(?:private|secret|signing|encryption|master|session|auth|service|shared"
+    r"|api[-_]?key|acc(?:ess|ount)[-_]?key|private[-_]?key[-_]?id|(?:private|secret|signing|encryption|master|session|auth|service|shared"
     r"|subscription|license|ssh|storage|[^\W_]hub|openai)[-_]?key|credentials?"
     r"|(?<![a-z])auth(?:orization)?|(?<![a-z])sig|signature|(?<![a-z])cookie|jwt|bearer"
 )
@@ -258,7 +281,31 @@ def without_credentials(text: str) -> str:
     if may_have_key_lines(text):
         text = KEY_LINES.sub(_without_key_lines, text)
         text = _without_ends_of_keys(text)
-    return text
+    return _LONG_WORD.sub(_without_random_words, text)
+
+
+def _without_random_words(match: re.Match[str]) -> str:
+    """Return a long word, or what is not random of a path."""
+    word = match[0]
+    if word.islower() and not _UNBROKEN.search(word):
+        return word
+    if _is_random(word):
+        return REDACTED
+    return "/".join(REDACTED if _is_random(each) else each for each in word.split("/"))
+
+
+def _is_random(word: str) -> bool:
+    if len(word) < _LONG:
+        return False
+    pieces = [each for each in _JOINTS.split(word) if not _HEXADECIMAL.fullmatch(each)]
+    changes = [sum(map(each.translate(_CLASSES).count, _CHANGES)) for each in pieces]
+    length = sum(map(len, pieces))
+    if word.islower() or word.isupper() or length < _LONG - 4:
+        return any(
+            len(each) >= _LONG and change >= _ONE_CASE * len(each)
+            for each, change in zip(pieces, changes, strict=True)
+        )
+    return sum(changes) >= length * (_MIXED if any(map(str.isdigit, word)) else _NO_DIGIT)
 
 
 def _without_ends_of_keys(text: str) -> str:
