@@ -18,6 +18,7 @@ from tests.yaml_files import load
 NOON = Instant(datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(days=1))
 SETTINGS = FullEvaluationSettings(startup_grace_seconds=0)
 CLUSTERS = load(Path(__file__).parent / "clusters.yaml")
+COMPOUND = load(Path(__file__).parent / "compound.yaml")
 REMOVED = [
     pytest.param(name, each, cause, id=f"{name}: {each}")
     for name, cluster in CLUSTERS.items()
@@ -99,3 +100,20 @@ def test_what_is_off_is_not_missed(name, what, cause):
     settings = FullEvaluationSettings(startup_grace_seconds=0, components={part: "off"})
     left = firing(look(world, settings=settings)[0])
     assert what.removeprefix("Deployment ") not in left.get(cause, "")
+
+
+@pytest.mark.parametrize("name", COMPOUND)
+def test_two_faults_at_once(name):
+    """Each is told once, at its subject; nothing else is, and no other subject suffers."""
+    case, world = COMPOUND[name], world_of("all six")
+    world.change(case["change"], NOON)
+    report, _ = look(world)
+    assert {
+        each.reason: str(each.subject)
+        for each in report.findings
+        if each.disposition is Disposition.FIRING
+    } == case["fires"]
+    states = {str(each.subject): each.state.name.lower() for each in report.states}
+    assert {
+        subject: state.replace("_", " ") for subject, state in states.items() if state != "serving"
+    } == case["states"]
