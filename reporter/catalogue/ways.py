@@ -19,6 +19,7 @@ class Passing:
         clients: status and code of the answer; empty where no source says it.
         reasons: those that explain it.
         source: where that is public.
+        error_source: the answer's header `x-kaito-error-source`; empty where it has none.
 
     """
 
@@ -27,6 +28,7 @@ class Passing:
     clients: str
     reasons: tuple[str, ...]
     source: str
+    error_source: str = ""
 
     @property
     def code(self) -> str:
@@ -45,6 +47,7 @@ WAYS: Final[tuple[Passing, ...]] = (
         "502 bbr_unavailable",
         ("clusterBBRNotReady",),
         f"{_HARNESS}/envoyfilter-bbr.yaml",
+        "bbr",
     ),
     Passing(
         "authorization (EnvoyFilter)",
@@ -52,6 +55,7 @@ WAYS: Final[tuple[Passing, ...]] = (
         "502 ext_authz_unavailable",
         ("clusterGatewayAuthNotReady", "modelharnessExtAuthzProviderMissing"),
         f"{_HARNESS}/envoyfilter-ext-authz.yaml",
+        "authz",
     ),
     Passing(
         "authorization (AuthorizationPolicy CUSTOM)",
@@ -66,6 +70,7 @@ WAYS: Final[tuple[Passing, ...]] = (
         "502 epp_unavailable",
         ("inferencesetEPPNotReady",),
         _OUTAGE,
+        "epp",
     ),
     Passing(
         "data plane of a Gateway",
@@ -73,6 +78,7 @@ WAYS: Final[tuple[Passing, ...]] = (
         "502 gateway_unavailable",
         ("modelharnessGatewayDataPlaneNotReady", "modelharnessGatewayProgrammingFailed"),
         _OUTAGE,
+        "gateway",
     ),
     Passing(
         "pods of an InferenceSet",
@@ -80,6 +86,7 @@ WAYS: Final[tuple[Passing, ...]] = (
         "503 model_unavailable",
         ("inferencesetModelPodsNotReady", "inferencesetInfraProvisioningFailed"),
         _OUTAGE,
+        "inferenceset",
     ),
     Passing(
         "route of an InferenceSet",
@@ -87,6 +94,15 @@ WAYS: Final[tuple[Passing, ...]] = (
         "404 model_not_found",
         ("inferencesetRouteNotReady",),
         f"{_HARNESS}/envoyfilter-not-found.yaml",
+        "gateway",
+    ),
+    Passing(
+        "model in the body of a request to an InferenceSet",
+        "fail: the router finds no name of a model, and whoever sent it has to mend it",
+        "400 invalid_request_body",
+        (),
+        f"{_HARNESS}/envoyfilter-not-found.yaml",
+        "bbr",
     ),
     Passing(
         "endpoint picker of other stacks",
@@ -139,8 +155,11 @@ WAYS: Final[tuple[Passing, ...]] = (
 
 
 def explaining(seen: str) -> tuple[Passing, ...]:
-    """Return the rows of what a client saw: a code, a status, or both."""
+    """Return the rows of what a client saw: a code, a status, both, or the header that says who failed."""
     wanted = seen.lower()
+    header, _, source = wanted.partition(":")
+    if header == "x-kaito-error-source":
+        return tuple(each for each in WAYS if each.error_source == source.strip())
     return tuple(
         each
         for each in WAYS
