@@ -36,6 +36,7 @@ def pytest_pycollect_makemodule(module_path):
         hypothesis_profiles.load()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """One more than there are processors: tests wait for sockets and processes too."""
     processors = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
