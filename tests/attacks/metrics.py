@@ -4,14 +4,16 @@ import asyncio
 import socket
 import time
 
-from aiohttp import ClientSession
+from aiohttp import ClientSession, web
 from prometheus_client import Metric
 from prometheus_client.registry import Collector
 
+from reporter.daemon.connections import ANSWER_SECONDS, MOST
 from reporter.daemon.server import ListenAddress, MetricsPage, Servers
 from tests.attacks.attack import Outcome, attack
 
 _CLIENTS = 100
+_PLACES = MOST
 
 
 class _Long(Collector):
@@ -70,3 +72,69 @@ def _(_folder):
     return Outcome(
         held=written == 1 and said.startswith(("200", "503, Retry-After 1")), figure=figure
     )
+
+
+async def _all_places_taken() -> tuple[int, float, str]:
+    """Take each place of a listener by who waits for an answer, and ask for one more."""
+
+    async def serve(request: web.Request) -> web.Response:
+        await asyncio.sleep(3600 if request.query else 0)
+        return web.Response(text="ok")
+
+    async with Servers() as servers:
+        port = await servers.listen(
+            ListenAddress("report-bind-address", "127.0.0.1", 0), {"/": serve}
+        )
+        held = []
+        for _ in range(_PLACES):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET /?wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            held.append(writer)
+        # What waits for longer than an answer takes makes room.
+        await asyncio.sleep(ANSWER_SECONDS + 0.5)
+        began = time.monotonic()
+        async with ClientSession() as session, session.get(f"http://127.0.0.1:{port}/") as answer:
+            status, server = answer.status, answer.headers.get("Server", "")
+        took = time.monotonic() - began
+        for writer in held:
+            writer.close()
+        return status, took, server
+
+
+@attack("all places of a listener taken by who waits", quick=False)
+def _(_folder):
+    status, took, _server = asyncio.run(_all_places_taken())
+    figure = f"{_PLACES} wait; one more gets {status} after {took:.2f} s"
+    return Outcome(held=status == 200 and took < 1, figure=figure)
+
+
+@attack("which versions the answers name")
+def _(_folder):
+    async def told() -> set[str]:
+        async with Servers() as servers:
+            port = await servers.listen(
+                ListenAddress("metrics-bind-address", "127.0.0.1", 0), {"/metrics": _fine}
+            )
+            found = set()
+            async with ClientSession() as session:
+                for path, method in (("/metrics", "GET"), ("/none", "GET"), ("/metrics", "POST")):
+                    url = f"http://127.0.0.1:{port}{path}"
+                    async with session.request(method, url) as answer:
+                        found.add(answer.headers.get("Server", ""))
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"no HTTP\r\n\r\n")
+            found |= {
+                line.partition(b":")[2].strip().decode()
+                for line in (await reader.read(2000)).splitlines()
+                if line.lower().startswith(b"server:")
+            }
+            writer.close()
+            return found
+
+    servers = asyncio.run(told())
+    named = [each for each in servers if any(sign.isdigit() for sign in each)]
+    return Outcome(held=not named, figure=f"Server: {sorted(servers)}")
+
+
+async def _fine(_request: web.Request) -> web.Response:
+    return web.Response(text="ok")
