@@ -5,13 +5,13 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_STATUS_UNKNOWN
+from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED, CLUSTER_STATUS_UNKNOWN
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.credentials import LINK_HOSTS, with_links_to
 from reporter.model.finding import Evaluation
 from reporter.probes.cluster import ClusterLayer
 from reporter.probes.cluster.blindness import look_again, probe_unjudged
-from reporter.probes.cluster.deployments import probe_nodes, with_shared_nodes
+from reporter.probes.cluster.shared_causes import probe_nodes, probe_shared, with_shared_causes
 from reporter.probes.custom import evaluate_custom
 from reporter.probes.harness import Namespaces
 from reporter.probes.reuse import Answered, Question, answer, changed_cells, shared_inputs
@@ -64,9 +64,13 @@ def evaluate_again(
     if settings.catalogue.declared:
         subjects = {known.subject for known in now_answered.said.subjects}
         more.append(evaluate_custom(scope, subjects))
-    parts = with_shared_nodes((now_answered.said, *more), snapshot)
-    of_nodes = partial(probe_nodes, snapshot, tuple(chain(*(each.findings for each in parts))))
-    parts = (*parts, contained_probe(CLUSTER_NODE, "nodes", of_nodes))
+    parts = with_shared_causes((now_answered.said, *more), snapshot)
+    resting = tuple(chain(*(each.findings for each in parts)))
+    parts = (
+        *parts,
+        contained_probe(CLUSTER_NODE, "nodes", partial(probe_nodes, snapshot, resting)),
+        contained_probe(CLUSTER_SHARED, "shared", partial(probe_shared, snapshot, resting)),
+    )
     failed = probe_unjudged(scope, chain(*(each.unjudged for each in parts)))
     said = joined((*parts, Evaluation(tuple(failed), (), ())))
     return _linked(said, settings), now_answered

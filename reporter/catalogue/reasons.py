@@ -105,6 +105,7 @@ def ready_row(
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"
 CLUSTER_NODE: Final = "clusterNodeNotReady"
+CLUSTER_SHARED: Final = "clusterSharedCause"
 CLUSTER_ISTIO: Final = "clusterIstioControlPlaneNotReady"
 CLUSTER_GATEWAY_AUTH: Final = "clusterGatewayAuthNotReady"
 CLUSTER_BBR: Final = "clusterBBRNotReady"
@@ -145,6 +146,21 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         "pressure: free what it lacks. Cordoned: kubectl uncordon <node>, or wait for who drained it. No "
         "allocatable devices: look at the pods of the device plugin there.",
         reads=(r.NODES, r.PODS),
+    ),
+    Reason(
+        name=CLUSTER_SHARED,
+        layer=Layer.CLUSTER,
+        summary="Several models, or a model and a shared part, fail for one object that must be mended.",
+        trigger="Pods of two or more of them do not run, or are not made, for the same cause at the same object: a "
+        "Secret, a ConfigMap, a claim, a quota, a queue, an image, a StorageClass, a NodePool, or the Service of "
+        "a webhook that refuses pods; one finding for each object, those of one namespace in one Event. A node "
+        "has its own reason.",
+        silent="An object that one model alone needs: that model tells it. Causes that are only similar.",
+        action="Do what the message says to the object that it names.",
+        reads=(r.PODS,),
+        grace_note="Fires at once where a fault that it explains would; a budget is the smallest of theirs.",
+        blocks_ready=False,
+        look=("kubectl get events -A --field-selector type=Warning",),
     ),
     Reason(
         name=CLUSTER_ISTIO,

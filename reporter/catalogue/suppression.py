@@ -42,8 +42,22 @@ def on_a_node(*downstream: str) -> SuppressionRow:
     )
 
 
+def at_one_object(*downstream: str) -> SuppressionRow:
+    """Return the row of an object that several need: it explains each fault of these reasons for it."""
+    return SuppressionRow(
+        c.CLUSTER_SHARED,
+        downstream,
+        "the diagnosis of each of these faults names that object, so none ends before it is mended",
+    )
+
+
+_OF_PODS: Final = (
+    c.CLUSTER_ISTIO, c.CLUSTER_GATEWAY_AUTH, c.CLUSTER_BBR, c.HARNESS_GATEWAY_DATA_PLANE,
+)  # fmt: skip
+
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(c.CLUSTER_ISTIO, c.CLUSTER_GATEWAY_AUTH, c.CLUSTER_BBR, c.HARNESS_GATEWAY_DATA_PLANE),
+    on_a_node(*_OF_PODS),
+    at_one_object(*_OF_PODS),
     SuppressionRow(
         c.CLUSTER_ISTIO,
         (c.HARNESS_GATEWAY_CLASS, c.HARNESS_GATEWAY_PROGRAMMING),

@@ -31,6 +31,7 @@ from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Container, ContainerStatus, Probe, Terminated
+from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
 
 OF_IMAGES: Final = frozenset(
@@ -105,7 +106,12 @@ def _image(case: Case, status: ContainerStatus, text: str) -> Diagnosis | None:
         return None
     secret = _longest(case, "FailedToRetrieveImagePullSecret", "")
     more = f"; {end_of(secret)}" if secret and found.code == "image-access" else ""
-    return replace(found, cause=f"{case.words(status.name)}: {found.cause}{more}")
+    told = replace(found, cause=f"{case.words(status.name)}: {found.cause}{more}")
+    if found.object is not None or not place.image:
+        return told
+    # An image is no object of the cluster; this names it where several models use it.
+    image = ObjectRef("", "Image", case.pod.namespace, cut(clean(place.image), 200))
+    return replace(told, object=image, shared=True)
 
 
 def _start(case: Case, container: str, reason: str, *, text: str | None) -> Diagnosis | None:

@@ -14,6 +14,7 @@ from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUE
 from reporter.diagnosis.fit import shown, some
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, VolcanoQueue, amounts
+from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
 
@@ -82,6 +83,7 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
             object=LOCALQUEUES.ref_named(pod.namespace, queue),
             action="Create the LocalQueue, or name one that exists.",
             shared=True,
+            missing=True,
         )
     cluster = snapshot[CLUSTERQUEUES].get("", local.spec.cluster_queue) if local else None
     active = cluster.status.condition("Active") if cluster else None
@@ -94,7 +96,10 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
             action="Mend what the ClusterQueue names.",
             shared=True,
         )
-    return _refused(workload, queue) if workload else None
+    if workload is None:
+        return None
+    place = CLUSTERQUEUES.ref(cluster) if cluster else LOCALQUEUES.ref(local) if local else None
+    return _refused(workload, queue, place)
 
 
 def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
@@ -108,7 +113,7 @@ def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
             yield each
 
 
-def _refused(workload: KueueWorkload, queue: str) -> Diagnosis | None:
+def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -> Diagnosis | None:
     """Return why Kueue does not admit a Workload, by the condition that says so."""
     for name, status in (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False")):
         found = workload.status.condition(name)
@@ -124,11 +129,13 @@ def _refused(workload: KueueWorkload, queue: str) -> Diagnosis | None:
             cause = f"{place} lacks {quota['more']} {clean(quota['what'])} of unused quota (flavor {clean(quota['flavor'])})"
         elif name == "Evicted":
             cause = f"Kueue evicted it ({clean(found.reason or 'Evicted')}): {said}"
+        full = quota is not None and not never and place_ref is not None
         return Diagnosis(
             code="queue-quota",
             cause=cause,
             brief=f"not admitted by {place}",
-            object=WORKLOADS.ref(workload),
+            object=place_ref if full else WORKLOADS.ref(workload),
+            shared=full,
             action="Ask for less, or raise the quota of the queue." if never
             else "Free quota, raise it, or look at what Kueue names.",
         )  # fmt: skip

@@ -45,7 +45,7 @@ REFUSALS: Final = (
     TextRow("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
         r'service "[^"]{1,253}" not found',
         "webhook {webhook} refuses every pod: {service} does not exist",
-        "Remove the webhook's configuration, or install what it belongs to.", "Service"),
+        "Remove the webhook's configuration, or install what it belongs to.", "Service", missing=True),
     TextRow("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
         r"(?P<why>connection refused|context deadline exceeded|x509: [^\n]{1,120}|i/o timeout|EOF)",
         "webhook {webhook} refuses every pod: {service} fails ({why})",
@@ -56,7 +56,7 @@ REFUSALS: Final = (
         "ValidatingAdmissionPolicy {policy} refuses it: {what}", "Do as it says, or change the policy."),
     TextRow("service-account", r'(?:error looking up service account|service account) \S{1,253}: serviceaccount "(?P<name>[^"]{1,253})" not found',
         "ServiceAccount {name} does not exist", "Create ServiceAccount {namespace}/{name}.",
-        "ServiceAccount"),
+        "ServiceAccount", missing=True),
     TextRow("priority-class", r"no PriorityClass with name (?P<name>\S{1,253}) was found",
         "PriorityClass {name} does not exist", "Create it, or remove priorityClassName."),
     TextRow("runtime-class", r'RuntimeClass(?:\.node\.k8s\.io)? "(?P<name>[^"]{1,253})" not found',

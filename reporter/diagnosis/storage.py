@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -83,6 +83,7 @@ def _missing(pod: Pod, name: str, gone: str) -> Diagnosis:
         object=CLAIMS.ref_named(pod.namespace, name),
         action="Create the claim, or name one that exists.",
         shared=True,
+        missing=gone == "does not exist",
     )
 
 
@@ -136,11 +137,12 @@ def _by_class(
     if waits or reasons & set(_WAITS) or not any(_is_late(claim, each) for each in asked):
         return None
     by = f" ({clean(found.provisioner)})" if found else ""
-    return _diagnosis(
+    why = _diagnosis(
         claim, "claim-no-provisioner",
         f"no volume is made for its claim {clean(claim.name)}: its provisioner{by} does not answer",
         action="Look whether the driver's controller runs.", sure=False,
     )  # fmt: skip
+    return replace(why, object=STORAGECLASSES.ref(found)) if found else why
 
 
 def _is_late(claim: PersistentVolumeClaim, event: ForeignEvent) -> bool:
@@ -151,11 +153,15 @@ def _is_late(claim: PersistentVolumeClaim, event: ForeignEvent) -> bool:
 
 
 def _no_class(claim: PersistentVolumeClaim, name: str) -> Diagnosis:
-    return _diagnosis(
-        claim, "claim-no-class",
-        f"its claim {clean(claim.name)} names the storage class {clean(name)}, which does not exist",
-        action="Create the class, or name one that exists.",
-    )  # fmt: skip
+    return Diagnosis(
+        code="class-missing",
+        cause=f"its claim {clean(claim.name)} names the storage class {clean(name)}, which does not exist",
+        brief=f"no storage class {clean(name)}",
+        object=STORAGECLASSES.ref_named("", name),
+        action=f"Create storage class {clean(name)}, or name one that exists.",
+        shared=True,
+        missing=True,
+    )
 
 
 def _said(event: ForeignEvent) -> str:

@@ -32,6 +32,7 @@ class TextRow(NamedTuple):
         action: what to do, with the same values.
         about: kind of the object to mend, `name` or `node` its name; empty for the workload itself.
         sureness: how sure the text alone makes it.
+        missing: the object to mend does not exist.
 
     """
 
@@ -41,6 +42,7 @@ class TextRow(NamedTuple):
     action: str
     about: str = ""
     sureness: Sureness = Sureness.CERTAIN
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ IMAGES: Final = (
 
 _OBJECTS: Final = (
     TextRow("object-missing", r'(?P<kind>secret|configmap) "(?P<name>[^"]{1,253})" not found',
-        "{kind} {name} does not exist", "Create {kind} {namespace}/{name}.", "kind"),
+        "{kind} {name} does not exist", "Create {kind} {namespace}/{name}.", "kind", missing=True),
     TextRow("key-missing", r"couldn't find key (?P<key>\S{1,253}) in (?P<kind>secret|configmap) "
         r"[^/\s]{1,63}/(?P<name>[a-z0-9.-]{1,253})",
         "{kind} {name} has no key {key}", "Add key {key} to {kind} {namespace}/{name}.", "kind"),
@@ -271,4 +273,5 @@ def _diagnosis(row: TextRow, groups: Mapping[str, str], place: Context) -> Diagn
         action=row.action.format_map(values),
         sureness=row.sureness,
         shared=bool(kind),
+        missing=row.missing,
     )

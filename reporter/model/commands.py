@@ -48,6 +48,7 @@ def commands_for(
     *,
     about: str = "",
     mend: ObjectRef | None = None,
+    missing: bool = False,
     started: bool = True,
 ) -> tuple[str, ...]:
     """Return what to type to look at an object at fault, the first thing to do in front.
@@ -57,11 +58,17 @@ def commands_for(
         more: commands that belong to the reason, which come behind.
         about: the part of the object that is at fault, such as `container vllm`, where it is known.
         mend: the object that must be mended, where it is another one; it comes first.
+        missing: the object that must be mended does not exist: those that do are listed.
         started: a container of the pod at fault has run: what never did has no log.
 
     """
-    first = _own(mend, "")[:1] if mend is not None and mend != ref and _is_proper(mend) else ()
+    first: tuple[str, ...] = ()
     own = _own(ref, about) if _is_proper(ref) else ()
+    if mend is not None and missing and _is_proper(mend):
+        first = (f"kubectl {_place(mend)}get {_resource(mend)}",)
+        own = () if mend == ref else own
+    elif mend is not None and mend != ref and _is_proper(mend):
+        first = _own(mend, "")[:1]
     if not started:
         own = tuple(each for each in own if " logs " not in each)
     return tuple(dict.fromkeys((*first, *own, *more)))[:MOST]
@@ -75,6 +82,8 @@ def conditions_command(ref: ObjectRef) -> str:
 
 
 def _is_proper(ref: ObjectRef) -> bool:
+    if not ref.api_version:
+        return False  # no object, such as an image
     names = [ref.name, *filter(None, (ref.namespace, _group(ref)))]
     return bool(_KIND.fullmatch(ref.kind)) and all(map(is_name, names))
 

@@ -70,6 +70,7 @@ class Diagnosis:
         signature: the row of the table of log signatures that matched; empty where none did.
         shared: other pods have the same cause at the same object (a node, a claim, a queue, a
             Secret, a quota, an image, a webhook), so that it is told there once.
+        missing: `object` does not exist.
 
     """
 
@@ -81,6 +82,7 @@ class Diagnosis:
     sureness: Sureness = Sureness.CERTAIN
     signature: str = ""
     shared: bool = False
+    missing: bool = False
 
     @property
     def told(self) -> str:
@@ -126,6 +128,8 @@ class Finding:
             pod's containers: once one fired, any that follows it continues it, also one within its
             own grace or budget.
         lost_node: the node that it rests on and that does not work for it; empty if none is.
+        shared: the object that must be mended for others as well, so that it is told there; None if
+            none is, or a node.
         passing: it is at a step of its recovery, or waits to fail again: what was told of the same
             object before says more, and stays for a while.
         about: the part of the object that the words are about, such as a container. Words about
@@ -159,6 +163,7 @@ class Finding:
     sustains: bool = False
     lingers: bool = False
     lost_node: str = ""
+    shared: ObjectRef | None = None
     passing: bool = False
     about: str = ""
     down: bool = False

@@ -186,7 +186,7 @@ class ResolvedFinding:
             there as it needs to fire.
         fires_at: when it fires or its hold ends at the earliest; None where neither runs.
         by: reasons that hold, suppress or outrank it, sorted.
-        nodes: those that it rests on and that do not work for it, sorted.
+        rests_on: reason and name of each cause that its single faults rest on, such as a lost node; sorted.
         mutes: what mutes it. Of one that fires: what mutes others of its faults, of which its
             message does not speak.
         primary: the one to look at first for its subject.
@@ -210,7 +210,7 @@ class ResolvedFinding:
     since: datetime
     fires_at: datetime | None = None
     by: tuple[str, ...] = ()
-    nodes: tuple[str, ...] = ()
+    rests_on: tuple[tuple[str, str], ...] = ()
     mutes: tuple[Mute, ...] = ()
     primary: bool = False
     stale: bool = False

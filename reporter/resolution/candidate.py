@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
+from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED
 from reporter.model.finding import Finding, FindingKey, Undecided
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, Mute
 from reporter.model.subject import ObjectRef
 from reporter.resolution.grace import Fault, severity_key
-from reporter.resolution.memory import Episode
+from reporter.resolution.memory import Episode, UpstreamKey
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,10 @@ class Candidate:
         return (self.told or self.ripe or self.faults)[0]
 
     @property
-    def nodes(self) -> tuple[str, ...]:
-        """The nodes at fault that its faults rest on, sorted."""
-        return tuple(sorted({each.says.lost_node for each in self.faults} - {""}))
+    def rests_on(self) -> tuple[UpstreamKey, ...]:
+        """What its single faults rest on: nodes at fault, and objects that several share; sorted."""
+        found = (rests_on(each.says) for each in self.faults)
+        return tuple(sorted({each for each in found if each is not None}))
 
     def since(self, now: Instant) -> datetime:
         """Return the start of the episode; it is fixed once it has fired.
@@ -104,6 +106,16 @@ class Candidate:
             return True
         since = self.since(now)
         return any(fault.age_known for fault in self.faults if fault.since == since)
+
+
+def rests_on(finding: Finding) -> UpstreamKey | None:
+    """Return the cause that one fault rests on; None where it is not known to rest on another."""
+    if finding.lost_node:
+        return (CLUSTER_NODE, finding.lost_node)
+    if finding.shared is None:
+        return None
+    place = finding.shared.namespace
+    return (CLUSTER_SHARED, f"Namespace {place}" if place else str(finding.shared))
 
 
 def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:

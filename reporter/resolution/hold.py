@@ -27,8 +27,8 @@ governs, and what fires must not be taken back on a guess.
 
 Rule 3 for nodes: what is on a node at fault, or waits for it, is explained by the node.
 
-One lost node would else be told once for each part and each model on it. Unlike a controller, a node
-explains single faults: those that rest on it, or are about it. So which fault it is decides, and not only which reason;
+One lost node, or one Secret that several models wait for, would else be told once for each part and each
+model that needs it. Unlike a controller, it explains single faults: those that rest on it, or are about it. So which fault it is decides, and not only which reason;
 a candidate with another fault is told with that one.
 
 While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that was
@@ -44,23 +44,28 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from reporter.catalogue.reasons import CLUSTER_NODE
+from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED
 from reporter.catalogue.resources import NODES
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.reason import SuppressionRow
 from reporter.model.report import Disposition
 from reporter.model.subject import ObjectRef
-from reporter.resolution.candidate import Candidate
+from reporter.resolution.candidate import Candidate, rests_on
 from reporter.resolution.grace import Fault, global_grace
 from reporter.resolution.memory import Episode, UpstreamKey
 from reporter.resolution.state import PassState, Upstreams
 
+OF_FAULTS: Final = frozenset({CLUSTER_NODE, CLUSTER_SHARED})
+"""Reasons of causes that explain single faults, not all of a reason: those that rest on them."""
+
 
 def upstream_key(key: FindingKey) -> UpstreamKey:
     """Return what the rows of the suppression table are matched with."""
+    if key.reason == CLUSTER_SHARED:
+        return (key.reason, str(key.involved))
     of_one = key.involved.kind in {"CustomResourceDefinition", "Node"}
     return (key.reason, key.involved.name if of_one else "")
 
@@ -73,12 +78,12 @@ def hold_and_suppress(state: PassState) -> PassState:
 
 
 def explainers(
-    reason: str, by: Container[str], catalogue: Catalogue, *, nodes: Iterable[str]
+    reason: str, by: Container[str], catalogue: Catalogue, *, rests_on: Iterable[UpstreamKey]
 ) -> set[UpstreamKey]:
-    """Return which upstreams a finding of a reason waits for, given its `by` and `nodes`."""
+    """Return which upstreams a finding of a reason waits for, given its `by` and `rests_on`."""
     rows = catalogue.upstreams_of(reason)
-    found = {_key(row) for row in rows if row.upstream in by and row.upstream != CLUSTER_NODE}
-    return found | {(CLUSTER_NODE, each) for each in nodes if CLUSTER_NODE in by}
+    found = {_key(row) for row in rows if row.upstream in by and row.upstream not in OF_FAULTS}
+    return found | {each for each in rests_on if each[0] in by}
 
 
 def _survey(state: PassState) -> Upstreams:
@@ -215,16 +220,16 @@ class _Nodes:
     def of(cls, state: PassState) -> "_Nodes":
         waiting = state.upstreams.pending | state.upstreams.released.keys()
         seen = {upstream_key(each.key) for each in (*state.candidates, *state.undercurrents)}
-        known = (each for each in state.upstreams.firing | waiting if each[0] == CLUSTER_NODE)
+        known = (each for each in state.upstreams.firing | waiting if each[0] in OF_FAULTS)
         return cls(state.upstreams, waiting, frozenset(known) - seen)
 
 
 def suppress_by_nodes(state: PassState) -> PassState:
-    """Suppress and hold the candidates that a node explains, or may soon explain."""
+    """Suppress and hold the candidates that a node, or what several share, explains, or may soon."""
     explained = frozenset(
         name
         for row in state.catalogue.suppression
-        if row.upstream == CLUSTER_NODE
+        if row.upstream in OF_FAULTS
         for name in row.downstream
     )
     nodes = _Nodes.of(state)
@@ -245,12 +250,13 @@ def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Ca
 
     def rest(fault: Fault) -> Fault:
         before = episode.faults.get(fault.clock)
-        if fault.says.lost_node or before is None or before.finding is None:
+        if before is None or before.finding is None or rests_on(fault.says) is not None:
             return fault
-        node = before.finding.lost_node
-        if (CLUSTER_NODE, node) not in unseen or not before.is_of(fault.finding.related):
+        earlier = before.finding
+        if rests_on(earlier) not in unseen or not before.is_of(fault.finding.related):
             return fault
-        return replace(fault, says=replace(fault.says, lost_node=node))
+        says = replace(fault.says, lost_node=earlier.lost_node, shared=earlier.shared)
+        return replace(fault, says=says)
 
     faults, told = (tuple(map(rest, each)) for each in (candidate.faults, candidate.told))
     return replace(candidate, faults=faults, told=told)
@@ -265,9 +271,9 @@ def _judge_node(candidate: Candidate, nodes: _Nodes) -> Candidate:
     if not candidate.ripe:
         return _waiting(candidate, rest, nodes)
     if not rest:
-        return _left(candidate, Disposition.SUPPRESSED)
+        return _left(candidate, Disposition.SUPPRESSED, by=_by(faults))
     if not candidate.was_active and not _not_on(rest, nodes.waiting):
-        return _left(candidate, Disposition.HELD, _until(rest, nodes.upstreams))
+        return _left(candidate, Disposition.HELD, by=_by(rest), until=_until(rest, nodes.upstreams))
     return candidate if len(rest) == len(faults) else replace(candidate, told=rest)
 
 
@@ -276,7 +282,7 @@ def _waiting(candidate: Candidate, rest: tuple[Fault, ...], nodes: _Nodes) -> Ca
 
     Behind a node that fires it is never told, and behind one that is pending it is held next.
     """
-    by = tuple(sorted({*candidate.by, CLUSTER_NODE}))
+    by = tuple(sorted({*candidate.by, *_by(rest or candidate.faults)}))
     if not rest:
         return replace(candidate, by=by, holds_until=None)
     if candidate.was_active or _not_on(rest, nodes.waiting):
@@ -288,27 +294,36 @@ def _waiting(candidate: Candidate, rest: tuple[Fault, ...], nodes: _Nodes) -> Ca
 
 
 def _left(
-    candidate: Candidate, disposition: Disposition, until: timedelta | None = None
+    candidate: Candidate,
+    disposition: Disposition,
+    *,
+    by: tuple[str, ...],
+    until: timedelta | None = None,
 ) -> Candidate:
-    return replace(candidate, disposition=disposition, by=(CLUSTER_NODE,), holds_until=until)
+    return replace(candidate, disposition=disposition, by=by, holds_until=until)
+
+
+def _by(faults: Iterable[Fault]) -> tuple[str, ...]:
+    return tuple(sorted({key[0] for each in faults if (key := _cause_of(each)) is not None}))
 
 
 def _until(faults: Iterable[Fault], upstreams: Upstreams) -> timedelta | None:
     """Return when the last node that holds these faults lets go; None while one is pending."""
-    nodes = {(CLUSTER_NODE, _node_of(each)) for each in faults}
+    nodes = {key for each in faults if (key := _cause_of(each)) is not None}
     if not nodes.isdisjoint(upstreams.pending):
         return None
     return max(upstreams.released[each] for each in nodes)
 
 
-def _not_on(faults: Iterable[Fault], nodes: Container[UpstreamKey]) -> tuple[Fault, ...]:
-    return tuple(each for each in faults if (CLUSTER_NODE, _node_of(each)) not in nodes)
+def _not_on(faults: Iterable[Fault], nodes: Container[UpstreamKey | None]) -> tuple[Fault, ...]:
+    return tuple(each for each in faults if _cause_of(each) not in nodes)
 
 
-def _node_of(fault: Fault) -> str:
-    """Return the node that a fault rests on or is about; empty if there is none."""
+def _cause_of(fault: Fault) -> UpstreamKey | None:
+    """Return the cause that a fault rests on, or the node that it is about; None if there is none."""
     about = fault.says.related
-    return fault.says.lost_node or (about.name if about.kind == NODES.kind else "")
+    of_node = (CLUSTER_NODE, about.name) if about.kind == NODES.kind else None
+    return rests_on(fault.says) or of_node
 
 
 _PodsByReason: TypeAlias = Mapping[str, frozenset[ObjectRef]]

@@ -248,7 +248,9 @@ def _explained(
             continue
         of_deployment = is_deployment(finding.subject)
         hit = (finding.subject,) if of_deployment else evidence.behind(finding)
-        for upstream in explainers(finding.reason, finding.by, catalogue, nodes=finding.nodes):
+        for upstream in explainers(
+            finding.reason, finding.by, catalogue, rests_on=finding.rests_on
+        ):
             for subject in hit:
                 explained[upstream][subject].add(finding.reason)
     return explained

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from reporter.catalogue.reasons import CLUSTER_SHARED
 from reporter.model.catalogue import Catalogue
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ResolvedFinding, SpecChange
@@ -60,8 +61,13 @@ def compose(
 
 
 def _more(candidate: Candidate) -> str:
-    count = len(candidate.told or candidate.ripe or candidate.faults) - 1
-    return f" (and {count} more)" if count > 0 else ""
+    others = (candidate.told or candidate.ripe or candidate.faults)[1:]
+    if not others:
+        return ""
+    # Each of these is a cause of its own, which nothing else tells.
+    named = candidate.key.reason == CLUSTER_SHARED
+    causes = [cut(clean(each.says.cause), _CAUSE_BYTES) for each in others] if named else []
+    return f" (and {len(others)} more{f': {_first_of(causes)}' if named else ''})"
 
 
 def _change(candidate: Candidate, changes: Sequence[SpecChange]) -> str:
@@ -115,7 +121,9 @@ def suppression_suffixes(
     for candidate in candidates:
         if candidate.disposition is Disposition.SUPPRESSED:
             reason, place = candidate.key.reason, candidate.key.subject.namespace
-            for upstream in explainers(reason, candidate.by, catalogue, nodes=candidate.nodes):
+            for upstream in explainers(
+                reason, candidate.by, catalogue, rests_on=candidate.rests_on
+            ):
                 hit[upstream].add(reason)
                 if place:
                     places[upstream].add(place)
@@ -186,7 +194,7 @@ def _line(
         since=candidate.since(now),
         fires_at=None if wait is None else now.wall + wait,
         by=candidate.by,
-        nodes=candidate.nodes,
+        rests_on=candidate.rests_on,
         mutes=candidate.mutes,
         age_known=candidate.age_known(now),
         commands=finding_commands(candidate, state.catalogue),

@@ -19,13 +19,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_STATUS_UNKNOWN
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.catalogue import Priority
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Layer, Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import global_grace
+from reporter.resolution.hold import OF_FAULTS
 from reporter.resolution.memory import Primary
 from reporter.resolution.state import PassState
 from reporter.setting_types import Emit
@@ -93,7 +94,9 @@ def _on_nodes(candidates: Iterable[Candidate], disposition: Disposition) -> dict
     """Return the reasons of each model that a node suppresses, or holds."""
     found: dict[Subject, set[str]] = defaultdict(set)
     for each in candidates:
-        on_node = each.disposition is disposition and each.by == (CLUSTER_NODE,)
+        on_node = (
+            each.disposition is disposition and bool(each.by) and OF_FAULTS.issuperset(each.by)
+        )
         if on_node and each.reason.layer is Layer.DEPLOYMENT:
             found[each.key.subject].add(each.key.reason)
     return found

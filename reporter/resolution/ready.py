@@ -267,6 +267,7 @@ def finding_commands(candidate: Candidate, catalogue: Catalogue) -> tuple[str, .
         reason=key.reason,
         of=catalogue,
         mend=says.diagnosis.object if says.diagnosis else None,
+        missing=says.diagnosis is not None and says.diagnosis.missing,
         started=says.started,
     )
 
@@ -280,10 +281,11 @@ def _commands(
     reason: str,
     of: Catalogue,
     mend: ObjectRef | None,
+    missing: bool,
     started: bool,
 ) -> tuple[str, ...]:
     more = _of_reason(at_fault, subject, reason=reason, of=of)
-    return commands_for(at_fault, more, about=about, mend=mend, started=started)
+    return commands_for(at_fault, more, about=about, mend=mend, missing=missing, started=started)
 
 
 def _of_reason(

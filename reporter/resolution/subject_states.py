@@ -16,6 +16,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
+from reporter.catalogue.reasons import CLUSTER_SHARED
 from reporter.model.finding import Entrance, ServingEvidence
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, ResolvedFinding, ServingState, SubjectState
@@ -110,6 +111,8 @@ def judge_states(
     faults: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
     for finding in findings:
         told = finding.disposition in _TELLS_SINCE and not finding.is_blind
+        # An object that several models need is no part of the control plane.
+        told &= finding.reason != CLUSTER_SHARED
         if told and finding.type is EventType.WARNING:
             faults[finding.subject].append(finding)
     burdened = {

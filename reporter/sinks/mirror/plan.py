@@ -9,6 +9,7 @@ from datetime import timedelta
 from enum import IntEnum
 from typing import Final
 
+from reporter.catalogue.reasons import CLUSTER_SHARED
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.catalogue import Catalogue
 from reporter.model.instant import Instant
@@ -214,15 +215,16 @@ def target_of(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> Objec
     """Return the object that an Event is mirrored on, with its uid; None where there is none.
 
     An Event about a model is mirrored on the model, one about a namespace on the object at fault
-    if that is in the namespace. A namespace that goes takes no new Events. A Ready that is older
+    if that is in the namespace, and one about what several models need on that object. A namespace that goes takes no new Events. A Ready that is older
     than the model is about an earlier model of that name.
     """
     subject = record.key.subject
-    if subject.kind == CLUSTER_KIND or _goes(subject.namespace, snapshot):
+    place = record.related.namespace if record.key.reason == CLUSTER_SHARED else subject.namespace
+    if not place or _goes(place, snapshot):
         return None
-    if subject.kind != NAMESPACE_KIND:
+    if subject.kind not in {CLUSTER_KIND, NAMESPACE_KIND}:
         return _model(record, snapshot, catalogue)
-    if record.related.namespace != subject.namespace:
+    if record.related.namespace != place:
         return None
     return _at_fault(record.related, snapshot, catalogue)
 
@@ -234,7 +236,8 @@ def may_be_there(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> bo
         record.related, snapshot, catalogue
     )
     name = subject.name or record.related.name
-    return any(not snapshot.absence_known(each, subject.namespace, name) for each in resources)
+    place = subject.namespace or record.related.namespace
+    return any(not snapshot.absence_known(each, place, name) for each in resources)
 
 
 def _goes(namespace: str, snapshot: Snapshot) -> bool:

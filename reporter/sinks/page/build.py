@@ -195,7 +195,8 @@ def _explained(finding: ResolvedFinding, report: Report) -> Explained:
     behind = [
         each
         for each in report.findings
-        if each.by and upstream in explainers(each.reason, each.by, catalogue, nodes=each.nodes)
+        if each.by
+        and upstream in explainers(each.reason, each.by, catalogue, rests_on=each.rests_on)
     ]
     suppressed = [each for each in behind if each.disposition is Disposition.SUPPRESSED]
     places = {each.subject.namespace for each in suppressed} - {""}

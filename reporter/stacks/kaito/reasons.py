@@ -12,7 +12,7 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import PICKER_NAMES, picker_rows_of
 from reporter.catalogue.reasons import SHARED_SILENT, SHARED_TRIGGER, ready_row, switch_off
 from reporter.catalogue.runtime import rows_of
-from reporter.catalogue.suppression import missing_kind, on_a_node
+from reporter.catalogue.suppression import at_one_object, missing_kind, on_a_node
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
@@ -282,6 +282,14 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         CLUSTER_KEDA_SCALER,
         MODEL_EPP,
         *_both(MODEL_PODS, MODEL_NODE_PRESSURE),
+    ),
+    at_one_object(
+        CLUSTER_KAITO,
+        CLUSTER_NODE_PROVISIONER,
+        CLUSTER_KEDA,
+        CLUSTER_KEDA_SCALER,
+        MODEL_EPP,
+        *_both(MODEL_PODS),
     ),
     # A message names a whole row: those of Workspaces that stand alone have rows of their own.
     *(

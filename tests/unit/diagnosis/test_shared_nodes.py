@@ -8,7 +8,7 @@ from reporter.catalogue.resources import NODES
 from reporter.model.finding import Diagnosis, Evaluation, Finding
 from reporter.model.objects import Node
 from reporter.model.subject import ObjectRef, Subject, SubjectKind
-from reporter.probes.cluster.deployments import probe_nodes, with_shared_nodes
+from reporter.probes.cluster.shared_causes import probe_nodes, with_shared_causes
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 
@@ -43,7 +43,7 @@ def seen(**spec):
 def told(*findings, snapshot=None):
     """The nodes that the findings rest on, and what is told of nodes."""
     snapshot = seen() if snapshot is None else snapshot
-    (part,) = with_shared_nodes([Evaluation(findings, (), ())], snapshot)
+    (part,) = with_shared_causes([Evaluation(findings, (), ())], snapshot)
     said = [each.message for each in probe_nodes(snapshot, part.findings)]
     return [each.lost_node for each in part.findings], said
 

@@ -14,6 +14,7 @@ KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
 NODES, INFRA = "clusterNodeProvisionerNotReady", "inferencesetInfraProvisioningFailed"
 MISSING = "clusterCRDMissing"
 KTHENA = "clusterKthenaControllerNotReady"
+ON_NODE = (CLUSTER_NODE, "node-a")
 EPP, ISTIO = "inferencesetEPPNotReady", "clusterIstioControlPlaneNotReady"
 
 
@@ -185,21 +186,21 @@ def test_a_fault_beside_an_independent_one_still_waits_for_the_hold():
 
 
 @pytest.mark.parametrize(
-    ("by", "nodes", "expected"),
+    ("by", "rests_on", "expected"),
     [
         ((KTHENA,), (), {(KTHENA, "")}),
-        ((KTHENA,), ("node-a",), {(KTHENA, "")}),
-        ((CLUSTER_NODE,), ("node-a",), {(CLUSTER_NODE, "node-a")}),
-        ((CLUSTER_NODE, KTHENA), ("node-a",), {(CLUSTER_NODE, "node-a"), (KTHENA, "")}),
+        ((KTHENA,), (ON_NODE,), {(KTHENA, "")}),
+        ((CLUSTER_NODE,), (ON_NODE,), {ON_NODE}),
+        ((CLUSTER_NODE, KTHENA), (ON_NODE,), {ON_NODE, (KTHENA, "")}),
         ((MISSING,), (), {(MISSING, "modelservings.workload.serving.volcano.sh")}),
         ((KAITO,), (), set()),
-        ((), ("node-a",), set()),
+        ((), (ON_NODE,), set()),
     ],
     ids=["part", "part-not-node", "node", "both", "crd", "of-other-reasons", "nothing"],
 )
-def test_a_finding_is_explained_by_what_it_names(by, nodes, expected):
+def test_a_finding_is_explained_by_what_it_names(by, rests_on, expected):
     """By no other upstream of its reason, and by no node that it merely rests on."""
-    found = explainers("modelservingRoleStuckCreating", by, BUILT_IN, nodes=nodes)
+    found = explainers("modelservingRoleStuckCreating", by, BUILT_IN, rests_on=rests_on)
     assert found == expected
 
 

@@ -1,5 +1,6 @@
 """The nodes at fault that a finding's faults rest on."""
 
+from reporter.catalogue.reasons import CLUSTER_NODE
 from tests.unit.resolution.building import Resolver, finding
 
 PODS = "inferencesetModelPodsNotReady"
@@ -21,4 +22,6 @@ def test_nodes_are_named_once_in_order():
     ]
     resolver = Resolver()
     resolver.look(0, *(finding(PODS, f"pod-{n}", lost_node=node) for n, node in enumerate(lost)))
-    assert resolver[PODS].nodes == tuple(f"node-{letter}" for letter in "abcdefgh")
+    assert resolver[PODS].rests_on == tuple(
+        (CLUSTER_NODE, f"node-{letter}") for letter in "abcdefgh"
+    )

@@ -56,6 +56,7 @@ def test_the_chains_are_those_of_the_design():
         Layer.CLUSTER: [
             "clusterCRDMissing",
             "clusterNodeNotReady",
+            "clusterSharedCause",
             "clusterIstioControlPlaneNotReady",
             "clusterGatewayAuthNotReady",
             "clusterBBRNotReady",

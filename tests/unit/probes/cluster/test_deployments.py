@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from reporter.catalogue.reasons import CLUSTER_CRD_MISSING, CLUSTER_NODE
+from reporter.catalogue.reasons import CLUSTER_CRD_MISSING, CLUSTER_NODE, CLUSTER_SHARED
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
 from reporter.model.resource import Seen
 from reporter.probes.cluster.deployments import probe_component
@@ -225,7 +225,7 @@ def test_a_component_governs_where_a_row_of_suppression_rests_on_it():
         node_provisioner_namespace=("karpenter",),
     )
     governing = {each.reason for each in components(settings) if each.governs}
-    of_no_component = {CLUSTER_CRD_MISSING, CLUSTER_NODE}
+    of_no_component = {CLUSTER_CRD_MISSING, CLUSTER_NODE, CLUSTER_SHARED}
     assert governing == {row.upstream for row in SUPPRESSION} - of_no_component
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.catalogue.reasons import HARNESS_READY
+from reporter.catalogue.reasons import CLUSTER_SHARED, HARNESS_READY
 from reporter.model.subject import ObjectRef
 from reporter.sinks.mirror.plan import Applied
 from reporter.sinks.mirror.plan import MirrorPurpose as Why
@@ -61,6 +61,11 @@ def purposes(plan):
         ),
         pytest.param(ready(subject=HARNESS, reason=HARNESS_READY), None, id="a namespace is ready"),
         pytest.param(fired(CLUSTER), None, id="the cluster"),
+        pytest.param(
+            fired(CLUSTER, reason=CLUSTER_SHARED, related=GATEWAY),
+            ("Gateway", "gateway", "uid-gateway"),
+            id="what several models need",
+        ),
     ],
 )
 def test_on_which_object_an_event_is_mirrored(record, target):

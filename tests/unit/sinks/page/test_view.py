@@ -348,7 +348,10 @@ def test_the_cluster_is_no_namespace():
     """As in the message of a node whose loss explains what a shared part reports."""
     node = finding("clusterNodeNotReady", involved=ObjectRef("v1", "Node", "", "gpu-1"))
     shared = finding(
-        "clusterBBRNotReady", disposition=SUPPRESSED, by=("clusterNodeNotReady",), nodes=("gpu-1",)
+        "clusterBBRNotReady",
+        disposition=SUPPRESSED,
+        by=("clusterNodeNotReady",),
+        rests_on=(("clusterNodeNotReady", "gpu-1"),),
     )
     (cause,) = view(node, shared).causes
     assert (cause.explained.suppressed, cause.explained.namespaces) == (1, 0)

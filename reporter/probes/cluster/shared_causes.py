@@ -1,0 +1,166 @@
+"""What several models, or a model and a shared part, fail for at one object: told once, at that object.
+
+clusterNodeNotReady: nodes that are the cause of what is on them, or waits for them. A node that nothing
+of ours uses is none: nodes are judged that other findings rest on.
+
+clusterSharedCause: any other object that the diagnoses of several subjects name as the one to mend, for the
+same kind of cause. What one subject alone suffers from is told of that one.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Final, TypeAlias
+
+from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED
+from reporter.catalogue.resources import NODES, PODS
+from reporter.model.finding import Diagnosis, Evaluation, Finding
+from reporter.model.objects import Node
+from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, ObjectRef, Subject
+from reporter.model.text import clean
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.components import namespace_ref
+from reporter.workload.node import GONE, NodeFault, node_fault
+
+_Cause: TypeAlias = tuple[ObjectRef, str]
+"""The object to mend, and the kind of cause."""
+
+_ACTIONS: Final = 3
+
+
+def with_shared_causes(parts: Sequence[Evaluation], snapshot: Snapshot) -> tuple[Evaluation, ...]:
+    """Return the same, where what several subjects suffer from at one object rests on that object.
+
+    A node that has a fault of its own, which need not be theirs, is told for that one; each tells theirs.
+    """
+    subjects: dict[_Cause, set[Subject]] = defaultdict(set)
+    for each in chain.from_iterable(part.findings for part in parts):
+        if key := _cause_of(each):
+            subjects[key].add(each.subject)
+    shared = {
+        key
+        for key, found in subjects.items()
+        if len(found) > 1 and (key[0].kind != NODES.kind or _is_well(key[0].name, snapshot))
+    }
+    if not shared:
+        return tuple(parts)
+
+    def rest(finding: Finding) -> Finding:
+        key = _cause_of(finding)
+        if key is None or key not in shared:
+            return finding
+        if key[0].kind == NODES.kind:
+            return replace(finding, lost_node=key[0].name)
+        return replace(finding, shared=key[0])
+
+    return tuple(replace(part, findings=tuple(map(rest, part.findings))) for part in parts)
+
+
+def _cause_of(finding: Finding) -> _Cause | None:
+    found = finding.diagnosis
+    if finding.lost_node or found is None or not found.shared or found.object is None:
+        return None
+    return found.object, found.code
+
+
+def _is_well(name: str, snapshot: Snapshot) -> bool:
+    node = snapshot[NODES].get("", name)
+    return node is not None and node_fault(node) is None
+
+
+def probe_nodes(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield a finding for each node that others rest on and that is at fault."""
+    resting: dict[str, list[Finding]] = {}
+    for each in findings:
+        if each.lost_node:
+            resting.setdefault(each.lost_node, []).append(each)
+    for name, rests in sorted(resting.items()):
+        node = snapshot[NODES].get("", name)
+        fault = node_fault(node) if node is not None else GONE
+        told = [each for each in rests if each.diagnosis and each.diagnosis.shared]
+        several = len({each.subject for each in told}) > 1
+        if node is not None and fault is None and several:
+            whys = (each.diagnosis for each in told if each.diagnosis)
+            first = min(whys, key=lambda of: of.cause)
+            yield _node_finding(name, node, NodeFault(first.brief, ""), why=first)
+        if fault is not None and (node is not None or snapshot.absence_known(NODES, name=name)):
+            why = _why(rests) if fault.lacking else None
+            yield _node_finding(name, node, fault, why=why)
+
+
+def _why(resting: Iterable[Finding]) -> Diagnosis | None:
+    """Return why the node has no devices, as those that wait for it were diagnosed."""
+    found = (each.diagnosis for each in resting)
+    devices = (each for each in found if each and each.code.startswith("device"))
+    return min(devices, key=lambda each: each.cause, default=None)
+
+
+def _node_finding(
+    name: str, node: Node | None, fault: NodeFault, *, why: Diagnosis | None
+) -> Finding:
+    ref = NODES.ref(node) if node is not None else NODES.ref_named("", name)
+    return Finding(
+        reason=CLUSTER_NODE,
+        subject=CLUSTER,
+        involved=ref,
+        related=ref,
+        message=clean(f"{ref} {fault.text}" if why is None else f"{ref}: {why.told}"),
+        cause=fault.cause,
+        transition=fault.transition,
+        created=node.created if node is not None else None,
+        governs=True,
+        diagnosis=why,
+    )
+
+
+def probe_shared(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield a finding for each object that several rest on."""
+    resting: dict[_Cause, list[Finding]] = defaultdict(list)
+    for each in findings:
+        if each.shared is not None and (key := _cause_of(each)):
+            resting[key].append(each)
+    for (ref, _), rests in sorted(resting.items()):
+        yield _shared_finding(ref, rests, snapshot)
+
+
+def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot) -> Finding:
+    """Return the finding of an object: as old as the first that rests on it, and as impatient as any."""
+    why = min((each.diagnosis for each in rests if each.diagnosis), key=lambda of: of.cause)
+    pods = {each.related for each in rests if each.related.kind == PODS.kind}
+    subjects = {each.subject for each in rests}
+    whom = _named(subjects)
+    what = f"{_count(len(pods), 'pod')} of {whom} from running" if pods else f"pods of {whom} from being made"  # fmt: skip
+    actions = sorted({each.diagnosis.action for each in rests if each.diagnosis} - {""})
+    first = min(rests, key=lambda each: f"{each.transition or each.created or '9'}")
+    budgets = [each.budget for each in rests]
+    of = str(ref) if ref.api_version else f"image {ref.name}"
+    places = {each.namespace for each in subjects}
+    return Finding(
+        reason=CLUSTER_SHARED,
+        subject=CLUSTER,
+        involved=namespace_ref(snapshot, ref.namespace) if ref.namespace else ref,
+        related=ref,
+        message=clean(f"{of} keeps {what}: {why.told}. {' '.join(actions[:_ACTIONS])}".strip()),
+        cause=f"{of} ({why.brief})",
+        transition=first.transition,
+        created=first.created,
+        exempt=any(each.exempt for each in rests),
+        budget=min((each for each in budgets if each is not None), default=None)
+        if None not in budgets
+        else None,
+        governs=True,
+        diagnosis=why,
+        sole_place=places.pop() if len(places) == 1 else "",
+    )
+
+
+def _named(subjects: Iterable[Subject]) -> str:
+    of_models = [each.kind not in {CLUSTER_KIND, NAMESPACE_KIND} for each in subjects]
+    parts, models = of_models.count(False), of_models.count(True)
+    told = [_count(models, "model")] if models else []
+    return " and ".join([*told, *([_count(parts, "shared part")] if parts else [])])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number > 1 else ''}"
