@@ -153,7 +153,8 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         summary="Several models, or a model and a shared part, fail for one object that must be mended.",
         trigger="Pods of two or more of them do not run, or are not made, for the same cause at the same object: a "
         "Secret, a ConfigMap, a claim, a quota, a queue, an image, a StorageClass, a NodePool, or the Service of "
-        "a webhook that refuses pods; one finding for each object, those of one namespace in one Event. A node "
+        "a webhook that refuses pods; one finding for each object, those of one namespace in one Event. A "
+        "webhook without endpoints counts where it hits one model too. A node "
         "has its own reason.",
         silent="An object that one model alone needs: that model tells it. Causes that are only similar.",
         action="Do what the message says to the object that it names.",

@@ -23,6 +23,9 @@ _SERVICE: Final = re.compile(
 
 _QUOTA: Final = r"[^\n,]{1,120}(?:,[^\n,:]{1,120}=[^\n,:]{1,60})*"
 
+REFUSES_ALL: Final = "webhook-down"
+"""A webhook that cannot be asked: with failurePolicy Fail no pod is made that it would be asked about."""
+
 REFUSALS: Final = (
     TextRow("quota", rf"exceeded quota: (?P<name>[^,\s]{{1,253}}), requested: (?P<asks>{_QUOTA}), "
         rf"used: (?P<used>{_QUOTA}), limited: (?P<limited>{_QUOTA})",
@@ -38,15 +41,19 @@ REFUSALS: Final = (
     TextRow("pod-security", r'violates PodSecurity "(?P<level>[^"]{1,80})": (?P<what>[^\n]{1,260})',
         "Pod Security {level} of namespace {namespace} refuses it: {what}",
         "Set securityContext as it asks, or change the namespace's pod-security label."),
-    TextRow("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
+    TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
         r"(?:no endpoints available for|endpoints? \S{1,80} not found for) service",
         "webhook {webhook} refuses every pod: {service} has no endpoint",
         "Start what stands behind {service}.", "Service"),
-    TextRow("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
+    TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
         r'service "[^"]{1,253}" not found',
         "webhook {webhook} refuses every pod: {service} does not exist",
         "Remove the webhook's configuration, or install what it belongs to.", "Service", missing=True),
-    TextRow("webhook-down", r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
+    TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
+        r"no service port (?P<port>\S{1,20}) found for service",
+        "webhook {webhook} refuses every pod: {service} has no port {port}",
+        "Correct the port in the webhook's configuration, or in {service}.", "Service"),
+    TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
         r"(?P<why>connection refused|context deadline exceeded|x509: [^\n]{1,120}|i/o timeout|EOF)",
         "webhook {webhook} refuses every pod: {service} fails ({why})",
         "Look at what stands behind {service}.", "Service"),
@@ -72,7 +79,7 @@ REFUSALS: Final = (
 def refusal(text: str | None, namespace: str) -> Diagnosis | None:
     """Return who refused a pod and for what, by what its controller says; None where it is not known."""
     found = meaning(REFUSALS, text, Context(namespace=namespace), service=_service(text or ""))
-    if found is None or found.code != "webhook-down":
+    if found is None or found.code != REFUSES_ALL:
         return found
     service = _SERVICE.search(text or "")
     if service is None:

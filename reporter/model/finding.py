@@ -128,8 +128,8 @@ class Finding:
             pod's containers: once one fired, any that follows it continues it, also one within its
             own grace or budget.
         lost_node: the node that it rests on and that does not work for it; empty if none is.
-        shared: the object that must be mended for others as well, so that it is told there; None if
-            none is, or a node.
+        rests_on: reason and name of the cause where this is told, as others suffer from the same object
+            and it is no node; None where this one tells it.
         passing: it is at a step of its recovery, or waits to fail again: what was told of the same
             object before says more, and stays for a while.
         about: the part of the object that the words are about, such as a container. Words about
@@ -163,7 +163,7 @@ class Finding:
     sustains: bool = False
     lingers: bool = False
     lost_node: str = ""
-    shared: ObjectRef | None = None
+    rests_on: tuple[str, str] | None = None
     passing: bool = False
     about: str = ""
     down: bool = False

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED
+from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.finding import Finding, FindingKey, Undecided
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
@@ -110,12 +110,7 @@ class Candidate:
 
 def rests_on(finding: Finding) -> UpstreamKey | None:
     """Return the cause that one fault rests on; None where it is not known to rest on another."""
-    if finding.lost_node:
-        return (CLUSTER_NODE, finding.lost_node)
-    if finding.shared is None:
-        return None
-    place = finding.shared.namespace
-    return (CLUSTER_SHARED, f"Namespace {place}" if place else str(finding.shared))
+    return (CLUSTER_NODE, finding.lost_node) if finding.lost_node else finding.rests_on
 
 
 def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:

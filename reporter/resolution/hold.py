@@ -255,7 +255,7 @@ def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Ca
         earlier = before.finding
         if rests_on(earlier) not in unseen or not before.is_of(fault.finding.related):
             return fault
-        says = replace(fault.says, lost_node=earlier.lost_node, shared=earlier.shared)
+        says = replace(fault.says, lost_node=earlier.lost_node, rests_on=earlier.rests_on)
         return replace(fault, says=says)
 
     faults, told = (tuple(map(rest, each)) for each in (candidate.faults, candidate.told))

@@ -4,7 +4,8 @@ clusterNodeNotReady: nodes that are the cause of what is on them, or waits for t
 of ours uses is none: nodes are judged that other findings rest on.
 
 clusterSharedCause: any other object that the diagnoses of several subjects name as the one to mend, for the
-same kind of cause. What one subject alone suffers from is told of that one.
+same kind of cause. What one subject alone suffers from is told of that one; but a webhook without endpoints
+refuses everybody's pods. Where a shared part is behind such a webhook, that part is the cause.
 """
 
 from collections import defaultdict
@@ -14,14 +15,18 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED
-from reporter.catalogue.resources import NODES, PODS
+from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, NODES, PODS, SERVICES
+from reporter.diagnosis.refusals import REFUSES_ALL
 from reporter.model.finding import Diagnosis, Evaluation, Finding
-from reporter.model.objects import Node
+from reporter.model.objects import Deployment, LabelSelector, Node
 from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, ObjectRef, Subject
 from reporter.model.text import clean
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import namespace_ref
+from reporter.workload.deployment import deployment_behind, judge_deployment
 from reporter.workload.node import GONE, NodeFault, node_fault
+from reporter.workload.pod import is_ready
+from reporter.workload.standing import pods_of
 
 _Cause: TypeAlias = tuple[ObjectRef, str]
 """The object to mend, and the kind of cause."""
@@ -34,17 +39,26 @@ def with_shared_causes(parts: Sequence[Evaluation], snapshot: Snapshot) -> tuple
 
     A node that has a fault of its own, which need not be theirs, is told for that one; each tells theirs.
     """
+    every = list(chain.from_iterable(part.findings for part in parts))
     subjects: dict[_Cause, set[Subject]] = defaultdict(set)
-    for each in chain.from_iterable(part.findings for part in parts):
-        if key := _cause_of(each):
+    whys: dict[_Cause, Diagnosis] = {}
+    for each in every:
+        if each.diagnosis and (key := _cause_of(each)):
             subjects[key].add(each.subject)
+            whys[key] = each.diagnosis
     shared = {
-        key
+        key: _told_at(key[0])
         for key, found in subjects.items()
-        if len(found) > 1 and (key[0].kind != NODES.kind or _is_well(key[0].name, snapshot))
+        if (len(found) > 1 and (key[0].kind != NODES.kind or _is_well(key[0].name, snapshot)))
+        or _refuses_all(whys[key], snapshot)
     }
     if not shared:
         return tuple(parts)
+    down = {each.related: each.reason for each in every if each.governs}
+    for ref, code in shared:
+        behind = _behind(ref, snapshot) if code == REFUSES_ALL else None
+        if behind is not None and (part := down.get(DEPLOYMENTS.ref(behind))):
+            shared[ref, code] = (part, "")
 
     def rest(finding: Finding) -> Finding:
         key = _cause_of(finding)
@@ -52,7 +66,7 @@ def with_shared_causes(parts: Sequence[Evaluation], snapshot: Snapshot) -> tuple
             return finding
         if key[0].kind == NODES.kind:
             return replace(finding, lost_node=key[0].name)
-        return replace(finding, shared=key[0])
+        return replace(finding, rests_on=shared[key])
 
     return tuple(replace(part, findings=tuple(map(rest, part.findings))) for part in parts)
 
@@ -62,6 +76,40 @@ def _cause_of(finding: Finding) -> _Cause | None:
     if finding.lost_node or found is None or not found.shared or found.object is None:
         return None
     return found.object, found.code
+
+
+def _told_at(ref: ObjectRef) -> tuple[str, str]:
+    return CLUSTER_SHARED, f"{NAMESPACES.kind} {ref.namespace}" if ref.namespace else str(ref)
+
+
+def _behind(ref: ObjectRef, snapshot: Snapshot) -> Deployment | None:
+    """Return the Deployment that a Service leads to."""
+    service = snapshot[SERVICES].get(ref.namespace, ref.name)
+    labels = service.spec.selector if service is not None else None
+    return deployment_behind(snapshot, ref.namespace, labels) if labels else None
+
+
+def _standing(ref: ObjectRef, snapshot: Snapshot) -> str:
+    """Return what is wrong with the Deployment behind a Service, in brackets."""
+    behind = _behind(ref, snapshot)
+    fault = judge_deployment(behind, snapshot) if behind is not None else None
+    if behind is None or fault is None:
+        return ""
+    return f" ({DEPLOYMENTS.ref(behind)} is {fault.standing}: {fault.detail})"
+
+
+def _refuses_all(why: Diagnosis, snapshot: Snapshot) -> bool:
+    """Tell whether nothing stands behind a webhook, by its Service: what others say of it may be forged."""
+    ref = why.object
+    if why.code != REFUSES_ALL or ref is None:
+        return False
+    service = snapshot[SERVICES].get(ref.namespace, ref.name)
+    if service is None:
+        return why.missing and snapshot.absence_known(SERVICES, ref.namespace, ref.name)
+    labels = service.spec.selector
+    if not labels or not snapshot.known(PODS):
+        return False
+    return not any(map(is_ready, pods_of(LabelSelector(labels), ref.namespace, snapshot)))
 
 
 def _is_well(name: str, snapshot: Snapshot) -> bool:
@@ -118,7 +166,7 @@ def probe_shared(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Fi
     """Yield a finding for each object that several rest on."""
     resting: dict[_Cause, list[Finding]] = defaultdict(list)
     for each in findings:
-        if each.shared is not None and (key := _cause_of(each)):
+        if each.rests_on and each.rests_on[0] == CLUSTER_SHARED and (key := _cause_of(each)):
             resting[key].append(each)
     for (ref, _), rests in sorted(resting.items()):
         yield _shared_finding(ref, rests, snapshot)
@@ -136,12 +184,18 @@ def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot
     budgets = [each.budget for each in rests]
     of = str(ref) if ref.api_version else f"image {ref.name}"
     places = {each.namespace for each in subjects}
+    of_one = places.pop() if len(places) == 1 else ""
+    cause = why.told
+    if why.code == REFUSES_ALL:
+        cause += _standing(ref, snapshot)
+        if ref.namespace != of_one and _refuses_all(why, snapshot):
+            of_one = ""  # others are refused as soon as they need a pod
     return Finding(
         reason=CLUSTER_SHARED,
         subject=CLUSTER,
         involved=namespace_ref(snapshot, ref.namespace) if ref.namespace else ref,
         related=ref,
-        message=clean(f"{of} keeps {what}: {why.told}. {' '.join(actions[:_ACTIONS])}".strip()),
+        message=clean(f"{of} keeps {what}: {cause}. {' '.join(actions[:_ACTIONS])}".strip()),
         cause=f"{of} ({why.brief})",
         transition=first.transition,
         created=first.created,
@@ -151,7 +205,7 @@ def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot
         else None,
         governs=True,
         diagnosis=why,
-        sole_place=places.pop() if len(places) == 1 else "",
+        sole_place=of_one,
     )
 
 
