@@ -21,12 +21,31 @@ from reporter.model.text import clean, clean_lines, cut
 from reporter.snapshot.snapshot import Snapshot
 
 NAME_BYTES = 253
+CRASH_LOOP: Final = "CrashLoopBackOff"
+_BAD: Final = frozenset({"Error", "OOMKilled", "DeadlineExceeded"})
 
 
 def statuses(pod: Pod) -> Iterator[ContainerStatus]:
     """Yield the states of all containers of a pod, those of init containers first."""
     yield from pod.status.init_container_statuses or ()
     yield from pod.status.container_statuses or ()
+
+
+def last_end(status: ContainerStatus) -> Terminated | None:
+    """Return how a container ended, now or the last time; None of one that never did."""
+    now = status.state.terminated if status.state else None
+    return now or (status.last_state.terminated if status.last_state else None)
+
+
+def is_error(ended: Terminated | None) -> bool:
+    """Tell whether a container did not end well."""
+    return ended is not None and (ended.exit_code != 0 or ended.reason in _BAD)
+
+
+def loops(status: ContainerStatus) -> bool:
+    """Tell whether the kubelet waits before it starts a container again that ended too often."""
+    waiting = status.state.waiting if status.state else None
+    return waiting is not None and waiting.reason == CRASH_LOOP
 
 
 @dataclass(frozen=True, slots=True)

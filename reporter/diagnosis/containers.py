@@ -24,7 +24,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
-from reporter.diagnosis.case import Case, ending, statuses
+from reporter.diagnosis.case import Case, ending, is_error, last_end, loops, statuses
 from reporter.diagnosis.logs import WRAPPERS, read_log
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
@@ -73,17 +73,6 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
     by_probe = ended.exit_code in _BY_SIGNAL and ended.reason != "ContainerStatusUnknown"
     killed = killed_by(case, status, ended) if by_probe else None
     return killed or _log(case, status, ended) or said_killed(case, status, ended)
-
-
-def last_end(status: ContainerStatus) -> Terminated | None:
-    """Return how a container ended, now or the last time; None of one that never did."""
-    now = status.state.terminated if status.state else None
-    return now or (status.last_state.terminated if status.last_state else None)
-
-
-def is_error(ended: Terminated) -> bool:
-    """Return whether a container did not end well."""
-    return ended.exit_code != 0 or ended.reason in {"OOMKilled", "DeadlineExceeded"}
 
 
 def log_may_tell(case: Case, status: ContainerStatus) -> bool:
@@ -164,12 +153,9 @@ def _by_last_words(message: str) -> LogCause:
 def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
     """Return why a container that should run ended with success: some engines do so after an error."""
     log = case.log(status.name)
-    loops = status.state is not None and (
-        status.state.waiting is not None and status.state.waiting.reason == "CrashLoopBackOff"
-    )
-    if log is not None and log.sentence and loops:
+    if log is not None and log.sentence and loops(status):
         return _by_log(case, status.name, log, what="ends (exit code 0)")
-    if not loops:
+    if not loops(status):
         return None
     return Diagnosis(
         code="ends",

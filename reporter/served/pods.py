@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.diagnosis.case import ending
+from reporter.diagnosis.case import ending, is_error, last_end, loops
 from reporter.diagnosis.refusals import refusal, why_not_made
 from reporter.model.finding import Finding
 from reporter.model.objects import (
@@ -20,7 +20,6 @@ from reporter.model.objects import (
     LeaderWorkerSet,
     Pod,
     StatefulSet,
-    Terminated,
 )
 from reporter.model.text import clean
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
@@ -77,7 +76,7 @@ def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
     although = "" if at.role.has_ready_pod else f"; no {at.role.title}pod is ready"
     ended = _fails_at(pod, at.role.containers, at.reasons)
     fetches = ended is not None and ended[2].name in at.role.containers.fetch
-    again = ended is not None and fetches and not _loops(ended[2])
+    again = ended is not None and fetches and not loops(ended[2])
     if ended is None or again:  # which may hang
         yield pod_finding(
             at.scope,
@@ -92,7 +91,7 @@ def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
     if ended is not None:
         reason, what, status = ended
         why, diagnosis = why_ended(pod, status, at.scope.snapshot, otherwise=_end(status))
-        looping = _loops(status)
+        looping = loops(status)
         yield at.scope.finding(
             reason=reason,
             related=PODS.ref(pod),
@@ -133,50 +132,36 @@ def _fails_at(
 
 def _fetch_failed(status: ContainerStatus) -> bool:
     """Tell whether a download failed, also while it is tried again."""
-    ended = _ended(status)
+    ended = last_end(status)
     now = status.state.terminated if status.state else None
-    done = now is not None and not _is_bad(now)
-    return not done and (_loops(status) or (ended is not None and _is_bad(ended)))
+    done = now is not None and not is_error(now)
+    return not done and (loops(status) or is_error(ended))
 
 
 def _load_failed(status: ContainerStatus) -> bool:
     """Tell whether a container that was never ready fails by itself; out of memory is told as such."""
-    ended = _ended(status)
-    if status.ready or ended is None or ended.reason == "OOMKilled" or not _is_bad(ended):
+    ended = last_end(status)
+    if status.ready or ended is None or ended.reason == "OOMKilled" or not is_error(ended):
         return False
     stopped = status.state is not None and status.state.terminated is not None
-    return _loops(status) or stopped or status.restart_count >= _OFTEN
+    return loops(status) or stopped or status.restart_count >= _OFTEN
 
 
 def _how(pod: Pod, status: ContainerStatus) -> str:
-    if _loops(status) or status.state is None or status.state.running is None:
+    if loops(status) or status.state is None or status.state.running is None:
         return f"container {status.name} ends before it is ready"
     seconds = int(startup_time(pod, timedelta(0)).total_seconds())
     allowed = f"; its start-up probe allows {seconds} s" if seconds else ""
     return f"container {status.name} is restarted again and again before it is ready{allowed}"
 
 
-def _loops(status: ContainerStatus) -> bool:
-    waiting = status.state.waiting if status.state else None
-    return waiting is not None and waiting.reason == "CrashLoopBackOff"
-
-
-def _is_bad(end: Terminated) -> bool:
-    return end.exit_code != 0 or end.reason in {"Error", "OOMKilled"}
-
-
-def _ended(status: ContainerStatus) -> Terminated | None:
-    now = status.state.terminated if status.state else None
-    return now or (status.last_state.terminated if status.last_state else None)
-
-
 def _code(status: ContainerStatus) -> str:
-    ended = _ended(status)
+    ended = last_end(status)
     return f", exit code {ended.exit_code}" if ended else ""
 
 
 def _end(status: ContainerStatus) -> str:
-    ended = _ended(status)
+    ended = last_end(status)
     if ended is None:
         return ""
     reason = clean(ended.reason or "")

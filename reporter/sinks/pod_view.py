@@ -16,11 +16,12 @@ from typing import Final, TypeAlias
 from reporter.catalogue.pickers import PICKER_NAMES, SWITCHED_NAMES
 from reporter.catalogue.resources import PODS
 from reporter.catalogue.runtime import ROWS, of_kind
+from reporter.diagnosis.case import is_error, last_end, loops, statuses
 from reporter.metrics.looks.look import EngineLook, Look
 from reporter.metrics.looks.samples import Judged
 from reporter.model.finding import Crash, EpisodeKey
 from reporter.model.instant import rfc3339
-from reporter.model.objects import ContainerStatus, Pod
+from reporter.model.objects import Pod
 from reporter.model.report import Report
 from reporter.model.text import clean, clean_lines, cut
 from reporter.settings import EvaluationSettings
@@ -163,8 +164,6 @@ def _engine(prefix: str, look: EngineLook) -> Iterator[tuple[str, float | bool]]
 MOST_LINES: Final = 20
 LINE_BYTES: Final = 300
 
-_CRASH_LOOP: Final = "CrashLoopBackOff"
-
 
 def crashes_of(report: Report, snapshot: Snapshot) -> Mapping[EpisodeKey, Crash]:
     """Return, for each cause that names a pod with a container that crashed, that container."""
@@ -180,29 +179,13 @@ def crashes_of(report: Report, snapshot: Snapshot) -> Mapping[EpisodeKey, Crash]
 
 
 def _crash(pod: Pod) -> Crash | None:
-    crashed = [each for each in _containers(pod) if not each.ready and _ended(each)]
-    crashed.sort(key=lambda each: not _loops(each))
+    crashed = [each for each in statuses(pod) if not each.ready and is_error(last_end(each))]
+    crashed.sort(key=lambda each: not loops(each))
     if not crashed:
         return None
     worst = crashed[0]
     runs_again = worst.state is None or worst.state.terminated is None
     return Crash(pod.namespace, pod.name, worst.name, runs_again)
-
-
-def _containers(pod: Pod) -> Iterator[ContainerStatus]:
-    yield from pod.status.init_container_statuses or ()
-    yield from pod.status.container_statuses or ()
-
-
-def _ended(container: ContainerStatus) -> bool:
-    """Tell whether a container ended with an error, now or the last time."""
-    states = (container.state, container.last_state)
-    return any(each and each.terminated and each.terminated.exit_code for each in states)
-
-
-def _loops(container: ContainerStatus) -> bool:
-    waiting = container.state.waiting if container.state else None
-    return waiting is not None and waiting.reason == _CRASH_LOOP
 
 
 def last_lines(log: str) -> tuple[str, ...]:

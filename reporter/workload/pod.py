@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import NODES
-from reporter.diagnosis.case import Case, ending, statuses
-from reporter.diagnosis.containers import is_error, log_may_tell, of_container
+from reporter.diagnosis.case import CRASH_LOOP, Case, ending, is_error, statuses
+from reporter.diagnosis.containers import log_may_tell, of_container
 from reporter.diagnosis.pod import UNSEEN_BUDGET, diagnose, has_started, recreated
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting
@@ -61,7 +61,7 @@ STARTING: Final = 10
 
 _OF_CONTAINERS: Final = frozenset({CRASHED, ENDED, NOT_STARTED, NO_LONGER_READY, STARTING})
 
-_EXEMPT_WAITING: Final = frozenset({"CrashLoopBackOff", "ErrImageNeverPull", "InvalidImageName"})
+_EXEMPT_WAITING: Final = frozenset({CRASH_LOOP, "ErrImageNeverPull", "InvalidImageName"})
 _WAITING: Final = _EXEMPT_WAITING | {
     "ConfigPodSandboxError",
     "CreateContainerConfigError",
@@ -416,7 +416,7 @@ def _waiting(
 ) -> PodFault:
     exempt = reason in _EXEMPT_WAITING
     # The kubelet's text for a crash loop holds the current back-off, a running value.
-    message = None if reason == "CrashLoopBackOff" else waiting.message
+    message = None if reason == CRASH_LOOP else waiting.message
     text = detail(reason, message, _DETAIL_BYTES - 80)
     return _fault(
         reason,

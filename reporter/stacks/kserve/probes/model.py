@@ -16,10 +16,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
-from reporter.diagnosis.case import exit_words, last_words
+from reporter.diagnosis.case import exit_words, is_error, last_end, last_words, loops
 from reporter.diagnosis.refusals import refusal
 from reporter.model.finding import Finding
-from reporter.model.objects import ContainerStatus, Pod, Terminated
+from reporter.model.objects import ContainerStatus, Pod
 from reporter.model.text import clean, detail
 from reporter.probes.pods import fault_of_pod, pod_finding
 from reporter.stacks.kserve.derived.conditions import (
@@ -28,8 +28,6 @@ from reporter.stacks.kserve.derived.conditions import (
     Transition,
     container_of,
     failure_of,
-    has_failed,
-    last_end,
 )
 from reporter.stacks.kserve.derived.conditions import MODEL_LOAD_FAILED as FAILED
 from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
@@ -51,7 +49,6 @@ from reporter.workload.pod import counts, had_been_ready, why_ended
 from reporter.workload.standing import newest_failure
 
 _ERROR: Final = "Error"
-_OUT_OF_MEMORY: Final = "OOMKilled"
 _NOT_LOADED: Final = "the model does not load"
 
 
@@ -84,18 +81,12 @@ def _fails_to_fetch(status: ContainerStatus) -> bool:
 
     KServe itself takes that for `Pending` until the container is in a crash loop.
     """
-    ended = status.state.terminated if status.state else None
-    return has_failed(status) or (ended is not None and _is_bad(ended))
+    return loops(status) or (not _is_running(status) and is_error(last_end(status)))
 
 
 def _fetches_again(status: ContainerStatus) -> bool:
     """Tell whether a download that failed, for whatever reason, is tried again."""
-    last = last_end(status)
-    return _is_running(status) and last is not None and _is_bad(last)
-
-
-def _is_bad(end: Terminated) -> bool:
-    return end.exit_code != 0 or end.reason in (_ERROR, _OUT_OF_MEMORY)
+    return _is_running(status) and is_error(last_end(status))
 
 
 def _is_running(status: ContainerStatus) -> bool:
@@ -104,11 +95,9 @@ def _is_running(status: ContainerStatus) -> bool:
 
 def _fails_to_load(status: ContainerStatus) -> bool:
     """Tell whether a container fails by itself: out of memory is told of the pod."""
-    if not has_failed(status):
-        return False
-    last = last_end(status)
-    waiting = status.state is not None and status.state.waiting is not None
-    return not waiting or last is None or last.reason == _ERROR
+    stopped = status.state is not None and status.state.terminated is not None
+    ended = last_end(status)
+    return (loops(status) or stopped) and (ended is None or ended.reason == _ERROR)
 
 
 def _tries_again(status: ContainerStatus) -> bool:
@@ -155,7 +144,7 @@ def _by_status(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 def _failure(status: ContainerStatus) -> FailureInfo:
     """Return how a container ended, by the kubelet's reason where that says more than `Error`."""
-    ended = (status.state.terminated if status.state else None) or last_end(status)
+    ended = last_end(status)
     reason = clean(ended.reason or "") if ended else ""
     failure = failure_of(status)
     return failure if reason in ("", _ERROR) else replace(failure, reason=reason)

@@ -12,6 +12,7 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.catalogue.runtime import SCRAPE_FAILING, of_kind
+from reporter.diagnosis.case import is_error, last_end
 from reporter.diagnosis.refusals import refusal
 from reporter.metrics.looks.samples import MetricFault
 from reporter.model.finding import Finding
@@ -105,8 +106,7 @@ def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
     if not scope.samples.scraping or not scope.settings.judges(SCRAPE_FAILING):
         return False
     engine = _engine(pod)
-    crashed = engine is not None and engine.last_state and engine.last_state.terminated
-    if not crashed or crashed.exit_code == 0:
+    if engine is None or not is_error(last_end(engine)):
         return False
     return not has_answered(pod, scope.samples) and not is_given_up(pod, scope.samples)
 
