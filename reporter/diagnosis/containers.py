@@ -237,7 +237,7 @@ _ANSWERS: Final = tuple(
         ("probe-answer", r"statuscode: (\d{3})", "answers {0}", "Correct the probe, or what it asks."),
         ("probe-scheme", r"HTTP response to HTTPS client|malformed HTTP response|tls: first record",
          "does not speak the scheme that it is asked by", "Correct the probe's scheme."),
-        ("probe-refused", r"connection refused", "nothing listens there",
+        ("probe-refused", r"connection refused", "is refused: nothing listens there",
          "Correct the probe's port, or what the container listens on."),
         ("probe-slow", r"context deadline exceeded|Client\.Timeout|command timed out|timeout: failed to connect",
          "does not answer within {timeout} s", "Raise timeoutSeconds, or look at its load."),
@@ -387,32 +387,33 @@ def unready(case: Case) -> Diagnosis | None:
 
 def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis | None:
     spec = case.spec(status.name)
-    if spec is None:
+    starts = spec is not None and spec.startup_probe is not None and status.started is not True
+    probe = (spec.startup_probe if starts else spec.readiness_probe) if spec else None
+    if spec is None or probe is None:
         return None
-    starts = spec.startup_probe is not None and status.started is not True
-    kind, probe = ("startup", spec.startup_probe) if starts else ("readiness", spec.readiness_probe)
-    if probe is None:
+    name, asked = f"container {cut(clean(status.name), 80)}", asks(probe)
+    words = "start-up" if starts else "readiness"
+    answer = _answer(case, spec, "startup" if starts else "readiness")
+    log = case.log(status.name)
+    ports = [each.container_port for each in spec.ports or ()]
+    elsewhere = ports and probe.port is not None and probe.port not in ports
+    refused = answer is not None and answer.code == "probe-refused" and not elsewhere
+    if refused and log is not None and (at := _elsewhere(log.listens, probe.port)):
+        cause = f"{name} listens on {at[0]}, and its {words} probe asks {asked}, which is refused"
+        return _diagnosis(
+            ("probe-port", at[1]), cause, f"listens on {at[0]}", sureness=Sureness.LIKELY
+        )
+    # While KAITO's engine loads, its page answers 404 to whatever is asked.
+    tells = log is not None and log.loads
+    loads = starts and (answer is None or (answer.code == "probe-path" and tells))
+    if loads or (refused and (starts or not beside or tells)):
+        return _loading(name, probe if starts else None, asked, log=log)
+    if answer is None and not beside:
         return None
-    name = f"container {cut(clean(status.name), 80)}"
-    asked, words = asks(probe), "start-up" if starts else "readiness"
-    answer = _answer(case, spec, kind)
     if answer is None:
-        if not beside:
-            return None
         cause = f"{name} runs and is not ready: its {words} probe ({asked}) has not succeeded"
         action = f"Look at the Events of the pod: they have the answer to {asked}."
         return _diagnosis(("probe", action), cause, f"{name} not ready", sureness=Sureness.UNKNOWN)
-    ports = [each.container_port for each in spec.ports or ()]
-    target = probe.http_get or probe.tcp_socket or probe.grpc
-    elsewhere = (
-        ports and target is not None and isinstance(target.port, int) and target.port not in ports
-    )
-    if answer.code == "probe-refused" and not elsewhere and (starts or not beside):
-        cause = f"{name} still loads, or does not listen where it is probed: {asked} is refused"
-        action = "Its log says how far it is, and which port it listens on."
-        return _diagnosis(
-            ("loading", action), cause, "nothing listens yet", sureness=Sureness.UNKNOWN
-        )
     told = f"; its ports are {', '.join(map(str, ports[:5]))}" if elsewhere else ""
     cause = (
         f"{name} runs and is not ready: its {words} probe asks {asked}, which {answer.text}{told}"
@@ -421,3 +422,33 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
     return _diagnosis(
         (answer.code, answer.action), cause, f"{name}: {asked} {answer.text}", sureness=sure
     )
+
+
+def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:
+    """Return where a server listens that does not answer on a port, and what to do; None if it should."""
+    host, _, own = listens.rpartition(":")
+    if not listens or port is None:
+        return None
+    if host in {"127.0.0.1", "localhost", "[::1]", "::1"}:
+        return (
+            f"{listens} only, which no probe reaches",
+            "Let it listen on 0.0.0.0 (--host 0.0.0.0).",
+        )
+    right = "Correct the port of the probe, or the one that the server listens on."
+    return (listens, right) if own != str(port) else None
+
+
+def _loading(name: str, starts: Probe | None, asked: str, *, log: LogCause | None) -> Diagnosis:
+    """Return that a container loads, as far as its start-up probe and its log tell; else that it may."""
+    shown = "its log shows that it loads" if log is not None and log.loads else ""
+    if starts is not None:
+        cause = f"{name} still loads: its start-up probe ({asked}) allows {numbers(starts)}"
+        cause += f", and {shown}" if shown else ""
+        action = "Wait; its log says how far it is."
+    elif shown:
+        cause = f"{name} still loads: {shown}, and {asked} is refused meanwhile"
+        action = "Wait; a startupProbe would say how long it may take."
+    else:
+        cause = f"{name} still loads, or does not listen where it is probed: {asked} is refused"
+        action = "Its log says how far it is, and which port it listens on."
+    return _diagnosis(("loading", action), cause, "still loads", sureness=Sureness.UNKNOWN)

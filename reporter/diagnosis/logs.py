@@ -153,14 +153,17 @@ class LogReading:
 
 def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     """Return what a log says; the last `MOST_LINES` lines and `MOST_BYTES` characters of it count."""
-    every = list(_told(_lines(text[-MOST_BYTES:])))
+    text = text[-MOST_BYTES:]
+    listens, loads = how_far(text)
+    every = list(_told(_lines(text)))
     lines = [each for each in every if not each.quiet]
     best = _best(_matches(lines, signatures)) or _best(
         _matches((each for each in every if each.quiet), signatures)
     )
     if best is None:
         first = _first_exception(lines)
-        return LogReading(LogCause(), quoted=_masked(first) if first else None)
+        none = LogCause(listens=listens, loads=loads)
+        return LogReading(none, quoted=_masked(first) if first else None)
     line, found, match = best
     values = {
         name: cut(redact(value).rstrip(".,;:"), _VALUE_BYTES)
@@ -177,8 +180,31 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         certain=found.row.sureness == "certain" and not line.quiet,
         symptom=found.row.sureness == "symptom",
         values={name: each for name, each in values.items() if name[0] != "_"},
+        listens=listens,
+        loads=loads,
     )
     return LogReading(cause, found, _masked(line))
+
+
+_LISTENS: Final = re.compile(
+    r"(?:Uvicorn running on|Starting vLLM (?:API )?server(?: \d{1,4})? on|server is listening on)"
+    r" (?:https?://|socket \('?)(?P<host>\[?[\w.:-]{1,80}?\]?)(?::|', )(?P<port>\d{1,5})\b"
+)
+_LOADS: Final = re.compile(
+    r"Loading (?:safetensors|pt|bin) checkpoint shards|Multi-thread loading shards|Starting to load model"
+    r"|Load weight begin|Loading (?:model )?weights|Downloading shards|Fetching \d{1,6} files"
+    r"|\.safetensors: {1,4}\d{1,3}%|Captur(?:ing|e) CUDA graph|Capture cuda graph begin"
+    r"|Compiling a graph for|load_tensors: "
+)
+"""Steps of vLLM, SGLang, llama.cpp and the Hugging Face hub between their start and their first answer."""
+
+
+def how_far(text: str) -> tuple[str, bool]:
+    """Return where a server says it listens, empty where it does not, and whether it tells of loading."""
+    at = ""
+    for each in _LISTENS.finditer(text):
+        at = f"{each['host']}:{each['port']}"
+    return at, _LOADS.search(text) is not None
 
 
 def _masked(line: Line) -> Line:

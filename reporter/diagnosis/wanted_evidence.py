@@ -225,4 +225,5 @@ def together(found: Iterable[LogCause]) -> LogCause:
     causes = list(found)
     told = [each for each in causes if each.signature]
     named = next((each for each in told if not each.symptom), None)
-    return named or next(iter(told), None) or LogCause(read=bool(causes))
+    far = next((each for each in causes if each.listens or each.loads), None)
+    return named or next(iter(told), None) or far or LogCause(read=bool(causes))

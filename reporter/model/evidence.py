@@ -53,6 +53,9 @@ class LogCause:
         symptom: the line alone is no cause; any other evidence is better.
         values: what the signature extracted, by name.
         read: a log was read; False where there was none to read.
+        listens: the address and port that its server says it listens on last, such as `0.0.0.0:8000`;
+            empty where it does not say.
+        loads: it tells of steps of loading a model.
 
     """
 
@@ -64,6 +67,8 @@ class LogCause:
     symptom: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
     read: bool = True
+    listens: str = ""
+    loads: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,12 @@ class Probe(Part, frozen=True):
     failure_threshold: int | None = None
 
     @property
+    def port(self) -> int | None:
+        """The port that it asks; None for a command, and for one that is named."""
+        target = self.http_get or self.tcp_socket or self.grpc
+        return target.port if target is not None and isinstance(target.port, int) else None
+
+    @property
     def budget_seconds(self) -> int:
         """Seconds until the probe gives up, with the API's defaults of 10 s and 3 tries."""
         tries = (self.period_seconds or 10) * (self.failure_threshold or 3)
