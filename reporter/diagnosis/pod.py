@@ -14,13 +14,17 @@ is the cause, and what is said behind it is a consequence. Each step is a functi
 Here is no clock and no state. How long a fault may last is decided elsewhere (`reporter.workload.pod`).
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Final, TypeAlias
 
-from reporter.diagnosis.case import Case, statuses
+from reporter.catalogue.resources import PODS
+from reporter.diagnosis.case import Case, ending, is_error, last_end, statuses
 from reporter.diagnosis.containers import of_container, unready
+from reporter.diagnosis.refusals import why_not_made
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.diagnosis.storage import why_not_attached
 from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning
@@ -140,6 +144,56 @@ def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
                 action="Look at the log of the pod that fails, as long as it is there.",
             )
     return None
+
+
+def why_job_fails(namespace: str, named: re.Pattern[str], snapshot: Snapshot) -> Diagnosis | None:
+    """Return why the pods of a Job are not made, or fail; None unless exactly one of that name does."""
+    failing = snapshot.once(("failing jobs", namespace), partial(_failing_jobs, namespace))
+    found = [why for name, why in failing.items() if named.fullmatch(name)]
+    return found[0] if len(found) == 1 else None
+
+
+def _failing_jobs(namespace: str, snapshot: Snapshot) -> Mapping[str, Diagnosis]:
+    """Return of each Job of a namespace why it fails: its newest pod tells, else Events about it.
+
+    Jobs are not read: their pods name them, and Events tell of pods that could not be made.
+    """
+    newest: dict[str, Pod] = {}
+    for pod in snapshot[PODS].in_namespace(namespace):
+        for owner in pod.metadata.owner_references or ():
+            before = newest.get(owner.name)
+            if owner.kind == "Job" and (before is None or f"{before.created}" < f"{pod.created}"):
+                newest[owner.name] = pod
+    names = (*newest, *snapshot.evidence.names_of(namespace, "Job"))
+    found = (
+        (each, _of_job(namespace, each, newest.get(each), snapshot=snapshot)) for each in names
+    )
+    return {name: why for name, why in found if why is not None}
+
+
+def _of_job(namespace: str, name: str, pod: Pod | None, *, snapshot: Snapshot) -> Diagnosis | None:
+    ref = ObjectRef("batch/v1", "Job", namespace, name)
+    job = f"Job {cut(clean(name), 253)}"
+    if pod is not None and pod.status.phase == "Succeeded":
+        return None
+    why = diagnose(pod, snapshot) if pod is not None else None
+    if pod is not None and why is not None:
+        return replace(why, cause=f"pod {pod.name} of {job} fails: {why.cause}")
+    why = why_not_made("Job", ref, snapshot) if pod is None else None
+    if why is not None:
+        return replace(why, cause=f"{job} cannot make its pods: {why.cause}")
+    said = snapshot.evidence.events_about(namespace, "Job", name)
+    if not any(each.reason == "BackoffLimitExceeded" for each in said):
+        return None
+    ends = filter(None, map(last_end, statuses(pod))) if pod is not None else ()
+    last = next((f": its last one ended{ending(each)}" for each in ends if is_error(each)), "")
+    return Diagnosis(
+        code="job-failed",
+        cause=f"{job} has given up, as its pods failed too often{last}",
+        brief=f"{job} has given up",
+        object=ref,
+        action="Look at the log of a pod that failed, as long as it is there.",
+    )
 
 
 def _controllers(pod: Pod) -> Iterator[tuple[str, str]]:

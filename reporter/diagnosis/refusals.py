@@ -93,7 +93,7 @@ def _service(text: str) -> str:
     return f"Service {found['namespace']}/{found['name']}" if found else "its service"
 
 
-def why_not_made(kind: str, owner: KubeObject, snapshot: Snapshot) -> Diagnosis | None:
+def why_not_made(kind: str, owner: KubeObject | ObjectRef, snapshot: Snapshot) -> Diagnosis | None:
     """Return why a workload's pods are not made, by the newest Event of its controller about it."""
     for each in snapshot.evidence.events_about(owner.namespace, kind, owner.name):
         if each.reason in _CREATES:

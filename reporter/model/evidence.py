@@ -95,6 +95,11 @@ class Evidence:
             return found
         return tuple(each for each in found if each.about.uid in ("", uid))
 
+    def names_of(self, namespace: str, kind: str) -> tuple[str, ...]:
+        """Return the names of the objects of a kind that Events of a namespace are about, sorted."""
+        found = (name for place, what, name in self.events if (place, what) == (namespace, kind))
+        return tuple(sorted(found))
+
     def reads_events(self, namespace: str) -> bool:
         """Tell whether the Events of a namespace could be read: else that there is none says nothing."""
         return self.events_read is None or namespace in self.events_read

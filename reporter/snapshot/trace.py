@@ -196,6 +196,11 @@ class TracedEvidence(Evidence):
         self.trace.note(Cell(None, How.EVENTS, (namespace, kind, name)))
         return Evidence.events_about(self, namespace, kind, name, uid=uid)
 
+    def names_of(self, namespace: str, kind: str) -> tuple[str, ...]:
+        """Return the names of the objects of a kind that Events are about."""
+        self.trace.note(Cell(None, How.EVENTS, (namespace, kind)))
+        return Evidence.names_of(self, namespace, kind)
+
     def log_of(self, namespace: str, pod: str, container: str) -> LogCause | None:
         """Return what the log of a container says."""
         self.trace.note(Cell(None, How.LOG, (namespace, pod, container)))
@@ -236,6 +241,8 @@ def evidence_cells(before: Evidence, after: Evidence) -> Iterator[Cell]:
         for key in old.keys() | new.keys():
             if old.get(key) != new.get(key):
                 yield Cell(None, how, key)
+            if how is How.EVENTS and (key in old) is not (key in new):
+                yield Cell(None, how, key[:2])
     if before.events_read != after.events_read:
         known = (before.events_read or frozenset()) | (after.events_read or frozenset())
         for each in known:

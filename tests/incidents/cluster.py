@@ -45,6 +45,7 @@ _API = {each.kind: f"{each.group}/{each.versions[0]}".lstrip("/") for each in re
     "ClusterServingRuntime": "serving.kserve.io/v1alpha1",
     "ConfigMap": "v1",
     "DaemonSet": "apps/v1",
+    "Job": "batch/v1",
     "MutatingWebhookConfiguration": "admissionregistration.k8s.io/v1",
     "NodeClaim": "karpenter.sh/v1",
     "NodePool": "karpenter.sh/v1",

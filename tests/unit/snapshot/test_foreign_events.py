@@ -96,23 +96,31 @@ def test_without_any_nothing_can_be_said_of_them(tmp_path):
 LOG = LogCause(signature="enospc")
 EVENT = ForeignEvent(about=ObjectRef("v1", "Pod", "n", "p"), reason="Killing")
 NEWS = {
-    "an Event": (Evidence(events={("n", "Pod", "p"): (EVENT,)}), (How.EVENTS, ("n", "Pod", "p"))),
-    "a log": (Evidence(logs={("n", "p", "c"): LOG}), (How.LOG, ("n", "p", "c"))),
-    "a right": (Evidence(events_read=frozenset({"n"})), (How.EVENTS_READ, "n")),
+    "an Event": (
+        Evidence(events={("n", "Pod", "p"): (EVENT,)}),
+        ((How.EVENTS, ("n", "Pod", "p")), (How.EVENTS, ("n", "Pod"))),
+    ),
+    "a log": (Evidence(logs={("n", "p", "c"): LOG}), ((How.LOG, ("n", "p", "c")),)),
+    "a right": (Evidence(events_read=frozenset({"n"})), ((How.EVENTS_READ, "n"),)),
 }
 
 
-@pytest.mark.parametrize(("evidence", "cell"), NEWS.values(), ids=NEWS)
-def test_what_is_asked_is_noted_and_what_changes_is_told(evidence, cell):
+@pytest.mark.parametrize(("evidence", "cells"), NEWS.values(), ids=NEWS)
+def test_what_is_asked_is_noted_and_what_changes_is_told(evidence, cells):
     """An answer is asked for again when the evidence that it rests on changes, and only then."""
     changed = set(evidence_cells(Evidence(), evidence))
-    assert changed == set(evidence_cells(evidence, Evidence())) == {Cell(None, *cell)}
+    assert (
+        changed
+        == set(evidence_cells(evidence, Evidence()))
+        == {Cell(None, *each) for each in cells}
+    )
     assert not list(evidence_cells(evidence, replace(evidence)))
     trace = Trace()
     seen = traced(Snapshot(evidence=evidence), trace).evidence
 
     def ask():
         seen.events_about("n", "Pod", "p")
+        seen.names_of("n", "Pod")
         seen.log_of("n", "p", "c")
         return seen.reads_events("n")
 

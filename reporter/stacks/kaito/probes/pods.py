@@ -11,7 +11,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import NODES, PODS
-from reporter.model.finding import Finding
+from reporter.diagnosis.pod import why_job_fails
+from reporter.diagnosis.refusals import why_not_made
+from reporter.model.finding import Diagnosis, Finding
 from reporter.model.objects import Condition, Node, Pod
 from reporter.model.text import cut
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
@@ -87,8 +89,24 @@ def _workspace_findings(scope: AnyScope) -> Iterator[Finding]:
         if fault is None:
             continue
         yield about_workspace(
-            scope, workspace, fault, reason=MODEL_PODS, more=_last_end(scope, own)
+            scope,
+            workspace,
+            fault,
+            reason=MODEL_PODS,
+            more=_last_end(scope, own),
+            why=_why(scope, workspace, fault),
         )
+
+
+_MIRRORS: Final = re.compile(r"[0-9a-f]{6}-download(?:-[a-z0-9]{1,20})?")
+"""What KAITO names the Job that mirrors a model's weights (kaito, pkg/modelmirror)."""
+
+
+def _why(scope: AnyScope, workspace: Workspace, fault: WorkspaceFault) -> Diagnosis | None:
+    """Return why pods of a Workspace's StatefulSet, or of the Job that mirrors its weights, do not come."""
+    if fault.lacks_pods:
+        return why_not_made("StatefulSet", workspace, scope.snapshot)
+    return why_job_fails(scope.place, _MIRRORS, scope.snapshot) if fault.of_mirror else None
 
 
 def _last_end(scope: AnyScope, pods: tuple[Pod, ...]) -> str:

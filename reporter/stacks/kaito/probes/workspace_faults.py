@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.model.finding import Finding
+from reporter.model.finding import Diagnosis, Finding
 from reporter.model.objects import Condition, Pod
 from reporter.model.text import clean, cut
 from reporter.stacks.kaito.objects import Workspace
@@ -65,7 +65,13 @@ _UNEXPLAINED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFault:
-    """What keeps the replica of a Workspace from serving."""
+    """What keeps the replica of a Workspace from serving.
+
+    Attributes:
+        of_mirror: the Job that mirrors the weights has not done so.
+        lacks_pods: its StatefulSet has not made all pods.
+
+    """
 
     cause: str
     text: str
@@ -73,6 +79,8 @@ class WorkspaceFault:
     exempt: bool = False
     transition: datetime | None = None
     budget: timedelta | None = None
+    of_mirror: bool = False
+    lacks_pods: bool = False
 
 
 def about_workspace(
@@ -82,18 +90,21 @@ def about_workspace(
     *,
     reason: str,
     more: str = "",
+    why: Diagnosis | None = None,
 ) -> Finding:
-    """Return the finding that tells of a Workspace's fault; `more` ends its text."""
+    """Return the finding that tells of a Workspace's fault, and why it has it; `more` ends its text."""
     return scope.finding(
         reason=scope.named(reason),
         related=WORKSPACES.ref(workspace),
         cause=fault.cause,
-        text=f"{scope.of_workspace(workspace)}{fault.text}{more}",
+        text=f"{scope.of_workspace(workspace)}{fault.text}{f': {why.told}' if why else ''}{more}",
         severity=fault.severity,
         transition=fault.transition,
         created=workspace.created,
         exempt=fault.exempt,
-        budget=fault.budget,
+        # What is refused, or fails, does not go by waiting.
+        budget=fault.budget if why is None else None,
+        diagnosis=why,
     )
 
 
@@ -134,6 +145,7 @@ def _mirror_failed(workspace: Workspace) -> WorkspaceFault | None:
         mirror,
         _CONFIGURED_WRONG if invalid else _FAILED,
         exempt=invalid and believed(mirror, workspace),
+        of_mirror=True,
     )
 
 
@@ -169,6 +181,7 @@ def _mirroring(workspace: Workspace, startup: timedelta) -> WorkspaceFault | Non
         _MIRRORING,
         transition=moved(waiting),
         budget=startup,
+        of_mirror=True,
     )
 
 
@@ -194,6 +207,7 @@ def _replica(
             _MISSING,
             # While a pod starts, a StatefulSet may wait for it before it makes the next one.
             budget=None if all(map(is_ready, running)) else startup,
+            lacks_pods=True,
         )
     inference = workspace.status.condition("InferenceReady")
     generic = inference is not None and (inference.reason or "") in _PENDING
@@ -227,6 +241,7 @@ def _without_pod(workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta
         _MISSING,
         transition=_without_pod_since(workspace, pods),
         budget=startup,
+        lacks_pods=True,
     )
 
 
@@ -244,10 +259,13 @@ def _without_pod_since(workspace: Workspace, pods: tuple[Pod, ...]) -> datetime 
     return latest(*leaving, *(moved(workspace.status.condition(name)) for name in names))
 
 
-def _failure(condition: Condition, severity: int, *, exempt: bool) -> WorkspaceFault:
+def _failure(
+    condition: Condition, severity: int, *, exempt: bool, of_mirror: bool = False
+) -> WorkspaceFault:
     return WorkspaceFault(
         cut(clean(condition.reason or condition.type), 80),
         f"{condition.type} is {condition.status}, {condition_text(condition)}",
         severity,
         exempt=exempt,
+        of_mirror=of_mirror,
     )
