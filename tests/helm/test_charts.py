@@ -207,6 +207,13 @@ def test_the_notes_name_what_is_there(notes):
             "",
             "Reasons of your own (customComponents): clusterA, clusterB.",
         ),
+        ({}, "logSignatures", ""),
+        ({"logSignatures": "a: {}"}, "", "only where logs are: podLogs is false."),
+        (
+            {"logSignatures": "a: {}", "podLogs": True},
+            "podLogs is false",
+            "(logSignatures) are read.",
+        ),
         ({}, "once more", ""),
         ({"mirrorToWorkload": True}, "", "may create and patch Events in every namespace"),
         ({"mirrorToWorkload": True}, "", "describe inferenceset <name>"),

@@ -8,6 +8,7 @@ import yaml
 from reporter.catalogue.render_schema import reason_names
 from reporter.catalogue.resources import VERBS
 from reporter.cli.configure import load_settings
+from reporter.diagnosis.signatures import signatures_with
 from reporter.stacks import BUILT_IN
 from tests.helm.charts import REPORTER, load, render, template
 from tests.tables import CLUSTER_WIDE
@@ -58,7 +59,35 @@ def test_a_change_rolls_the_pods(annotations):
     assert one == marks(ENTRIES[:1])
 
 
-@pytest.mark.parametrize("values", [{}, {"customComponents": []}, {"customComponents": None}])
+SIGNATURES = """\
+z-first: {class: config, match: 'license for (?P<host>\\S++) has expired', means: 'the license for {host} has expired', do: Renew it.}
+a-second: {class: config, match: 'license expired', means: 'a license has expired', do: Renew it.}
+"""
+
+
+def test_signatures_of_logs_are_read_as_they_stand(tmp_path):
+    """The order of rows counts, so the values take the file itself."""
+    rendered = render({"logSignatures": SIGNATURES, "podLogs": True})
+    assert f"--log-signatures={FOLDER}/log-signatures.yaml" in rendered.flags
+    assert not any(flag.startswith("--config") for flag in rendered.flags)
+    (data,) = (each["data"] for each in rendered.of("ConfigMap"))
+    path = tmp_path / "log-signatures.yaml"
+    path.write_text(data.pop(path.name))
+    assert data == {}
+    assert [each.id for each in signatures_with(path)][:2] == ["z-first", "a-second"]
+    assert rendered.container["volumeMounts"][0]["mountPath"] == FOLDER
+
+
+def test_both_files_lie_side_by_side():
+    rendered = render({"logSignatures": SIGNATURES, **ALL})
+    assert set(rendered.one("ConfigMap")["data"]) == {"config.yaml", "log-signatures.yaml"}
+    assert len(rendered.pod["volumes"]) == 1
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"customComponents": []}, {"customComponents": None}, {"logSignatures": None}],
+)
 def test_without_any_there_is_no_file(values):
     """None is what an older release knows nothing of, with `--reuse-values`."""
     rendered = render(values)

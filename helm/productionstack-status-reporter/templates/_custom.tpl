@@ -5,11 +5,19 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The files of the ConfigMap that are there, by their names. */}}
+{{- define "status-reporter.files" -}}
+{{- $files := dict -}}
+{{- with include "status-reporter.configFile" . }}{{ $_ := set $files "config.yaml" . }}{{ end -}}
+{{- with .Values.logSignatures }}{{ $_ := set $files "log-signatures.yaml" . }}{{ end -}}
+{{- with $files }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
 {{- define "status-reporter.configName" -}}
 {{- include "status-reporter.label" (printf "%s-config" (include "status-reporter.fullname" .)) -}}
 {{- end -}}
 
-{{/* Where that file is in the container. */}}
+{{/* Where these files are in the container. */}}
 {{- define "status-reporter.configFolder" -}}
 /etc/status-reporter
 {{- end -}}
@@ -111,5 +119,9 @@
 Reasons of your own (customComponents): {{ join ", " $reasons }}.
 To see them explained:
   kubectl -n {{ include "status-reporter.namespace" $ }} exec deploy/{{ include "status-reporter.fullname" $ }} -- status-reporter explain --config {{ include "status-reporter.configFolder" $ }}/config.yaml
+{{- end }}
+{{- if .Values.logSignatures }}
+
+Your own signatures of logs (logSignatures) are read{{ if .Values.podLogs }}.{{ else }} only where logs are: podLogs is false.{{ end }}
 {{- end }}
 {{- end -}}

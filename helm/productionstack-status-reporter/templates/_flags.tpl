@@ -91,6 +91,9 @@
 {{- if $v.customComponents }}
 - {{ printf "--config=%s/config.yaml" (include "status-reporter.configFolder" .) | quote }}
 {{- end -}}
+{{- if $v.logSignatures }}
+- {{ printf "--log-signatures=%s/log-signatures.yaml" (include "status-reporter.configFolder" .) | quote }}
+{{- end -}}
 {{- range $flags -}}
 {{- $value := last . -}}
 {{- if kindIs "map" $value -}}
