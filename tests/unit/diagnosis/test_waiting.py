@@ -175,11 +175,31 @@ QUEUES = {
 @pytest.mark.parametrize(("patch", "docs", "events", "words"), QUEUES.values(), ids=QUEUES)
 def test_why_a_queue_lets_it_wait(patch, docs, events, words):
     """A queue's own objects say what the scheduler does not."""
+    assert words in told_of_queue(patch, docs, events).cause
+
+
+@pytest.mark.parametrize(
+    ("named", "mend"),
+    [
+        ("quota that is used", "LocalQueue ns/lq"),
+        ("an inactive ClusterQueue", "ClusterQueue cq"),
+        ("Volcano's queue is full", "Queue q"),
+        ("more than the queue can ever give", None),
+    ],
+)
+def test_pods_that_wait_for_one_queue_share_their_cause(named, mend):
+    """One that asks for more than there ever is has its own."""
+    patch, docs, events, _ = QUEUES[named]
+    found = told_of_queue(patch, docs, events)
+    assert (str(found.object) if found.shared else None) == mend
+
+
+def told_of_queue(patch, docs, events):
     pod = waiting("pod group is not ready, 1 Pending")
     pod["metadata"].update(patch["metadata"])
     pod["spec"].update(patch.get("spec", {}))
     snapshot = cluster(pod, node("a"), *docs, events=events)
-    assert words in why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=NOW).cause
+    return why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=NOW)
 
 
 def test_a_group_that_is_made_again_and_again():
@@ -252,6 +272,15 @@ def test_why_a_claim_has_no_volume(said, docs, events, words):
     )
     found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot)
     assert words in found.cause if words else found is None
+
+
+@pytest.mark.parametrize(("named", "missing"), [("no such class", True), ("no provisioner", False)])
+def test_claims_of_one_class_share_their_cause(named, missing):
+    """It is told at the class, also where that does not exist."""
+    said, docs, events, _ = CLAIMS[named]
+    snapshot = cluster(waiting(said, claims=["c"]), node("a"), *docs, events=events)
+    found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot)
+    assert (str(found.object), found.shared, found.missing) == ("StorageClass fast", True, missing)
 
 
 def attachment(node_name, *, attached=True, error=""):
