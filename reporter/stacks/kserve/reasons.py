@@ -353,7 +353,7 @@ CLUSTER_REASONS: Final = (
 
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(CLUSTER_KSERVE, CLUSTER_KNATIVE, PODS_NOT_READY),
+    on_a_node(CLUSTER_KSERVE, CLUSTER_KNATIVE, PODS_NOT_READY, MODEL_LOAD_FAILED),
     at_one_object(
         CLUSTER_KSERVE,
         CLUSTER_KNATIVE,

@@ -366,7 +366,7 @@ CLUSTER_REASONS: Final = (
 
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(CLUSTER_LLMISVC, CLUSTER_LWS, PODS_NOT_READY, EPP_NOT_READY),
+    on_a_node(CLUSTER_LLMISVC, CLUSTER_LWS, PODS_NOT_READY, MODEL_LOAD_FAILED, EPP_NOT_READY),
     at_one_object(
         CLUSTER_LLMISVC,
         CLUSTER_LWS,

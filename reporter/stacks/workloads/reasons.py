@@ -144,7 +144,7 @@ REASONS: Final[tuple[Reason, ...]] = (
 """In the order of the priority chain, Ready last."""
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(PODS_NOT_READY, ROUTER_NOT_READY, EPP_NOT_READY),
+    on_a_node(PODS_NOT_READY, MODEL_LOAD_FAILED, ROUTER_NOT_READY, EPP_NOT_READY),
     at_one_object(
         PODS_NOT_READY,
         PODS_NOT_CREATED,
