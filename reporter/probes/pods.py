@@ -18,7 +18,7 @@ from reporter.catalogue.runtime import (
     SCRAPE_FAILING,
     of_kind,
 )
-from reporter.metrics.looks.samples import MetricFault, PodVerdict
+from reporter.metrics.looks.samples import MetricFault, PodVerdict, Samples
 from reporter.model.finding import Finding, ServingEvidence, Undecided
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.stack import ScrapedPickers
@@ -27,7 +27,7 @@ from reporter.probes.runtime.judge import judged_of, running, verdicts
 from reporter.probes.runtime.picker_rules import EMPTY
 from reporter.probes.scope import FaultFields, SubjectScope
 from reporter.workload.components import picker_pods
-from reporter.workload.pod import PodFault, counts, had_been_ready, is_ready, judge_pod
+from reporter.workload.pod import STARTING, PodFault, counts, had_been_ready, is_ready, judge_pod
 
 OF_SCALE: Final = frozenset({BACKLOG, REJECTED})
 """What a replica that is on its way will relieve: it does not begin meanwhile."""
@@ -46,7 +46,18 @@ def fault_of_pod(
     Among `others`, the pods of the same kind, those are sought that stand for one on a lost node.
     """
     fault = judge_pod(pod, scope.snapshot, startup_budget=startup_budget(scope))
-    return None if fault and fault.node and _is_replaced(pod, others) else fault
+    if fault and fault.node and _is_replaced(pod, others):
+        return None
+    if fault and fault.severity == STARTING and _downloads(pod, scope.samples):
+        return replace(fault, detail=f"{fault.detail}; its metrics show that it downloads weights")
+    return fault
+
+
+def _downloads(pod: Pod, samples: Samples) -> bool:
+    """Tell whether weights arrived since a pod started, and some are left; 0 is none, -1 unknown."""
+    judged = judged_of(pod, samples)
+    looks = judged.history.looks if judged is not None else ()
+    return bool(looks and looks[-1].remaining and any(each.speed for each in looks))
 
 
 def _is_replaced(pod: Pod, others: Iterable[Pod]) -> bool:

@@ -137,6 +137,24 @@ def test_download_that_is_streamed_has_none():
 
 
 @pytest.mark.parametrize(
+    ("left", "speeds", "tells"),
+    [(60.0, (0.0, 1e6), True), (-1.0, (1e6, 0.0), True), (0.0, (1e6, 1e6), False), (60.0, (0.0, 0.0), False)],
+)  # fmt: skip
+def test_a_pod_that_downloads_does_more_than_start(left, speeds, tells):
+    """Weights arrived and some are left: it is no pod that hangs."""
+    looks = tuple(
+        Look(at=Instant(SINCE_AT, seconds(n)), target=TARGET, speed=speed, remaining=left)
+        for n, speed in enumerate(speeds)
+    )
+    seen = Samples(
+        scraping=True, pods={(NS, "qwen-a-0"): Judged(History(seconds(15), looks), verdict())}
+    )
+    found = evaluate_inferencesets(stack(pod=not_ready()), SETTINGS, samples=seen).findings
+    said = ["its metrics show that it downloads weights" in each.message for each in found]
+    assert said == [tells]
+
+
+@pytest.mark.parametrize(
     ("replicas", "ready", "waiting"), [(2, 1, True), (2, 2, False), (1, None, False), (1, 2, False)]
 )
 def test_replicas_on_their_way(replicas, ready, waiting):
