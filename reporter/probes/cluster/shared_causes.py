@@ -131,7 +131,8 @@ def probe_nodes(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Fin
         if node is not None and fault is None and several:
             whys = (each.diagnosis for each in told if each.diagnosis)
             first = min(whys, key=lambda of: of.cause)
-            yield _node_finding(name, node, NodeFault(first.brief, ""), why=first)
+            at = _node_finding(name, node, NodeFault(first.brief, ""), why=first)
+            yield replace(at, sole_place=_sole_place(told))
         if fault is not None and (node is not None or snapshot.absence_known(NODES, name=name)):
             why = _why(rests) if fault.lacking else None
             yield _node_finding(name, node, fault, why=why)
@@ -183,8 +184,7 @@ def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot
     first = min(rests, key=lambda each: f"{each.transition or each.created or '9'}")
     budgets = [each.budget for each in rests]
     of = str(ref) if ref.api_version else f"image {ref.name}"
-    places = {each.namespace for each in subjects}
-    of_one = places.pop() if len(places) == 1 else ""
+    of_one = _sole_place(rests)
     cause = why.told
     if why.code == REFUSES_ALL:
         cause += _standing(ref, snapshot)
@@ -207,6 +207,12 @@ def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot
         diagnosis=why,
         sole_place=of_one,
     )
+
+
+def _sole_place(rests: Iterable[Finding]) -> str:
+    """Return the namespace of all that rest on something: it must not point others to it."""
+    places = {each.subject.namespace for each in rests}
+    return places.pop() if len(places) == 1 else ""
 
 
 def _named(subjects: Iterable[Subject]) -> str:

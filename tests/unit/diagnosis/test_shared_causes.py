@@ -45,7 +45,9 @@ def told(*findings, snapshot=None):
     """The nodes that the findings rest on, and what is told of nodes."""
     snapshot = seen() if snapshot is None else snapshot
     (part,) = with_shared_causes([Evaluation(findings, (), ())], snapshot)
-    said = [each.message for each in probe_nodes(snapshot, part.findings)]
+    nodes = list(probe_nodes(snapshot, part.findings))
+    assert all(each.sole_place == "models" for each in nodes)  # they may be one tenant's forgery
+    said = [each.message for each in nodes]
     return [each.lost_node for each in part.findings], said
 
 
