@@ -88,7 +88,7 @@ INFERENCEPOOLS: Final = Resource(
 FORMER_POOLS: Final = Resource(
     group="inference.networking.x-k8s.io", versions=("v1alpha2",), plural="inferencepools",
     kind="InferencePool", namespaced=True, custom=True,
-    type=objects.FormerPool, purpose="the same, in their former API group",
+    type=objects.FormerPool, purpose="the same, in their former API group", seldom=True,
 )  # fmt: skip
 """Before v1.0 of the Gateway API Inference Extension; only for the stacks that still read them."""
 ENVOYFILTERS: Final = Resource(
@@ -124,7 +124,7 @@ EVENTS: Final = Resource(
 
 SHARED: Final[tuple[Resource[KubeObject], ...]] = (
     NAMESPACES, NODES, PODS, CLAIMS, SERVICES, DEPLOYMENTS, STATEFULSETS, APIKEYS, GATEWAYCLASSES, GATEWAYS, HTTPROUTES,
-    INFERENCEPOOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES, CILIUMNETWORKPOLICIES, SCALEDOBJECTS,
+    INFERENCEPOOLS, FORMER_POOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES, CILIUMNETWORKPOLICIES, SCALEDOBJECTS,
 )  # fmt: skip
 """Listed and watched over the whole cluster, whatever stacks there are."""
 

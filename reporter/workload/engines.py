@@ -29,6 +29,10 @@ _IMAGE: Final = re.compile(
 _STARTS: Final = re.compile(
     r"\b(?:vllm|sglang|ollama)\s++serve\b|\btext-generation-launcher\b|\bllama-server\b|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b"
 )
+_SERVED: Final = re.compile(r"--served-model-name[=\s]\s*+([^\s'\"]{1,200})")
+_MODEL: Final = re.compile(
+    r"(?:--model(?:-path|-id)?[=\s]|\bvllm\s++serve\s)\s*+([\w./][^\s'\"]{0,199})"
+)
 _NO_ENGINE: Final = re.compile(
     r"router|cache[-_]?server|lmcache_\w{0,40}server|benchmark|bench\s++serve|-epp\b|endpoint-picker"
     r"|inference-scheduler|routing-sidecar|operator|controller"
@@ -42,6 +46,18 @@ def engines_of(template: PodTemplate) -> tuple[str, ...]:
     if found or not _is_labelled(template.metadata.labels or {}):
         return found
     return tuple(each.name for each in containers if not _NO_ENGINE.search(_words(each)))[:1]
+
+
+def command_line(template: PodTemplate) -> str:
+    """Return what the containers of a template start, with arguments."""
+    return " ".join(_words(each) for each in template.spec.containers or ())
+
+
+def model_named(template: PodTemplate) -> str:
+    """Return the name that the engine serves a model by, by its command line; empty where it says none."""
+    line = command_line(template)
+    found = _SERVED.search(line) or _MODEL.search(line)
+    return found[1] if found else ""
 
 
 def _is_labelled(labels: Labels) -> bool:

@@ -8,16 +8,18 @@ The authorization providers that Istio's mesh configuration defines.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from reporter.catalogue.needs import API_KEY_PROVIDER, GATEWAY_NAME, is_of_harness
 from reporter.catalogue.resources import (
     CONFIGMAPS,
     DEPLOYMENTS,
+    FORMER_POOLS,
     GATEWAYS,
     HTTPROUTES,
     INFERENCEPOOLS,
@@ -134,12 +136,15 @@ def _rank(condition: Condition) -> tuple[int, str, str]:
 
 
 GATEWAY_GONE: Final = 30
+OTHER_GROUP: Final = 27
 NO_PARENT: Final = 24
+WRONG_PORT: Final = 18
 """Severities, on the scale of those of what parents say."""
 
 
 def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
-    """Yield what is wrong with a route, parent by parent."""
+    """Yield what is wrong with a route: what it names, and what its parents say, one by one."""
+    yield from other_group(route, snapshot)
     wanted = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
     if not wanted:
         yield ParentFault("no parent", "names no parent Gateway", NO_PARENT)
@@ -165,6 +170,31 @@ def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
             yield fault
 
 
+def other_group(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
+    """Yield a fault for each pool that a route names in the API group that it is not of.
+
+    Gateways say BackendNotFound then, and the pool is there for everybody who looks.
+    """
+    for group, name in sorted(set(_pools(route))):
+        other = other_pool(snapshot, group, namespace=route.namespace, name=name)
+        if other:
+            text = f"names InferencePool {name} of {group}, which is one of {other}"
+            yield ParentFault(f"InferencePool of {other}", text, OTHER_GROUP)
+
+
+def other_pool(snapshot: Snapshot, group: str, *, namespace: str, name: str) -> str:
+    """Return the API group that an InferencePool is of, where it is not of the one that is named."""
+    found = {
+        resource.group
+        for resource in (INFERENCEPOOLS, FORMER_POOLS)
+        if snapshot[resource].get(namespace, name) is not None
+    }
+    named = next((each for each in (INFERENCEPOOLS, FORMER_POOLS) if each.group == group), None)
+    if named is None or group in found or not found:
+        return ""
+    return min(found) if snapshot.absence_known(named, namespace, name) else ""
+
+
 def pool_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
     """Judge what parents say of a pool; entries of a Gateway that is gone are left over."""
     entries = pool.status.parents or ()
@@ -178,6 +208,45 @@ def pool_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault
         fault = judge_entries(parent, own)
         if fault is not None:
             yield fault
+
+
+def wrong_port(
+    pool: InferencePool, snapshot: Snapshot, listens: Container[int] = ()
+) -> Iterator[ParentFault]:
+    """Yield a fault if none of a pool's ports is a port of the pods that it selects.
+
+    The endpoint picker sends requests to `targetPorts` of a pod, and nothing else looks at them (Gateway
+    API Inference Extension, api/v1/inferencepool_types.go). Containers need not declare ports: where
+    one of the pods declares none, nothing is concluded.
+
+    Args:
+        pool: the pool.
+        snapshot: what there is.
+        listens: ports that its servers are told to listen on, whatever their containers declare.
+
+    """
+    wanted = [each.number for each in pool.spec.target_ports or () if each.number]
+    selector = pool.spec.selector
+    if not wanted or selector is None or any(each in listens for each in wanted):
+        return
+    found: set[int] = set()
+    for pod in islice(snapshot[PODS].selected(pool.namespace, selector), _NEAR):
+        containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
+        ports = {port.container_port for each in containers for port in each.ports or ()}
+        if not ports or ports & set(wanted):
+            return
+        found |= ports
+    if found:
+        ports_text, told = (", ".join(map(str, sorted(each))) for each in (set(wanted), found))
+        yield ParentFault(
+            f"no pod has port {ports_text}",
+            f"sends requests to port {ports_text}; the pods that it selects declare {told}",
+            WRONG_PORT,
+        )
+
+
+_NEAR: Final = 20
+"""So many pods of a pool are looked at: they are made by one template, mostly."""
 
 
 def is_accepted(route: HttpRoute) -> bool:
@@ -230,6 +299,28 @@ def routes_to(
         return {backend: tuple(routes) for backend, routes in found.items()}
 
     return snapshot.entry(("routes to pools", namespace), (group, pool), index) or ()
+
+
+def routes_naming(
+    snapshot: Snapshot, namespace: str, *, kind: str, name: str
+) -> tuple[HttpRoute, ...]:
+    """Return the HTTPRoutes that name a backend: of its namespace, and of others that a Gateway accepted."""
+    return snapshot.entry("routes by backend", (namespace, kind, name), _by_backend) or ()
+
+
+def _by_backend(snapshot: Snapshot) -> Mapping[tuple[str, str, str], tuple[HttpRoute, ...]]:
+    found: dict[tuple[str, str, str], list[HttpRoute]] = defaultdict(list)
+    for route in snapshot[HTTPROUTES]:
+        accepted = any(is_true(each.condition("Accepted")) for each in route.status.parents or ())
+        backends = {
+            (each.namespace or route.namespace, each.kind or SERVICES.kind, each.name)
+            for rule in route.spec.rules or ()
+            for each in rule.backend_refs or ()
+        }
+        for backend in backends:
+            if accepted or backend[0] == route.namespace:
+                found[backend].append(route)
+    return {backend: tuple(routes[:_NEAR]) for backend, routes in found.items()}
 
 
 def pool_names(route: HttpRoute, group: str) -> tuple[str, ...]:

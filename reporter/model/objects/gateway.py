@@ -163,6 +163,7 @@ class FormerPoolSpec(Part, frozen=True):
     """`spec` of an InferencePool of the former group: the selector has labels alone."""
 
     selector: Labels | None = None
+    target_port_number: int | None = None
     extension_ref: EndpointPickerRef | None = None
 
 
@@ -187,6 +188,7 @@ class FormerPool(KubeObject, frozen=True):
         selector = self.spec.selector
         spec = InferencePoolSpec(
             selector=LabelSelector(match_labels=selector) if selector else None,
+            target_ports=(TargetPort(port),) if (port := self.spec.target_port_number) else None,
             endpoint_picker_ref=self.spec.extension_ref,
         )
         status = ParentsStatus(parents=self.status.parent)

@@ -44,18 +44,10 @@ RAGENGINES: Final = Resource(
     stack=STACK, seldom=True, unjudged=True,
 )  # fmt: skip
 """Of a chart of its own (kaito-project/kaito, config/crd/bases/kaito.sh_ragengines.yaml)."""
-FORMER_POOLS: Final = replace(
-    r.FORMER_POOLS,
-    purpose="whether the pool behind a route is resolved, of its former group",
-    stack=STACK,
-    seldom=True,
-)
-
 RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     INFERENCESETS,
     WORKSPACES,
     RAGENGINES,
-    FORMER_POOLS,
 )
 """In the order of the ClusterRole."""
 
@@ -188,7 +180,7 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
             WORKSPACES,
             r.HTTPROUTES,
             r.INFERENCEPOOLS,
-            FORMER_POOLS,
+            r.FORMER_POOLS,
             r.GATEWAYS,
             r.DEPLOYMENTS,
             r.PODS,
@@ -213,7 +205,7 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
             r.DEPLOYMENTS,
             r.PODS,
             r.INFERENCEPOOLS,
-            FORMER_POOLS,
+            r.FORMER_POOLS,
             r.HTTPROUTES,
         ),
     ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import needs as shared
 from reporter.catalogue import resources as r
-from reporter.catalogue.resources import INFERENCEPOOLS
+from reporter.catalogue.resources import FORMER_POOLS, INFERENCEPOOLS
 from reporter.model.stack import (
     Controller,
     Need,
@@ -25,7 +25,6 @@ from reporter.model.stack import (
 from reporter.stacks.kaito import reasons as k
 from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.reasons import (
-    FORMER_POOLS,
     INFERENCESET_KIND,
     INFERENCESETS,
     MADE_WITH,

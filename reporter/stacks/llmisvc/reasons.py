@@ -12,7 +12,6 @@ Probes mark as independent what an upstream does not explain: a Deployment needs
 controller, a Gateway of another class no Istio, and a kind that no other part misses is told here.
 """
 
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -55,14 +54,7 @@ LEADERWORKERSETS: Final = Resource(
     type=LeaderWorkerSet, purpose="replicas that are groups of pods",
     label_selector="app.kubernetes.io/part-of=llminferenceservice", stack=STACK,
 )  # fmt: skip
-FORMER_POOLS: Final = replace(
-    r.FORMER_POOLS,
-    purpose="whether a Gateway accepted the pool under its former group",
-    label_selector="app.kubernetes.io/part-of=llminferenceservice",
-    stack=STACK,
-)
-
-RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (LLMS, CONFIGS, LEADERWORKERSETS, FORMER_POOLS)
+RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (LLMS, CONFIGS, LEADERWORKERSETS)
 """In the order of the ClusterRole."""
 
 
@@ -94,7 +86,7 @@ _SPEC: Final = (LLMS, CONFIGS)
 _WORKLOADS: Final = (LLMS, r.DEPLOYMENTS, LEADERWORKERSETS)
 _PODS: Final = (LLMS, r.PODS, r.NODES)
 _ROUTES: Final = (LLMS, r.HTTPROUTES, r.GATEWAYS)
-_POOLS: Final = (*_ROUTES, r.INFERENCEPOOLS, FORMER_POOLS)
+_POOLS: Final = (*_ROUTES, r.INFERENCEPOOLS, r.FORMER_POOLS)
 _DESCRIBE: Final = "kubectl -n <namespace> describe llmisvc <name>"
 _LOG: Final = "the log of llmisvc-controller-manager"
 

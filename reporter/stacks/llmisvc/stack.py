@@ -8,7 +8,7 @@ KServe's LLMInferenceServices: a kind, a controller and an installation apart fr
 from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.resources import INFERENCEPOOLS
+from reporter.catalogue.resources import FORMER_POOLS, INFERENCEPOOLS
 from reporter.model.stack import (
     Controller,
     Need,
@@ -23,7 +23,6 @@ from reporter.stacks.llmisvc.reasons import (
     CLUSTER_LLMISVC,
     CLUSTER_LWS,
     CLUSTER_REASONS,
-    FORMER_POOLS,
     LLM_KIND,
     LLMS,
     PODS_NOT_READY,

@@ -6,7 +6,7 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
-from reporter.model.objects import Deployment, HttpRoute, InferencePool
+from reporter.model.objects import Deployment, InferencePool
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes
@@ -16,13 +16,14 @@ from reporter.stacks.workloads.scope import WorkloadProbes, WorkloadScope
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
 from reporter.workload.owners import is_false, words
 from reporter.workload.routing import (
+    WRONG_PORT,
     ParentFault,
     entrances_of,
     fails_open,
     missing_picker_service,
     pool_faults,
     route_faults,
-    routes_to,
+    wrong_port,
 )
 
 _REASONS: Final = PodReasons(
@@ -55,7 +56,7 @@ def probe_pickers(scope: WorkloadScope) -> Iterator[Finding]:
         if name:
             yield scope.finding(
                 reason=w.EPP_NOT_READY,
-                related=r.INFERENCEPOOLS.ref(pool),
+                related=scope.ref_of_pool(pool),
                 cause=f"Service {name} missing",
                 text=f"InferencePool {pool.name} names Service {name} for its endpoint picker, which "
                 "does not exist",
@@ -72,13 +73,18 @@ def probe_pickers(scope: WorkloadScope) -> Iterator[Finding]:
 
 
 def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
-    """Yield a finding for each route and pool that a Gateway does not let through."""
+    """Yield a finding for each route, pool and Service that does not lead to its pods alone."""
     for pool in scope.pools:
-        for fault in pool_faults(pool, scope.snapshot):
-            yield _refused(scope, r.INFERENCEPOOLS.ref(pool), fault)
-        for route in _routes(scope, pool):
-            for fault in route_faults(route, scope.snapshot):
-                yield _refused(scope, r.HTTPROUTES.ref(route), fault)
+        ports = wrong_port(pool, scope.snapshot, scope.listens)
+        for fault in (*ports, *pool_faults(pool, scope.snapshot)):
+            yield _refused(scope, scope.ref_of_pool(pool), fault)
+    for route in scope.routes:
+        for fault in route_faults(route, scope.snapshot):
+            yield _refused(scope, r.HTTPROUTES.ref(route), fault)
+    for service, others in scope.shared_services:
+        text = f"selects pods of {others} too, which serves another model: requests reach either"
+        fault = ParentFault(f"selects pods of {others} too", text, WRONG_PORT)
+        yield _refused(scope, r.SERVICES.ref(service), fault)
 
 
 def probe_scaling(scope: WorkloadScope) -> Iterator[Finding]:
@@ -112,13 +118,12 @@ def probe_serving(scope: WorkloadScope) -> Iterator[ServingEvidence]:
     still come by a Service of the pods, so that a model with another way is reached.
     """
     main = scope.roles[0]
-    routes = tuple(route for pool in scope.pools for route in _routes(scope, pool))
     yield ServingEvidence(
         subject=scope.subject,
         wanted=0 if main.is_idle else max(1, sum(each.replicas for each in scope.roles)),
         serving=max(1, sum(each.available for each in scope.roles)) if main.serves else 0,
         reached=not scope.pools or any(_is_picked(scope, each) for each in scope.pools),
-        entrances=entrances_of(routes),
+        entrances=entrances_of(scope.routes),
     )
 
 
@@ -143,10 +148,6 @@ def _picker(scope: WorkloadScope, pool: InferencePool) -> Deployment | None:
     return deployment_behind(scope.snapshot, scope.place, service.spec.selector)
 
 
-def _routes(scope: WorkloadScope, pool: InferencePool) -> tuple[HttpRoute, ...]:
-    return routes_to(scope.snapshot, scope.place, pool.name, group=r.INFERENCEPOOLS.group)
-
-
 def _down(scope: WorkloadScope, deployment: Deployment, *, reason: str, what: str) -> Finding:
     fault = judge_deployment(deployment, scope.snapshot)
     return scope.finding(
@@ -165,11 +166,12 @@ def _down(scope: WorkloadScope, deployment: Deployment, *, reason: str, what: st
 
 
 def _refused(scope: WorkloadScope, related: ObjectRef, fault: ParentFault) -> Finding:
+    place = "" if related.namespace == scope.place else f"{related.namespace}/"
     return scope.finding(
         reason=w.ROUTE_NOT_READY,
         related=related,
         cause=fault.cause,
-        text=f"{related.kind} {related.name}: {fault.text}",
+        text=f"{related.kind} {place}{related.name}: {fault.text}",
         severity=fault.severity,
         transition=fault.transition,
     )

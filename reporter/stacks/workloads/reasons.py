@@ -112,17 +112,19 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger="An InferencePool selects the model's pods, and the Service that it names for its "
         "endpoint picker does not exist, or no pod of the Deployment behind it is available.",
         action="kubectl -n <namespace> describe inferencepool <pool>, and the log of its picker.",
-        reads=(r.DEPLOYMENTS, r.PODS, r.SERVICES, r.INFERENCEPOOLS),
+        reads=(r.DEPLOYMENTS, r.PODS, r.SERVICES, r.INFERENCEPOOLS, r.FORMER_POOLS),
         grace_seconds=90,
     ),
     _row(
         ROUTE_NOT_READY,
-        "A route to the model, or its InferencePool, is not accepted.",
+        "A route to the model, its InferencePool or a Service does not lead to it alone.",
         stage=RequestStage.ROUTING,
         trigger="Accepted or ResolvedRefs of an HTTPRoute that leads to its InferencePool, or of the "
-        "pool, is not True for a Gateway that it names, or that Gateway does not exist.",
+        "pool, is not True for a Gateway that it names, or that Gateway does not exist; the route names "
+        "the pool in the other API group; none of the pool's ports is one that the pods declare; or a "
+        "Service selects the pods of two models.",
         action="kubectl -n <namespace> describe httproute <route>",
-        reads=(r.HTTPROUTES, r.GATEWAYS, r.INFERENCEPOOLS),
+        reads=(r.HTTPROUTES, r.GATEWAYS, r.INFERENCEPOOLS, r.FORMER_POOLS, r.SERVICES, r.PODS),
     ),
     outside_chain(
         _row(

@@ -5,6 +5,7 @@ and its annotation does not say otherwise. The decode and prefill workloads of l
 model: their pods carry the same labels but for the role.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Evaluation
 from reporter.model.objects import (
     Deployment,
+    HttpRoute,
     InferencePool,
     Labels,
     LeaderWorkerSet,
@@ -24,9 +26,10 @@ from reporter.model.objects import (
     Pod,
     PodTemplate,
     ScaledObject,
+    Service,
 )
 from reporter.model.resource import Resource
-from reporter.model.subject import Subject
+from reporter.model.subject import ObjectRef, Subject
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Scope, SubjectScope
 from reporter.served.role import Containers, ServedRole, Workload
@@ -34,7 +37,8 @@ from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.trace import Cell, How
 from reporter.stacks.workloads.reasons import LEADERWORKERSETS, STACK, WORKLOAD_KIND
 from reporter.workload.components import is_left_out
-from reporter.workload.engines import ROLE, engines_of
+from reporter.workload.engines import ROLE, command_line, engines_of, model_named
+from reporter.workload.routing import routes_naming
 
 Member: TypeAlias = tuple[Resource[Workload], Workload]
 
@@ -58,6 +62,7 @@ _MADE_BY: Final = (
 )
 """The same by their values: those of KServe's LLMInferenceServices and of OtterScale's operator."""
 
+_PORT: Final = re.compile(r"--port[=\s]++([0-9]{1,5})\b")
 _RELEASE: Final = "helm-release-name"
 _ROUTER: Final = "router-container"
 _NEAR: Final = 200
@@ -141,7 +146,7 @@ class WorkloadScope(SubjectScope[Workload]):
 
     @cached_property
     def pools(self) -> tuple[InferencePool, ...]:
-        """The InferencePools that select its pods."""
+        """The InferencePools that select its pods, of either group."""
         index = self.snapshot.once(("pools", self.place), partial(_pools, self.place))
         labels = labels_of(self.object)
         near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
@@ -149,6 +154,73 @@ class WorkloadScope(SubjectScope[Workload]):
             each for each in near if each.spec.selector and each.spec.selector.matches(labels)
         )
         return tuple(islice(matching, _MOST))
+
+    def ref_of_pool(self, pool: InferencePool) -> ObjectRef:
+        """Return the reference to one of its pools, in its group."""
+        is_former = self.snapshot[r.INFERENCEPOOLS].get(self.place, pool.name) is None
+        return (r.FORMER_POOLS if is_former else r.INFERENCEPOOLS).ref(pool)
+
+    @cached_property
+    def services(self) -> tuple[Service, ...]:
+        """The Services that select its pods."""
+        index = self.snapshot.once(("services", self.place), partial(_services, self.place))
+        labels = labels_of(self.object)
+        near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
+        found = (each for each in near if (each.spec.selector or {}).items() <= labels.items())
+        return tuple(islice(found, _MOST))
+
+    @cached_property
+    def routes(self) -> tuple[HttpRoute, ...]:
+        """The HTTPRoutes to its pools and Services, of its namespace, else of others.
+
+        Those of others count where it has none of its own: anybody may name it.
+        """
+        named = (
+            *((r.INFERENCEPOOLS.kind, each.name) for each in self.pools),
+            *((r.SERVICES.kind, each.name) for each in self.services),
+        )
+        found = {
+            (route.namespace, route.name): route
+            for kind, name in named
+            for route in routes_naming(self.snapshot, self.place, kind=kind, name=name)
+        }
+        own = tuple(each for each in found.values() if each.namespace == self.place)
+        return own or tuple(islice(found.values(), _MOST))
+
+    @cached_property
+    def listens(self) -> frozenset[int]:
+        """The ports that its engines are told to listen on."""
+        lines = (command_line(template_of(obj)) for _, obj in self.members)
+        return frozenset(int(port) for line in lines for port in _PORT.findall(line))
+
+    @cached_property
+    def shared_services(self) -> tuple[tuple[Service, str], ...]:
+        """Its Services that a route names and that select the pods of another model too, with that one.
+
+        Without a route it may be one for metrics; a router chooses pods by their models.
+        """
+        own = model_named(template_of(self.object))
+        if not own or self.router is not None:
+            return ()
+        others = self.snapshot.once(("engines", self.place), partial(_engines, self.place))
+        found = []
+        for service in self.services:
+            if not routes_naming(
+                self.snapshot, self.place, kind=r.SERVICES.kind, name=service.name
+            ):
+                continue
+            selector = service.spec.selector or {}
+            near = others.get(max(selector.items(), key=lambda each: (len(each[1]), each)), ())
+            other = next(
+                (
+                    obj.name
+                    for obj, name in near[:_NEAR]
+                    if name != own and selector.items() <= labels_of(obj).items()
+                ),
+                "",
+            )
+            found += [(service, other)] if other else []
+        return tuple(found)
 
     @cached_property
     def scalers(self) -> tuple[ScaledObject, ...]:
@@ -285,11 +357,37 @@ def _pools(
 ) -> Mapping[tuple[str, str], tuple[InferencePool, ...]]:
     """Return the InferencePools of a namespace by one of the labels that they select by."""
     found: dict[tuple[str, str], list[InferencePool]] = defaultdict(list)
-    for each in snapshot[r.INFERENCEPOOLS].in_namespace(namespace):
+    present = snapshot[r.INFERENCEPOOLS].in_namespace(namespace)
+    names = {each.name for each in present}
+    former = (each.pool for each in snapshot[r.FORMER_POOLS].in_namespace(namespace))
+    for each in (*present, *(each for each in former if each.name not in names)):
         wanted = each.spec.selector.match_labels if each.spec.selector is not None else None
         if wanted and not each.deleting:
             found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
     return {label: tuple(pools) for label, pools in found.items()}
+
+
+def _services(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Service, ...]]:
+    """Return the Services of a namespace by one of the labels that they select by."""
+    found: dict[tuple[str, str], list[Service]] = defaultdict(list)
+    for each in snapshot[r.SERVICES].in_namespace(namespace):
+        wanted = each.spec.selector
+        if wanted and not each.deleting:
+            found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
+    return {label: tuple(services) for label, services in found.items()}
+
+
+def _engines(
+    namespace: str, snapshot: Snapshot
+) -> Mapping[tuple[str, str], tuple[tuple[Deployment, str], ...]]:
+    """Return the Deployments of a namespace whose command line names a model, by each of their labels."""
+    found: dict[tuple[str, str], list[tuple[Deployment, str]]] = defaultdict(list)
+    for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
+        name = model_named(each.spec.template) if each.wanted and not each.deleting else ""
+        if name and _is_model(each):
+            for label in labels_of(each).items():
+                found[label].append((each, name))
+    return {label: tuple(engines) for label, engines in found.items()}
 
 
 def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:

@@ -6,6 +6,7 @@ import pytest
 
 from reporter.catalogue.resources import (
     DEPLOYMENTS,
+    FORMER_POOLS,
     GATEWAYCLASSES,
     GATEWAYS,
     HTTPROUTES,
@@ -21,7 +22,7 @@ from reporter.model.objects.gateway import (
     RouteRule,
 )
 from reporter.model.subject import CLUSTER
-from reporter.stacks.kaito.reasons import FORMER_POOLS, INFERENCESETS, WORKSPACES
+from reporter.stacks.kaito.reasons import INFERENCESETS, WORKSPACES
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
 from reporter.stacks.otterscale.reasons import MADE_DEPLOYMENTS
 from reporter.stacks.settings import FullEvaluationSettings

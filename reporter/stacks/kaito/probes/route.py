@@ -7,14 +7,21 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    FORMER_POOLS,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    PODS,
+    SERVICES,
+)
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment, HttpRoute, InferencePool, LabelSelector, Pod
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, condition_text
-from reporter.stacks.kaito.reasons import FORMER_POOLS, INFERENCESETS, MODEL_EPP, MODEL_ROUTE
+from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP, MODEL_ROUTE
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.owners import is_false
 from reporter.workload.pod import counts, is_ready
@@ -22,9 +29,11 @@ from reporter.workload.routing import (
     GATEWAY_GONE,
     ParentFault,
     missing_picker_service,
+    other_pool,
     pool_faults,
     pool_names,
     route_faults,
+    wrong_port,
 )
 from reporter.workload.standing import MISSING, WorkloadFault
 
@@ -95,6 +104,8 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
         names = {name for route in routes for name in pool_names(route, resource.group)}
         for name in sorted(names):
             known = scope.snapshot.absence_known(resource, namespace, name)
+            if other_pool(scope.snapshot, resource.group, namespace=namespace, name=name):
+                continue  # told of the route
             if known and scope.snapshot[resource].get(namespace, name) is None:
                 yield scope.finding(
                     reason=MODEL_ROUTE,
@@ -111,6 +122,7 @@ def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[ParentFa
     The Service is not told of a picker that is missing altogether, which is told as such. Parents may say later what is missing: then
     it is one fault, since the first of them saw it.
     """
+    yield from wrong_port(pool, scope.snapshot)
     said = tuple(pool_faults(pool, scope.snapshot))
     service = missing_picker_service(pool, scope.snapshot)
     if not service or is_missing(scope, service):

@@ -14,7 +14,14 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final, TypeAlias, TypeVar
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    FORMER_POOLS,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    PODS,
+    SERVICES,
+)
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, KubeObject, Pod
@@ -24,7 +31,7 @@ from reporter.probes.pods import metric_faults, metric_finding
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
-from reporter.stacks.kaito.reasons import FORMER_POOLS, MADE_WITH, WORKSPACES, named
+from reporter.stacks.kaito.reasons import MADE_WITH, WORKSPACES, named
 from reporter.workload.deployment import deployment_behind
 from reporter.workload.owners import is_true
 from reporter.workload.pod import counts, is_ready

@@ -13,6 +13,7 @@ from typing import Final
 from reporter.catalogue.needs import is_of_istio
 from reporter.catalogue.resources import (
     DEPLOYMENTS,
+    FORMER_POOLS,
     GATEWAYS,
     HTTPROUTES,
     INFERENCEPOOLS,
@@ -36,7 +37,6 @@ from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import (
     EPP_NOT_READY,
-    FORMER_POOLS,
     GATEWAY_NOT_READY,
     POOL_NOT_READY,
     ROUTE_NOT_READY,
@@ -49,8 +49,10 @@ from reporter.workload.routing import (
     ParentFault,
     judge_entries,
     missing_picker_service,
+    other_group,
     parent_of,
     routes_to,
+    wrong_port,
 )
 
 _MISSING, _NO_SERVICE, _SELECTS_NONE, _REFUSED, _SILENT = 40, 30, 25, 20, 10
@@ -129,6 +131,8 @@ def _flaws(scope: LlmScope, pool: InferencePool) -> Iterator[tuple[str, str, int
         return
     if not any(selector.matches(each.metadata.labels) for each in own):
         yield "selects no pod", "selects none of the pods that serve", _SELECTS_NONE
+    for fault in wrong_port(pool, scope.snapshot):
+        yield fault.cause, fault.text, _SELECTS_NONE
 
 
 def _entries(scope: LlmScope) -> Iterator[tuple[ParentStatus, Parent]]:
@@ -320,6 +324,7 @@ def _missing_route(scope: LlmScope) -> Iterator[Finding]:
 
 
 def _faults(scope: LlmScope, route: HttpRoute) -> Iterator[tuple[ParentFault, Parent | None]]:
+    yield from ((each, None) for each in other_group(route, scope.snapshot))
     if not any(each.backend_refs for each in route.spec.rules or ()):
         yield ParentFault("no backend", "no rule of it has a backend", _NO_BACKEND), None
     parents = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}

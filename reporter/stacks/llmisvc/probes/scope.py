@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from reporter.catalogue.resources import (
     DEPLOYMENTS,
+    FORMER_POOLS,
     GATEWAYS,
     HTTPROUTES,
     INFERENCEPOOLS,
@@ -33,7 +34,7 @@ from reporter.stacks.llmisvc.objects import (
     LLMInferenceServiceConfig,
     Workload,
 )
-from reporter.stacks.llmisvc.reasons import CONFIGS, FORMER_POOLS, LEADERWORKERSETS
+from reporter.stacks.llmisvc.reasons import CONFIGS, LEADERWORKERSETS
 from reporter.stacks.llmisvc.stack import LLM_PART, PART_OF
 from reporter.workload.routing import Parent, parent_of
 

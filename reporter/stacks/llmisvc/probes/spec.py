@@ -6,7 +6,13 @@ llminferenceserviceDependencyMissing, llminferenceserviceInvalid and llminferenc
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS, SCALEDOBJECTS
+from reporter.catalogue.resources import (
+    FORMER_POOLS,
+    GATEWAYS,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    SCALEDOBJECTS,
+)
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.resource import Resource
@@ -15,7 +21,6 @@ from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import (
     CONFIGS,
     DEPENDENCY_MISSING,
-    FORMER_POOLS,
     INVALID,
     LEADERWORKERSETS,
     RECONCILE_FAILED,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
-from reporter.catalogue.resources import GATEWAYS, HTTPROUTES, INFERENCEPOOLS
+from reporter.catalogue.resources import FORMER_POOLS, GATEWAYS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.objects import Condition, Gateway, HttpRoute, InferencePool, Pod
 from reporter.served.role import ServedRole, Workload, parts_of
 from reporter.snapshot.snapshot import Served
@@ -25,7 +25,6 @@ from reporter.stacks.llmisvc.derived import (
 )
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import (
-    FORMER_POOLS,
     LEADERWORKERSETS,
 )
 from reporter.workload.owners import is_true, last_written

@@ -7,13 +7,14 @@ import pytest
 
 from reporter.catalogue.resources import (
     DEPLOYMENTS,
+    FORMER_POOLS,
     GATEWAYS,
     HTTPROUTES,
     INFERENCEPOOLS,
     PODS,
     SERVICES,
 )
-from reporter.stacks.kaito.reasons import FORMER_POOLS, MODEL_EPP, MODEL_ROUTE
+from reporter.stacks.kaito.reasons import MODEL_EPP, MODEL_ROUTE
 from tests.unit.probes.building import (
     ALL_CRDS,
     DELETING,
