@@ -83,8 +83,8 @@ workflow-lint: setup ## actionlint of .github: ACTIONLINT, or one built once per
 envtest: setup ## Build etcd and kube-apiserver for the end-to-end tests (once per machine, about 5 min on 2 cores)
 	@$(BIN)/python -m e2e.envtest.binaries
 
-e2e: envtest ## End-to-end tests, a real control plane for each of JOBS workers (about 20 minutes on 2 cores)
-	@echo "end-to-end tests: about 20 minutes on two cores"
+e2e: envtest ## End-to-end tests, a real control plane for each worker (about 12 minutes on 2 cores)
+	@echo "end-to-end tests: about 12 minutes on two cores"
 	$(BIN)/python -m pytest e2e -n $(JOBS) --dist loadgroup $(ARGS)
 
 chaos: envtest ## Faults on a real control plane, and the table of docs/performance.md (15 to 20 min)
