@@ -146,6 +146,7 @@ def refused_by(entries):
     return "schema" if "meet the specifications of the schema" in done.stderr else "template"
 
 
+@pytest.mark.long
 def test_what_the_program_refuses_the_chart_refuses():
     """As far as a schema and a template can; the rest is refused when the program starts."""
     found = [(row, refused_by(row["entries"])) for row in WRONG]

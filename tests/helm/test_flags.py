@@ -67,6 +67,7 @@ def test_a_value_becomes_its_setting():
     assert found == {field: row["becomes"] for field, row in FLAGS.items()}
 
 
+@pytest.mark.long
 def test_a_value_of_null_leaves_the_flag_to_the_program():
     """As does a value that an older release knows nothing of, with `--reuse-values`."""
     fields = FLAGS.keys() - NEEDED

@@ -99,6 +99,7 @@ def test_what_objects_say_is_in_each_output(output):
 
 @examples(0.1)
 @given(leaks())
+@pytest.mark.long
 def test_no_credential_survives_in_any_output(found):
     """Neither in an Event, nor in the log, the report, the page or what `check` prints."""
     # A password may be made of the words around another one, such as AccountName.

@@ -236,6 +236,7 @@ def _scale(plugin, replicas):
         assert answer.status == 200
 
 
+@pytest.mark.long
 def test_watch_tells_each_change_until_it_is_interrupted(own):
     """Printed again where there is no terminal; Ctrl-C is how it ends, hence status 0."""
     with own.running("--watch", output=subprocess.PIPE) as process:

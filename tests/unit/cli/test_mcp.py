@@ -102,6 +102,7 @@ async def test_a_long_answer_is_cut_and_says_so():
     assert (len(told["findings"]), told["moreFindings"]) == (1, total - 1)
 
 
+@pytest.mark.long
 async def test_a_dump_is_judged_below_the_folder_alone(tmp_path):
     """What an assistant was talked into asking for is not read."""
     shutil.copytree(EXAMPLES / "broken-stack", tmp_path / "dump")
@@ -129,6 +130,7 @@ async def test_reasons_are_explained_one_or_all():
     assert "'clusterKaito' is not a reason" in wrong
 
 
+@pytest.mark.long
 async def test_credentials_are_masked_as_everywhere(tmp_path):
     """What a container wrote last may be repeated to an assistant only as an Event may say it."""
     shutil.copytree(EXAMPLES / "broken-stack", tmp_path / "dump")

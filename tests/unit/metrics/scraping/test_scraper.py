@@ -134,6 +134,7 @@ async def test_each_pod_once_in_each_period():
 
 
 @pytest.mark.parametrize("part", [20, 10, 3])
+@pytest.mark.long
 async def test_a_thousand_pods_of_which_some_begin_to_hang(part):
     """A twentieth, a tenth, a third from one moment on: every other pod keeps its turns."""
     world = World(*names(1000))
@@ -151,6 +152,7 @@ async def test_a_thousand_pods_of_which_some_begin_to_hang(part):
     assert world.most <= 32
 
 
+@pytest.mark.long
 async def test_pods_that_hang_are_asked_on():
     """Fifty of a thousand share a quarter of the slots: each gets its turn about twice a minute."""
     world = World(*names(1000))
