@@ -90,7 +90,7 @@ FORMER_POOLS: Final = Resource(
     kind="InferencePool", namespaced=True, custom=True,
     type=objects.FormerPool, purpose="the same, in their former API group", seldom=True,
 )  # fmt: skip
-"""Before v1.0 of the Gateway API Inference Extension; only for the stacks that still read them."""
+"""Before v1.0 of the Gateway API Inference Extension."""
 ENVOYFILTERS: Final = Resource(
     group="networking.istio.io", versions=("v1alpha3",), plural="envoyfilters",
     kind="EnvoyFilter", namespaced=True, custom=True,

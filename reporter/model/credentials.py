@@ -291,6 +291,8 @@ def _without_random_words(match: re.Match[str]) -> str:
         return word
     if _is_random(word):
         return REDACTED
+    if "/" not in word:
+        return word
     return "/".join(REDACTED if _is_random(each) else each for each in word.split("/"))
 
 

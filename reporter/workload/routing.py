@@ -240,7 +240,8 @@ def wrong_port(
         ports_text, told = (", ".join(map(str, sorted(each))) for each in (set(wanted), found))
         yield ParentFault(
             f"no pod has port {ports_text}",
-            f"sends requests to port {ports_text}; the pods that it selects declare {told}",
+            f"sends requests to port {ports_text}, where probably nothing listens: the pods that it "
+            f"selects declare {told}",
             WRONG_PORT,
         )
 

@@ -215,8 +215,9 @@ def target_of(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> Objec
     """Return the object that an Event is mirrored on, with its uid; None where there is none.
 
     An Event about a model is mirrored on the model, one about a namespace on the object at fault
-    if that is in the namespace, and one about what several models need on that object. A namespace that goes takes no new Events. A Ready that is older
-    than the model is about an earlier model of that name.
+    if that is in the namespace, and one about what several models need on that object. A namespace
+    that goes takes no new Events. A Ready that is older than the model is about an earlier model of
+    that name.
     """
     subject = record.key.subject
     place = record.related.namespace if record.key.reason == CLUSTER_SHARED else subject.namespace

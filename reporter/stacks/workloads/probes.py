@@ -81,9 +81,9 @@ def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
     for route in scope.routes:
         for fault in route_faults(route, scope.snapshot):
             yield _refused(scope, r.HTTPROUTES.ref(route), fault)
-    for service, others in scope.shared_services:
-        text = f"selects pods of {others} too, which serves another model: requests reach either"
-        fault = ParentFault(f"selects pods of {others} too", text, WRONG_PORT)
+    for service, other in scope.shared_services:
+        text = f"selects pods of {other} too, which serves another model: requests reach either"
+        fault = ParentFault(f"selects pods of {other} too", text, WRONG_PORT)
         yield _refused(scope, r.SERVICES.ref(service), fault)
 
 

@@ -38,7 +38,7 @@ from reporter.snapshot.trace import Cell, How
 from reporter.stacks.workloads.reasons import LEADERWORKERSETS, STACK, WORKLOAD_KIND
 from reporter.workload.components import is_left_out
 from reporter.workload.engines import ROLE, command_line, engines_of, model_named
-from reporter.workload.routing import routes_naming
+from reporter.workload.routing import is_reachable, routes_naming
 
 Member: TypeAlias = tuple[Resource[Workload], Workload]
 
@@ -171,21 +171,25 @@ class WorkloadScope(SubjectScope[Workload]):
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:
-        """The HTTPRoutes to its pools and Services, of its namespace, else of others.
+        """The HTTPRoutes to its pools and Services, of its namespace; else those of others to its pools.
 
-        Those of others count where it has none of its own: anybody may name it.
+        Anybody may name a pool: of those of other namespaces the ones that work count, if any does.
         """
-        named = (
-            *((r.INFERENCEPOOLS.kind, each.name) for each in self.pools),
-            *((r.SERVICES.kind, each.name) for each in self.services),
+        pools = self._naming(r.INFERENCEPOOLS.kind, self.pools)
+        own = (*pools, *self._naming(r.SERVICES.kind, self.services))
+        found = {each.name: each for each in own if each.namespace == self.place}
+        if found:
+            return tuple(found.values())
+        return tuple(each for each in pools if is_reachable((each,))) or pools[:_MOST]
+
+    def _naming(
+        self, kind: str, backends: Iterable[InferencePool | Service]
+    ) -> tuple[HttpRoute, ...]:
+        return tuple(
+            route
+            for each in backends
+            for route in routes_naming(self.snapshot, self.place, kind=kind, name=each.name)
         )
-        found = {
-            (route.namespace, route.name): route
-            for kind, name in named
-            for route in routes_naming(self.snapshot, self.place, kind=kind, name=name)
-        }
-        own = tuple(each for each in found.values() if each.namespace == self.place)
-        return own or tuple(islice(found.values(), _MOST))
 
     @cached_property
     def listens(self) -> frozenset[int]:
@@ -205,9 +209,7 @@ class WorkloadScope(SubjectScope[Workload]):
         others = self.snapshot.once(("engines", self.place), partial(_engines, self.place))
         found = []
         for service in self.services:
-            if not routes_naming(
-                self.snapshot, self.place, kind=r.SERVICES.kind, name=service.name
-            ):
+            if not self._naming(r.SERVICES.kind, (service,)):
                 continue
             selector = service.spec.selector or {}
             near = others.get(max(selector.items(), key=lambda each: (len(each[1]), each)), ())
