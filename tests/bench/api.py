@@ -65,6 +65,12 @@ class Api:
         async with self._http.patch(self._url + path, data=body, headers=_MERGE) as answer:
             answer.raise_for_status()
 
+    async def post(self, path: str, body: bytes) -> None:
+        """Create an object from its JSON."""
+        headers = {"Content-Type": "application/json"}
+        async with self._http.post(self._url + path, data=body, headers=headers) as answer:
+            answer.raise_for_status()
+
     async def admin(self, method: str, path: str, body: JSON = None) -> Any:
         """Use the sandbox's admin path."""
         url = f"{self._url}/_sandbox/{path}"
