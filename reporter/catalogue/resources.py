@@ -107,6 +107,11 @@ CILIUMNETWORKPOLICIES: Final = Resource(
     kind="CiliumNetworkPolicy", namespaced=True, custom=True,
     type=objects.CiliumNetworkPolicy, purpose="namespaces that may reach the inference pods",
 )  # fmt: skip
+DESTINATIONRULES: Final = Resource(
+    group="networking.istio.io", versions=("v1", "v1beta1"), plural="destinationrules",
+    kind="DestinationRule", namespaced=True, custom=True,
+    type=objects.DestinationRule, purpose="whether a Gateway speaks TLS with an endpoint picker",
+)  # fmt: skip
 SCALEDOBJECTS: Final = Resource(
     group="keda.sh", versions=("v1alpha1",), plural="scaledobjects", kind="ScaledObject",
     namespaced=True, custom=True,
@@ -124,7 +129,8 @@ EVENTS: Final = Resource(
 
 SHARED: Final[tuple[Resource[KubeObject], ...]] = (
     NAMESPACES, NODES, PODS, CLAIMS, SERVICES, DEPLOYMENTS, STATEFULSETS, APIKEYS, GATEWAYCLASSES, GATEWAYS, HTTPROUTES,
-    INFERENCEPOOLS, FORMER_POOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES, CILIUMNETWORKPOLICIES, SCALEDOBJECTS,
+    INFERENCEPOOLS, FORMER_POOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES, CILIUMNETWORKPOLICIES,
+    DESTINATIONRULES, SCALEDOBJECTS,
 )  # fmt: skip
 """Listed and watched over the whole cluster, whatever stacks there are."""
 

@@ -7,6 +7,7 @@ What the parents of a route or pool say of it, entry by entry of `status.parents
 The authorization providers that Istio's mesh configuration defines.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ from reporter.catalogue.needs import API_KEY_PROVIDER, GATEWAY_NAME, is_of_harne
 from reporter.catalogue.resources import (
     CONFIGMAPS,
     DEPLOYMENTS,
+    DESTINATIONRULES,
     FORMER_POOLS,
+    GATEWAYCLASSES,
     GATEWAYS,
     HTTPROUTES,
     INFERENCEPOOLS,
@@ -35,6 +38,7 @@ from reporter.model.objects import (
     Condition,
     ConfigMap,
     Deployment,
+    DestinationRule,
     Gateway,
     HttpRoute,
     InferencePool,
@@ -47,6 +51,7 @@ from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.deployment import judge_deployment
+from reporter.workload.engines import command_line
 from reporter.workload.owners import is_true
 from reporter.workload.pod import counts
 from reporter.workload.standing import WorkloadFault
@@ -248,6 +253,46 @@ def wrong_port(
 
 _NEAR: Final = 20
 """So many pods of a pool are looked at: they are made by one template, mostly."""
+
+
+_ISTIO: Final = frozenset({"istio.io/gateway-controller", "openshift.io/gateway-controller/v1"})
+_PICKS: Final = re.compile(r"--pool-?name\b", re.IGNORECASE)
+_PLAIN: Final = re.compile(r"--secure-?serving=(?:false|0)\b", re.IGNORECASE)
+
+
+def lacks_tls_rule(
+    routes: Iterable[HttpRoute], pool: InferencePool, *, picker: Deployment, snapshot: Snapshot
+) -> str:
+    """Return the Gateway of Istio that probably cannot ask the endpoint picker of a pool; empty if none.
+
+    The picker of the Gateway API Inference Extension serves TLS with a certificate of its own unless it is
+    told otherwise, and Istio asks it without TLS unless a DestinationRule for its Service says so
+    (kubernetes-sigs/gateway-api-inference-extension#1488).
+    """
+    line = command_line(picker.spec.template)
+    reference = pool.spec.endpoint_picker_ref
+    if reference is None or not _PICKS.search(line) or _PLAIN.search(line):
+        return ""
+    if not snapshot.known(DESTINATIONRULES) or any(
+        _covers(rule, pool.namespace, reference.name) for rule in snapshot[DESTINATIONRULES]
+    ):
+        return ""
+    parents = {(each.namespace, each.name) for route in routes for each in parents_of(route)}
+    for place, name in sorted(parents):
+        gateway = snapshot[GATEWAYS].get(place, name)
+        of = snapshot[GATEWAYCLASSES].get("", gateway.spec.gateway_class_name) if gateway else None
+        if of is not None and of.spec.controller_name in _ISTIO:
+            return name
+    return ""
+
+
+def _covers(rule: DestinationRule, namespace: str, service: str) -> bool:
+    """Tell whether a DestinationRule is for a Service; a short host is one of the rule's namespace."""
+    host = rule.spec.host.removesuffix(".cluster.local").removesuffix(".svc")
+    if "." not in host and not host.startswith("*"):
+        host = f"{host}.{rule.namespace}"
+    name = f"{service}.{namespace}"
+    return host == name or (host.startswith("*") and name.endswith(host[1:]))
 
 
 def is_accepted(route: HttpRoute) -> bool:

@@ -417,3 +417,18 @@ class ApiKey(KubeObject, frozen=True):
     """kaito.sh/v1alpha1 APIKey."""
 
     status: ApiKeyStatus = ApiKeyStatus()
+
+
+class DestinationRuleSpec(Part, frozen=True):
+    """`spec` of a DestinationRule."""
+
+    host: str = ""
+    traffic_policy: dict[str, object] | None = None
+    subsets: tuple[dict[str, object], ...] | None = None
+    export_to: tuple[str, ...] | None = None
+
+
+class DestinationRule(KubeObject, frozen=True):
+    """networking.istio.io DestinationRule."""
+
+    spec: DestinationRuleSpec = DestinationRuleSpec()

@@ -71,6 +71,7 @@ COMPONENT_NOT_READY: Final = "inferenceserviceComponentNotReady"
 INGRESS_NOT_READY: Final = "inferenceserviceIngressNotReady"
 NOT_READY: Final = "inferenceserviceNotReady"
 STATUS_STALE: Final = "inferenceserviceStatusStale"
+SCALING_NOT_READY: Final = "inferenceserviceScalingNotReady"
 CANARY_NOT_READY: Final = "inferenceserviceCanaryNotReady"
 ROLLED_BACK: Final = "inferenceserviceRolledBack"
 CANARY_IN_PROGRESS: Final = "inferenceserviceCanaryInProgress"
@@ -125,7 +126,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         STORAGE_FAILED,
         "The model cannot be fetched.",
         trigger="The init container storage-initializer of a pod ended with an error, out of "
-        "memory (OOMKilled) included, or waits in CrashLoopBackOff.",
+        "memory (OOMKilled) included, or waits in CrashLoopBackOff; or a pod that has to fetch a model "
+        "has nothing that fetches it, as KServe's webhook did not touch it.",
         silent="A download in progress.",
         action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: check the "
         "storage URI, its credentials and the free disk space of the node; if it was "
@@ -256,6 +258,16 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             action="Look at the log of kserve-controller-manager; believe the objects until then.",
             reads=(*_BOTH, r.PODS),
             grace_seconds=120,
+        )
+    ),
+    outside_chain(
+        _row(
+            SCALING_NOT_READY,
+            "The InferenceService is not scaled; its pods serve.",
+            trigger="Ready of a ScaledObject that names a Deployment of it is False (Standard mode).",
+            silent="A ScaledObject that is paused.",
+            action="kubectl -n <namespace> describe scaledobject <name>",
+            reads=(*_ITSELF, r.DEPLOYMENTS, r.SCALEDOBJECTS),
         )
     ),
     outside_chain(

@@ -245,21 +245,6 @@ class ModelService(KubeObject, frozen=True):
         return self.spec.inference_pool is not None and told is not None and told.enabled
 
 
-class DestinationRuleSpec(Part, frozen=True):
-    """`spec` of a DestinationRule."""
-
-    host: str = ""
-    traffic_policy: Json | None = None
-    subsets: tuple[Json, ...] | None = None
-    export_to: tuple[str, ...] | None = None
-
-
-class DestinationRule(KubeObject, frozen=True):
-    """networking.istio.io DestinationRule."""
-
-    spec: DestinationRuleSpec = DestinationRuleSpec()
-
-
 class SecretKey(Part, frozen=True):
     """A key of a Secret, which itself is never read."""
 

@@ -37,12 +37,6 @@ MODELSERVICES: Final = Resource(
     type=objects.ModelService, purpose="ModelServices, and what should exist for them",
     stack=STACK, subject_kind=MODELSERVICE_KIND,
 )  # fmt: skip
-DESTINATIONRULES: Final = Resource(
-    group="networking.istio.io", versions=("v1", "v1beta1"), plural="destinationrules",
-    kind="DestinationRule", namespaced=True, custom=True,
-    type=objects.DestinationRule, purpose="the rule for an endpoint picker's TLS",
-    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
-)  # fmt: skip
 PODMONITORS: Final = Resource(
     group="monitoring.coreos.com", versions=("v1",), plural="podmonitors", kind="PodMonitor",
     namespaced=True, custom=True,
@@ -99,7 +93,6 @@ MADE_INFERENCEPOOLS: Final = _made(r.INFERENCEPOOLS, "each field of the pool of 
 
 RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
     MODELSERVICES,
-    DESTINATIONRULES,
     PODMONITORS,
     SERVICEMONITORS,
     SERVICEACCOUNTS,
@@ -267,7 +260,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             r.GATEWAYS,
             r.PODS,
             r.SERVICES,
-            DESTINATIONRULES,
+            r.DESTINATIONRULES,
         ),
         grace_seconds=APPEARS_SECONDS,
     ),
@@ -320,7 +313,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
                 r.SERVICES,
                 r.INFERENCEPOOLS,
                 r.HTTPROUTES,
-                DESTINATIONRULES,
+                r.DESTINATIONRULES,
                 PODMONITORS,
                 SERVICEMONITORS,
                 MADE_DEPLOYMENTS,

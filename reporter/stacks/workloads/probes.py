@@ -11,15 +11,16 @@ from reporter.model.subject import ObjectRef
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes
 from reporter.served.pods import PodReasons, judge_pods, judge_workloads
+from reporter.served.scaling import judge_scalers, scalers_of
 from reporter.stacks.workloads import reasons as w
 from reporter.stacks.workloads.scope import WorkloadProbes, WorkloadScope
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
-from reporter.workload.owners import is_false, words
 from reporter.workload.routing import (
     WRONG_PORT,
     ParentFault,
     entrances_of,
     fails_open,
+    lacks_tls_rule,
     missing_picker_service,
     pool_faults,
     route_faults,
@@ -70,6 +71,19 @@ def probe_pickers(scope: WorkloadScope) -> Iterator[Finding]:
                 reason=w.EPP_NOT_READY,
                 what=f"the endpoint picker of InferencePool {pool.name}",
             )
+        elif picker is not None and (
+            gateway := lacks_tls_rule(scope.routes, pool, picker=picker, snapshot=scope.snapshot)
+        ):
+            service = pool.spec.endpoint_picker_ref.name if pool.spec.endpoint_picker_ref else ""
+            yield scope.finding(
+                reason=w.EPP_NOT_READY,
+                related=r.DESTINATIONRULES.ref_named(scope.place, service),
+                cause=f"no DestinationRule for Service {service}",
+                text=f"requests through Gateway {gateway} probably fail with 500: its endpoint picker serves "
+                f"TLS with a certificate of its own, and no DestinationRule tells Istio so for Service {service}",
+                created=picker.created,
+                by_spec=True,
+            )
 
 
 def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
@@ -89,17 +103,9 @@ def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
 
 def probe_scaling(scope: WorkloadScope) -> Iterator[Finding]:
     """Yield a finding for each ScaledObject of it that KEDA cannot use."""
-    for each in scope.scalers:
-        ready = each.status.condition("Ready")
-        if ready is not None and is_false(ready):
-            yield scope.finding(
-                reason=w.SCALING_NOT_READY,
-                related=r.SCALEDOBJECTS.ref(each),
-                cause=ready.reason or "Ready is False",
-                text=f"ScaledObject {each.name} does not work: {words(ready)}",
-                transition=ready.last_transition_time,
-                created=each.created,
-            )
+    workloads = ((resource.kind, obj.name) for resource, obj in scope.members)
+    scalers = scalers_of(scope.snapshot, scope.place, workloads)
+    yield from judge_scalers(scope, scalers, reason=w.SCALING_NOT_READY)
 
 
 def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:

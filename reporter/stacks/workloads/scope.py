@@ -25,7 +25,6 @@ from reporter.model.objects import (
     OwnerReference,
     Pod,
     PodTemplate,
-    ScaledObject,
     Service,
 )
 from reporter.model.resource import Resource
@@ -67,7 +66,7 @@ _RELEASE: Final = "helm-release-name"
 _ROUTER: Final = "router-container"
 _NEAR: Final = 200
 _MOST: Final = 8
-"""So many pools, routers, scalers and stray pods are looked at for one model."""
+"""So many pools, routers and stray pods are looked at for one model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,13 +222,6 @@ class WorkloadScope(SubjectScope[Workload]):
             )
             found += [(service, other)] if other else []
         return tuple(found)
-
-    @cached_property
-    def scalers(self) -> tuple[ScaledObject, ...]:
-        """The ScaledObjects that name one of its workloads."""
-        found = self.snapshot.once(("scalers", self.place), partial(_scalers, self.place))
-        names = ((resource.kind, obj.name) for resource, obj in self.members)
-        return tuple(each for name in names for each in found.get(name, ()))
 
 
 def template_of(obj: Workload) -> PodTemplate:
@@ -419,13 +411,3 @@ def _selector_of(router: Deployment) -> dict[str, str]:
                 pairs = (part.partition("=") for part in value.split(","))
                 return {key.strip(): what.strip() for key, equals, what in pairs if equals}
     return {}
-
-
-def _scalers(
-    namespace: str, snapshot: Snapshot
-) -> Mapping[tuple[str, str], tuple[ScaledObject, ...]]:
-    found: dict[tuple[str, str], list[ScaledObject]] = defaultdict(list)
-    for each in snapshot[r.SCALEDOBJECTS].in_namespace(namespace):
-        target = each.spec.scale_target_ref
-        found[target.kind or r.DEPLOYMENTS.kind, target.name].append(each)
-    return {key: tuple(scalers[:_MOST]) for key, scalers in found.items()}

@@ -14,14 +14,14 @@ from reporter.catalogue.resources import SCALEDOBJECTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, ScaledObject
 from reporter.model.subject import CLUSTER, ObjectRef
-from reporter.model.text import clean, cut, detail
+from reporter.model.text import clean, cut
 from reporter.probes.scope import Scope
+from reporter.served.scaling import rejection
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.probes.scope import InferenceSetScope
 from reporter.stacks.kaito.reasons import CLUSTER_KEDA_SCALER, INFERENCESETS, MODEL_SCALING
 from reporter.workload.components import components, managed_namespaces, namespace_ref
-from reporter.workload.owners import warning_about
 from reporter.yaml_reader.limits import BeyondLimits, Limits, Unreadable
 from reporter.yaml_reader.reading import read_yaml
 
@@ -215,19 +215,10 @@ def probe_scaled_objects(scope: Scope) -> Iterator[Finding]:
     snapshot = scope.snapshot
     for namespace in managed_namespaces(snapshot):
         for scaled in snapshot[SCALEDOBJECTS].in_namespace(namespace.name):
-            rejected = _rejected(scaled)
+            rejected = rejection(scaled, snapshot)
             if rejected is not None and _is_of_inferenceset(snapshot, scaled):
                 involved = namespace_ref(snapshot, component.home(snapshot))
-                said = warning_about(snapshot, SCALEDOBJECTS.ref(scaled))
-                yield _finding(scaled, rejected, involved, said=said)
-
-
-def _rejected(scaled: ScaledObject) -> Condition | None:
-    paused = scaled.status.condition("Paused")
-    if scaled.deleting or (paused is not None and paused.status == "True"):
-        return None
-    ready = scaled.status.condition("Ready")
-    return ready if ready is not None and ready.status == "False" else None
+                yield _finding(scaled, rejected, involved)
 
 
 def _is_of_inferenceset(snapshot: Snapshot, scaled: ScaledObject) -> bool:
@@ -235,21 +226,16 @@ def _is_of_inferenceset(snapshot: Snapshot, scaled: ScaledObject) -> bool:
     return owner is not None and not owner.deleting
 
 
-def _finding(
-    scaled: ScaledObject, rejected: Condition, involved: ObjectRef, *, said: str
-) -> Finding:
-    """Return the finding about a ScaledObject; its condition says less than the Event about it."""
-    text = said or detail(rejected.reason, rejected.message) or "Ready is False"
+def _finding(scaled: ScaledObject, rejected: tuple[Condition, str], involved: ObjectRef) -> Finding:
+    ready, why = rejected
     return Finding(
         reason=CLUSTER_KEDA_SCALER,
         subject=CLUSTER,
         involved=involved,
         related=SCALEDOBJECTS.ref(scaled),
-        message=clean(
-            f"ScaledObject {scaled.namespace}/{scaled.name} was rejected by KEDA: {text}"
-        ),
+        message=clean(f"ScaledObject {scaled.namespace}/{scaled.name} was rejected by KEDA: {why}"),
         cause=f"ScaledObject {scaled.namespace}/{scaled.name} rejected",
         severity=_SEVERITY,
-        transition=rejected.last_transition_time,
+        transition=ready.last_transition_time,
         created=scaled.created,
     )

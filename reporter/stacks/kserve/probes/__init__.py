@@ -4,21 +4,31 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
+from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Evaluation, Finding
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
+from reporter.served.scaling import judge_scalers, scalers_of
 from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_stale
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
 from reporter.stacks.kserve.probes.ready import idle, probe_ready, probe_serving
 from reporter.stacks.kserve.probes.revisions import probe_revisions, probe_traffic
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
-from reporter.stacks.kserve.reasons import INFERENCESERVICES, STOPPED
+from reporter.stacks.kserve.reasons import INFERENCESERVICES, SCALING_NOT_READY, STOPPED
 
 
 def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding for each fault that the rules found in the metrics of a pod."""
     return (metric_finding(scope, *each) for each in metric_faults(scope, scope.pods))
+
+
+def probe_scaling(scope: InferenceServiceScope) -> Iterator[Finding]:
+    """Yield a finding for each ScaledObject of its Deployments that KEDA cannot use."""
+    found = chain.from_iterable((scope.facts.deployments or {}).values())
+    names = [(DEPLOYMENTS.kind, each.name) for each in found]
+    scalers = scalers_of(scope.snapshot, scope.place, names)
+    yield from judge_scalers(scope, scalers, reason=SCALING_NOT_READY)
 
 
 _PROBES: Final[tuple[Probe[InferenceServiceScope], ...]] = (
@@ -29,6 +39,7 @@ _PROBES: Final[tuple[Probe[InferenceServiceScope], ...]] = (
     probe_traffic,
     probe_conditions,
     probe_stale,
+    probe_scaling,
     probe_runtime,
 )
 

@@ -15,13 +15,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from reporter.catalogue.resources import DEPLOYMENTS, PODS
+from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, PODS
 from reporter.diagnosis.case import exit_words, is_error, last_end, last_words, loops
 from reporter.diagnosis.refusals import refusal
 from reporter.model.finding import Finding
 from reporter.model.objects import ContainerStatus, Pod
 from reporter.model.text import clean, detail
-from reporter.probes.pods import fault_of_pod, pod_finding
+from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.stacks.kserve.derived.conditions import (
     KSERVE_CONTAINER,
     STORAGE_INITIALIZER,
@@ -45,11 +45,13 @@ from reporter.stacks.kserve.reasons import (
     STORAGE_FAILED,
 )
 from reporter.workload.owners import is_false, is_true, words
-from reporter.workload.pod import counts, had_been_ready, why_ended
+from reporter.workload.pod import counts, had_been_ready, is_ready, why_ended
 from reporter.workload.standing import newest_failure
 
 _ERROR: Final = "Error"
 _NOT_LOADED: Final = "the model does not load"
+_NEVER: Final = 2
+"""Severity of a model that nobody tries to fetch."""
 
 
 def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -59,7 +61,9 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
             continue
         storage = container_of(pod.status.init_container_statuses, STORAGE_INITIALIZER)
         serving = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
-        if storage is not None and (_fails_to_fetch(storage) or _fetches_again(storage)):
+        if _is_untouched(pod) and not is_ready(pod):
+            yield _untouched(scope, pod)
+        elif storage is not None and (_fails_to_fetch(storage) or _fetches_again(storage)):
             what = "the model cannot be fetched"
             yield _about(scope, pod, storage, reason=STORAGE_FAILED, what=what)
         elif not _serves_model(pod) or serving is None:
@@ -69,6 +73,45 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
             yield _about(scope, pod, serving, reason=MODEL_LOAD_FAILED, what=what)
     if scope.all_pods is None:
         yield from _by_status(scope)
+
+
+_TOUCHED: Final = frozenset({STORAGE_INITIALIZER, "modelcar", "modelcar-init"})
+_LEFT_OUT: Final = "control-plane"
+"""Label of namespaces that the webhook leaves out (kserve/kserve, config/webhook/manifests.yaml)."""
+
+
+def _is_untouched(pod: Pod) -> bool:
+    """Tell whether KServe's webhook was to fetch a model for a pod, and did nothing to it.
+
+    It adds an init container, a sidecar that holds the model, or a claim with it.
+    """
+    annotations = pod.metadata.annotations
+    if annotations is None or not annotations.model_source or pod.spec.claims:
+        return False
+    containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
+    return bool(containers) and not any(each.name in _TOUCHED for each in containers)
+
+
+def _untouched(scope: InferenceServiceScope, pod: Pod) -> Finding:
+    namespace = scope.snapshot[NAMESPACES].get("", scope.place)
+    labels = namespace.metadata.labels or {} if namespace else {}
+    why = (
+        f"it leaves out namespaces with the label {_LEFT_OUT}, which {scope.place} has"
+        if _LEFT_OUT in labels
+        else "it was probably not installed or not reached when the pod was made: once it works, "
+        "delete the pod"
+    )
+    ended = any(last_end(each) for each in pod.status.container_statuses or ())
+    return scope.finding(
+        reason=STORAGE_FAILED,
+        related=PODS.ref(pod),
+        cause="storage-initializer not added",
+        text=f"pod {pod.name}: the model is not fetched, as KServe's webhook added no "
+        f"{STORAGE_INITIALIZER} to the pod; {why}",
+        severity=_NEVER,
+        created=pod.created,
+        budget=None if ended else startup_budget(scope),
+    )
 
 
 def _serves_model(pod: Pod) -> bool:

@@ -44,6 +44,32 @@ from reporter.stacks.kserve.reasons import (
 from reporter.workload.owners import is_false, words
 
 _ROLLOUT: Final = timedelta(seconds=ROLLOUT_SECONDS)
+_MEANINGS: Final = (
+    (
+        "Initial scale was never achieved",
+        (
+            "no pod was Ready within Knative's progress deadline (600 s, or the annotation "
+            "serving.knative.dev/progress-deadline), so it was scaled to zero and is not tried again: what "
+            "came after that is of no use"
+        ),
+    ),
+    (
+        "failed to resolve image to digest",
+        (
+            "Knative's controller asks the registry itself, not the node: it needs the address, the "
+            "certificates and the pull Secret of the ServiceAccount"
+        ),
+    ),
+    (
+        "Waiting for load balancer to be ready",
+        (
+            "Knative asks the pods of the gateway for the route, and they do not answer as it expects: "
+            "a NetworkPolicy, strict mTLS or an authorization may refuse it"
+        ),
+    ),
+)
+"""What Knative says, and what it means (knative/serving, `revision_lifecycle.go`, `resolve.go`, `probe.go`)."""
+
 _REQUEST: Final = re.compile(r'\b(?:GET|HEAD) "?https?://([a-z0-9.-]{1,253}(?::\d{1,5})?)[^\s"]{0,2000}"?:', re.IGNORECASE)  # fmt: skip
 _NONE_SERVES: Final = 20
 _FAILED: Final = 10
@@ -91,7 +117,7 @@ def _not_ready(
         serves = "no revision gets requests"
     else:
         serves = "no revision was ever ready"
-    what = f"has failed, {_with_hosts(condition)}" if failed else "is not ready yet"
+    what = f"has failed, {_told(condition)}" if failed else "is not ready yet"
     revision = _FAILED if failed else _STARTING
     return scope.finding(
         reason=REVISION_NOT_READY,
@@ -105,11 +131,13 @@ def _not_ready(
     )
 
 
-def _with_hosts(condition: KnativeCondition | None) -> str:
-    """Return what a condition says, with the host of each request, as links do not get into messages."""
+def _told(condition: KnativeCondition | None) -> str:
+    """Return what a condition says and means, with the host of each request: links get into no message."""
     if condition is None or not condition.message:
         return words(condition)
-    return detail(condition.reason, _REQUEST.sub(r"\1:", condition.message))
+    said = detail(condition.reason, _REQUEST.sub(r"\1:", condition.message))
+    meanings = (means for needle, means in _MEANINGS if needle in condition.message)
+    return "; ".join((said, *meanings))
 
 
 def _may_be_stuck(
@@ -126,7 +154,7 @@ def _stuck(scope: InferenceServiceScope, component: Component, status: Component
     others = " and ".join(others_with_traffic(status, ready))
     but = f"requests still go to {others}" if others else "is not recorded as rolled out"
     route = scope.condition(component.route_ready)
-    why = "" if route is None or route.status == "True" else f"; {route.type}: {words(route)}"
+    why = "" if route is None or route.status == "True" else f"; {route.type}: {_told(route)}"
     return scope.finding(
         reason=ROLLOUT_STUCK,
         related=scope.object_ref(component),
@@ -227,7 +255,7 @@ def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
         if fault is None:
             continue
         route = scope.condition(component.route_ready)
-        why = "" if route is None or route.status == "True" else f"; {route.type}: {words(route)}"
+        why = "" if route is None or route.status == "True" else f"; {route.type}: {_told(route)}"
         yield scope.finding(
             reason=TRAFFIC,
             related=scope.object_ref(component),

@@ -27,6 +27,7 @@ from reporter.model.objects.gateway import RouteRule
 from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import Scope
+from reporter.served.scaling import judge_scalers
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.llmisvc.derived import PassStage, derived_status
@@ -155,20 +156,16 @@ _ALTHOUGH: Final = "; its pods serve although Ready is False for it"
 def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each ScaledObject that KEDA cannot use, else for what KServe says of it."""
     serves = _ALTHOUGH if scope.serves else ""
-    failing = [
-        each for each in scope.made(SCALEDOBJECTS) if is_false(each.status.condition("Ready"))
-    ]
-    for each in failing:
-        ready = each.status.condition("Ready")
-        yield scope.finding(
+    failing = tuple(
+        judge_scalers(
+            scope,
+            scope.made(SCALEDOBJECTS),
             reason=SCALING_NOT_READY,
-            related=SCALEDOBJECTS.ref(each),
-            cause=f"ScaledObject {each.name} is not ready",
-            text=f"ScaledObject {each.name} is not ready, {words(ready)}{serves}",
-            transition=ready.last_transition_time if ready else None,
-            created=each.created,
+            serves=serves,
             budget=startup_budget(scope),
         )
+    )
+    yield from failing
     if not failing and scope.wanted.scaling:
         yield from _by_condition(scope, serves)
 

@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
-from reporter.model.objects import Deployment, HttpRoute, KubeObject, TemplateContainer
+from reporter.model.objects import (
+    Deployment,
+    DestinationRule,
+    HttpRoute,
+    KubeObject,
+    TemplateContainer,
+)
 from reporter.model.subject import ObjectRef
 from reporter.stacks.otterscale.manifests import epp, names, routes
 from reporter.stacks.otterscale.manifests import epp as epp_config
@@ -22,7 +28,7 @@ from reporter.stacks.otterscale.manifests import routes as monitors
 from reporter.stacks.otterscale.manifests import routes as pool
 from reporter.stacks.otterscale.manifests.names import GKE, ISTIO, NONE, Manifest, OperatorSettings
 from reporter.stacks.otterscale.manifests.pods import MODEL_UNPACK, ROUTING_PROXY
-from reporter.stacks.otterscale.objects import DestinationRule, ModelService
+from reporter.stacks.otterscale.objects import ModelService
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from reporter.catalogue import resources as r
 from reporter.model.objects import (
     Deployment,
+    DestinationRule,
     HttpRoute,
     InferencePool,
     KubeObject,
@@ -30,7 +31,6 @@ from reporter.stacks.otterscale.manifests import epp
 from reporter.stacks.otterscale.manifests import names as labels
 from reporter.stacks.otterscale.manifests.pods import MODEL_UNPACK, ROUTING_PROXY
 from reporter.stacks.otterscale.objects import (
-    DestinationRule,
     Json,
     MetricsEndpoint,
     PodMonitor,
@@ -39,7 +39,6 @@ from reporter.stacks.otterscale.objects import (
 from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
-    DESTINATIONRULES,
     MADE_DEPLOYMENTS,
     MADE_INFERENCEPOOLS,
     MADE_ROUTES,
@@ -215,7 +214,7 @@ _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
         "spec.endpointPickerRef": _picker,
     },
     r.HTTPROUTES: {"spec.parentRefs": _parents, "backendRefs": _backends},
-    DESTINATIONRULES: {"spec": _rule},
+    r.DESTINATIONRULES: {"spec": _rule},
     PODMONITORS: {
         "spec.selector": _monitored_pods,
         "spec.podMetricsEndpoints": _pod_endpoints,

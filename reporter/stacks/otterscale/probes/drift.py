@@ -50,7 +50,6 @@ from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
 from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
-    DESTINATIONRULES,
     DRIFT,
     PLUGINS_CONFIGMAPS,
     PODMONITORS,
@@ -60,13 +59,13 @@ from reporter.stacks.otterscale.reasons import (
 from reporter.workload.pod import ENDED, NOT_SET_UP, STARTING, UNSCHEDULABLE, PodFault
 
 _VALUE_BYTES: Final = 200
-_TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), DESTINATIONRULES})
+_TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
 """Kinds whose being missing keeps requests away: other reasons tell it."""
 _FOR_TOKENS: Final = frozenset({CLUSTERROLES, CLUSTERROLEBINDINGS})
 """What an endpoint picker needs to check the tokens of who reads its metrics."""
 
 _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
-    DESTINATIONRULES: "the gateway may not reach the endpoint picker, as for failureMode",
+    r.DESTINATIONRULES: "the gateway may not reach the endpoint picker, as for failureMode",
     PODMONITORS: "metrics of the pods are not collected as asked for",
     SERVICEMONITORS: "metrics of the endpoint picker are not collected",
     SERVICEACCOUNTS: "no new pod of the endpoint picker can be made",
@@ -83,7 +82,7 @@ _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
 _UNWATCHED_KINDS: Final = frozenset(
     each.kind
     for each in (
-        DESTINATIONRULES, PODMONITORS, SERVICEMONITORS, CLUSTERROLES, CLUSTERROLEBINDINGS,
+        r.DESTINATIONRULES, PODMONITORS, SERVICEMONITORS, CLUSTERROLES, CLUSTERROLEBINDINGS,
     )
 )  # fmt: skip
 """Kinds that the operator does not watch: drift lasts until it looks by chance."""

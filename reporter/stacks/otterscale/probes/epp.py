@@ -12,6 +12,7 @@ import msgspec
 
 from reporter.catalogue.resources import (
     DEPLOYMENTS,
+    DESTINATIONRULES,
     GATEWAYS,
     HTTPROUTES,
     INFERENCEPOOLS,
@@ -38,7 +39,6 @@ from reporter.stacks.otterscale.manifests.names import ISTIO
 from reporter.stacks.otterscale.probes.missing import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import (
-    DESTINATIONRULES,
     EPP,
     PLUGINS_CONFIGMAPS,
     ROUTE,
@@ -329,7 +329,7 @@ def _pods_known(scope: ModelServiceScope) -> bool:
 def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the rule is missing that others have; the operator does not watch it.
 
-    Only the operator's rules are read, and another one may cover the Service.
+    Another one may cover the Service.
     """
     if scope.operator.provider != ISTIO or not is_missing(scope, DESTINATIONRULES, scope.epp_name):
         return

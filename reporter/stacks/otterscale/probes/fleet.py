@@ -11,14 +11,14 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES
+from reporter.catalogue.resources import DEPLOYMENTS, DESTINATIONRULES, HTTPROUTES
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.names import NONE, OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import Children, recover
 from reporter.stacks.otterscale.objects import ModelService
 from reporter.stacks.otterscale.operator_flags import NOTHING, Given, told_by
-from reporter.stacks.otterscale.reasons import DESTINATIONRULES, MODELSERVICES
+from reporter.stacks.otterscale.reasons import MODELSERVICES
 from reporter.stacks.otterscale.settings import OtterscaleSettings
 
 RECONCILE_ERROR: Final = "ReconcileError"

@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.stacks.kserve import reasons as c
-from tests.unit.probes.building import CREATED, condition
+from tests.unit.probes.building import CREATED, condition, document, merged
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
     UP,
@@ -292,3 +292,51 @@ def test_secrets_and_links_do_not_reach_a_message():
     assert "https://" not in found.message
     assert "abcdefgh1234" not in found.message
     assert "\n" not in found.message
+
+
+SOURCE = {"internal.serving.kserve.io/storage-initializer-sourceuri": "s3://models/llm"}
+TO_FETCH = {"metadata": {"annotations": SOURCE}}
+FETCHES = {"spec": {"initContainers": [{"name": "storage-initializer"}]}}
+HOLDS = {"spec": {"containers": [{"name": "kserve-container"}, {"name": "modelcar"}]}}
+CLAIMS = {"spec": {"volumes": [{"name": "x", "persistentVolumeClaim": {"claimName": "model"}}]}}
+CRASHED = container("kserve-container", waits("CrashLoopBackOff"), ended("Error"))
+
+
+@pytest.mark.parametrize("touched", [FETCHES, HOLDS, CLAIMS])
+def test_a_pod_that_the_webhook_touched_does_not_lack_the_model_for_that(touched):
+    pod = predictor_pod(TO_FETCH, touched, serving=CRASHED)
+    assert "StorageFailed" not in reasons(seen(on_deployments(), pod=pod))
+
+
+def test_a_pod_that_the_webhook_did_not_touch_never_gets_the_model():
+    pod = predictor_pod(TO_FETCH, serving=CRASHED)
+    found = only(seen(on_deployments(), pod=pod), c.STORAGE_FAILED)
+    assert "added no storage-initializer to the pod; it was probably not installed" in found.message
+    assert found.budget is None
+
+
+def test_nor_does_one_in_a_namespace_that_the_webhook_leaves_out():
+    """A server that waits for its model never ends: it has the time of any start-up."""
+    labelled = {"metadata": {"labels": {"control-plane": "kubeflow"}}}
+    found = seen(on_deployments(), pod=predictor_pod(TO_FETCH), namespace=labelled)
+    (finding,) = [each for each in found.findings if each.reason == c.STORAGE_FAILED]
+    assert finding.message.endswith("with the label control-plane, which models has")
+    assert finding.budget == timedelta(seconds=STARTUP)
+
+
+def test_a_scaledobject_that_keda_refuses():
+    """The Event about it says why; one that is paused is meant to do nothing."""
+    scaled = document(
+        "ScaledObject", "llm-predictor", "models",
+        {"spec": {"scaleTargetRef": {"name": "llm-predictor"}}},
+        {"status": {"conditions": [condition("Ready", "False", "ScaledObjectCheckFailed")]}},
+    )  # fmt: skip
+    found = only(seen(on_deployments(), scaled), c.SCALING_NOT_READY)
+    assert found.message.endswith(
+        "ScaledObject llm-predictor does not work: ScaledObjectCheckFailed"
+    )
+    paused = merged(
+        scaled,
+        {"status": {"conditions": [condition("Ready", "False"), condition("Paused", "True")]}},
+    )
+    assert "ScalingNotReady" not in reasons(seen(on_deployments(), paused))

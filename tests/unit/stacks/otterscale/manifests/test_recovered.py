@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.model.objects import Deployment, HttpRoute
+from reporter.model.objects import Deployment, DestinationRule, HttpRoute
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import Children, Recovered, recover, wanted
-from reporter.stacks.otterscale.objects import DestinationRule
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, service
 
 OTHER = OperatorSettings(

@@ -10,7 +10,6 @@ from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
-    DESTINATIONRULES,
     PLUGINS_CONFIGMAPS,
     PODMONITORS,
     SERVICEACCOUNTS,
@@ -218,7 +217,7 @@ def test_kinds_that_are_not_installed():
 
 
 @pytest.mark.parametrize(
-    "resource", [SERVICEACCOUNTS, PLUGINS_CONFIGMAPS, CLUSTERROLES, CLUSTERROLEBINDINGS, PODMONITORS, SERVICEMONITORS, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES, r.PODS, DESTINATIONRULES, r.GATEWAYS], ids=str
+    "resource", [SERVICEACCOUNTS, PLUGINS_CONFIGMAPS, CLUSTERROLES, CLUSTERROLEBINDINGS, PODMONITORS, SERVICEMONITORS, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES, r.PODS, r.DESTINATIONRULES, r.GATEWAYS], ids=str
 )  # fmt: skip
 def test_unknown_is_no_fault(resource):
     """Whatever may not be read is not missed."""
