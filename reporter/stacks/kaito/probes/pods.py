@@ -50,6 +50,8 @@ from reporter.workload.pod import PodFault, counts, judge_ended
 _MISSING_WORKSPACES: Final = 26
 """Severity of Workspaces that were never made, on the scale of those of pods."""
 
+_UNSET: Final = "; spec.replicas is not set, which releases of KAITO up to 0.9 take for 0: set it"
+
 
 def probe_pods(scope: AnyScope) -> Iterator[Finding]:
     """Yield a finding for each pod, Workspace and missing replica at fault.
@@ -126,11 +128,12 @@ def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
     if present >= scope.inferenceset.wanted:
         return
     count = f"{present}/{scope.inferenceset.wanted}"
+    unset = not present and scope.inferenceset.spec.replicas is None
     yield scope.finding(
         reason=MODEL_PODS,
         related=INFERENCESETS.ref(scope.inferenceset),
         cause=f"{count} replicas made",
-        text=f"{count} wanted replicas have a Workspace",
+        text=f"{count} wanted replicas have a Workspace{_UNSET if unset else ''}",
         severity=_MISSING_WORKSPACES,
         transition=_missing_since(scope),
         created=scope.inferenceset.created,

@@ -92,12 +92,13 @@ def about_workspace(
     more: str = "",
     why: Diagnosis | None = None,
 ) -> Finding:
-    """Return the finding that tells of a Workspace's fault, and why it has it; `more` ends its text."""
+    """Return the finding that tells of a Workspace's fault, and why it has it; `more` tells of a pod that ended."""
+    text = fault.text.replace("has no pod", "has no running pod", 1) if more else fault.text
     return scope.finding(
         reason=scope.named(reason),
         related=WORKSPACES.ref(workspace),
         cause=fault.cause,
-        text=f"{scope.of_workspace(workspace)}{fault.text}{f': {why.told}' if why else ''}{more}",
+        text=f"{scope.of_workspace(workspace)}{text}{f': {why.told}' if why else ''}{more}",
         severity=fault.severity,
         transition=fault.transition,
         created=workspace.created,
