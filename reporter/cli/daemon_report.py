@@ -108,6 +108,7 @@ class _Finding(msgspec.Struct, rename="camel"):
     message: str
     since: datetime
     age_known: bool = True
+    not_before: datetime | None = None
     fires_at: datetime | None = None
     by: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -135,6 +136,7 @@ class _Finding(msgspec.Struct, rename="camel"):
             primary=self.primary,
             stale=self.stale,
             age_known=self.age_known,
+            not_before=self.not_before,
             impact=self.impact.impact() if self.impact else None,
             commands=self.commands,
             changes=tuple(each.change() for each in self.changes),

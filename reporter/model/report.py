@@ -184,6 +184,7 @@ class ResolvedFinding:
         since: start of the episode.
         age_known: `since` was seen or stands in the object; otherwise one look counts it as long
             there as it needs to fire.
+        not_before: where its age is not known, when the object at fault was made: it is no older.
         fires_at: when it fires or its hold ends at the earliest; None where neither runs.
         by: reasons that hold, suppress or outrank it, sorted.
         rests_on: reason and name of each cause that its single faults rest on, such as a lost node; sorted.
@@ -215,6 +216,7 @@ class ResolvedFinding:
     primary: bool = False
     stale: bool = False
     age_known: bool = True
+    not_before: datetime | None = None
     impact: Impact | None = None
     commands: tuple[str, ...] = ()
     changes: tuple[SpecChange, ...] = ()

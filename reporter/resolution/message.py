@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from reporter.catalogue.reasons import CLUSTER_SHARED
 from reporter.model.catalogue import Catalogue
@@ -197,10 +197,17 @@ def _line(
         rests_on=candidate.rests_on,
         mutes=candidate.mutes,
         age_known=candidate.age_known(now),
+        not_before=_not_before(candidate, now),
         commands=finding_commands(candidate, state.catalogue),
         changes=changes,
         diagnosis=worst.diagnosis,
     )
+
+
+def _not_before(candidate: Candidate, now: Instant) -> datetime | None:
+    """Return when the object at fault was made, where nothing tells since when it is at fault."""
+    made = candidate.worst.says.created
+    return made if made and made < now.wall and not candidate.age_known(now) else None
 
 
 def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:

@@ -93,6 +93,7 @@ def _finding(finding: ResolvedFinding) -> ReportDocument:
         "message": finding.message,
         "since": rfc3339(finding.since),
         "ageKnown": finding.age_known,
+        **({"notBefore": rfc3339(finding.not_before)} if finding.not_before else {}),
         "firesAt": rfc3339(finding.fires_at) if finding.fires_at else None,
         "by": list(finding.by),
         "commands": list(finding.commands),

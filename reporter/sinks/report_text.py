@@ -167,7 +167,7 @@ class _Page:
         for finding in findings:
             firing = finding.disposition is Disposition.FIRING
             state = "" if firing else f"  {finding.disposition}"
-            lasts = f"for {self._age(finding)}" if finding.age_known else _AGE_UNKNOWN
+            lasts = self._lasts(finding)
             told = [finding.reason, f"{lasts}{state}"]
             yield from self._head(told, _Style.HEAD, _INDENT)
             yield from self._wrapped(self._unbroken(clean(finding.message)))
@@ -187,7 +187,7 @@ class _Page:
             yield from self._wrapped(f"{', '.join(names[:_LISTED])}{rest}: {cause}")
 
     def _firing(self, finding: ResolvedFinding, style: _Style) -> Iterator[str]:
-        lasts = f"for {self._age(finding)}" if finding.age_known else _AGE_UNKNOWN
+        lasts = self._lasts(finding)
         last = f"{lasts}{'  (stale)' if finding.stale else ''}"
         yield from self._head([finding.reason, clean(str(finding.subject)), last], style)
         yield from self._wrapped(clean(finding.message))
@@ -230,7 +230,7 @@ class _Page:
             yield from self._wrapped(text, indent=2 * _INDENT)
 
     def _row(self, finding: ResolvedFinding) -> tuple[str, str, str, str, str]:
-        lasts = self._age(finding) if finding.age_known else _AGE_UNKNOWN
+        lasts = self._lasts(finding).removeprefix("for ")
         subject = clean(str(finding.subject))
         return str(finding.disposition), finding.reason, subject, lasts, self._why(finding)
 
@@ -277,6 +277,13 @@ class _Page:
     def _with(self, *dispositions: Disposition) -> list[ResolvedFinding]:
         found = (each for each in self.report.findings if each.disposition in dispositions)
         return sorted(found, key=lambda each: (self.report.catalogue.rank(each.reason), each.key))
+
+    def _lasts(self, finding: ResolvedFinding) -> str:
+        if finding.age_known:
+            return f"for {self._age(finding)}"
+        if finding.not_before:
+            return f"for at most {age(self.report.now - finding.not_before)}"
+        return _AGE_UNKNOWN
 
     def _age(self, finding: ResolvedFinding) -> str:
         return age(self.report.now - finding.since)

@@ -4,7 +4,7 @@ import json
 
 from e2e.cluster.suite.faults import Fault
 from e2e.stage import Stage
-from lab.sandbox.objects import Object, copy_json, meta, name_of
+from lab.sandbox.objects import Object, copy_json, decode, encode, meta, name_of
 
 
 def named(text: str, namespace: str) -> str:
@@ -17,8 +17,14 @@ async def put_in(stage: Stage, fault: Fault, namespace: str) -> Object:
     resource, place, name = fault.where
     place = named(place, namespace)
     for obj in fault.with_objects:
-        own = {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
+        own: Object = decode(encode(obj).replace(b"{namespace}", namespace.encode()))
+        kind = await stage.api.resource_of(own)
+        if kind.namespaced:
+            meta(own)["namespace"] = namespace
+        status = own.pop("status", None)
         await stage.api.apply(own)
+        if status:
+            await stage.api.patch(kind.name, name_of(own), {"status": status}, subresource="status")
     before = await stage.api.get(resource, name, namespace=place)
     await stage.api.patch(resource, name, fault.patch, namespace=place)
     return before

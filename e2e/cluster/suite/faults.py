@@ -34,7 +34,7 @@ class Fault:
         where: resource, namespace and name of what is changed. `{namespace}` stands for the
             namespace of the test here and in `key`.
         patch: the change, a merge patch.
-        with_objects: what is created with it, and deleted when it is mended.
+        with_objects: what is created with it, `{namespace}` in its strings too, and deleted when it is mended.
     """
 
     name: str
@@ -72,6 +72,8 @@ def _limits(**limits: str) -> Mapping[str, Any]:
 
 _NEW_PODS: Final = {"spec": {"template": {"metadata": {"annotations": {"restarted": "yes"}}}}}
 _NONE: Final = "registry.example/none:1"
+_DRIVER: Final = "disks.example"
+_SIZE: Final = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
 
 FAULTS: Final = (
     Fault("bad image", PODS, "ImagePull.*registry.example/none", patch=of_container(image=_NONE)),
@@ -151,6 +153,65 @@ FAULTS: Final = (
                     "resources": {"requests": {"storage": "1Gi"}},
                 },
             },
+        ),
+    ),
+    Fault(
+        "claim that is attached elsewhere", PODS, "attached to node node-z",
+        patch=volume(persistentVolumeClaim={"claimName": "weights"}),
+        with_objects=(
+            {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "VolumeAttachment",
+                "metadata": {"name": "elsewhere"},
+                "spec": {"attacher": _DRIVER, "nodeName": "node-z", "source": {"persistentVolumeName": "weights"}},
+                "status": {"attached": True},
+            },
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolume",
+                "metadata": {"name": "weights"},
+                "spec": {**_SIZE, "capacity": {"storage": "1Gi"}, "csi": {"driver": _DRIVER, "volumeHandle": "w"}},
+            },
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": "weights"},
+                "spec": {**_SIZE, "volumeName": "weights", "resources": {"requests": {"storage": "1Gi"}}},
+            },
+        ),
+    ),
+    Fault(
+        "probe of a path that is not there", PODS, "probe.*/ready.*404",
+        patch=of_container(readinessProbe={"httpGet": {"path": "/ready", "port": 5000}}),
+    ),
+    Fault(
+        "crash with known last words", PODS, "GPU memory",
+        patch=of_container(
+            command=script("echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB.' >&2; exit 1"),
+            terminationMessagePolicy="FallbackToLogsOnError",
+        ),
+    ),
+    Fault(
+        "webhook without endpoints", ("clusterSharedCause", "cluster"), "webhook",
+        where=PICKER, patch=_NEW_PODS,
+        with_objects=(
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": "ValidatingWebhookConfiguration",
+                "metadata": {"name": "guard"},
+                "webhooks": [
+                    {
+                        "name": "guard.example.com",
+                        "clientConfig": {"service": {"name": "guard", "namespace": "{namespace}"}},
+                        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}],
+                        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "{namespace}"}},
+                        "sideEffects": "None",
+                        "admissionReviewVersions": ["v1"],
+                    }
+                ],
+            },
+            {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "guard"},
+             "spec": {"selector": {"app": "guard"}, "ports": [{"port": 443}]}},
         ),
     ),
     Fault(

@@ -165,6 +165,7 @@ def _finding(branch: Branch, report: Report) -> FindingView:
         cause=cut(clean(finding.message if finding.by else finding.cause), _CAUSE_BYTES),
         since=finding.since,
         age_known=finding.age_known,
+        not_before=finding.not_before,
         fires_at=finding.fires_at,
         relation=relation,
         stale=finding.stale,

@@ -69,6 +69,9 @@ def _lasting(finding: FindingView, now: datetime) -> Iterable[Child]:
     if finding.age_known:
         yield " for "
         yield since(finding.since, now)
+    elif finding.not_before:
+        yield " for at most "
+        yield since(finding.not_before, now)
     else:
         yield ", age unknown"
 

@@ -149,6 +149,7 @@ class FindingView:
     cause: str
     since: datetime
     age_known: bool
+    not_before: datetime | None
     fires_at: datetime | None
     relation: str
     stale: bool

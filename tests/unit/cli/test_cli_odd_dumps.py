@@ -256,6 +256,15 @@ def test_a_finding_without_an_age_does_not_claim_one(check):
     assert f"inferencesetEPPNotReady  {MODEL}  for 5m\n" in said
 
 
+def test_a_finding_without_an_age_is_no_older_than_its_object(check):
+    down = deployment(PICKER, status={"replicas": 1})
+    down["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    _, report, said = check(text(SET, down))
+    (finding,) = [each for each in report["findings"] if each["related"]["kind"] == "Deployment"]
+    assert (finding["ageKnown"], finding["notBefore"]) == (False, "2026-01-01T00:00:00Z")
+    assert "  at most 323d  " in said
+
+
 def test_nothing_fires_does_not_stand_alone_above_subjects_without_a_verdict(check):
     """A malformed model is one too."""
     broken = obj("kaito.sh/v1beta1", "InferenceSet", "broken", spec=5)
