@@ -20,12 +20,14 @@ from reporter.model.objects import (
     Deployment,
     HttpRoute,
     InferencePool,
+    KubeObject,
     Labels,
     LeaderWorkerSet,
     OwnerReference,
     Pod,
     PodTemplate,
     Service,
+    StatefulSet,
 )
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef, Subject
@@ -242,7 +244,9 @@ class WorkloadProbes:
 
     def questions(self, scope: Scope) -> Iterator[Question]:
         """Yield what is asked about each model."""
-        for members in _models(scope.snapshot, scope.settings.catalogue):
+        catalogue = scope.settings.catalogue
+        models = scope.snapshot.once("models of no kind", lambda each: _models(each, catalogue))
+        for members in models:
             first = members[0][1]
             if is_left_out(first.namespace, scope.snapshot, scope.settings):
                 continue
@@ -269,27 +273,27 @@ class WorkloadProbes:
         )
 
 
-def _models(snapshot: Snapshot, catalogue: Catalogue) -> Iterable[tuple[Member, ...]]:
+def _models(snapshot: Snapshot, catalogue: Catalogue) -> tuple[tuple[Member, ...], ...]:
     """Return the models of a cluster, each with its workloads."""
     groups, kinds = _owners(catalogue)
     ending = {each.name for each in snapshot[r.NAMESPACES] if each.deleting}
     found: dict[tuple[str, ...], list[Member]] = {}
     taken: set[tuple[str, str]] = set()
     for resource in _KINDS:
-        for obj in snapshot[resource]:
+        for obj in snapshot[resource].showing(_is_model):
             place = (obj.namespace, obj.name)
             if obj.deleting or place in taken or obj.namespace in ending:
                 continue
-            if not _is_model(obj) or any(
-                _is_of(owner, groups, kinds) for owner in obj.metadata.owner_references or ()
-            ):
+            if any(_is_of(owner, groups, kinds) for owner in obj.metadata.owner_references or ()):
                 continue
             taken.add(place)
             found.setdefault(_model_key(obj), []).append((resource, obj))
-    return [tuple(sorted(each, key=_decodes_first)) for each in found.values()]
+    return tuple(tuple(sorted(each, key=_decodes_first)) for each in found.values())
 
 
-def _is_model(obj: Workload) -> bool:
+def _is_model(obj: KubeObject) -> bool:
+    if not isinstance(obj, Deployment | StatefulSet | LeaderWorkerSet):
+        return False
     said = obj.metadata.annotations.is_model if obj.metadata.annotations else None
     if said in {"true", "false"}:
         return said == "true"
