@@ -141,8 +141,13 @@ class PodSpec(Part, frozen=True):
 
     def __post_init__(self) -> None:
         """Sum up the devices."""
-        if any(map(_asks_for_devices, (*(self.containers or ()), *(self.init_containers or ())))):
-            found = sorted((k, int(v)) for k, v in self.demand.items() if is_device(k) and v)
+        if any(map(_asks_for_devices, self.init_containers or ())):
+            asked = self.demand
+        else:
+            asking = [each for each in self.containers or () if _asks_for_devices(each)]
+            asked = total(map(_requests, asking)) if asking else {}
+        if asked:
+            found = sorted((k, int(v)) for k, v in asked.items() if is_device(k) and v)
             force_setattr(self, "devices", _kept(tuple(found)))
 
     @property
