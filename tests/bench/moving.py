@@ -243,14 +243,14 @@ class _Moving:
     async def _evidence(self, running: Daemon) -> float:
         broken = self._models[: max(1, self._sets * 3 // 10)]
         await _each(broken, partial(break_picker, self._api))
-        asked = [explaining(await self._metrics(running))]
-        for _ in range(_LOOKS):
+        asked = []
+        for _ in range(_LOOKS + 1):
+            asked.append((time.perf_counter(), explaining(await self._metrics(running))))
             await asyncio.sleep(1.0)
-            asked.append(explaining(await self._metrics(running)))
         await _each(broken, partial(mend_picker, self._api))
         await self._api.wait_quiet(_WITHIN_SECONDS)
         spans = zip(asked, asked[EVIDENCE_SECONDS:], strict=False)
-        return max(later - earlier for earlier, later in spans) / EVIDENCE_SECONDS
+        return max((many - few) / (later - at) for (at, few), (later, many) in spans)
 
     async def _at_rest(self, running: Daemon) -> tuple[float, float]:
         firing = self._models[:FIRING]
