@@ -140,7 +140,7 @@ class EvidenceReader:
         return together(causes), lines
 
 
-SECONDS: Final = 0.5
+SECONDS: Final = 0.55
 """Time between two requests."""
 
 LATER: Final = (10.0, 50.0)

@@ -21,9 +21,6 @@ MUTE_UNTIL: Final = "status-reporter.io/mute-until"
 IS_MODEL: Final = "status-reporter.io/model"
 """Annotation that makes a model of a workload (`"true"`), or none (`"false"`)."""
 
-MODEL_SOURCE: Final = "internal.serving.kserve.io/storage-initializer-sourceuri"
-"""Annotation of a pod for which KServe's webhook is to fetch a model."""
-
 NOT_READ: Final = "status-reporter.io/not-read"
 """In place of the name of a field that a kind does not read although its base does: nothing has it."""
 
@@ -55,7 +52,6 @@ class Annotations(Struct, frozen=True, gc=False):
     mute: str | None = field(name=MUTE, default=None)
     mute_until: str | None = field(name=MUTE_UNTIL, default=None)
     is_model: str | None = field(name=IS_MODEL, default=None)
-    model_source: str | None = field(name=MODEL_SOURCE, default=None)
 
     @property
     def mutes(self) -> bool:

@@ -114,11 +114,23 @@ class WorkerSpec(Part, frozen=True):
     """`spec.predictor.workerSpec`; that it is there means several nodes for one replica."""
 
 
+class StorageKey(Part, frozen=True):
+    """`storage` of a model: a key of a Secret with credentials, and a path."""
+
+
+class ModelSpec(Part, frozen=True):
+    """`spec.predictor.model`: where it is fetched from, if it is."""
+
+    storage_uri: str = ""
+    storage: StorageKey | None = None
+
+
 class ComponentSpec(Part, frozen=True):
     """`spec.predictor`, `spec.transformer` or `spec.explainer`."""
 
     canary_traffic_percent: int | None = None
     worker_spec: WorkerSpec | None = None
+    model: ModelSpec | None = None
 
 
 class CanarySpec(Part, frozen=True):

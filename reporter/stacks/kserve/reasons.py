@@ -126,8 +126,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         STORAGE_FAILED,
         "The model cannot be fetched.",
         trigger="The init container storage-initializer of a pod ended with an error, out of "
-        "memory (OOMKilled) included, or waits in CrashLoopBackOff; or a pod that has to fetch a model "
-        "has nothing that fetches it, as KServe's webhook did not touch it.",
+        "memory (OOMKilled) included, or waits in CrashLoopBackOff; or a pod is to fetch a model, and "
+        "KServe's webhook leaves its namespace out, for the label control-plane.",
         silent="A download in progress.",
         action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: check the "
         "storage URI, its credentials and the free disk space of the node; if it was "

@@ -11,7 +11,7 @@ from reporter.model.subject import ObjectRef
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes
 from reporter.served.pods import PodReasons, judge_pods, judge_workloads
-from reporter.served.scaling import judge_scalers, scalers_of
+from reporter.served.scaledobjects import judge_scalers, scalers_of
 from reporter.stacks.workloads import reasons as w
 from reporter.stacks.workloads.scope import WorkloadProbes, WorkloadScope
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment

@@ -396,8 +396,8 @@ def test_skipped_and_unknown_are_shown_with_counts(run, broken, tmp_path):
     deployments = broken / "deployments.yaml"
     _, out, _ = run("check", "--from", deployments, "--from", tmp_path / "bad.yaml", "--now", NOW)
     assert "Skipped (1):" in out
-    assert "Unknown (18):" in out
-    assert "and 8 more (-o json lists all): not in the dump" in " ".join(out.split())
+    assert "Unknown (19):" in out
+    assert "and 9 more (-o json lists all): not in the dump" in " ".join(out.split())
 
 
 async def test_the_live_cluster(run, broken, tmp_path):

@@ -21,7 +21,7 @@ def test_those_beside_the_others_are_counted_rightly():
         for each in c.REASONS
         if not each.chain and not each.says_ready and each.window_seconds is None
     ]
-    assert len(beside) == 5
+    assert len(beside) == 6
     assert not any(each.blocks_ready for each in beside)
     normal = [each.name for each in beside if each.type is EventType.NORMAL]
     assert normal == [c.ROLLED_BACK, c.CANARY_IN_PROGRESS, c.STOPPED]

@@ -16,7 +16,7 @@ from reporter.model.objects import Condition, ScaledObject
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean, cut
 from reporter.probes.scope import Scope
-from reporter.served.scaling import rejection
+from reporter.served.scaledobjects import rejection
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.probes.scope import InferenceSetScope

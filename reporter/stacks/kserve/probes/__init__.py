@@ -9,7 +9,7 @@ from reporter.model.finding import Evaluation, Finding
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.served.scaling import judge_scalers, scalers_of
+from reporter.served.scaledobjects import judge_scalers, scalers_of
 from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_stale
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
 from reporter.stacks.kserve.probes.ready import idle, probe_ready, probe_serving

@@ -61,8 +61,8 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
             continue
         storage = container_of(pod.status.init_container_statuses, STORAGE_INITIALIZER)
         serving = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
-        if _is_untouched(pod) and not is_ready(pod):
-            yield _untouched(scope, pod)
+        if not is_ready(pod) and _is_left_out(scope, pod):
+            yield _never_fetched(scope, pod)
         elif storage is not None and (_fails_to_fetch(storage) or _fetches_again(storage)):
             what = "the model cannot be fetched"
             yield _about(scope, pod, storage, reason=STORAGE_FAILED, what=what)
@@ -77,37 +77,32 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 _TOUCHED: Final = frozenset({STORAGE_INITIALIZER, "modelcar", "modelcar-init"})
 _LEFT_OUT: Final = "control-plane"
-"""Label of namespaces that the webhook leaves out (kserve/kserve, config/webhook/manifests.yaml)."""
+"""Label of namespaces whose pods KServe's webhook does not touch (kserve/kserve, config/webhook; kserve/kserve#517)."""
 
 
-def _is_untouched(pod: Pod) -> bool:
-    """Tell whether KServe's webhook was to fetch a model for a pod, and did nothing to it.
+def _is_left_out(scope: InferenceServiceScope, pod: Pod) -> bool:
+    """Tell whether a pod lacks what fetches its model, as KServe's webhook leaves its namespace out.
 
-    It adds an init container, a sidecar that holds the model, or a claim with it.
+    It would have added an init container, a sidecar that holds the model, or a claim with it.
     """
-    annotations = pod.metadata.annotations
-    if annotations is None or not annotations.model_source or pod.spec.claims:
+    model = scope.inferenceservice.spec.predictor.model
+    if model is None or not (model.storage_uri or model.storage) or pod.spec.claims:
+        return False
+    namespace = scope.snapshot[NAMESPACES].get("", scope.place)
+    if namespace is None or _LEFT_OUT not in (namespace.metadata.labels or {}):
         return False
     containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
-    return bool(containers) and not any(each.name in _TOUCHED for each in containers)
+    return _serves_model(pod) and not any(each.name in _TOUCHED for each in containers)
 
 
-def _untouched(scope: InferenceServiceScope, pod: Pod) -> Finding:
-    namespace = scope.snapshot[NAMESPACES].get("", scope.place)
-    labels = namespace.metadata.labels or {} if namespace else {}
-    why = (
-        f"it leaves out namespaces with the label {_LEFT_OUT}, which {scope.place} has"
-        if _LEFT_OUT in labels
-        else "it was probably not installed or not reached when the pod was made: once it works, "
-        "delete the pod"
-    )
+def _never_fetched(scope: InferenceServiceScope, pod: Pod) -> Finding:
     ended = any(last_end(each) for each in pod.status.container_statuses or ())
     return scope.finding(
         reason=STORAGE_FAILED,
         related=PODS.ref(pod),
-        cause="storage-initializer not added",
-        text=f"pod {pod.name}: the model is not fetched, as KServe's webhook added no "
-        f"{STORAGE_INITIALIZER} to the pod; {why}",
+        cause=f"no {STORAGE_INITIALIZER}",
+        text=f"pod {pod.name}: the model is not fetched, as KServe's webhook leaves out namespaces with "
+        f"the label {_LEFT_OUT}, which {scope.place} has: the pod has no {STORAGE_INITIALIZER}",
         severity=_NEVER,
         created=pod.created,
         budget=None if ended else startup_budget(scope),

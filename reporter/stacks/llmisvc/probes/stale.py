@@ -27,7 +27,7 @@ from reporter.model.objects.gateway import RouteRule
 from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import Scope
-from reporter.served.scaling import judge_scalers
+from reporter.served.scaledobjects import judge_scalers
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.llmisvc.derived import PassStage, derived_status

@@ -294,34 +294,37 @@ def test_secrets_and_links_do_not_reach_a_message():
     assert "\n" not in found.message
 
 
-SOURCE = {"internal.serving.kserve.io/storage-initializer-sourceuri": "s3://models/llm"}
-TO_FETCH = {"metadata": {"annotations": SOURCE}}
+TO_FETCH = {"spec": {"predictor": {"model": {"storageUri": "s3://models/llm"}}}}
 FETCHES = {"spec": {"initContainers": [{"name": "storage-initializer"}]}}
 HOLDS = {"spec": {"containers": [{"name": "kserve-container"}, {"name": "modelcar"}]}}
 CLAIMS = {"spec": {"volumes": [{"name": "x", "persistentVolumeClaim": {"claimName": "model"}}]}}
 CRASHED = container("kserve-container", waits("CrashLoopBackOff"), ended("Error"))
 
 
+LEFT_OUT = {"metadata": {"labels": {"control-plane": "kubeflow"}}}
+
+
+def left_out(*patches, spec=TO_FETCH, **changes):
+    """What is told of a pod in a namespace that KServe's webhook leaves out."""
+    return seen(on_deployments(spec), pod=predictor_pod(*patches, **changes), namespace=LEFT_OUT)
+
+
 @pytest.mark.parametrize("touched", [FETCHES, HOLDS, CLAIMS])
-def test_a_pod_that_the_webhook_touched_does_not_lack_the_model_for_that(touched):
-    pod = predictor_pod(TO_FETCH, touched, serving=CRASHED)
-    assert "StorageFailed" not in reasons(seen(on_deployments(), pod=pod))
+def test_a_pod_that_has_its_model_from_somewhere_does_not_lack_it(touched):
+    assert "StorageFailed" not in reasons(left_out(touched, serving=CRASHED))
+    assert "StorageFailed" not in reasons(left_out(spec={}, serving=CRASHED))
+    assert "StorageFailed" not in reasons(left_out(ready=True))
 
 
-def test_a_pod_that_the_webhook_did_not_touch_never_gets_the_model():
-    pod = predictor_pod(TO_FETCH, serving=CRASHED)
-    found = only(seen(on_deployments(), pod=pod), c.STORAGE_FAILED)
-    assert "added no storage-initializer to the pod; it was probably not installed" in found.message
-    assert found.budget is None
-
-
-def test_nor_does_one_in_a_namespace_that_the_webhook_leaves_out():
+def test_a_pod_that_the_webhook_leaves_out_never_gets_the_model():
     """A server that waits for its model never ends: it has the time of any start-up."""
-    labelled = {"metadata": {"labels": {"control-plane": "kubeflow"}}}
-    found = seen(on_deployments(), pod=predictor_pod(TO_FETCH), namespace=labelled)
-    (finding,) = [each for each in found.findings if each.reason == c.STORAGE_FAILED]
-    assert finding.message.endswith("with the label control-plane, which models has")
-    assert finding.budget == timedelta(seconds=STARTUP)
+    found = only(left_out(serving=CRASHED), c.STORAGE_FAILED)
+    assert (
+        "the label control-plane, which models has: the pod has no storage-initializer"
+        in found.message
+    )
+    assert found.budget is None
+    assert only(left_out(), c.STORAGE_FAILED).budget == timedelta(seconds=STARTUP)
 
 
 def test_a_scaledobject_that_keda_refuses():
