@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from itertools import pairwise
 
 import pytest
 
@@ -121,8 +120,8 @@ async def test_two_requests_a_second_and_what_hits_most_first():
     names = [f"n{each}" for each in range(300)]
     await stage.run([wants(*names)] * 33, 164.9)
     asked = stage.api.asked
-    gaps = [later[0] - earlier[0] for earlier, later in pairwise(asked)]
-    assert min(gaps) >= 0.54
+    times = [at for at, _, _ in asked]
+    assert all(later - at > 10 for at, later in zip(times, times[20:], strict=False))
     assert [path.split("/")[4] for _, path, _ in asked] == names
 
 
