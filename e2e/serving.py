@@ -94,13 +94,6 @@ class Serving:
 
         await until(as_wanted, f"roleStatuses are {roles}")
 
-    async def role_events(self) -> list[tuple[str, str]]:
-        """Return reason and message of the Events on it, the oldest first."""
-        found = await self._stage.api.items("events", namespace=self.namespace)
-        own = [each for each in found if each["involvedObject"]["kind"] == "ModelServing"]
-        own.sort(key=lambda each: each["eventTime"])
-        return [(each["reason"], each["message"]) for each in own]
-
 
 def running(groups: int = 2, decode: int = 2) -> dict[str, str]:
     """Return the roles of that many groups, in order, all Running."""

@@ -27,7 +27,7 @@ def _owner(another, replica):
 
     async def start(mode="full", name="replica-a", *, release=None, **settings):
         if release is None:
-            values = {"modelServing": {"status": mode, "roleEvents": True}}
+            values = {"modelServing": {"status": mode}}
             release, _ = await another(f"ms-{mode}", REPORTER, values)
         daemon = await replica(name, release=release, **settings)
         await daemon.ready()
@@ -103,49 +103,6 @@ async def test_full_status_follows_the_groups_with_the_rights_of_the_chart(
     await until(are_counted, "each write is counted once")
 
 
-async def test_a_group_that_comes_and_goes_is_told_on_the_modelserving(serving, owner):
-    """At most nine changes, below what is told one by one in a minute."""
-    await serving.create(replicas=1)
-    await owner()
-    await serving.shows(running(1))
-    assert await serving.role_events() == [], "what is seen first is no change"
-    group = [f"{NAME}-1/{each}" for each in ("prefill-0", "decode-0", "decode-1")]
-    await serving.patch(replicas=2)
-    await last_told(serving, dict.fromkeys(group, "Running"))
-    await serving.patch(replicas=1)
-    await last_told(serving, dict.fromkeys(group, "Deleting"))
-
-
-async def test_a_pod_that_is_unready_for_a_while_is_told_on_the_modelserving(stage, serving, owner):
-    await serving.create(replicas=1)
-    await owner()
-    await serving.shows(running(1))
-    decode = f"{NAME}-0/decode-0"
-    await stage.stack.pod_waiting(serving.namespace, f"{NAME}-0-decode-0-0", ("Restarting", ""))
-    await last_told(serving, {decode: "Creating"})
-    await stage.stack.pod_ready(serving.namespace, f"{NAME}-0-decode-0-0")
-    await last_told(serving, {decode: "Running"})
-
-
-async def last_told(serving, expected):
-    """Wait until the last Events on the instances say this."""
-
-    async def told():
-        found = dict(map(parsed, await serving.role_events()))
-        assert found == expected, found
-        return True
-
-    await until(told, f"the last Events say {expected}")
-
-
-def parsed(event):
-    """Instance and state of a role Event."""
-    reason, message = event
-    words = message.split()
-    assert reason == f"Role{words[7]}", message
-    return f"{words[4]}/{words[1].partition('/')[2]}", words[7]
-
-
 async def test_roles_mode_owns_the_roles_and_leaves_the_rest_alone(stage, serving, owner, ours):
     await owner("roles")
     await serving.create(replicas=1)
@@ -188,11 +145,8 @@ async def test_only_the_leader_writes(serving, owner, ours):
     await serving.shows(running(1))
     await serving.patch(replicas=2)
     await serving.shows(running())
-    await until(serving.role_events, "roles are told")
     await passes((first, second))
     assert {each.pod for each in ours()} == {"replica-a"}
-    told = [each for each in ours("events") if each.namespace == serving.namespace]
-    assert {each.pod for each in told} == {"replica-a"}
     await first.stop()
     await until(second.leads, "replica-b leads")
     before = len(ours())

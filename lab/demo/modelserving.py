@@ -1,9 +1,6 @@
 """The story of a ModelServing: prefill and decode roles, scaling, a rollout, and a lost pod."""
 
-import asyncio
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -12,7 +9,6 @@ import msgspec
 
 from lab.demo.controller_deployments import controller
 from lab.demo.kthena import MODELSERVINGS, Kthena, RoleInstance
-from lab.demo.role_events import RoleEvents
 from lab.demo.sample_stack import namespace
 from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace, present
 from lab.sandbox.objects import Object, copy_json, dig, name_of
@@ -68,7 +64,7 @@ def modelserving() -> Object:
 
 
 class Serving:
-    """A cluster with Kthena, its controller, and the Events about roles, while entered."""
+    """A cluster with Kthena and its controller, while entered."""
 
     def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
         nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
@@ -84,12 +80,9 @@ class Serving:
         self.sandbox = sandbox
         self.kthena = Kthena(sandbox, NAMESPACE, NAME, node=nodes[0], now=present, tell=self._show)
         self._say = say
-        self._events = RoleEvents(sandbox.url, NAMESPACE, say)
-        self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        await self._stack.enter_async_context(self._events)
-        await self._stack.enter_async_context(self.kthena)
+        await self.kthena.__aenter__()
         return self
 
     async def __aexit__(
@@ -98,7 +91,7 @@ class Serving:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._stack.aclose()
+        await self.kthena.__aexit__(kind, error, traceback)
 
     def _show(self, changes: Sequence[tuple[RoleInstance, str]]) -> None:
         """Print what is new in the status, a line for each group."""
@@ -127,21 +120,15 @@ class Serving:
         yield from (f"#   {group}: {', '.join(roles)}" for group, roles in groups.items())
 
     async def finish(self, seconds: float) -> None:
-        """Wait for the role Events that the limit of ten a minute holds back."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._events.until_accounted(len(self.kthena.history))
+        """Wait for nothing: all changes of roles are in the status."""
 
     def faults(self) -> Iterator[str]:
-        """Yield what was wrong with the role Events."""
-        yield from self._events.faults(self.kthena.history)
+        """Yield what was wrong with the roles: nothing, as `at_rest` waits for them."""
+        yield from ()
 
     def verdict(self) -> str:
-        """Return how many changes there were and how they were told."""
-        events, changes = self._events, len(self.kthena.history)
-        waiting = changes - events.accounted
-        text = f"{changes} changes of roles: {events.told} told, {events.untold} only counted"
-        return f"{text}, {waiting} still to come, for ten Events a minute are the limit."
+        """Return how many changes there were."""
+        return f"{len(self.kthena.history)} changes of roles, all of them in the status."
 
 
 def _serving(scene: Scene) -> Serving:
@@ -180,7 +167,7 @@ def _mend(scene: Scene) -> None:
 
 
 def _flags(_pace: StoryPace) -> tuple[str, ...]:
-    return ("--scrape-via=off", "--modelserving-status=full", "--role-events")
+    return ("--scrape-via=off", "--modelserving-status=full")
 
 
 _STEPS: Final = (

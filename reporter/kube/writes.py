@@ -32,15 +32,9 @@ WRITE_SECONDS: Final = 5.0
 class KubeEvents:
     """Creates and patches Events in kube-system."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        *,
-        namespace: str = EVENT_NAMESPACE,
-        seconds: float = WRITE_SECONDS,
-    ) -> None:
+    def __init__(self, client: KubeClient, *, seconds: float = WRITE_SECONDS) -> None:
         self._client = client
-        self._path = ("namespaces", namespace, EVENTS.plural)
+        self._path = ("namespaces", EVENT_NAMESPACE, EVENTS.plural)
         self._seconds = seconds
 
     async def create_event(self, body: Mapping[str, object]) -> Event:

@@ -195,7 +195,6 @@ def test_the_notes_name_what_is_there(notes):
             "writes status.roleStatuses of ModelServings (modelServing.status is roles)",
         ),
         ({"modelServing.status": "full"}, "roleStatuses", "writes the whole status of"),
-        ({"modelServing.roleEvents": True}, "It writes", "may create Events in every namespace"),
         ({}, "Reasons of your own", ""),
         (
             {
@@ -223,7 +222,6 @@ def test_the_notes_name_what_is_there(notes):
             "describe modelserving <name>",
         ),
         ({"mirrorToWorkload": True, "rbac.create": False}, "may create", "(mirrorToWorkload):"),
-        ({"modelServing.roleEvents": True, "rbac.create": False}, "may create", "ModelServings."),
         (
             {"controlPlane.nodeProvisioner": {"name": "gpu", "namespace": "gpu"}},
             "node provisioner",

@@ -35,7 +35,6 @@ STATUS_RULE = {
     "apiGroups": [MODELSERVINGS.group, MODELSERVINGS_FORMER.group],
     "resources": [f"{MODELSERVINGS.plural}/status"],
 }
-ROLE_EVENTS_RULE = {"apiGroups": [""], "resources": [EVENTS.plural], "verbs": ["create"]}
 MIRROR_RULE = {"apiGroups": [""], "resources": [EVENTS.plural], "verbs": ["create", "patch"]}
 LEASE_RULE = {
     "apiGroups": ["coordination.k8s.io"],
@@ -137,17 +136,12 @@ WRITES = [
     ({}, []),
     ({"modelServing.status": "off"}, []),
     ({"modelServing.status": False}, []),
-    ({"modelServing.status": None, "modelServing.roleEvents": None}, []),
+    ({"modelServing.status": None}, []),
     ({"modelServing.status": "roles"}, [{**STATUS_RULE, "verbs": ["patch"]}]),
     ({"modelServing.status": "full"}, [{**STATUS_RULE, "verbs": ["update"]}]),
-    ({"modelServing.roleEvents": True}, [ROLE_EVENTS_RULE]),
     ({"mirrorToWorkload": False}, []),
     ({"mirrorToWorkload": None}, []),
     ({"mirrorToWorkload": True}, [MIRROR_RULE]),
-    (
-        {"modelServing.status": "full", "modelServing.roleEvents": True},
-        [{**STATUS_RULE, "verbs": ["update"]}, ROLE_EVENTS_RULE],
-    ),
 ]
 
 

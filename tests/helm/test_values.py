@@ -169,10 +169,6 @@ def walk(node, path=""):
             {"modelServing.status": "roles", "stacks.kthena": "off"},
             "modelServing.status is roles and stacks.kthena is off: no ModelServing is looked at",
         ),
-        (
-            {"modelServing.roleEvents": True, "stacks.kthena": False},
-            "modelServing.roleEvents is true and stacks.kthena is off",
-        ),
     ],
 )
 def test_values_that_do_not_fit_together_are_not_installed(values, says):

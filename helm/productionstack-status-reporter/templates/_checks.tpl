@@ -45,9 +45,6 @@
 {{- if ne $status "off" -}}
 {{- fail (printf "modelServing.status is %s and stacks.kthena is off: no ModelServing is looked at, so none is written" $status) -}}
 {{- end -}}
-{{- if .Values.modelServing.roleEvents -}}
-{{- fail "modelServing.roleEvents is true and stacks.kthena is off: no ModelServing is looked at, so nothing is reported about its roles" -}}
-{{- end -}}
 {{- end -}}
 {{- include "status-reporter.customChecks" . -}}
 {{- with .Values.controlPlane.weightDownload.metricPort -}}

@@ -73,7 +73,6 @@
   (list "lws-namespace" $place.lwsNamespace)
   (list "lws-deployment" $place.lwsDeployment)
   (list "modelserving-status" (include "status-reporter.modelServingStatus" .))
-  (list "role-events" $v.modelServing.roleEvents)
   (list "metrics-bind-address" (ternary ":8080" "0" $v.metrics.enabled))
   (list "metrics-authentication" $v.metrics.authentication)
   (list "subject-series" $v.metrics.subjectSeries)

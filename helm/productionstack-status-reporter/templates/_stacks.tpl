@@ -82,8 +82,4 @@ Stacks that are switched off (stacks): {{ join ", " . }}.
 
 It writes {{ eq . "update" | ternary "the whole status" "status.roleStatuses" }} of ModelServings (modelServing.status is {{ include "status-reporter.modelServingStatus" $ }}).
 {{- end }}
-{{- if .Values.modelServing.roleEvents }}
-
-It reports changes of roles as Events on ModelServings{{ if .Values.rbac.create }}, and so may create Events in every namespace{{ end }}.
-{{- end }}
 {{- end -}}

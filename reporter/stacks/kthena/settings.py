@@ -29,18 +29,15 @@ class KthenaSettings(EvaluationSettings):
 
 
 class KthenaDaemonSettings(DaemonSettings):
-    """What the daemon writes to ModelServings and about them."""
+    """What the daemon writes to ModelServings."""
 
     modelserving_status: Annotated[StatusOwnership, YamlSwitch] = StatusOwnership.OFF
     """What is written to the status of ModelServings: off, roles (roleStatuses only), or full."""
 
-    role_events: bool = False
-    """Report changes of the roles of a ModelServing as Events on it, in its namespace."""
-
     @model_validator(mode="after")
     def _modelservings_are_looked_at(self) -> Self:
-        writes = self.role_events or self.modelserving_status is not StatusOwnership.OFF
+        writes = self.modelserving_status is not StatusOwnership.OFF
         if writes and self.stack(STACK) is StackMode.OFF:
-            wanted = "role-events" if self.role_events else "modelserving-status"
-            raise SettingError("stacks", f"kthena=auto or kthena=on, as --{wanted} needs it")
+            wanted = "kthena=auto or kthena=on, as --modelserving-status needs it"
+            raise SettingError("stacks", wanted)
         return self

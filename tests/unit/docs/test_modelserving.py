@@ -5,7 +5,6 @@ import re
 from reporter.stacks.kthena.derived import groups
 from reporter.stacks.kthena.derived import groups as instances
 from reporter.stacks.kthena.derived.status import MAX_ENTRIES, MAX_ORDINALS
-from reporter.stacks.kthena.role_events import MOST
 from tests.unit.docs.pages import page, section, table
 
 PAGE = page("modelserving.md")
@@ -40,4 +39,3 @@ def test_the_rows_of_groups_are_those_that_decide():
 def test_bounds_are_those_of_the_code():
     assert f"At most {MAX_ENTRIES:,} entries" in PAGE
     assert f"ordinals of groups, {MAX_ORDINALS} at most" in PAGE
-    assert f"At most {MOST} for one ModelServing and minute" in PAGE

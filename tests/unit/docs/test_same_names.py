@@ -21,7 +21,6 @@ SAME_CLASSES = {
 """Public classes; a private one is known in its module only."""
 
 SAME_MODULES = {
-    "role_events": "what Kthena's stack writes; that they are told, in `demo`",
     "credentials": "how the API server is asked, and what a text must not show",
     "conditions": _DERIVED + "; of custom components too",
     "decode": "objects of the API in `kube`, of a dump in `snapshot`",

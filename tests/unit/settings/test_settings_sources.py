@@ -165,7 +165,6 @@ def test_forms_in_the_file(tmp_path, content, field, *, value):
         ("stacks", "kthena=maybe", "STACK=MODE, comma-separated"),
         ("stacks", "ray=auto", "STACK=MODE, comma-separated"),
         ("modelserving_status", "all", "off or roles or full"),
-        ("role_events", "perhaps", "true or false"),
         ("node_provisioner_name", "karpenter", "the namespaces of the Deployment"),
     ],
 )

@@ -55,7 +55,6 @@ def test_forms_in_the_file(tmp_path, content):
     [
         ({"modelserving_status": "roles"}, "as --modelserving-status needs it"),
         ({"modelserving_status": "full"}, "as --modelserving-status needs it"),
-        ({"role_events": "true"}, "as --role-events needs it"),
     ],
 )
 def test_nothing_is_written_of_a_stack_that_is_off(writes, says):
@@ -69,7 +68,7 @@ def test_nothing_is_written_of_a_stack_that_is_off(writes, says):
 
 def test_nothing_is_written_of_modelservings_by_default():
     settings = FullDaemonSettings()
-    assert (settings.modelserving_status, settings.role_events) == ("off", False)
+    assert settings.modelserving_status == "off"
 
 
 NAMES = [each.name for each in REASONS]

@@ -68,7 +68,6 @@ def metrics(now=lambda: NOW):
     made.event_written(Purpose.FIRE, "written")
     of_modelservings = OutputMetrics(made.registry, lambda: 0)
     of_modelservings.status_written(Method.APPLY, "written")
-    of_modelservings.role_event_written("written")
     made.mirror_written(MirrorPurpose.TELL, "written")
     return made
 

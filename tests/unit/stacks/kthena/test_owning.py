@@ -1,4 +1,4 @@
-"""When the status of ModelServings is written and their roles are told: modes, standbys, doubt."""
+"""When the status of ModelServings is written: modes, standbys, doubt."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def owned(changes=(), *, before=None, second=0, leading=True, confirmed=True, an
     ("mode", "methods"), [("off", None), ("roles", [Method.APPLY]), ("full", [Method.REPLACE])]
 )
 def test_how_much_is_written_is_a_setting(mode, methods):
-    plan = owned(modelserving_status=mode).plan.statuses
+    plan = owned(modelserving_status=mode).plan
     assert (None if plan is None else [each.method for each in plan.writes]) == methods
 
 
@@ -47,21 +47,21 @@ def test_a_standby_writes_nothing_and_remembers_nothing_of_the_leaders_writes():
     led = owned(modelserving_status="full")
     assert led.memory.ownership
     standby = owned(before=led.memory, leading=False, modelserving_status="full")
-    assert (standby.plan.statuses, standby.memory.ownership) == (None, {})
+    assert (standby.plan, standby.memory.ownership) == (None, {})
 
 
 def test_nothing_is_written_on_unconfirmed_data():
     """A lost connection may have hidden a pod; what is remembered stays."""
     led = owned(modelserving_status="full")
     doubted = owned(LOST, before=led.memory, confirmed=False, modelserving_status="full")
-    assert doubted.plan.statuses is None
+    assert doubted.plan is None
     assert doubted.memory == led.memory
 
 
 def test_a_field_that_is_dropped_becomes_a_finding():
     """The answer to the write says so."""
     led = owned(modelserving_status="roles")
-    (write,) = led.plan.statuses.writes
+    (write,) = led.plan.writes
     answer = Answer(
         number=1, before=write.version, version=write.version, stored=None, asked=write.asked,
         pruned=("roleStatuses",),
@@ -72,21 +72,4 @@ def test_a_field_that_is_dropped_becomes_a_finding():
     (finding,) = told.findings
     assert finding.reason == STATUS_NOT_OWNED
     assert "lacks status.roleStatuses" in finding.message
-    assert told.plan.statuses.writes == ()
-
-
-def test_roles_are_told_once_they_change_and_only_by_the_leader():
-    """What is seen first is no news; a standby looks on, so that it does not tell old news later."""
-    first = owned(role_events=True)
-    assert first.plan.role_events == ()
-    change = owned(LOST, before=first.memory, second=1, role_events=True)
-    assert [each["reason"] for each in change.plan.role_events] == ["RoleCreating"]
-    standby = owned(LOST, before=first.memory, second=1, leading=False, role_events=True)
-    assert standby.plan.role_events == ()
-    later = owned(LOST, before=standby.memory, second=2, role_events=True)
-    assert later.plan.role_events == ()
-
-
-def test_without_role_events_nothing_is_told():
-    first = owned()
-    assert owned(LOST, before=first.memory, second=1).plan.role_events == ()
+    assert told.plan.writes == ()
