@@ -9,7 +9,6 @@ from typing import Final
 
 from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import ProgramSettings, misspelt_variables
-from reporter.cli.contexts import contexts_of, look_at_fleet
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.one_look import (
     CheckInput,
@@ -32,7 +31,7 @@ DESCRIPTION: Final = "Say which one fault is behind the others. Nothing is writt
 _EXAMPLES: Final = (
     ("status-reporter check", "the cluster of the current context"),
     ("status-reporter check -n chat-models", "one namespace, with the rights there"),
-    ("status-reporter check --context a,b", "two clusters side by side"),
+    ("status-reporter check --context prod-eu", "another cluster of the kubeconfig"),
     ("status-reporter check dump.tgz", "a dump: a file, a folder, an archive"),
     ("status-reporter check --with new.yaml", "as if a manifest had just been applied"),
 )
@@ -75,11 +74,6 @@ def add_check_flags(parser: Parser) -> None:
         help="as if FILE had just been applied: a file, a folder, or - for standard input; may be "
         "repeated",
     )
-    parser.add_argument(
-        "--all-contexts",
-        action="store_true",
-        help="every cluster of the kubeconfig, side by side; some of them: --context A,B",
-    )
     group = parser.add_settings_group("a dump, and the time")
     group.add_argument(
         "--complete",
@@ -110,8 +104,6 @@ def check(arguments: argparse.Namespace, program: str) -> int:
     settings = settings_from(arguments)
     _log_little(arguments, settings)
     arguments.manifests = read_manifests(arguments.manifests)
-    if contexts := contexts_of(arguments, settings):
-        return look_at_fleet(contexts, arguments, settings)
     if arguments.watch:
         from reporter.cli.following import watch
 

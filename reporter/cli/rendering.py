@@ -29,7 +29,6 @@ from reporter.model.text import for_terminal, has_unseen, unseen_escaped
 from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import event_table, finding_table, report_text
-from reporter.sinks.subject_metrics import report_prometheus
 from reporter.sinks.words import (
     is_blind,
     is_cause,
@@ -40,7 +39,7 @@ from reporter.sinks.words import (
 from reporter.version import version
 
 _FOR_PEOPLE: Final = frozenset({"text", "wide", "events"})
-_UTF8: Final = frozenset({"json", "yaml", "html", "junit", "prometheus"})
+_UTF8: Final = frozenset({"json", "yaml", "html", "junit"})
 """Formats that declare themselves to be UTF-8."""
 
 
@@ -183,11 +182,10 @@ _RENDERED: Final[dict[str, Callable[[View], str]]] = {
     "events": _events,
     "html": lambda view: view.page(),
     "junit": lambda view: report_junit(view.report),
-    "prometheus": lambda view: report_prometheus(view.report),
 }
 
 
-OUTPUTS: Final = ("text", "wide", "json", "yaml", "events", "html", "junit", "prometheus")
+OUTPUTS: Final = ("text", "wide", "json", "yaml", "events", "html", "junit")
 """How a report can be printed; `rendering` does it."""
 
 NOTHING_FIRES: Final = 0
@@ -279,7 +277,7 @@ def require_sense(arguments: argparse.Namespace) -> None:
     fail_on(arguments.fail_on)
 
 
-_ONE_DOCUMENT: Final = frozenset({"html", "junit", "prometheus"})
+_ONE_DOCUMENT: Final = frozenset({"html", "junit"})
 
 
 def fail_on(text: str) -> frozenset[FailOn]:

@@ -24,8 +24,6 @@ STANDS_FOR = {
 """What a reader puts in the place of a name, and what stands there in the tests."""
 
 NOT_RUN = {
-    "--all-contexts": "clusters of a kubeconfig",
-    "--context": "clusters of a kubeconfig",
     "--watch": "ends by Ctrl-C only",
     "completion": "the shell's own tests take what it prints",
     "demo": "the tests of the demo play its stories",

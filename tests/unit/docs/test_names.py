@@ -14,7 +14,7 @@ from reporter.cli.main import known_commands, main
 from reporter.model.report import Report
 from reporter.model.subject import NAMESPACE_KIND, Layer
 from reporter.sinks.own_metrics import LiveMetrics, Metrics
-from reporter.sinks.subject_metrics import SubjectMetrics, metrics_text
+from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.output import OutputMetrics
 from tests.tables import BY_NAME
@@ -124,7 +124,6 @@ def test_metrics():
     OutputMetrics(counted.registry, lambda: 0)
     pages = (LiveMetrics(counted, Idle()), SubjectMetrics(Idle().report, 9))
     text = b"".join(map(generate_latest, pages)).decode()
-    text += metrics_text([])
     exported = set(re.findall(r"^(?:# TYPE )?(status_reporter_\w+)", text, re.MULTILINE))
     rule = (CHART / "templates" / "prometheusrule.yaml").read_text()
     rule += (CHART / "templates" / "_causes.tpl").read_text()
