@@ -7,7 +7,7 @@ model: their pods carry the same labels but for the role.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice, pairwise
@@ -18,8 +18,6 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Evaluation
 from reporter.model.objects import (
     Deployment,
-    HttpRoute,
-    InferencePool,
     KubeObject,
     Labels,
     LeaderWorkerSet,
@@ -30,16 +28,16 @@ from reporter.model.objects import (
     StatefulSet,
 )
 from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef, Subject
+from reporter.model.subject import Subject
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Scope, SubjectScope
 from reporter.served.role import Containers, ServedRole, Workload
+from reporter.served.ways import Ways
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.trace import Cell, How
 from reporter.stacks.workloads.reasons import LEADERWORKERSETS, STACK, WORKLOAD_KIND
 from reporter.workload.components import is_left_out
 from reporter.workload.engines import ROLE, command_line, engines_of, model_named
-from reporter.workload.routing import is_reachable, routes_naming
 
 Member: TypeAlias = tuple[Resource[Workload], Workload]
 
@@ -68,7 +66,7 @@ _RELEASE: Final = "helm-release-name"
 _ROUTER: Final = "router-container"
 _NEAR: Final = 200
 _MOST: Final = 8
-"""So many pools, routers and stray pods are looked at for one model."""
+"""So many routers and stray pods are looked at for one model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,54 +144,17 @@ class WorkloadScope(SubjectScope[Workload]):
         return self.name.startswith(router.name.removesuffix("deployment-router"))
 
     @cached_property
-    def pools(self) -> tuple[InferencePool, ...]:
-        """The InferencePools that select its pods, of either group."""
-        index = self.snapshot.once(("pools", self.place), partial(_pools, self.place))
-        labels = labels_of(self.object)
-        near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
-        matching = (
-            each for each in near if each.spec.selector and each.spec.selector.matches(labels)
-        )
-        return tuple(islice(matching, _MOST))
-
-    def ref_of_pool(self, pool: InferencePool) -> ObjectRef:
-        """Return the reference to one of its pools, in its group."""
-        is_former = self.snapshot[r.INFERENCEPOOLS].get(self.place, pool.name) is None
-        return (r.FORMER_POOLS if is_former else r.INFERENCEPOOLS).ref(pool)
-
-    @cached_property
-    def services(self) -> tuple[Service, ...]:
-        """The Services that select its pods."""
-        index = self.snapshot.once(("services", self.place), partial(_services, self.place))
-        labels = labels_of(self.object)
-        near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
-        found = (each for each in near if (each.spec.selector or {}).items() <= labels.items())
-        return tuple(islice(found, _MOST))
-
-    @cached_property
-    def routes(self) -> tuple[HttpRoute, ...]:
-        """The HTTPRoutes to its pools and Services, of its namespace; else those of others to its pools.
-
-        Anybody may name a pool: of those of other namespaces the ones that work count, if any does.
-        """
-        pools = self._naming(r.INFERENCEPOOLS.kind, self.pools)
-        own = (*pools, *self._naming(r.SERVICES.kind, self.services))
-        found = {each.name: each for each in own if each.namespace == self.place}
-        if found:
-            return tuple(found.values())
-        return tuple(each for each in pools if is_reachable((each,))) or pools[:_MOST]
-
-    def _naming(
-        self, kind: str, backends: Iterable[InferencePool | Service]
-    ) -> tuple[HttpRoute, ...]:
-        return tuple(
-            route
-            for each in backends
-            for route in routes_naming(self.snapshot, self.place, kind=kind, name=each.name)
+    def ways(self) -> Ways:
+        """What leads to its pods."""
+        return Ways(
+            snapshot=self.snapshot,
+            place=self.place,
+            labels=labels_of(self.object),
+            listens=self._listens,
         )
 
-    @cached_property
-    def listens(self) -> frozenset[int]:
+    @property
+    def _listens(self) -> frozenset[int]:
         """The ports that its engines are told to listen on."""
         lines = (command_line(template_of(obj)) for _, obj in self.members)
         return frozenset(int(port) for line in lines for port in _PORT.findall(line))
@@ -209,8 +170,8 @@ class WorkloadScope(SubjectScope[Workload]):
             return ()
         others = self.snapshot.once(("engines", self.place), partial(_engines, self.place))
         found = []
-        for service in self.services:
-            if not self._naming(r.SERVICES.kind, (service,)):
+        for service in self.ways.services:
+            if not self.ways.naming(r.SERVICES.kind, (service,)):
                 continue
             selector = service.spec.selector or {}
             near = others.get(max(selector.items(), key=lambda each: (len(each[1]), each)), ())
@@ -348,31 +309,6 @@ def _controlled(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], 
 
 def _controller_of(pod: Pod) -> OwnerReference | None:
     return next((each for each in pod.metadata.owner_references or () if each.controller), None)
-
-
-def _pools(
-    namespace: str, snapshot: Snapshot
-) -> Mapping[tuple[str, str], tuple[InferencePool, ...]]:
-    """Return the InferencePools of a namespace by one of the labels that they select by."""
-    found: dict[tuple[str, str], list[InferencePool]] = defaultdict(list)
-    present = snapshot[r.INFERENCEPOOLS].in_namespace(namespace)
-    names = {each.name for each in present}
-    former = (each.pool for each in snapshot[r.FORMER_POOLS].in_namespace(namespace))
-    for each in (*present, *(each for each in former if each.name not in names)):
-        wanted = each.spec.selector.match_labels if each.spec.selector is not None else None
-        if wanted and not each.deleting:
-            found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
-    return {label: tuple(pools) for label, pools in found.items()}
-
-
-def _services(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Service, ...]]:
-    """Return the Services of a namespace by one of the labels that they select by."""
-    found: dict[tuple[str, str], list[Service]] = defaultdict(list)
-    for each in snapshot[r.SERVICES].in_namespace(namespace):
-        wanted = each.spec.selector
-        if wanted and not each.deleting:
-            found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
-    return {label: tuple(services) for label, services in found.items()}
 
 
 def _engines(

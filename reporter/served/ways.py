@@ -1,0 +1,233 @@
+"""The ways that requests come to the pods of a model: Services, InferencePools and their pickers, routes.
+
+They are found by what selects the pods, whatever made them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import islice
+from typing import Final
+
+from reporter.catalogue import resources as r
+from reporter.model.finding import Finding
+from reporter.model.objects import (
+    Deployment,
+    HttpRoute,
+    InferencePool,
+    KubeObject,
+    Labels,
+    Service,
+)
+from reporter.model.subject import ObjectRef
+from reporter.probes.scope import SubjectScope
+from reporter.snapshot.snapshot import Snapshot
+from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
+from reporter.workload.routing import (
+    ParentFault,
+    fails_open,
+    is_reachable,
+    lacks_tls_rule,
+    missing_picker_service,
+    pool_faults,
+    route_faults,
+    routes_naming,
+    wrong_port,
+)
+
+_MOST: Final = 8
+"""So many pools, Services and routes are looked at for one model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """What leads to pods.
+
+    Attributes:
+        snapshot: the cluster.
+        place: the namespace of the pods.
+        labels: those that the pods carry.
+        listens: ports that their servers are known to listen on.
+
+    """
+
+    snapshot: Snapshot
+    place: str
+    labels: Labels
+    listens: frozenset[int] = frozenset()
+
+    @cached_property
+    def pools(self) -> tuple[InferencePool, ...]:
+        """The InferencePools that select its pods, of either group."""
+        index = self.snapshot.once(("pools", self.place), partial(_pools, self.place))
+        labels = self.labels
+        near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
+        matching = (
+            each for each in near if each.spec.selector and each.spec.selector.matches(labels)
+        )
+        return tuple(islice(matching, _MOST))
+
+    def ref_of_pool(self, pool: InferencePool) -> ObjectRef:
+        """Return the reference to one of its pools, in its group."""
+        is_former = self.snapshot[r.INFERENCEPOOLS].get(self.place, pool.name) is None
+        return (r.FORMER_POOLS if is_former else r.INFERENCEPOOLS).ref(pool)
+
+    @cached_property
+    def services(self) -> tuple[Service, ...]:
+        """The Services that select its pods."""
+        index = self.snapshot.once(("services", self.place), partial(_services, self.place))
+        labels = self.labels
+        near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
+        found = (each for each in near if (each.spec.selector or {}).items() <= labels.items())
+        return tuple(islice(found, _MOST))
+
+    @cached_property
+    def routes(self) -> tuple[HttpRoute, ...]:
+        """The HTTPRoutes to its pools and Services, of its namespace; else those of others to its pools.
+
+        Anybody may name a pool: of those of other namespaces the ones that work count, if any does.
+        """
+        pools = self.naming(r.INFERENCEPOOLS.kind, self.pools)
+        own = (*pools, *self.naming(r.SERVICES.kind, self.services))
+        found = {each.name: each for each in own if each.namespace == self.place}
+        if found:
+            return tuple(found.values())
+        return tuple(each for each in pools if is_reachable((each,))) or pools[:_MOST]
+
+    def naming(
+        self, kind: str, backends: Iterable[InferencePool | Service]
+    ) -> tuple[HttpRoute, ...]:
+        """Return the routes that name some of its pools or Services."""
+        return tuple(
+            route
+            for each in backends
+            for route in routes_naming(self.snapshot, self.place, kind=kind, name=each.name)
+        )
+
+    def picker(self, pool: InferencePool) -> Deployment | None:
+        """Return the Deployment of a pool's endpoint picker."""
+        reference = pool.spec.endpoint_picker_ref
+        if reference is None:
+            return None
+        service = self.snapshot[r.SERVICES].get(self.place, reference.name)
+        if service is None or not service.spec.selector:
+            return None
+        return deployment_behind(self.snapshot, self.place, service.spec.selector)
+
+    @property
+    def is_picked(self) -> bool:
+        """Whether a pool picks pods, or there is none."""
+        return not self.pools or any(map(self._picks, self.pools))
+
+    def _picks(self, pool: InferencePool) -> bool:
+        picker = self.picker(pool)
+        missing = missing_picker_service(pool, self.snapshot)
+        return fails_open(pool) or not (missing or (picker and not is_available(picker)))
+
+
+def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
+    """Yield a finding for each pool whose endpoint picker is missing or down."""
+    for pool in ways.pools:
+        name = missing_picker_service(pool, scope.snapshot)
+        if name:
+            yield scope.finding(
+                reason=reason,
+                related=ways.ref_of_pool(pool),
+                cause=f"Service {name} missing",
+                text=f"InferencePool {pool.name} names Service {name} for its endpoint picker, which "
+                "does not exist",
+                created=pool.created,
+                by_spec=True,
+            )
+        elif (picker := ways.picker(pool)) is not None and not is_available(picker):
+            yield deployment_down(
+                scope,
+                picker,
+                reason=reason,
+                what=f"the endpoint picker of InferencePool {pool.name}",
+            )
+        elif picker is not None and (
+            gateway := lacks_tls_rule(ways.routes, pool, picker=picker, snapshot=scope.snapshot)
+        ):
+            service = pool.spec.endpoint_picker_ref.name if pool.spec.endpoint_picker_ref else ""
+            yield scope.finding(
+                reason=reason,
+                related=r.DESTINATIONRULES.ref_named(scope.place, service),
+                cause=f"no DestinationRule for Service {service}",
+                text=f"requests through Gateway {gateway} probably fail with 500: its endpoint picker serves "
+                f"TLS with a certificate of its own, and no DestinationRule tells Istio so for Service {service}",
+                created=picker.created,
+                by_spec=True,
+            )
+
+
+def judge_routes(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
+    """Yield a finding for each route and pool that does not lead to its pods."""
+    for pool in ways.pools:
+        ports = wrong_port(pool, scope.snapshot, ways.listens)
+        for fault in (*ports, *pool_faults(pool, scope.snapshot)):
+            yield refused_way(scope, ways.ref_of_pool(pool), fault, reason=reason)
+    for route in ways.routes:
+        for fault in route_faults(route, scope.snapshot):
+            yield refused_way(scope, r.HTTPROUTES.ref(route), fault, reason=reason)
+
+
+def deployment_down(
+    scope: SubjectScope[KubeObject], deployment: Deployment, *, reason: str, what: str
+) -> Finding:
+    """Return the finding about a Deployment that requests pass and that is not available."""
+    fault = judge_deployment(deployment, scope.snapshot)
+    return scope.finding(
+        reason=reason,
+        related=r.DEPLOYMENTS.ref(deployment),
+        cause=fault.cause if fault else "not available",
+        text=f"Deployment {deployment.name}, {what}, is down{f': {fault.detail}' if fault else ''}",
+        transition=fault.transition if fault else None,
+        created=deployment.created,
+        passing=fault is None or fault.passing,
+        lost_node=fault.lost_node if fault else "",
+        diagnosis=fault.diagnosis if fault else None,
+        started=fault.started if fault else True,
+        independent=True,
+    )
+
+
+def refused_way(
+    scope: SubjectScope[KubeObject], related: ObjectRef, fault: ParentFault, *, reason: str
+) -> Finding:
+    """Return the finding about a route, pool or Service that does not lead to the model."""
+    place = "" if related.namespace == scope.place else f"{related.namespace}/"
+    return scope.finding(
+        reason=reason,
+        related=related,
+        cause=fault.cause,
+        text=f"{related.kind} {place}{related.name}: {fault.text}",
+        severity=fault.severity,
+        transition=fault.transition,
+    )
+
+
+def _pools(
+    namespace: str, snapshot: Snapshot
+) -> Mapping[tuple[str, str], tuple[InferencePool, ...]]:
+    """Return the InferencePools of a namespace by one of the labels that they select by."""
+    found: dict[tuple[str, str], list[InferencePool]] = defaultdict(list)
+    present = snapshot[r.INFERENCEPOOLS].in_namespace(namespace)
+    names = {each.name for each in present}
+    former = (each.pool for each in snapshot[r.FORMER_POOLS].in_namespace(namespace))
+    for each in (*present, *(each for each in former if each.name not in names)):
+        wanted = each.spec.selector.match_labels if each.spec.selector is not None else None
+        if wanted and not each.deleting:
+            found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
+    return {label: tuple(pools) for label, pools in found.items()}
+
+
+def _services(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Service, ...]]:
+    """Return the Services of a namespace by one of the labels that they select by."""
+    found: dict[tuple[str, str], list[Service]] = defaultdict(list)
+    for each in snapshot[r.SERVICES].in_namespace(namespace):
+        wanted = each.spec.selector
+        if wanted and not each.deleting:
+            found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
+    return {label: tuple(services) for label, services in found.items()}
