@@ -28,7 +28,7 @@ from reporter.model.report import Report
 from reporter.model.text import for_terminal, has_unseen, unseen_escaped
 from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
-from reporter.sinks.report_text import event_table, finding_table, report_text
+from reporter.sinks.report_text import event_table, report_text
 from reporter.sinks.words import (
     is_blind,
     is_cause,
@@ -38,7 +38,7 @@ from reporter.sinks.words import (
 )
 from reporter.version import version
 
-_FOR_PEOPLE: Final = frozenset({"text", "wide", "events"})
+_FOR_PEOPLE: Final = frozenset({"text", "events"})
 _UTF8: Final = frozenset({"json", "yaml", "html", "junit"})
 """Formats that declare themselves to be UTF-8."""
 
@@ -160,10 +160,6 @@ def _text(view: View) -> str:
     )
 
 
-def _wide(view: View) -> str:
-    return finding_table(view.report, colour=terminal().colour) or "No findings.\n"
-
-
 def _yaml(view: View) -> str:
     return yaml_of(json.loads(view.document()))
 
@@ -176,7 +172,6 @@ def _events(view: View) -> str:
 
 _RENDERED: Final[dict[str, Callable[[View], str]]] = {
     "text": _text,
-    "wide": _wide,
     "json": lambda view: view.document().decode(),
     "yaml": _yaml,
     "events": _events,
@@ -185,7 +180,7 @@ _RENDERED: Final[dict[str, Callable[[View], str]]] = {
 }
 
 
-OUTPUTS: Final = ("text", "wide", "json", "yaml", "events", "html", "junit")
+OUTPUTS: Final = ("text", "json", "yaml", "events", "html", "junit")
 """How a report can be printed; `rendering` does it."""
 
 NOTHING_FIRES: Final = 0

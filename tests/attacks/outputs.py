@@ -12,7 +12,7 @@ from reporter.model.text import has_unseen
 from reporter.yaml_reader.reading import read_yaml
 from tests.attacks.attack import Outcome, attack, attacks
 
-FORMATS = ("json", "yaml", "text", "wide", "events", "junit")
+FORMATS = ("json", "yaml", "text", "events", "junit")
 SIGNS = {
     "a next line (C1)": "\u0085",
     "a control sequence introducer (C1)": "\u009b31m",

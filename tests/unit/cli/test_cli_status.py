@@ -35,7 +35,7 @@ def test_json_is_printed_as_it_comes(run, daemon, served, url):
     assert run("status", "--url", f"{url}/", "-o", "json") == (1, served, "")
 
 
-@pytest.mark.parametrize("output", ["text", "wide", "yaml", "events", "junit"])
+@pytest.mark.parametrize("output", ["text", "yaml", "events", "junit"])
 def test_it_prints_what_check_prints(run, daemon, served, broken, output):
     """One command line: the same formats, and the same exit status."""
     daemon.get(f"{URL}/api/v1/report").respond(text=served)

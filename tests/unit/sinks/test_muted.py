@@ -15,7 +15,7 @@ from reporter.sinks.page.document import page_html
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_json import MUTES_LISTED, report_json
-from reporter.sinks.report_text import finding_table, report_text
+from reporter.sinks.report_text import report_text
 from reporter.sinks.words import where_muted
 from tests.unit.sinks.events.test_plan import NOW, SETTINGS, finding, report
 
@@ -67,12 +67,6 @@ def test_in_text_beside_what_fires():
     """The message speaks of the faults that are not muted; that there are others is said."""
     text = report_text(shown(finding(mutes=PLACES[:1])))
     assert "    Not told here: others muted on Pod chat/p\n" in text
-
-
-def test_in_the_wide_table():
-    (_, row) = finding_table(shown(muted())).splitlines()
-    assert row.startswith("muted ")
-    assert f"   muted on {WHERE}   " in row
 
 
 def test_in_junit():

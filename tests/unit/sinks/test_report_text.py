@@ -17,7 +17,7 @@ from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
-from reporter.sinks.report_text import finding_table, report_text
+from reporter.sinks.report_text import report_text
 from reporter.sinks.words import wrapped
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
@@ -145,7 +145,7 @@ BLIND = finding(
 
 
 def test_what_the_reporter_cannot_see_is_shown_apart():
-    """After the causes and not counted among them, in text, table, page and JUnit; the command is whole."""
+    """After the causes and not counted among them, in text, page and JUnit; the command is whole."""
     unknown = (UnknownResource("pods", "forbidden"),)
     alone, beside = report(BLIND, unknown=unknown), report(finding(), BLIND)
     lines = report_text(alone).splitlines()
@@ -157,7 +157,6 @@ def test_what_the_reporter_cannot_see_is_shown_apart():
     text = report_text(beside)
     assert text.startswith("1 cause fires at ")
     assert text.index("could not be programmed") < text.index("What the reporter cannot see")
-    assert finding_table(beside).splitlines()[-1].split()[1] == "clusterStatusUnknown"
     about = ReportOrigin()
     page = page_view(beside, about, EpisodeHistory.of(beside))
     assert [each.reason for each in page.causes] == ["modelharnessGatewayProgrammingFailed"]
