@@ -35,30 +35,13 @@ _QUANTITIES: Final = frozenset({_ONE_OF_THEM, "sizeLimit", _DIVISOR})
 _FREE_KEYS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
 """Maps whose keys say something without a value, too: `nodeSelector: {gpu: ""}`."""
 
-_POINTERS: Final = frozenset(
-    {
-        "activeDeadlineSeconds",
-        "allowPrivilegeEscalation",
-        "automountServiceAccountToken",
-        "defaultMode",
-        "enableServiceLinks",
-        "expirationSeconds",
-        "fsGroup",
-        "hostUsers",
-        "mode",
-        "optional",
-        "priority",
-        "privileged",
-        "readOnlyRootFilesystem",
-        "runAsGroup",
-        "runAsNonRoot",
-        "runAsUser",
-        "setHostnameAsFQDN",
-        "shareProcessNamespace",
-        "terminationGracePeriodSeconds",
-        "tolerationSeconds",
-    }
-)
+_POINTERS: Final = frozenset({
+    "activeDeadlineSeconds", "allowPrivilegeEscalation", "automountServiceAccountToken",
+    "defaultMode", "enableServiceLinks", "expirationSeconds", "fsGroup", "hostUsers", "mode",
+    "optional", "priority", "privileged", "readOnlyRootFilesystem", "runAsGroup",
+    "runAsNonRoot", "runAsUser", "setHostnameAsFQDN", "shareProcessNamespace",
+    "terminationGracePeriodSeconds", "tolerationSeconds",
+})  # fmt: skip
 """Fields of a PodSpec whose zero is kept, and says something else than their absence."""
 
 
@@ -72,77 +55,51 @@ def same_roles(ours: Sequence[Role], theirs: Sequence[Role]) -> bool:
 
 def same_role(one: Role, other: Role) -> bool:
     """Tell whether two roles are the same apart from replicas, maxUnavailable and partition."""
-    if (one.name, one.pods) != (other.name, other.pods):
-        return False
-    return _same_template(one.entry_template, other.entry_template) and _same_template(
-        one.worker_template, other.worker_template
+    return (one.name, one.pods) == (other.name, other.pods) and all(
+        bool(digest := _digest(ours)) and digest == _digest(theirs)
+        for ours, theirs in (
+            (one.entry_template, other.entry_template),
+            (one.worker_template, other.worker_template),
+        )
     )
 
 
-def _same_template(one: Template | None, other: Template | None) -> bool:
-    if DIGEST in (one or {}) or DIGEST in (other or {}):
-        return (digest_of(one) or object()) == digest_of(other)
-    try:
-        return _same(one, other)
-    except RecursionError:
-        return False
-
-
-def digest_of(template: Template | None) -> str:
+def _digest(template: Template | None) -> str:
     """Return what is equal of templates that say the same; empty where one is nested too deeply."""
     if template and DIGEST in template:
         return str(template[DIGEST])
     try:
-        canonical = msgspec.json.encode(_canonical(template), order="deterministic")
+        return _sha256(_canonical(template))
     except RecursionError:
         return ""
-    return f"sha256:{hashlib.sha256(canonical).hexdigest()}"
+
+
+def _sha256(value: object) -> str:
+    return f"sha256:{hashlib.sha256(msgspec.json.encode(value, order='deterministic')).hexdigest()}"
 
 
 def _canonical(value: object, key: str = "") -> object:
-    """Return the one form of all values that `_same` holds for equal; None is what may as well be absent."""
+    """Return the one form of all values that say the same; None is what may as well be absent.
+
+    `key` is what the value stands under; each entry of `limits` is a quantity of its own.
+    """
     if isinstance(value, dict):
         if key in _FREE_KEYS:
             return value or None
-        members = {str(name): _canonical(each, _key(name, key)) for name, each in value.items()}
+        members = {
+            str(name): _canonical(each, _ONE_OF_THEM if key in _OF_QUANTITIES else str(name))
+            for name, each in value.items()
+        }
         return {name: each for name, each in members.items() if each is not None} or None
     if isinstance(value, list) and value:
         return [_canonical(each) for each in value]
     if key in _QUANTITIES and value is not None:
         found = _quantity(value)
-        if isinstance(found, Decimal):
-            is_zero = key == _DIVISOR and not found
-            return None if is_zero else f"{found.normalize():f}"
-        return found
+        if not isinstance(found, Decimal):
+            return found
+        # A divisor is a struct, so that Go spells its zero out.
+        return None if key == _DIVISOR and not found else f"{found.normalize():f}"
     return value if value or key in _POINTERS else None
-
-
-def _same(one: object, other: object, key: str = "") -> bool:
-    """Compare two values found under the same key, where what is absent is None."""
-    if one == other:
-        return True
-    if isinstance(one or other, dict):
-        return _same_maps(one or {}, other or {}, key)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if key == _DIVISOR:  # a struct, so that Go spells its zero out
-        return _quantity(one or "0") == _quantity(other or "0")
-    if key in _QUANTITIES:
-        return _quantity(one) == _quantity(other)
-    return key not in _POINTERS and not one and not other
-
-
-def _same_maps(one: object, other: object, key: str) -> bool:
-    if key in _FREE_KEYS or not isinstance(one, dict) or not isinstance(other, dict):
-        return one == other
-    return all(
-        _same(one.get(name), other.get(name), _key(name, key)) for name in one.keys() | other.keys()
-    )
-
-
-def _key(name: object, parent: str) -> str:
-    """Return what a value is known by: each entry of `limits` is a quantity of its own."""
-    return _ONE_OF_THEM if parent in _OF_QUANTITIES else str(name)
 
 
 def _quantity(value: object) -> object:
@@ -202,11 +159,8 @@ def _slim(role: Role) -> Role:
 def _slim_template(template: Template | None) -> Template | None:
     if not template or DIGEST in template:
         return template
-    written = msgspec.json.encode(template, order="deterministic")
-    if len(written) > _COMPARED_BYTES:
-        digest = f"sha256:{hashlib.sha256(written).hexdigest()}"
-    else:
-        digest = digest_of(template)
+    is_small = len(msgspec.json.encode(template)) <= _COMPARED_BYTES
+    digest = _digest(template) if is_small else _sha256(template)
     spec = template.get("spec")
     containers = {
         key: [_named(each) for each in listed[:_CONTAINERS]]

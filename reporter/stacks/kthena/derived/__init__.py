@@ -6,41 +6,15 @@
 from dataclasses import dataclass
 
 from reporter.model.finding import Document
-from reporter.stacks.kthena.derived.facts import (
-    GroupState,
-    GroupStatus,
-    InstanceState,
-    InstanceStatus,
-    ModelServingFacts,
-    facts_of,
-)
-from reporter.stacks.kthena.derived.judging import observe
+from reporter.stacks.kthena.derived.facts import GroupState, ModelServingFacts
+from reporter.stacks.kthena.derived.groups import observe
 from reporter.stacks.kthena.derived.revisions import revisions_of
 from reporter.stacks.kthena.derived.status import wanted_status
-
-__all__ = [
-    "DerivedModelServing",
-    "GroupState",
-    "GroupStatus",
-    "InstanceState",
-    "InstanceStatus",
-    "ModelServingFacts",
-    "derive",
-    "facts_of",
-    "observe",
-    "wanted_status",
-]
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedModelServing:
-    """What was derived of one ModelServing.
-
-    Attributes:
-        groups: what is seen of its groups, by ordinal.
-        status: the status it should have, in the shape of the API.
-
-    """
+    """What is seen of the groups of a ModelServing, and the status that it should have."""
 
     groups: tuple[GroupState, ...]
     status: Document
@@ -50,6 +24,4 @@ def derive(facts: ModelServingFacts) -> DerivedModelServing:
     """Derive the status of a ModelServing; the same facts always give the same status."""
     revisions = revisions_of(facts)
     groups = observe(facts, revisions)
-    return DerivedModelServing(
-        groups, wanted_status(facts.modelserving, groups, facts, revisions=revisions)
-    )
+    return DerivedModelServing(groups, wanted_status(facts.modelserving, groups, revisions))

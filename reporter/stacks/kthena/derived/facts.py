@@ -1,12 +1,9 @@
-"""What the status of one ModelServing rests on.
+"""What the status of one ModelServing rests on, and what is seen of its groups and instances."""
 
-What is seen of the groups and instances of a ModelServing.
-"""
-
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from operator import is_
-from typing import Final
+from typing import Final, TypeVar
 
 from reporter.catalogue.resources import PODS, SERVICES
 from reporter.model.objects import KubeObject, Pod, PodGroup, Service
@@ -16,25 +13,27 @@ from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kthena.objects import NAME_LABEL, ControllerRevision, ModelServing
 from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, PODGROUPS
 
-_CHILDREN: Final[tuple[Resource[KubeObject], ...]] = (
+CHILDREN: Final[tuple[Resource[KubeObject], ...]] = (
     PODS,
     SERVICES,
     PODGROUPS,
     CONTROLLERREVISIONS,
 )
 
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelServingFacts:
-    """A ModelServing and the objects that carry its name as a label.
+    """A ModelServing with the status on record, and objects with its name, of whatever owner.
 
     Attributes:
-        modelserving: the object, with the status on record.
-        pods: pods with its name, of whatever owner.
-        services: Services with its name, of whatever owner.
-        pod_groups: PodGroups with its name; None where PodGroups are not in use: their CRD is not
-            served, or another scheduler than Volcano is asked for.
-        revisions: ControllerRevisions with its name, of whatever owner.
+        modelserving: the object.
+        pods: with its name as a label.
+        services: with its name as a label.
+        pod_groups: None where PodGroups are not in use: their CRD is not served, or another
+            scheduler than Volcano is asked for.
+        revisions: with its name as a label.
         unread: names of the resources of which not all objects could be read. A status that is
             computed while there are any must not be written: what was not read may exist.
 
@@ -47,29 +46,12 @@ class ModelServingFacts:
     revisions: tuple[ControllerRevision, ...] = ()
     unread: tuple[str, ...] = ()
 
-    @property
-    def inputs(self) -> tuple[tuple[object, ...], ...]:
-        """The objects, to be compared by identity: see `unchanged`."""
-        groups = self.pod_groups
-        shape = (groups is not None, self.unread)
-        objects = ((self.modelserving,), self.pods, self.services, groups or (), self.revisions)
-        return (shape, *objects)
-
-    def unchanged(self, other: "ModelServingFacts") -> bool:
-        """Tell whether these are the same objects, so that the same would be derived."""
-        (shape, *mine), (their_shape, *theirs) = self.inputs, other.inputs
-        return shape == their_shape and all(
-            len(one) == len(two) and all(map(is_, one, two))
-            for one, two in zip(mine, theirs, strict=True)
-        )
-
 
 def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> ModelServingFacts:
     """Collect what the status of a ModelServing rests on."""
     place = (modelserving.namespace, NAME_LABEL, modelserving.name)
     sought = belongs_to(modelserving.name, NAME_LABEL)
     in_use = modelserving.uses_volcano and snapshot.state(PODGROUPS).served is not Served.ABSENT
-    needed = (each for each in _CHILDREN if in_use or each is not PODGROUPS)
     return ModelServingFacts(
         modelserving=modelserving,
         pods=snapshot[PODS].labelled(*place),
@@ -78,10 +60,17 @@ def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> ModelServingFact
         revisions=snapshot[CONTROLLERREVISIONS].labelled(*place),
         unread=tuple(
             str(each)
-            for each in needed
-            if not snapshot.absence_known(each, modelserving.namespace, sought=sought)
+            for each in CHILDREN
+            if (in_use or each is not PODGROUPS)
+            and not snapshot.absence_known(each, modelserving.namespace, sought=sought)
         ),
     )
+
+
+def owned(modelserving: ModelServing, objects: Iterable[ObjectT]) -> Iterator[ObjectT]:
+    """Yield the objects that the ModelServing owns; of a dump without uids all of them."""
+    uid = modelserving.metadata.uid
+    return (each for each in objects if not uid or each.metadata.owned_by(uid))
 
 
 class GroupStatus(StrEnum):
@@ -117,7 +106,7 @@ class InstanceState:
         outdated: whether it is known to be of an older template; only looked at where an update
             replaces instances one by one (RoleRollingUpdate).
         protected: the partition of its role keeps it from being updated then.
-        row: the row of `instances` that decided.
+        row: the row of `INSTANCE_ROWS` that decided.
 
     """
 
@@ -141,8 +130,7 @@ class GroupState:
         name: its name, such as `m-0`.
         ordinal: the number at the end of its name; -1 if there is none.
         status: what it is doing.
-        revision: the revision it is on by the labels of its pods, an older one where they differ;
-            empty while it has no pods.
+        revision: the one of its pods, an older one where they differ; empty while it has none.
         updated: it is known to be on the update revision.
         outdated: it is known to be on an older one. Neither is known of a group without pods, or
             while no ControllerRevision says what the revision of its pods is.
@@ -151,7 +139,7 @@ class GroupState:
             ordinal. Those that are still to be created are among them as NotFound; of a very large
             number only the first.
         absent: how many more are to be created than `instances` shows.
-        row: the row of `groups` that decided.
+        row: the row of `GROUP_ROWS` that decided.
 
     """
 
@@ -170,11 +158,6 @@ class GroupState:
     def available(self) -> bool:
         """Whether it is complete and serves."""
         return self.status is GroupStatus.RUNNING
-
-    @property
-    def progressing(self) -> bool:
-        """Whether it is being made, changed or removed."""
-        return not self.available
 
     @property
     def deleting(self) -> bool:

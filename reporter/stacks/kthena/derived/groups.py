@@ -1,205 +1,173 @@
-"""The status of a ServingGroup, as a table: the first row that holds decides.
+"""The states of groups and instances, as two tables: the first row that holds decides.
 
-The problem: Kthena's controller keeps the status of a group in its memory
-(github.com/volcano-sh/kthena, pkg/model-serving-controller/datastore/store.go, v1.0.0) and
-publishes only sums of it. From outside there are pods, Services and PodGroups, and several
-histories leave the same objects. A group whose pods all terminate may be going as a whole, or it
-may be losing its only instance and stay.
+Kthena's controller keeps both states in its memory and publishes only sums of them
+(github.com/volcano-sh/kthena, pkg/model-serving-controller/datastore/store.go, v1.0.0). From
+outside there are pods, Services and PodGroups, and several histories leave the same objects: a
+group whose pods all terminate may be going as a whole, or lose its only instance and stay. So each
+row is a fact that `kubectl get` shows; the rows are those of docs/modelserving.md, "States".
 
-The choice: one ordered table of what can be seen. Each row is a fact about the objects, so that a
-status can be explained with `kubectl get`, and tests break one row at a time. The rows are those of
-the table of groups in docs/modelserving.md, "States".
+The hard rows rest on the order of deletion: with a group its PodGroup goes first, with an instance
+it stays (S3, S4). Without PodGroups several instances at once mean the group (S5a), and a single
+one does only if something replaces whole groups (S5b). Ordinals say nothing, because a scale-down
+may take any group, and neither does the phase of a terminating pod. Earlier passes are not asked:
+a dump, a restarted reporter and a standby give the same answer.
 
-What decides the hard rows is the order in which the controller deletes. With a group its PodGroup
-goes first; with an instance the PodGroup stays. So where PodGroups are in use, a PodGroup that
-stays means that only an instance is replaced (rows S3 and S4). Without PodGroups the same pods are
-ambiguous: several instances at once mean the group (S5a), and a single one counts as the group only
-if something replaces whole groups: too many groups, the update, or the recovery policy (S5b).
-
-What fails: ordinals say nothing, because a scale-down may take any group; the phase of the pods
-says nothing, because a terminating pod can be Running and Ready; and remembering earlier passes
-would give a dump, a restarted reporter and a standby different answers.
-
-Numbers in names, and counts that may be percentages.
-
-The status of an instance of a role, as a table: the first row that holds decides.
-
-The rows are those of the table of instances in docs/modelserving.md, "States". What Kthena's
-controller itself holds is in its memory and not in the cluster (github.com/volcano-sh/kthena,
-pkg/model-serving-controller/datastore/store.go, v1.0.0); the table says what can be seen from
-outside.
-
-The objects that are a ModelServing's own, by group and instance.
-
-Labels alone say little: objects of a deleted ModelServing of the same name carry the same labels.
-Kthena's controller looks them up by label only and counts them; here the owner's uid decides. A
-dump may lack uids; then labels are all there is.
+Labels alone say little: objects of a deleted ModelServing of the same name carry the same ones.
+So the owner's uid decides, where there is one.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 from reporter.model.objects import KubeObject, Pod, PodGroup, Service
-from reporter.stacks.kthena.derived.facts import GroupStatus, InstanceStatus, ModelServingFacts
-from reporter.stacks.kthena.objects import GROUP_LABEL, ROLE_ID_LABEL, ROLE_LABEL, ModelServing
+from reporter.stacks.kthena.derived.facts import (
+    GroupState,
+    GroupStatus,
+    InstanceState,
+    InstanceStatus,
+    ModelServingFacts,
+    owned,
+)
+from reporter.stacks.kthena.derived.revisions import (
+    Revisions,
+    Roles,
+    commonest,
+    revision_of,
+    standing,
+)
+from reporter.stacks.kthena.objects import (
+    GROUP_LABEL,
+    MOST,
+    ROLE_ID_LABEL,
+    ROLE_LABEL,
+    SERVING_GROUP_RECREATE,
+    Role,
+)
 from reporter.workload.pod import had_been_ready, is_ready
 
-ObjectT = TypeVar("ObjectT", bound=KubeObject)
+MAX_ABSENT: Final = 1_000
+"""Most instances of a ModelServing that are shown as NotFound; the spec may ask for any number."""
+
+_ORDINAL: Final = re.compile(r"-(\d{1,10})\Z", re.ASCII)
+_PERCENT: Final = re.compile(r"(\d{1,9})%", re.ASCII)
+_RUNNING: Final = "Running"
+_RESTARTABLE: Final = frozenset({_RUNNING, "Pending"})
+
+FactsT = TypeVar("FactsT")
+StatusT = TypeVar("StatusT")
 
 
-@dataclass(slots=True)
-class InstanceParts:
-    """The pods and Services of one instance."""
+@dataclass(frozen=True)
+class Row(Generic[FactsT, StatusT]):
+    """A row of a table."""
 
-    pods: list[Pod] = field(default_factory=list)
-    services: list[Service] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class GroupParts:
-    """What exists of one group; `instances` by role name and role ID."""
-
-    pods: list[Pod] = field(default_factory=list)
-    services: list[Service] = field(default_factory=list)
-    pod_groups: list[PodGroup] = field(default_factory=list)
-    instances: dict[tuple[str, str], InstanceParts] = field(default_factory=dict)
-
-    def instance(self, obj: KubeObject) -> InstanceParts | None:
-        """Return the parts of the instance that an object is of, None if it names none."""
-        role, identity = obj.metadata.label(ROLE_LABEL), obj.metadata.label(ROLE_ID_LABEL)
-        if not role or not identity:
-            return None
-        return self.instances.setdefault((role, identity), InstanceParts())
+    name: str
+    holds: Callable[[FactsT], bool]
+    status: StatusT
 
 
-def owned(modelserving: ModelServing, objects: Iterable[ObjectT]) -> Iterator[ObjectT]:
-    """Yield the objects that the ModelServing owns."""
-    uid = modelserving.metadata.uid
-    return (each for each in objects if not uid or each.metadata.owned_by(uid))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceFacts:
+    """What the table asks about an instance."""
+
+    pods: int = 0
+    terminating: int = 0
+    ready: int = 0
+    expected: int = 0  # pods that make it complete
+    failed: bool = False  # some pod has failed
+    restarted: bool = False  # some pod is not ready and has a container that was restarted
+    was_ready: bool = False  # some pod is not ready any more
+    service: bool = False  # it has a Service that stays
+    service_terminating: bool = False  # all Services that it has are being deleted
+    to_create: bool = False  # the controller creates it next
+    removed: bool = False  # its role is not one that its group should have
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether neither a pod nor a Service of it exists."""
+        return self.pods == 0 and not self.service and not self.service_terminating
 
 
-def parts_of(facts: ModelServingFacts) -> dict[str, GroupParts]:
-    """Return what exists of each group, by its name; what names no group is not seen."""
-    groups: dict[str, GroupParts] = {}
-    for pod, group in _in_groups(facts, facts.pods, groups):
-        group.pods.append(pod)
-        if (instance := group.instance(pod)) is not None:
-            instance.pods.append(pod)
-    for service, group in _in_groups(facts, facts.services, groups):
-        group.services.append(service)
-        if (instance := group.instance(service)) is not None:
-            instance.services.append(service)
-    for pod_group, group in _in_groups(facts, facts.pod_groups or (), groups):
-        group.pod_groups.append(pod_group)
-    return groups
+_InstanceRow = Row[InstanceFacts, InstanceStatus | None]
 
+INSTANCE_ROWS: Final = (
+    _InstanceRow("I2", lambda f: f.removed and f.terminating > 0, InstanceStatus.DELETING),
+    _InstanceRow("I3", lambda f: f.is_nothing and f.to_create, InstanceStatus.NOT_FOUND),
+    _InstanceRow("I4", lambda f: f.is_nothing, None),
+    _InstanceRow("I5", lambda f: f.pods == 0 and f.service_terminating, InstanceStatus.DELETING),
+    _InstanceRow("I6", lambda f: f.pods == 0, InstanceStatus.CREATING),
+    _InstanceRow("I7", lambda f: f.terminating == f.pods, InstanceStatus.DELETING),
+    _InstanceRow("I8", lambda f: f.terminating > 0, InstanceStatus.CREATING),
+    _InstanceRow("I9", lambda f: f.failed, InstanceStatus.CREATING),
+    _InstanceRow("I10", lambda f: f.restarted, InstanceStatus.CREATING),
+    _InstanceRow("I11", lambda f: f.ready == f.expected, InstanceStatus.RUNNING),
+    _InstanceRow("I12", lambda f: f.ready > f.expected, InstanceStatus.CREATING),
+    _InstanceRow("I13", lambda f: f.pods < f.expected, InstanceStatus.CREATING),
+    _InstanceRow("I14", lambda f: f.was_ready, InstanceStatus.CREATING),
+    _InstanceRow("I15", lambda _: True, InstanceStatus.CREATING),
+)
+"""Neither the revision of an instance nor its ordinal matters; None: there is no entry.
 
-def _in_groups(
-    facts: ModelServingFacts, objects: Iterable[ObjectT], groups: dict[str, GroupParts]
-) -> Iterator[tuple[ObjectT, GroupParts]]:
-    for each in owned(facts.modelserving, objects):
-        name = each.metadata.label(GROUP_LABEL)
-        if name:
-            yield each, groups.setdefault(name, GroupParts())
+Row I1 (the group is being deleted) is applied where `roleStatuses` is written, and so is the rule
+that an instance of row I2 is not shown. Row I14 differs from the controller on purpose: lost
+readiness counts at once here, while the controller takes no notice of it. Row I3 asks what the
+controller creates next: where 2 are wanted and 0 and 2 exist, it never creates 1.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFacts:
-    """What the table asks about a group.
+    """What the table asks about a group."""
 
-    Attributes:
-        pods: it has pods.
-        all_terminating: it has pods, and all of them are being deleted.
-        leaving: it has no pods, and what is left of it is being deleted.
-        pod_groups: PodGroups are in use.
-        pod_group: it has a PodGroup that stays.
-        several: more than one instance has pods.
-        to_replace: it is surplus, or the update or the recovery policy replaces it as a whole.
-        wants_pods: there is a role of which instances are wanted.
-        complete: of each role that it should have there are as many instances as wanted, all of
-            them Running.
-        miscounted: of some role there are more or fewer.
-        serving: some instance is Running.
-
-    """
-
-    pods: bool = False
-    all_terminating: bool = False
-    leaving: bool = False
-    pod_groups: bool = False
-    pod_group: bool = False
-    several: bool = False
-    to_replace: bool = False
-    wants_pods: bool = True
-    complete: bool = False
-    miscounted: bool = False
-    serving: bool = False
+    pods: bool
+    all_terminating: bool  # it has pods, and all of them are being deleted
+    leaving: bool  # it has no pods, and what is left of it is being deleted
+    pod_groups: bool  # PodGroups are in use
+    pod_group: bool  # it has a PodGroup that stays
+    several: bool  # more than one instance has pods
+    to_replace: bool  # it is surplus, or the update or the recovery policy replaces it as a whole
+    wants_pods: bool  # there is a role of which instances are wanted
+    complete: bool  # each role has as many instances as wanted, all of them Running
+    miscounted: bool  # of some role there are more or fewer
+    serving: bool  # some instance is Running
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRow:
-    """A row of the table."""
-
-    name: str
-    holds: Callable[[GroupFacts], bool]
-    status: GroupStatus
-
+_GroupRow = Row[GroupFacts, GroupStatus]
 
 GROUP_ROWS: Final = (
-    GroupRow("S2", lambda f: f.leaving, GroupStatus.DELETING),
-    GroupRow(
+    _GroupRow("S2", lambda f: f.leaving, GroupStatus.DELETING),
+    _GroupRow(
         "S3", lambda f: f.all_terminating and f.pod_groups and not f.pod_group, GroupStatus.DELETING
     ),
-    GroupRow("S4", lambda f: f.all_terminating and f.pod_groups, GroupStatus.CREATING),
-    GroupRow("S5a", lambda f: f.all_terminating and f.several, GroupStatus.DELETING),
-    GroupRow("S5b", lambda f: f.all_terminating and f.to_replace, GroupStatus.DELETING),
-    GroupRow("S5b", lambda f: f.all_terminating, GroupStatus.CREATING),
-    GroupRow("S6", lambda f: not f.pods and f.pod_group and f.wants_pods, GroupStatus.CREATING),
-    GroupRow("S7", lambda f: f.complete, GroupStatus.RUNNING),
-    GroupRow("S8", lambda f: f.miscounted and f.serving, GroupStatus.SCALING),
-    GroupRow("S9", lambda _: True, GroupStatus.CREATING),
+    _GroupRow("S4", lambda f: f.all_terminating and f.pod_groups, GroupStatus.CREATING),
+    _GroupRow("S5a", lambda f: f.all_terminating and f.several, GroupStatus.DELETING),
+    _GroupRow("S5b", lambda f: f.all_terminating and f.to_replace, GroupStatus.DELETING),
+    _GroupRow("S5b", lambda f: f.all_terminating, GroupStatus.CREATING),
+    _GroupRow("S6", lambda f: not f.pods and f.pod_group and f.wants_pods, GroupStatus.CREATING),
+    _GroupRow("S7", lambda f: f.complete, GroupStatus.RUNNING),
+    _GroupRow("S8", lambda f: f.miscounted and f.serving, GroupStatus.SCALING),
+    _GroupRow("S9", lambda _: True, GroupStatus.CREATING),
 )
-"""The first row that holds decides.
-
-Row S1 is that there is no group. It does not matter whether a group is surplus, or has roles that
-were removed from the spec. By which roles an outdated group is judged is decided in `states`.
-"""
+"""Row S1 is that there is no group. By which roles a group is judged: see `_Group.own_or_spec`."""
 
 
-def decide_group(facts: GroupFacts) -> GroupRow:
-    """Return the first row that holds for a group."""
-    return next(row for row in GROUP_ROWS if row.holds(facts))
-
-
-def is_leaving(parts: GroupParts) -> bool:
-    """Tell whether a group without pods is being deleted.
-
-    The controller deletes the PodGroup of a group first, so a PodGroup that stays means that only
-    an instance is being replaced, and one that goes means the whole group.
-    """
-    if parts.pods:
-        return False
-    if parts.pod_groups:
-        return all(each.deleting for each in parts.pod_groups)
-    return bool(parts.services) and all(each.deleting for each in parts.services)
-
-
-_ORDINAL: Final = re.compile(r"-(\d{1,10})\Z", re.ASCII)
-_PERCENT: Final = re.compile(r"(\d{1,9})%", re.ASCII)
-_MOST: Final = 2**31 - 1
+def decide(rows: Iterable[Row[FactsT, StatusT]], facts: FactsT) -> Row[FactsT, StatusT]:
+    """Return the first row that holds."""
+    return next(row for row in rows if row.holds(facts))
 
 
 def ordinal_of(name: str) -> int:
-    """Return the number at the end of the name of a group or instance, -1 if there is none.
-
-    It has 32 bits, as in Kthena's controller.
-    """
+    """Return the number at the end of a name, -1 if there is none of 32 bits, as in Kthena."""
     found = _ORDINAL.search(name)
     number = int(found[1]) if found else -1
-    return number if number <= _MOST else -1
+    return number if number <= MOST else -1
+
+
+def _by_ordinal(name: str) -> tuple[int, str]:
+    return ordinal_of(name), name
 
 
 def partition_of(value: int | str | None, replicas: int) -> int:
@@ -214,10 +182,7 @@ def partition_of(value: int | str | None, replicas: int) -> int:
 
 
 def surge_of(value: int | str | None, replicas: int) -> int:
-    """Return how many groups there may be beyond those that are wanted.
-
-    A percentage is rounded up, as that of Deployments (Kubernetes API, `apps/v1`, `maxSurge`).
-    """
+    """Return how many groups there may be beyond those that are wanted; percentages round up."""
     return max(0, partition_of(value, replicas))
 
 
@@ -231,100 +196,252 @@ def to_create(known: Collection[int], wanted: int) -> Iterator[int]:
     return islice(free, max(0, wanted - len(known)))
 
 
-_RUNNING: Final = "Running"
-_RESTARTABLE: Final = frozenset({_RUNNING, "Pending"})
+@dataclass(slots=True)
+class _Parts:
+    """What exists of a group or of an instance."""
 
+    pods: list[Pod] = field(default_factory=list)
+    services: list[Service] = field(default_factory=list)
+    pod_groups: list[PodGroup] = field(default_factory=list)
+    roles: dict[str, dict[str, "_Parts"]] = field(default_factory=dict)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceFacts:
-    """What the table asks about an instance.
-
-    Attributes:
-        pods: n: its pods.
-        terminating: t: those that are being deleted.
-        ready: r: those that are ready.
-        expected: e: what makes it complete.
-        failed: some pod has failed.
-        restarted: some pod is not ready and has a container that was restarted.
-        was_ready: some pod is not ready any more.
-        service: it has a Service that stays.
-        service_terminating: all Services that it has are being deleted.
-        to_create: the controller creates it next.
-        removed: its role is not one that its group should have.
-
-    """
-
-    pods: int = 0
-    terminating: int = 0
-    ready: int = 0
-    expected: int = 0
-    failed: bool = False
-    restarted: bool = False
-    was_ready: bool = False
-    service: bool = False
-    service_terminating: bool = False
-    to_create: bool = False
-    removed: bool = False
+    def take(self, obj: KubeObject) -> None:
+        """Add an object."""
+        if isinstance(obj, Pod):
+            self.pods.append(obj)
+        elif isinstance(obj, Service):
+            self.services.append(obj)
+        elif isinstance(obj, PodGroup):
+            self.pod_groups.append(obj)
 
     @property
-    def is_nothing(self) -> bool:
-        """Whether neither a pod nor a Service of it exists."""
-        return self.pods == 0 and not self.service and not self.service_terminating
+    def leaving(self) -> bool:
+        """Whether a group has no pods, and what stands for it is being deleted."""
+        rest = self.pod_groups or self.services
+        return not self.pods and bool(rest) and all(each.deleting for each in rest)
+
+
+def _parts_of(facts: ModelServingFacts) -> dict[str, _Parts]:
+    """Return what exists of each group, by its name; what names no group is not seen."""
+    groups: dict[str, _Parts] = {}
+    for each in owned(
+        facts.modelserving, (*facts.pods, *facts.services, *(facts.pod_groups or ()))
+    ):
+        label = each.metadata.label
+        if not (name := label(GROUP_LABEL)):
+            continue
+        group = groups.setdefault(name, _Parts())
+        group.take(each)
+        role, identity = label(ROLE_LABEL), label(ROLE_ID_LABEL)
+        if role and identity and not isinstance(each, PodGroup):
+            group.roles.setdefault(role, {}).setdefault(identity, _Parts()).take(each)
+    return groups
+
+
+def observe(facts: ModelServingFacts, revisions: Revisions) -> tuple[GroupState, ...]:
+    """Return the state of each group of which something exists, by ordinal."""
+    modelserving = facts.modelserving
+    found = _parts_of(facts)
+    protected = partition_of(modelserving.partition, modelserving.wanted)
+    most = modelserving.wanted + surge_of(modelserving.max_surge, modelserving.wanted)
+    states: list[GroupState] = []
+    budget = MAX_ABSENT
+    for place, name in enumerate(sorted(found, key=_by_ordinal)):
+        group = _Group(facts, revisions, found[name], surplus=len(found) > most)
+        states.append(group.state(name, budget, protected=place < protected))
+        budget -= sum(each.status is InstanceStatus.NOT_FOUND for each in states[-1].instances)
+    return tuple(states)
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceRow:
-    """A row of the table: None as status means that there is no entry."""
+class _Judged:
+    """A group judged by a list of roles: `instances` without those that are still to be created."""
 
-    name: str
-    holds: Callable[[InstanceFacts], bool]
-    status: InstanceStatus | None
-
-
-INSTANCE_ROWS: Final = (
-    InstanceRow("I2", lambda f: f.removed and f.terminating > 0, InstanceStatus.DELETING),
-    InstanceRow("I3", lambda f: f.is_nothing and f.to_create, InstanceStatus.NOT_FOUND),
-    InstanceRow("I4", lambda f: f.is_nothing, None),
-    InstanceRow("I5", lambda f: f.pods == 0 and f.service_terminating, InstanceStatus.DELETING),
-    InstanceRow("I6", lambda f: f.pods == 0, InstanceStatus.CREATING),
-    InstanceRow("I7", lambda f: f.terminating == f.pods, InstanceStatus.DELETING),
-    InstanceRow("I8", lambda f: f.terminating > 0, InstanceStatus.CREATING),
-    InstanceRow("I9", lambda f: f.failed, InstanceStatus.CREATING),
-    InstanceRow("I10", lambda f: f.restarted, InstanceStatus.CREATING),
-    InstanceRow("I11", lambda f: f.ready == f.expected, InstanceStatus.RUNNING),
-    InstanceRow("I12", lambda f: f.ready > f.expected, InstanceStatus.CREATING),
-    InstanceRow("I13", lambda f: f.pods < f.expected, InstanceStatus.CREATING),
-    InstanceRow("I14", lambda f: f.was_ready, InstanceStatus.CREATING),
-    InstanceRow("I15", lambda _: True, InstanceStatus.CREATING),
-)
-"""The first row that holds decides. Neither the revision of an instance nor its ordinal matters.
-
-Row I1 (the group is being deleted) is applied where `roleStatuses` is written, and so is the rule
-that an instance of row I2 is not shown. Row I14 differs from the controller on purpose: lost
-readiness counts at once here, while the controller takes no notice of it. Row I3 asks what the
-controller creates next, not for the ordinal alone: where 2 are wanted and 0 and 2 exist, the
-controller never creates 1.
-"""
+    roles: Roles
+    instances: tuple[InstanceState, ...]
+    complete: bool
+    miscounted: bool
 
 
-def decide_instance(facts: InstanceFacts) -> InstanceRow:
-    """Return the first row that holds for an instance."""
-    return next(row for row in INSTANCE_ROWS if row.holds(facts))
+@dataclass(frozen=True, slots=True)
+class _Age:
+    """What the revisions of its pods make of a group; the fields are those of `GroupState`."""
+
+    revision: str
+    updated: bool
+    outdated: bool
+    protected: bool
 
 
-def facts_about(parts: InstanceParts, *, expected: int, removed: bool) -> InstanceFacts:
-    """Return what the table asks about an instance of which something exists."""
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """One group and all that it is judged by."""
+
+    facts: ModelServingFacts
+    revisions: Revisions
+    parts: _Parts
+    surplus: bool
+
+    def state(self, name: str, budget: int, *, protected: bool) -> GroupState:
+        """Return its state, with at most so many instances that are still to be created."""
+        modelserving, parts = self.facts.modelserving, self.parts
+        by_spec = self.judged(modelserving.roles)
+        rolls_roles = modelserving.rolls_roles
+        age = self.age_of_instances(by_spec) if rolls_roles else self.age(protected=protected)
+        judged = self.own_or_spec(by_spec, age)
+        of_roles = [each for role in parts.roles.values() for each in role.values()]
+        row = decide(
+            GROUP_ROWS,
+            GroupFacts(
+                pods=bool(parts.pods),
+                all_terminating=bool(parts.pods) and all(pod.deleting for pod in parts.pods),
+                leaving=parts.leaving,
+                pod_groups=self.facts.pod_groups is not None,
+                pod_group=any(not each.deleting for each in parts.pod_groups),
+                several=sum(bool(each.pods) for each in of_roles) > 1,
+                to_replace=self.surplus
+                or (age.outdated and not age.protected and not rolls_roles)
+                or modelserving.recovery_policy == SERVING_GROUP_RECREATE,
+                wants_pods=any(role.wanted for role in judged.roles),
+                complete=judged.complete,
+                miscounted=judged.miscounted,
+                serving=any(each.status is InstanceStatus.RUNNING for each in judged.instances),
+            ),
+        )
+        going = row.status is GroupStatus.DELETING
+        instances, absent = (judged.instances, 0) if going else _with_absent(judged, budget)
+        return GroupState(
+            name=name,
+            ordinal=ordinal_of(name),
+            status=row.status,
+            revision=age.revision,
+            updated=age.updated,
+            outdated=age.outdated,
+            protected=age.protected,
+            instances=instances,
+            absent=absent,
+            row=row.name,
+        )
+
+    def judged(self, roles: Roles) -> _Judged:
+        """Judge what exists by the roles that the group should have.
+
+        It is complete if each role has exactly as many instances as wanted and all are Running, as
+        in Kthena since v0.4.0; earlier versions counted the pods of the group.
+        """
+        by_role = dict(self.parts.roles)
+        found: list[InstanceState] = []
+        complete, miscounted = bool(roles), False
+        for role in roles:
+            known = self.instances(role, by_role.pop(role.name, {}))
+            found += known
+            right = len(known) == role.wanted
+            miscounted |= not right
+            complete &= right and all(each.status is InstanceStatus.RUNNING for each in known)
+        for name in sorted(by_role):
+            found += self.instances(Role(name=name), by_role[name], removed=True)
+        return _Judged(roles, tuple(found), complete, miscounted)
+
+    def own_or_spec(self, by_spec: _Judged, age: _Age) -> _Judged:
+        """Judge an outdated group by the roles of its own revision.
+
+        Kthena judges it by the new spec, so a group that partition protects could never be Running
+        again once the spec has other roles. Role replicas are no part of a revision and the
+        controller scales old groups by the spec. So a group that has only roles of the spec and is
+        complete by the spec is complete, too.
+        """
+        own = self.revisions.kept.get(age.revision)
+        if not age.outdated or own is None or self.facts.modelserving.rolls_roles:
+            return by_spec
+        by_own = self.judged(own)
+        names = {role.name for role in by_spec.roles}
+        only_known = all(role.name in names for role in own)
+        return by_spec if by_spec.complete and not by_own.complete and only_known else by_own
+
+    def instances(
+        self, role: Role, known: Mapping[str, _Parts], *, removed: bool = False
+    ) -> list[InstanceState]:
+        """Return the states of the instances of one role, by ordinal."""
+        kept = partition_of(role.partition, role.wanted)
+        found: list[InstanceState] = []
+        for identity in sorted(known, key=_by_ordinal):
+            pods = known[identity].pods
+            expected = self.expected(pods, role, removed=removed)
+            row = decide(INSTANCE_ROWS, _instance_facts(known[identity], expected, removed=removed))
+            if row.status is None:
+                continue
+            state = InstanceState(
+                role=role.name,
+                id=identity,
+                ordinal=ordinal_of(identity),
+                status=row.status,
+                expected=expected,
+                pods=tuple(sorted(pods, key=lambda pod: pod.name)),
+                listed=not removed,
+                outdated=self.facts.modelserving.rolls_roles
+                and any(self.revisions.is_old_role(pod, role.name) for pod in standing(pods)),
+                protected=not removed and len(found) < kept,
+                row=row.name,
+            )
+            found.append(state)
+        return found
+
+    def expected(self, pods: list[Pod], role: Role, *, removed: bool) -> int:
+        """Return how many pods make an instance complete: its entry pod and its workers.
+
+        The revision of its pods says how many workers. Where the pods are of several revisions, the
+        controller is completing the instance by the spec of now. Where nothing is known of a role,
+        the pods that exist are taken for all.
+        """
+        found = {revision_of(pod) for pod in standing(pods)}
+        own = self.revisions.role_in(found.pop(), role.name) if len(found) == 1 else None
+        if own is not None:
+            return own.pods
+        return len(pods) if removed else role.pods
+
+    def age(self, *, protected: bool) -> _Age:
+        """Age a group that is replaced as a whole."""
+        update = self.revisions.update
+        found = [revision_of(pod) for pod in standing(self.parts.pods)]
+        updated = bool(update) and set(found) == {update}
+        return _Age(
+            revision=commonest(sorted(each for each in found if each != update) or found),
+            updated=updated,
+            outdated=not updated and any(map(self.revisions.is_old, found)),
+            protected=protected,
+        )
+
+    def age_of_instances(self, judged: _Judged) -> _Age:
+        """Age a group whose instances are updated one by one: it is old while one of them is."""
+        update = self.revisions.update
+        found = sorted(revision_of(pod) for pod in standing(self.parts.pods))
+        old = [each for each in judged.instances if each.outdated]
+        before = sorted(revision_of(pod) for each in old for pod in standing(each.pods))
+        older = [each for each in before if each != update]
+        return _Age(
+            revision=commonest(older or before or ([update] if update in found else found)),
+            updated=bool(found) and not old,
+            outdated=bool(old),
+            protected=bool(old) and all(each.protected for each in old),
+        )
+
+
+def _instance_facts(parts: _Parts, expected: int, *, removed: bool) -> InstanceFacts:
     pods = parts.pods
-    ready = [_ready(pod) for pod in pods]
-    unready = [pod for pod, is_it in zip(pods, ready, strict=True) if not is_it]
+    unready = [pod for pod in pods if pod.status.phase != _RUNNING or not is_ready(pod)]
     service = any(not each.deleting for each in parts.services)
     return InstanceFacts(
         pods=len(pods),
         terminating=sum(pod.deleting for pod in pods),
-        ready=sum(ready),
+        ready=len(pods) - len(unready),
         expected=expected,
         failed=any(pod.status.phase == "Failed" for pod in unready),
-        restarted=any(_restarted(pod) for pod in unready),
+        restarted=any(
+            pod.status.phase in _RESTARTABLE and each.restart_count > 0
+            for pod in unready
+            for statuses in (pod.status.init_container_statuses, pod.status.container_statuses)
+            for each in statuses or ()
+        ),
         was_ready=any(had_been_ready(pod) for pod in unready),
         service=service,
         service_terminating=bool(parts.services) and not service,
@@ -332,13 +449,35 @@ def facts_about(parts: InstanceParts, *, expected: int, removed: bool) -> Instan
     )
 
 
-def _ready(pod: Pod) -> bool:
-    return pod.status.phase == _RUNNING and is_ready(pod)
+def _with_absent(judged: _Judged, most: int) -> tuple[tuple[InstanceState, ...], int]:
+    """Return the instances with those that are still to be created, and how many more there are.
 
-
-def _restarted(pod: Pod) -> bool:
-    status = pod.status
-    return status.phase in _RESTARTABLE and any(
-        each.restart_count > 0
-        for each in (*(status.init_container_statuses or ()), *(status.container_statuses or ()))
-    )
+    Of two roles of one name, which is invalid, the first counts.
+    """
+    found: list[InstanceState] = []
+    total = 0
+    roles: dict[str, Role] = {}
+    for role in judged.roles:
+        roles.setdefault(role.name, role)
+    row = decide(INSTANCE_ROWS, InstanceFacts(to_create=True))
+    for role in roles.values():
+        known = [each.ordinal for each in judged.instances if each.role == role.name]
+        total += max(0, role.wanted - len(known))
+        found += (
+            InstanceState(
+                role=role.name,
+                id=f"{role.name}-{ordinal}",
+                ordinal=ordinal,
+                status=InstanceStatus.NOT_FOUND,
+                expected=role.pods,
+                row=row.name,
+            )
+            for ordinal in islice(to_create(known, role.wanted), most - len(found))
+        )
+    if not found:
+        return judged.instances, total
+    places = {name: place for place, name in enumerate(roles)}
+    last = len(places)
+    both = (*judged.instances, *found)
+    in_order = sorted(both, key=lambda each: (places.get(each.role, last), each.role, each.ordinal))
+    return tuple(in_order), total - len(found)

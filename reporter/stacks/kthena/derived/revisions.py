@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import COMPONENT
-from reporter.model.objects import KubeObject, Pod
-from reporter.stacks.kthena.derived.facts import ModelServingFacts
-from reporter.stacks.kthena.derived.groups import owned
+from reporter.model.objects import Pod
+from reporter.stacks.kthena.derived.facts import ModelServingFacts, owned
 from reporter.stacks.kthena.objects import (
     REVISION_LABEL,
     ROLE_HASH_LABEL,
@@ -100,8 +99,15 @@ def commonest(revisions: Iterable[str]) -> str:
 def revisions_of(facts: ModelServingFacts) -> Revisions:
     """Work out the revisions of a ModelServing."""
     modelserving = facts.modelserving
-    objects = sorted(owned(modelserving, facts.revisions), key=_age)
-    kept = {_name(each, modelserving): data for each in objects if (data := roles_in(each.data))}
+    by_age = sorted(
+        owned(modelserving, facts.revisions),
+        key=lambda each: (each.created or _LONG_AGO, each.name),
+    )
+    kept = {
+        each.metadata.label(REVISION_LABEL) or each.name.removeprefix(f"{modelserving.name}-"): data
+        for each in by_age
+        if (data := roles_in(each.data))
+    }
     pods = [pod for pod in owned(modelserving, facts.pods) if not pod.deleting]
     update = (
         _described(modelserving, kept)
@@ -112,15 +118,6 @@ def revisions_of(facts: ModelServingFacts) -> Revisions:
     roles = {role.name: role for role in reversed(modelserving.roles)}
     hashes = _hashes(pods, update) if modelserving.rolls_roles else {}
     return Revisions(update=update, roles=roles, kept=kept, hashes=hashes)
-
-
-def _age(obj: KubeObject) -> tuple[datetime, str]:
-    return obj.created or _LONG_AGO, obj.name
-
-
-def _name(revision: ControllerRevision, modelserving: ModelServing) -> str:
-    labelled = revision.metadata.label(REVISION_LABEL)
-    return labelled or revision.name.removeprefix(f"{modelserving.name}-")
 
 
 def _described(modelserving: ModelServing, kept: Mapping[str, Roles]) -> str:

@@ -20,8 +20,7 @@ from reporter.model.objects import KubeObject, Pod
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.probes.pods import fault_of_pod, pod_finding
-from reporter.stacks.kthena.derived import GroupState, InstanceState, InstanceStatus
-from reporter.stacks.kthena.derived.groups import owned
+from reporter.stacks.kthena.derived.facts import GroupState, InstanceState, InstanceStatus, owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, ROLE_ID_LABEL, ROLE_LABEL
 from reporter.stacks.kthena.probes.scope import (
     NOT_MADE_BUDGET,
@@ -237,7 +236,7 @@ def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
     left = f"{len(waiting)} of {total} ServingGroups still to be updated"
     startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     moving = [
-        each for each in scope.groups if each.progressing and not _is_passed_over(scope, each)
+        each for each in scope.groups if not each.available and not _is_passed_over(scope, each)
     ]
     for group in moving:
         place = _place(scope, group)

@@ -18,8 +18,8 @@ from reporter.model.finding import Finding, Sureness
 from reporter.model.objects import Condition, Pod, PodGroup
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
-from reporter.stacks.kthena.derived import GroupState, InstanceStatus
-from reporter.stacks.kthena.derived.groups import owned, to_create
+from reporter.stacks.kthena.derived.facts import GroupState, InstanceStatus, owned
+from reporter.stacks.kthena.derived.groups import to_create
 from reporter.stacks.kthena.derived.revisions import revisions_of
 from reporter.stacks.kthena.objects import (
     GROUP_LABEL,

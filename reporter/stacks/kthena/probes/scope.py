@@ -11,16 +11,15 @@ from reporter.model.finding import Derived, Document
 from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
-from reporter.stacks.kthena.derived import (
-    DerivedModelServing,
+from reporter.stacks.kthena.derived import DerivedModelServing, derive
+from reporter.stacks.kthena.derived.facts import (
     GroupState,
     InstanceState,
     InstanceStatus,
-    derive,
+    ModelServingFacts,
     facts_of,
+    owned,
 )
-from reporter.stacks.kthena.derived.facts import ModelServingFacts
-from reporter.stacks.kthena.derived.groups import owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, ModelServing
 from reporter.stacks.kthena.reasons import PODGROUPS
 from reporter.workload.pod import asked_to_end

@@ -7,8 +7,7 @@ import pytest
 
 from reporter.model.objects import Pod
 from reporter.stacks.kthena.derived import derive
-from reporter.stacks.kthena.derived.groups import InstanceFacts
-from reporter.stacks.kthena.derived.groups import decide_instance as decide
+from reporter.stacks.kthena.derived.groups import INSTANCE_ROWS, InstanceFacts, decide
 from tests.unit.probes.building import merged
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,
@@ -123,7 +122,7 @@ def test_i3_i4_what_is_created_next_is_not_found(known, wanted, absent):
 
 
 def test_what_is_neither_there_nor_wanted_has_no_entry():
-    row = decide(InstanceFacts(expected=1))
+    row = decide(INSTANCE_ROWS, InstanceFacts(expected=1))
     assert (row.name, row.status) == ("I4", None)
 
 

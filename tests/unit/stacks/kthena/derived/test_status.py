@@ -1,12 +1,13 @@
 """The rest of the status: conditions of others, comparison, bounds, and what it is derived from."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import msgspec
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.stacks.kthena.derived import ModelServingFacts, derive, facts_of
+from reporter.stacks.kthena.derived import derive
+from reporter.stacks.kthena.derived.facts import ModelServingFacts, facts_of
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ModelServingStatus
 from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, PODGROUPS
@@ -216,31 +217,6 @@ class TestFacts:
 
     def test_a_dump_of_other_namespaces_is_not_enough(self):
         assert len(self.of(*WORLD, namespace(NS), covered=["elsewhere"]).unread) == 4
-
-    def test_the_same_objects_are_unchanged(self):
-        known = self.of(*WORLD)
-        assert known.unchanged(replace(known))
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"modelserving": facts(modelserving(DECODE)).modelserving},
-            {"pods": facts(modelserving(), *WORLD[:3]).pods},
-            {"pods": ()},
-            {"services": ()},
-            {"pod_groups": ()},
-            {"pod_groups": None},
-            {"revisions": ()},
-            {"unread": ("pods",)},
-        ],
-    )
-    def test_anything_else_is_changed(self, change):
-        known = self.of(*WORLD)
-        assert not known.unchanged(replace(known, **change))
-
-    def test_no_pod_groups_and_none_in_use_are_not_the_same(self):
-        known = replace(self.of(), pod_groups=())
-        assert not known.unchanged(replace(known, pod_groups=None))
 
 
 def test_a_status_that_is_written_is_read_back_as_it_is():
