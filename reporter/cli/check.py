@@ -20,7 +20,7 @@ from reporter.cli.one_look import (
     with_manifests,
 )
 from reporter.cli.previewing import read_manifests
-from reporter.cli.rendering import add_options, exit_status_of, require_sense, view_of, write
+from reporter.cli.rendering import View, add_options, exit_status_of, require_sense, view_of, write
 from reporter.errors import UsageError
 from reporter.model.report import Report
 from reporter.snapshot.inputs.reading import STDIN
@@ -144,6 +144,18 @@ def _log_little(arguments: argparse.Namespace, settings: ProgramSettings) -> Non
 
 
 def _look_once(arguments: argparse.Namespace, settings: ProgramSettings) -> int:
+    view = viewed(arguments, settings)
+    write(view.text(arguments.output), arguments.output)
+    return exit_status_of(view.report, arguments)
+
+
+def viewed(arguments: argparse.Namespace, settings: ProgramSettings) -> View:
+    """Look once.
+
+    Raises:
+        UsageError: nothing can be judged.
+
+    """
     look = (
         look_at_dump(arguments, settings)
         if arguments.sources
@@ -155,9 +167,7 @@ def _look_once(arguments: argparse.Namespace, settings: ProgramSettings) -> int:
     if settings.pod_logs and not arguments.sources:
         report = _with_last_lines(report, look, settings)
     look = compared(look, report, arguments, settings=settings)
-    view = view_of(report, look, settings, namespace=namespace)
-    write(view.text(arguments.output), arguments.output)
-    return exit_status_of(report, arguments)
+    return view_of(report, look, settings, namespace=namespace)
 
 
 def _with_last_lines(report: Report, look: CheckInput, settings: ProgramSettings) -> Report:

@@ -48,29 +48,36 @@ def main(argv: Sequence[str]) -> int:
         as_json = arguments.output == "json"
         return explain_log(arguments.log, signatures=arguments.log_signatures, as_json=as_json)
     catalogue = catalogue_of(arguments.config)
-    if arguments.reason and (ways := explaining(arguments.reason)):
-        sys.stdout.write(_clients(ways, catalogue, as_json=arguments.output == "json"))
-        return 0
-    reason = catalogue[_named(arguments.reason, catalogue)] if arguments.reason else None
     if arguments.output == "json":
-        content = (
-            reason_document(reason, catalogue)
-            if reason
-            else [reason_document(each, catalogue) for each in catalogue]
-        )
+        content = explained(arguments.reason or "", catalogue)
         sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    elif not arguments.reason:
+        sys.stdout.write(reason_table(catalogue))
+    elif ways := explaining(arguments.reason):
+        sys.stdout.write(_clients(ways, catalogue))
     else:
-        sys.stdout.write(reason_text(reason, catalogue) if reason else reason_table(catalogue))
+        name = _named(arguments.reason, catalogue)
+        sys.stdout.write(reason_text(catalogue[name], catalogue))
     return 0
 
 
-def _clients(ways: Sequence[Passing], catalogue: Catalogue, *, as_json: bool) -> str:
+def explained(asked: str, catalogue: Catalogue) -> dict[str, object] | list[dict[str, object]]:
+    """Return a reason, those that explain what a client got, or, asked for nothing, all.
+
+    Raises:
+        UsageError: there is no such reason.
+
+    """
+    if not asked:
+        return [reason_document(each, catalogue) for each in catalogue]
+    if ways := explaining(asked):
+        names = (name for each in ways for name in each.reasons)
+        return [reason_document(catalogue[name], catalogue) for name in names]
+    return reason_document(catalogue[_named(asked, catalogue)], catalogue)
+
+
+def _clients(ways: Sequence[Passing], catalogue: Catalogue) -> str:
     """Return what an answer to a client means, and the reasons that explain it."""
-    if as_json:
-        found = [
-            reason_document(catalogue[name], catalogue) for each in ways for name in each.reasons
-        ]
-        return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     lines: list[str] = []
     for each in ways:
         lines.append(f"{each.clients}: {each.part}; without it requests {each.without}.")

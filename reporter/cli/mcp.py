@@ -13,7 +13,6 @@ from reporter.errors import UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from reporter.cli.assistant.sources import AnswerSource
     from reporter.cli.configure import ProgramSettings
 
 _DESCRIPTION: Final = (
@@ -40,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     settings = settings_from(arguments)
     _require_sense(arguments, settings)
     try:
-        from reporter.cli.assistant.server import Tools, serve
+        from reporter.cli.assistant import serve
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "mcp":
             raise
@@ -51,9 +50,8 @@ def main(argv: Sequence[str]) -> int:
     from reporter.daemon import logs
 
     logs.configure("error", settings.log_format)
-    source, flags = _source(arguments, settings, argv)
-    dumps = Path(arguments.dumps).resolve()
-    serve(Tools(source, settings, flags, dumps, arguments.config or ""))
+    arguments.url = (arguments.url or "").rstrip("/")
+    serve(arguments, settings)
     return 0
 
 
@@ -76,12 +74,6 @@ def _require_sense(arguments: "argparse.Namespace", settings: "ProgramSettings")
 def command_parser() -> Parser:
     """Return the parser of the command."""
     parser = Parser("mcp", _DESCRIPTION, EPILOG, examples=_EXAMPLES)
-    _add_own_flags(parser)
-    add_setting_flags(parser, daemon=False)
-    return parser
-
-
-def _add_own_flags(parser: Parser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--url", help="a running daemon, where it serves its report, such as http://127.0.0.1:8082"
@@ -105,21 +97,7 @@ def _add_own_flags(parser: Parser) -> None:
         default=".",
         help="check_dump reads only what is below it (the current folder)",
     )
-
-
-def _source(
-    arguments: "argparse.Namespace", settings: "ProgramSettings", argv: Sequence[str]
-) -> "tuple[AnswerSource, tuple[str, ...]]":
-    """Return where answers come from, and the flags for the commands that are run."""
-    from reporter.cli.assistant.sources import DaemonSource, DumpSource, LiveSource
-
-    own = Parser("mcp", "")
-    _add_own_flags(own)
-    flags = tuple(own.parse_known_args(argv)[1])
-    if arguments.namespace:
-        flags = (*flags, f"--namespace={arguments.namespace}")
-    if arguments.url:
-        return DaemonSource(arguments.url.rstrip("/")), flags
-    if arguments.sources:
-        return DumpSource(tuple(arguments.sources), settings, flags), flags
-    return LiveSource(settings, flags), flags
+    add_setting_flags(parser, daemon=False)
+    # What `check` has flags for.
+    parser.set_defaults(complete=False, now=None, observed_for=None, manifests=None)
+    return parser

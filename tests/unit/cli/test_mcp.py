@@ -187,7 +187,6 @@ def test_nothing_but_the_server_loads_the_sdk():
     code = (
         "import sys\n"
         "import reporter.cli.mcp, reporter.cli.run, reporter.daemon.main, reporter.cli.check\n"
-        "import reporter.cli.assistant.sources\n"
         "found = {'mcp', 'mcp_types', 'starlette', 'uvicorn', 'opentelemetry'} & set(sys.modules)\n"
         "sys.exit(f'loaded: {found}' if found else 0)\n"
     )
