@@ -7,7 +7,7 @@ from typing import TypeAlias
 from reporter.model.objects import Deployment, LeaderWorkerSet, Pod, StatefulSet
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
-from reporter.workload.deployment import is_available
+from reporter.workload.deployment import is_available, rolls_as_allowed
 from reporter.workload.pod import is_ready
 
 Workload: TypeAlias = Deployment | StatefulSet | LeaderWorkerSet
@@ -79,6 +79,12 @@ class ServedRole:
         if isinstance(self.workload, Deployment):
             return self.workload.status.available_replicas
         return self.workload.status.ready_replicas
+
+    @property
+    def serving(self) -> int:
+        """The same, and all of a Deployment whose rollout lacks no more of them than it may."""
+        rolls = self.deployment is not None and rolls_as_allowed(self.deployment)
+        return self.replicas if rolls else self.available
 
     @property
     def serves(self) -> bool:

@@ -65,6 +65,12 @@ def is_available(deployment: Deployment) -> bool:
     return status.ready_replicas > 0 and not _is(status.condition("Available"), "False")
 
 
+def rolls_as_allowed(deployment: Deployment) -> bool:
+    """Tell whether a rollout moves, and no more replicas are unavailable than its strategy allows."""
+    least = deployment.wanted - deployment.spec.may_lack
+    return _is_rolling_out(deployment) and 0 < least <= deployment.status.available_replicas
+
+
 def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> WorkloadFault | None:
     """Return what is wrong with a Deployment, None if nothing is.
 

@@ -365,10 +365,17 @@ class PodTemplate(Part, frozen=True):
     spec: TemplateSpec = TemplateSpec()
 
 
+class RollingUpdate(Part, frozen=True):
+    """`spec.strategy.rollingUpdate` of a Deployment."""
+
+    max_unavailable: int | str | None = None
+
+
 class DeploymentStrategy(Part, frozen=True):
     """`spec.strategy` of a Deployment."""
 
     type: str | None = None
+    rolling_update: RollingUpdate | None = None
 
 
 class DeploymentSpec(Part, frozen=True):
@@ -385,6 +392,16 @@ class DeploymentSpec(Part, frozen=True):
     def recreates(self) -> bool:
         """Whether all old pods have to end before a new one is made."""
         return self.strategy is not None and self.strategy.type == "Recreate"
+
+    @property
+    def may_lack(self) -> int:
+        """How many replicas may be unavailable in a rollout: a part of them is rounded down, 25 % by default."""
+        update = self.strategy.rolling_update if self.strategy else None
+        written = update.max_unavailable if update else None
+        if isinstance(written, int):
+            return written
+        percent = (written or "25%").removesuffix("%")
+        return int(percent) * (self.replicas or 0) // 100 if percent.isdigit() else 0
 
 
 class DeploymentStatus(Conditioned, frozen=True):

@@ -79,7 +79,7 @@ def probe_serving(scope: WorkloadScope) -> Iterator[ServingEvidence]:
     yield ServingEvidence(
         subject=scope.subject,
         wanted=0 if main.is_idle else max(1, sum(each.replicas for each in scope.roles)),
-        serving=max(1, sum(each.available for each in scope.roles)) if main.serves else 0,
+        serving=max(1, sum(each.serving for each in scope.roles)) if main.serves else 0,
         reached=scope.ways.is_picked,
         entrances=entrances_of(scope.ways.routes),
     )

@@ -56,7 +56,7 @@ def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
         wanted=0
         if main.exists and not main.replicas
         else max(1, sum(each.replicas for each in scope.roles)),
-        serving=max(1, sum(each.available for each in scope.roles)) if main.serves else 0,
+        serving=max(1, sum(each.serving for each in scope.roles)) if main.serves else 0,
         reached=_is_reached(scope) or _is_reachable(scope),
         entrances=entrances_of(scope.routes),
     )
