@@ -65,6 +65,8 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
     if "unbound immediate PersistentVolumeClaims" in said:
         bound = {claim.name for claim, _ in _bound(pod, snapshot)}
         names = some(each for each in pod.claims if each not in bound)
+        if not names:  # the scheduler's words are older than the claims
+            return None
         return Diagnosis(
             code="claim-pending",
             cause=f"its claim has no volume yet ({names})",

@@ -31,6 +31,8 @@ class Fault:
         name: of the test.
         key: reason and subject of the Event that tells it.
         words: what each message has to say, a regular expression.
+        first: what a message may say until the cause is known, another one; empty where it is known at once.
+        ready: whether it keeps the subject from being Ready.
         where: resource, namespace and name of what is changed. `{namespace}` stands for the
             namespace of the test here and in `key`.
         patch: the change, a merge patch.
@@ -43,6 +45,8 @@ class Fault:
     where: tuple[str, str, str] = MODEL_PODS
     patch: Mapping[str, Any] = field(default_factory=dict)
     with_objects: tuple[Object, ...] = ()
+    first: str = ""
+    ready: bool = True
 
 
 def of_pod(**spec: Any) -> Mapping[str, Any]:
@@ -78,7 +82,7 @@ _SIZE: Final = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
 FAULTS: Final = (
     Fault("bad image", PODS, "ImagePull.*registry.example/none", patch=of_container(image=_NONE)),
     Fault(
-        "image never pulled", PODS, "ErrImageNeverPull",
+        "image never pulled", PODS, "imagePullPolicy is Never",
         patch=of_container(image=_NONE, imagePullPolicy="Never"),
     ),
     Fault("name of no image", PODS, "InvalidImageName", patch=of_container(image="Not An Image")),
@@ -86,17 +90,17 @@ FAULTS: Final = (
         "crash loop", PODS, "exit code 3",
         patch=of_container(command=script("exit 3")),
     ),
-    Fault("no such program", PODS, "no such file", patch=of_container(command=["/nothing"])),
+    Fault("no such program", PODS, "has no program.*/nothing", patch=of_container(command=["/nothing"])),
     Fault(
         "OOM kill", PODS, "OOMKilled",
         patch=of_container(command=["tail", "/dev/zero"], resources=_limits(memory="24Mi")),
     ),
     Fault(
-        "missing Secret", PODS, 'CreateContainerConfigError: secret "token" not found',
+        "missing Secret", PODS, "Secret token.*does not exist",
         patch=of_container(envFrom=[{"secretRef": {"name": "token"}}]),
     ),
     Fault(
-        "missing ConfigMap", PODS, 'CreateContainerConfigError: configmap "settings" not found',
+        "missing ConfigMap", PODS, "ConfigMap settings.*does not exist",
         patch=of_container(envFrom=[{"configMapRef": {"name": "settings"}}]),
     ),
     Fault(
@@ -104,11 +108,11 @@ FAULTS: Final = (
         patch=of_container(securityContext={"runAsNonRoot": True}),
     ),
     Fault(
-        "missing volume", PODS, "volumes, network or sandbox are not set up on node node-a",
+        "missing volume", PODS, "it cannot be set up.*Secret weights does not exist",
         patch=volume(secret={"secretName": "weights"}),
     ),
     Fault(
-        "failing sandbox", PODS, "volumes, network or sandbox are not set up on node node-a",
+        "failing sandbox", PODS, "it cannot be set up.*runtime none",
         patch=of_pod(runtimeClassName=NO_RUNTIME),
     ),
     Fault(
@@ -136,11 +140,11 @@ FAULTS: Final = (
         patch=of_pod(nodeSelector={"accelerator": "h200"}),
     ),
     Fault(
-        "missing claim", PODS, 'Unschedulable: .*persistentvolumeclaim "weights" not found',
+        "missing claim", PODS, "its claim weights does not exist",
         patch=volume(persistentVolumeClaim={"claimName": "weights"}),
     ),
     Fault(
-        "unbound claim", PODS, "Unschedulable: .*unbound immediate PersistentVolumeClaims",
+        "unbound claim", PODS, "its claim weights names the storage class none, which does not exist",
         patch=volume(persistentVolumeClaim={"claimName": "weights"}),
         with_objects=(
             {
@@ -156,7 +160,8 @@ FAULTS: Final = (
         ),
     ),
     Fault(
-        "claim that is attached elsewhere", PODS, "attached to node node-z",
+        "claim that is attached elsewhere", PODS, "attached to node node-z|disks.example",
+        first="Unschedulable|not set up|no volume yet|it cannot be set up",
         patch=volume(persistentVolumeClaim={"claimName": "weights"}),
         with_objects=(
             {
@@ -185,7 +190,7 @@ FAULTS: Final = (
         patch=of_container(readinessProbe={"httpGet": {"path": "/ready", "port": 5000}}),
     ),
     Fault(
-        "crash with known last words", PODS, "GPU memory",
+        "crash with known last words", PODS, "20.00 GiB",
         patch=of_container(
             command=script("echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB.' >&2; exit 1"),
             terminationMessagePolicy="FallbackToLogsOnError",
@@ -193,7 +198,7 @@ FAULTS: Final = (
     ),
     Fault(
         "webhook without endpoints", ("clusterSharedCause", "cluster"), "webhook",
-        where=PICKER, patch=_NEW_PODS,
+        where=PICKER, patch=_NEW_PODS, ready=False,
         with_objects=(
             {
                 "apiVersion": "admissionregistration.k8s.io/v1",
@@ -215,7 +220,7 @@ FAULTS: Final = (
         ),
     ),
     Fault(
-        "quota refused", EPP, "exceeded quota: none", where=PICKER, patch=_NEW_PODS,
+        "quota refused", EPP, "quota none is used up: asked for pods=1", where=PICKER, patch=_NEW_PODS,
         with_objects=(
             {
                 "apiVersion": "v1",

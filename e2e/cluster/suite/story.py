@@ -90,7 +90,7 @@ def complaints(
         versions: of our Events, since before the fault.
         key: reason and subject that it has to be told by.
         words: what each message has to say, a regular expression.
-        ready: the reason that says that the subject is Ready again.
+        ready: the reason that says that the subject is Ready again; empty where it stayed so.
     """
     own = [each for each in versions if each.key == key]
     others = {each.key: each for each in reversed(versions) if each.live and each.key != key}
@@ -101,7 +101,7 @@ def complaints(
     if own and own[-1].live:
         wrong.append("not closed")
     again = [each for each in versions if each.key == (ready, key[1])]
-    if (told := len({each.count for each in again})) != 1:
+    if ready and (told := len({each.count for each in again})) != 1:
         wrong.append(f"Ready told {told} times")
     return wrong
 

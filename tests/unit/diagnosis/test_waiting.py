@@ -256,6 +256,9 @@ CLAIMS = {
         [pvc("c", "Bound", volume="pv-1"), volume("b")], [],
         "a cannot reach its volume pv-1 (zone=b)",
     ),
+    "a claim that was bound since the scheduler looked is no cause": (
+        UNBOUND, [pvc("c", "Bound", volume="pv-1"), volume("a")], [], None,
+    ),
     "a claim that waits for the pod is no cause": (
         "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: x",
         [pvc("c"), storage_class("WaitForFirstConsumer")],
