@@ -15,7 +15,7 @@ from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.rules.cases import alerts
 from tests.tables import ALL, BY_NAME, CLUSTER_WIDE, REASONS, Stack
-from tests.unit.docs.pages import CHART, PAGES, anchors, code, page, section, table
+from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, code, page, section, table
 
 
 def _text(value):
@@ -214,3 +214,10 @@ def test_the_dump_with_kubectl_has_every_kind():
 def test_the_dump_with_kubectl_needs_no_secrets():
     """Somebody who adds them gives away more than the dump needs."""
     assert "Do not add Secrets." in section(page("check.md"), "### With kubectl")
+
+
+def test_older_releases_are_those_that_scenarios_play():
+    text = (ROOT / "tests" / "scenarios" / "versions.yaml").read_text()
+    played = set(re.findall(r"- id: (.+?-[0-9.]+)-", text))
+    told = [next(iter(code(row[0]))) for row in table(page("compatibility.md"), "release")]
+    assert sorted(told) == sorted(played)

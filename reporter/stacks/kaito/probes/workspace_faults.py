@@ -23,6 +23,9 @@ from reporter.workload.owners import is_false, is_true
 from reporter.workload.pod import counts, is_ready
 
 _PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})
+_TIMED_OUT: Final = ("context deadline exceeded", "has timed out progressing")
+"""What KAITO up to 0.8 wrote as a failure when a workload was not ready in time (`CheckResourceStatus`)."""
+
 _CONFIGURATION: Final = frozenset(
     {
         "ModelMirrorCreateFailed",
@@ -157,7 +160,7 @@ def _inference(workspace: Workspace, pods: tuple[Pod, ...] | None) -> WorkspaceF
     of them, and what they do not is stale, or a past OOM that sticks until the next success.
     """
     inference = workspace.status.condition("InferenceReady")
-    if inference is None or not is_false(inference) or (inference.reason or "") in _PENDING:
+    if inference is None or not is_false(inference) or _is_summary(inference):
         return None
     if inference.reason in _CONFIGURATION:
         return _failure(inference, _CONFIGURED_WRONG, exempt=believed(inference, workspace))
@@ -165,6 +168,11 @@ def _inference(workspace: Workspace, pods: tuple[Pod, ...] | None) -> WorkspaceF
         return None
     exempt = inference.reason == _CRASH_LOOP and pods is None and believed(inference, workspace)
     return _failure(inference, _FAILED, exempt=exempt)
+
+
+def _is_summary(inference: Condition) -> bool:
+    """Tell whether a condition says no more than that it is not ready: what it waits for has the cause."""
+    return (inference.reason or "") in _PENDING or (inference.message or "").endswith(_TIMED_OUT)
 
 
 def _mirroring(workspace: Workspace, startup: timedelta) -> WorkspaceFault | None:
@@ -211,7 +219,7 @@ def _replica(
             lacks_pods=True,
         )
     inference = workspace.status.condition("InferenceReady")
-    generic = inference is not None and (inference.reason or "") in _PENDING
+    generic = inference is not None and _is_summary(inference)
     if inference is not None and generic and is_false(inference) and all(map(is_ready, running)):
         return WorkspaceFault(
             "InferenceReady is False",
