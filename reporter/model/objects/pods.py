@@ -365,7 +365,7 @@ class PodTemplate(Part, frozen=True):
     spec: TemplateSpec = TemplateSpec()
 
 
-class RollingUpdate(Part, frozen=True):
+class RollingUpdateLimits(Part, frozen=True):
     """`spec.strategy.rollingUpdate` of a Deployment."""
 
     max_unavailable: int | str | None = None
@@ -375,7 +375,7 @@ class DeploymentStrategy(Part, frozen=True):
     """`spec.strategy` of a Deployment."""
 
     type: str | None = None
-    rolling_update: RollingUpdate | None = None
+    rolling_update: RollingUpdateLimits | None = None
 
 
 class DeploymentSpec(Part, frozen=True):

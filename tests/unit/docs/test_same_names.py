@@ -16,6 +16,7 @@ _PROBES = "the probes of several kinds of subjects look at the same thing"
 
 SAME_CLASSES = {
     "Resource": _SANDBOX,
+    "Row": "of log signatures, and of the states of Kthena's groups",
     "WatchHealth": "the Protocol of the metrics, and what the watches give for it",
 }
 """Public classes; a private one is known in its module only."""
@@ -60,6 +61,7 @@ SAME_MODULES = {
     "state": "of the daemon for its listeners; of the resolution from pass to pass",
     "status": "of a workload: derived, or judged; the command of that name",
     "storage": "claims and volumes of pods in `diagnosis`; what the sandbox keeps",
+    "ways": "to a model, in `served`; which parts a request passes, in `catalogue`",
     "writer": _SINKS,
 }
 
