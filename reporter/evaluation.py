@@ -7,7 +7,6 @@ from itertools import chain
 
 from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED, CLUSTER_STATUS_UNKNOWN
 from reporter.metrics.looks.samples import NONE, Samples
-from reporter.model.credentials import LINK_HOSTS, with_links_to
 from reporter.model.finding import Evaluation
 from reporter.probes.cluster import ClusterLayer
 from reporter.probes.cluster.blindness import look_again, probe_unjudged
@@ -73,27 +72,7 @@ def evaluate_again(
     )
     failed = probe_unjudged(scope, chain(*(each.unjudged for each in parts)))
     said = joined((*parts, Evaluation(tuple(failed), (), ())))
-    return _linked(said, settings), now_answered
-
-
-def _linked(said: Evaluation, settings: EvaluationSettings) -> Evaluation:
-    """Return the same with no links but those that the settings allow; `clean` has left those of all hosts."""
-    hosts = frozenset(settings.link_hosts)
-    if hosts.issuperset(LINK_HOSTS):
-        return said
-    findings = tuple(
-        replace(
-            each,
-            message=with_links_to(each.message, hosts),
-            cause=with_links_to(each.cause, hosts),
-            diagnosis=each.diagnosis
-            and replace(each.diagnosis, cause=with_links_to(each.diagnosis.cause, hosts)),
-        )
-        if "://" in each.message or "://" in each.cause
-        else each
-        for each in said.findings
-    )
-    return replace(said, findings=findings)
+    return said, now_answered
 
 
 def _answers(

@@ -8,7 +8,6 @@ from typing import Annotated, Final, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from reporter.catalogue.runtime import THRESHOLDS
-from reporter.model.credentials import LINK_HOSTS
 from reporter.model.resource import parse_selector
 from reporter.model.text import is_label, is_label_key, is_subdomain, meant
 
@@ -181,12 +180,6 @@ def _is_namespace(name: str) -> str:
     return name
 
 
-def _is_link_host(name: str) -> str:
-    if name not in LINK_HOSTS:
-        raise ValueError(f"{name!r} is not one of them{meant(name, LINK_HOSTS)}")
-    return name
-
-
 def _is_host(name: str) -> str:
     if not is_subdomain(name):
         raise ValueError(f"{name!r} is not a name in lower case, without port")
@@ -225,11 +218,6 @@ Namespaces = Annotated[
     tuple[Namespace, ...],
     BeforeValidator(_split),
     Allowed("names of namespaces, comma-separated"),
-]
-LinkHosts = Annotated[
-    tuple[Annotated[str, AfterValidator(_is_link_host)], ...],
-    BeforeValidator(_split),
-    Allowed(f"nothing, or some of {', '.join(LINK_HOSTS)}"),
 ]
 Hosts = Annotated[
     tuple[Annotated[str, AfterValidator(_is_host)], ...],

@@ -23,7 +23,6 @@ from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS, bu
 from reporter.custom_setting import CustomComponents, declared_right
 from reporter.metrics.looks.window import MOST_LOOKS
 from reporter.model.catalogue import Catalogue
-from reporter.model.credentials import LINK_HOSTS
 from reporter.model.custom import CustomComponent
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Threshold
@@ -39,7 +38,6 @@ from reporter.setting_types import (
     Graces,
     Hosts,
     LeaseName,
-    LinkHosts,
     LogFormat,
     Namespace,
     Namespaces,
@@ -143,9 +141,6 @@ class EvaluationSettings(BaseModel):
 
     disable_reasons: Reasons = ()
     """Reasons that write no Events; the report still shows them."""
-
-    link_hosts: LinkHosts = LINK_HOSTS
-    """Hosts whose links stay in messages, of the ones by default: pages about quotas. Empty: no link stays."""
 
     pod_logs: bool = False
     """Read the logs of containers that crash or do not get ready, for their causes and their last lines; needs `get` of `pods/log`."""

@@ -58,7 +58,7 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ),
     (
         "events",
-        ("emit", "disable_reasons", "link_hosts", "release_namespace", "mirror_to_workload"),
+        ("emit", "disable_reasons", "release_namespace", "mirror_to_workload"),
     ),
     (
         "logs of pods that crash",

@@ -19,7 +19,7 @@ Which links stay in a text from elsewhere: those to the pages where providers do
 """
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Final
 
@@ -349,59 +349,29 @@ def _without_user_info(match: re.Match[str]) -> str:
     return f"{scheme}{separator}{REDACTED}@" if separator and "/" not in rest else match[0]
 
 
-LINK_HOSTS: Final = (
-    "aka.ms",
-    "learn.microsoft.com",
-    "aws.amazon.com",
-    "docs.aws.amazon.com",
-    "cloud.google.com",
-    "console.cloud.google.com",
-)
-"""Hosts that only their provider writes to, and that what it says of a quota names: Azure's QuotaExceeded
-(aka.ms/ProdportalCRP), EC2's VcpuLimitExceeded (aws.amazon.com/contact-us/ec2-request), and Google Cloud's
-QUOTA_EXCEEDED (cloud.google.com/compute/docs, and the console's quota page)."""
-
 REMOVED: Final = "<link removed>"
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}://\S*", re.IGNORECASE)
-_PARTS: Final = re.compile(
-    r"(?P<scheme>https?)://(?:[^\s/?#]*@)?(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?P<path>(?:/[a-z0-9._~%/-]*)?)"
-    r"(?P<rest>.*)",
+_HOST: Final = re.compile(
+    r"https?://(?:[^\s/?#]*@)?(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?P<port>(?::[0-9]{1,5})?)"
+    r"(?:[/?#.,;:!)\]}>\"'].*|)",
     re.IGNORECASE | re.DOTALL,
 )
-_CLOSING: Final = re.compile(r"[.,;:!)\]}>\"']*")
 _CLOSES: Final = ".,;:!)]}\"'"
-_AFTER_HOST: Final = re.compile(r"(?P<port>(?::[0-9]{1,5})?)(?:[/?#.,;:!)\]}>\"']|\Z)")
-_ENDS_PATH: Final = re.compile(r"(?:[?#]|[.,;:!)\]}>\"']+(?:[?#]|\Z)|\Z)")
 
 
-def with_links_to(text: str, hosts: Container[str] = LINK_HOSTS) -> str:
-    """Return a text with the links to these hosts, as scheme, host and path; of others the host stays.
+def without_links(text: str) -> str:
+    """Return a text with the host and the port of each link.
 
-    Which host could not be reached is what a message is about; a path may carry a secret, and nobody
-    should be led to a page that whoever wrote the text chose. A name and a password before the host, a
-    query and a fragment never stay. What is no plain host is taken out.
+    Which host could not be reached is what a message is about; a path or a query may carry a secret, and
+    nobody should be led to a page that whoever wrote the text chose. What is no plain host is taken out.
     """
-    return _URL.sub(lambda match: _kept(match[0], hosts), text) if "://" in text else text
+    return _URL.sub(_host_of, text) if "://" in text else text
 
 
-def _kept(url: str, hosts: Container[str]) -> str:
-    parts = _PARTS.fullmatch(url)
+def _host_of(url: re.Match[str]) -> str:
+    parts = _HOST.fullmatch(url[0])
     if parts is None:
         return REMOVED
-    host = parts["host"].lower()
-    if host not in hosts or not _ENDS_PATH.match(parts["rest"]):
-        return _host_of(url, host, parts["path"] + parts["rest"])
-    path = parts["path"].rstrip(".")
     # What closes the sentence around a link is no part of it.
-    ends = parts["path"][len(path) :] + parts["rest"]
-    closing = ends if _CLOSING.fullmatch(ends) else ""
-    return f"{parts['scheme'].lower()}://{host}{path}{closing}"
-
-
-def _host_of(url: str, host: str, rest: str) -> str:
-    after = _AFTER_HOST.match(rest)
-    if after is None:
-        return REMOVED
-    end = url.rstrip(_CLOSES)
-    return f"{host}{after['port']}{url[len(end) :]}"
+    return f"{parts['host'].lower()}{parts['port']}{url[0][len(url[0].rstrip(_CLOSES)) :]}"

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
-from reporter.model.credentials import with_links_to, without_credentials
+from reporter.model.credentials import without_credentials, without_links
 
 MESSAGE_BYTES = 1024
 """Limit of an Event's message once `eventTime` is set; the server counts UTF-8 bytes."""
@@ -81,7 +81,7 @@ def _visible(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return `text` from elsewhere as one line without credentials, control characters or URLs, but those of `LINK_HOSTS`."""
+    """Return `text` from elsewhere as one line without credentials, control characters or links."""
     return _cleaned_before(text) if len(text) <= _KEPT_CHARACTERS else _cleaned(text)
 
 
@@ -104,7 +104,7 @@ def _cleaned(text: str) -> str:
         text = _one_line(text)
     if "  " in text or text[:1] == " " or text[-1:] == " ":
         text = " ".join(text.split())
-    return with_links_to(without_credentials(text))
+    return without_links(without_credentials(text))
 
 
 _cleaned_before = lru_cache(_KEPT)(_cleaned)

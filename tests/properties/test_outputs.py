@@ -110,12 +110,3 @@ def test_no_credential_survives_in_any_output(found):
                 piece = secret[start : start + 6]
                 if piece in said and piece not in harmless()[output] and piece not in around:
                     pytest.fail(f"{output}: {piece!r} of {text!r} (mark{number})")
-
-
-def test_link_hosts_empties_all_outputs():
-    """A page about quotas stays in messages, unless the setting says that none does."""
-    text = "quota exceeded, see https://aka.ms/quota for more"
-    for chosen, stays in ((SETTINGS, True), (FullDaemonSettings(link_hosts=()), False)):
-        said_by = outputs([text], chosen)
-        for output, said in said_by.items():
-            assert ("https://aka.ms/quota" in said) is stays, output

@@ -36,7 +36,6 @@
   (list "scrape-path" $v.scrape.path)
   (list "emit" $v.emit)
   (list "disable-reasons" $v.disableReasons)
-  (list "link-hosts" $v.linkHosts)
   (list "mirror-to-workload" $v.mirrorToWorkload)
   (list "release-namespace" .Release.Namespace)
   (list "istio-namespace" $place.istioNamespace)
