@@ -14,7 +14,14 @@ from reporter.model.stack import StackRows
 
 def stacks_page(text: str, catalogue: Catalogue) -> str:
     """Return a page with its table rendered again."""
-    return with_parts(text, {"stacks": partial(_table, catalogue), "ways": ways_table})
+    return with_parts(
+        text,
+        {
+            "stacks": partial(_table, catalogue),
+            "ways": ways_table,
+            "unsaid": partial(_unsaid, catalogue),
+        },
+    )
 
 
 def _table(catalogue: Catalogue) -> Iterator[str]:
@@ -28,6 +35,14 @@ def _table(catalogue: Catalogue) -> Iterator[str]:
         words = stack.words
         cells = (name, _reads(stack), words.derived, _reasons(stack, catalogue), words.required)
         yield f"| {' | '.join(cells)} |"
+
+
+def _unsaid(catalogue: Catalogue) -> Iterator[str]:
+    yield "| kind | not told |"
+    yield "| --- | --- |"
+    for stack in catalogue.stacks:
+        for kind, texts in stack.words.unsaid:
+            yield f"| {kind} | {'; '.join(texts)} |"
 
 
 def _reads(stack: StackRows) -> str:

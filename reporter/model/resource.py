@@ -47,6 +47,8 @@ class Resource(Generic[ObjectT_co]):
         slim: leaves out what the daemon need not keep of an object, where its author writes what he likes.
         subject_kind: its objects are subjects of this kind. What else is read for a stack is
             watched while a resource with subjects of that stack is served.
+        wraps: tells whether a subject is judged in place of models of other kinds that it controls; None
+            where it makes none.
 
     """
 
@@ -68,6 +70,7 @@ class Resource(Generic[ObjectT_co]):
     unjudged: bool = False
     slim: Callable[[KubeObject], KubeObject] | None = None
     subject_kind: SubjectKind | None = None
+    wraps: Callable[[KubeObject], bool] | None = None
 
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural

@@ -247,11 +247,13 @@ class StackWords:
     Attributes:
         derived: which status, or which objects, are worked out by the project's own rules.
         required: what the cluster must have for it.
+        unsaid: of each kind what its description leaves open.
 
     """
 
     derived: str
     required: str
+    unsaid: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,6 +1,6 @@
 """What is asked about the subjects of a stack, whatever the type of its objects."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -78,6 +78,7 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
     def questions(self, scope: Scope) -> Iterator[Question]:
         """Yield what is asked about each subject; one that is being deleted may be none."""
         asked: set[Subject] = set()
+        wrapping = wrapping_kinds(scope)
         for resource in self.resources:
             for obj in scope.snapshot[resource]:
                 subject = subject_of(resource, obj)
@@ -85,6 +86,8 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
                     obj.namespace, scope.snapshot, scope.settings
                 )
                 if skipped or subject in asked or _goes(obj.namespace, scope.snapshot):
+                    continue
+                if is_wrapped(obj, wrapping, scope.snapshot):
                     continue
                 asked.add(subject)
                 yield Question(
@@ -101,6 +104,49 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
 def all_asked(asks: Asks, scope: Scope) -> Iterable[Evaluation]:
     """Yield the answers to all questions, asked from nothing."""
     return (question.ask(scope) for question in asks.questions(scope))
+
+
+def questions_of(
+    scope: Scope,
+    resource: Resource[KubeObject],
+    *,
+    answer: Callable[[KubeObject, Scope], Evaluation],
+    is_model: Callable[[KubeObject], bool],
+) -> Iterator[Question]:
+    """Yield what is asked about each object of a resource that is a model and is not being deleted."""
+    wrapping = wrapping_kinds(scope)
+    for obj in scope.snapshot[resource]:
+        if obj.deleting or not is_model(obj) or is_wrapped(obj, wrapping, scope.snapshot):
+            continue
+        if not is_left_out(obj.namespace, scope.snapshot, scope.settings) and not _goes(
+            obj.namespace, scope.snapshot
+        ):
+            yield Question(
+                subject_of(resource, obj),
+                partial(answer, obj),
+                rests_on=(Cell(resource, How.NAME, (obj.namespace, obj.name)),),
+            )
+
+
+def wrapping_kinds(scope: Scope) -> Mapping[tuple[str, str], Resource[KubeObject]]:
+    """Return the kinds of models that may be made of another stack's, by group and kind."""
+    return {
+        (each.group, each.kind): each
+        for each in scope.settings.catalogue.resources
+        if each.wraps is not None
+    }
+
+
+def is_wrapped(
+    obj: KubeObject, wrapping: Mapping[tuple[str, str], Resource[KubeObject]], snapshot: Snapshot
+) -> bool:
+    """Tell whether a model of another kind made an object, and is judged in its place."""
+    for owner in obj.metadata.owner_references or ():
+        resource = wrapping.get((owner.api_version.rpartition("/")[0], owner.kind))
+        made_by = snapshot[resource].get(obj.namespace, owner.name) if resource else None
+        if owner.controller and resource and resource.wraps and made_by and resource.wraps(made_by):
+            return True
+    return False
 
 
 def _goes(namespace: str, snapshot: Snapshot) -> bool:

@@ -94,7 +94,7 @@ def test_stacks_are_switched_below_the_umbrella(umbrella):
     values = {"stacks": {"kaito": True, "kserve": False}, "modelServing": {"status": "roles"}}
     below = render({SUBCHART: values}, chart=umbrella)
     assert (
-        "--stacks=kaito=on,kserve=off,kthena=auto,llmisvc=auto,otterscale=auto,workloads=auto"
+        "--stacks=dialects=auto,kaito=on,kserve=off,kthena=auto,llmisvc=auto,otterscale=auto,workloads=auto"
         in below.flags
     )
     assert below.one("ClusterRole")["rules"] == render(values).one("ClusterRole")["rules"]
@@ -184,7 +184,7 @@ def test_the_notes_name_what_is_there(notes):
         (
             {},
             "switched off (stacks)",
-            "looks at: kaito (auto), kserve (auto), kthena (auto), llmisvc (auto), otterscale (auto), workloads (auto).",
+            "looks at: dialects (auto), kaito (auto), kserve (auto), kthena (auto), llmisvc (auto), otterscale (auto), workloads (auto).",
         ),
         ({"stacks.kserve": False}, "kserve (", "switched off (stacks): kserve."),
         ({f"stacks.{each}": "off" for each in Stack}, "", "looks at: none."),

@@ -3,7 +3,7 @@
 {{- /* YAML takes `on` and `off` for these. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
 {{- $given := .Values.stacks | default dict -}}
-{{- range $stack, $default := dict "kaito" "auto" "kthena" "auto" "otterscale" "auto" "kserve" "auto" "llmisvc" "auto" "workloads" "auto" }}
+{{- range $stack, $default := dict "kaito" "auto" "kthena" "auto" "otterscale" "auto" "kserve" "auto" "llmisvc" "auto" "workloads" "auto" "dialects" "auto" }}
 {{- $mode := get $given $stack }}
 {{ $stack }}: {{ get $switched (toString $mode) | default $mode | default $default | quote }}
 {{- end }}
@@ -14,7 +14,7 @@ that nothing needs is none that a tenant of another stack should fear. Where the
 (helm template, GitOps), it is all. LeaderWorkerSets alone say nothing of other stacks. */}}
 {{- define "status-reporter.granted" -}}
 {{- $served := join "\n" .Capabilities.APIVersions -}}
-{{- $kinds := dict "kaito" "(?m)^kaito[.]sh/" "kthena" "(?m)^workload[.](serving[.])?volcano[.]sh/" "otterscale" "(?m)^model[.]otterscale[.]io/" "kserve" "(?m)^serving[.]kserve[.]io/[^/]+/InferenceService$" "llmisvc" "(?m)^serving[.]kserve[.]io/[^/]+/LLMInferenceService$" "workloads" "(?m)^leaderworkerset[.]x-k8s[.]io/" -}}
+{{- $kinds := dict "kaito" "(?m)^kaito[.]sh/" "kthena" "(?m)^workload[.](serving[.])?volcano[.]sh/" "otterscale" "(?m)^model[.]otterscale[.]io/" "kserve" "(?m)^serving[.]kserve[.]io/[^/]+/InferenceService$" "llmisvc" "(?m)^serving[.]kserve[.]io/[^/]+/LLMInferenceService$" "workloads" "(?m)^leaderworkerset[.]x-k8s[.]io/" "dialects" "(?m)/(RayService|DynamoGraphDeployment|StormService|NIMService|VLLMRuntime|RoleBasedGroup)$|^ome[.]io/|^kubeai[.]org/" -}}
 {{- $modes := include "status-reporter.stacks" . | fromYaml -}}
 {{- $any := false -}}
 {{- range $stack, $kind := $kinds }}{{ if and (ne $stack "workloads") (regexMatch $kind $served) }}{{ $any = true }}{{ end }}{{ end -}}

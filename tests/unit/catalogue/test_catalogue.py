@@ -92,7 +92,11 @@ def test_a_reason_reads_of_stacks_only_its_own():
 def test_a_stack_has_subjects_of_one_kind():
     """By that kind it is seen whether the cluster has the stack."""
     kinds = {stack: {each.subject_kind for each in subjects_of(stack)} for stack in Stack}
-    several = {stack: found for stack, found in kinds.items() if len(found) != 1}
+    several = {
+        stack: found
+        for stack, found in kinds.items()
+        if len(found) != 1 and stack is not Stack.DIALECTS  # each file brings one
+    }
     assert several == {Stack.KAITO: {"inferenceset", "workspace"}}
     assert [each for stack in Stack for each in subjects_of(stack) if not each.custom] == []
 

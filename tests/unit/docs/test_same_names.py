@@ -47,6 +47,7 @@ SAME_MODULES = {
     "pod": "why it does not run; what its status says alone in `workload`",
     "pods": _PROBES + "; the type in `model`, the template in `manifests`",
     "reading": "each kind of input has one: a page, YAML, a status",
+    "probes": _STACKS,
     "ready": _PROBES + "; the rule in `resolution`",
     "reasons": _STACKS + "; the shared ones in `catalogue`",
     "render": _SINKS + "; pages in `catalogue`",

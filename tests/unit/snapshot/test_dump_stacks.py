@@ -26,8 +26,11 @@ SELECTED = [
 ]
 """What is read of a kind with a label only."""
 
-BESIDE_KAITO = [stack for stack in Stack if stack not in {Stack.KAITO, Stack.WORKLOADS}]
-"""Any Deployment may be a plain workload, so that what is read of them is looked for in each dump."""
+BESIDE_KAITO = [
+    stack for stack in Stack if stack not in {Stack.KAITO, Stack.WORKLOADS, Stack.DIALECTS}
+]
+"""Any Deployment may be a plain workload, so that what is read of them is looked for in each dump; a cluster
+has few of the kinds of dialects."""
 PARTS = {"ControllerRevision": {"revision": 1}}
 
 

@@ -49,8 +49,12 @@ def place(component, **state):
 
 
 def test_every_stack_has_a_controller():
-    """Without it nothing suppresses what rests on a status that nobody writes; plain workloads have none."""
-    assert {STACK_OF[each.part] for each in EXPECTED} == set(Stack) - {Stack.WORKLOADS}
+    """Without it nothing suppresses what rests on a status that nobody writes; plain workloads have none, and that of a
+    dialect is named with what it claims."""
+    assert {STACK_OF[each.part] for each in EXPECTED} == set(Stack) - {
+        Stack.WORKLOADS,
+        Stack.DIALECTS,
+    }
     assert all(each.governs for each in CONTROLLERS)
     assert OPTIONAL, "Knative's, which KServe's Standard mode does without"
 
@@ -138,7 +142,7 @@ def missed_crds(stack, mode):
 
 def test_crds_are_missed_unless_the_stack_is_off():
     """Those without which it has no subjects, as its controller runs, or the scaler of its models."""
-    with_kinds = set(Stack) - {Stack.WORKLOADS}
+    with_kinds = set(Stack) - {Stack.WORKLOADS, Stack.DIALECTS}
     missed = {key for key in product(with_kinds, StackMode) if missed_crds(*key)}
     assert missed == set(product(with_kinds, LOOKED_AT))
 
