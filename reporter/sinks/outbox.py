@@ -52,7 +52,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
-from reporter.kube.errors import ApiStatusError, Forbidden, KubeError
+from reporter.kube.errors import ApiStatusError, Invalid, KubeError
 
 _SHORTEST_SLEEP: Final = 0.001
 """Less is due now: a clock need not tell two moments apart that are so close."""
@@ -264,7 +264,8 @@ REFUSED_SECONDS: Final = 60.0
 """How long a write that the API server refuses is left alone."""
 
 DOUBTED_SECONDS: Final = 5.0
-"""The same after its first 403: an API server that starts answers so until it has read its roles."""
+"""The same at first where the fault may be over: an API server that starts answers 403 until it has
+read its roles, and what a conflict tells of comes with the watch."""
 
 BACKOFF_FIRST: Final = 0.5
 _BACKOFF_LONGEST: Final = 30.0
@@ -338,6 +339,6 @@ class Refused(Generic[K]):
         """Leave a refused write alone; tell whether the refusal is the first in a while."""
         is_first = key not in self._known
         self._known[key] = loop_time() + 2 * REFUSED_SECONDS
-        doubted = is_first and isinstance(error, Forbidden)
+        doubted = is_first and not isinstance(error, Invalid)
         self.leave(key, says, DOUBTED_SECONDS if doubted else REFUSED_SECONDS)
         return is_first

@@ -23,10 +23,9 @@ from reporter.model.instant import rfc3339
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
-from reporter.stacks.kthena.owning import OwningPlan
+from reporter.stacks.kthena.owning import StatusPlan
 from reporter.stacks.kthena.reasons import MODELSERVINGS, STACK
 from reporter.stacks.kthena.settings import StatusOwnership as Ownership
-from reporter.stacks.kthena.statuses import StatusPlan
 from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.api import Api, Metrics
 from tests.bench.daemon_process import RESYNC_SECONDS
@@ -168,9 +167,9 @@ def _passes() -> tuple[float, float, float, int]:
 
 def _planned(made: Pass) -> StatusPlan:
     plan = made.outputs[STACK]
-    if not isinstance(plan, OwningPlan) or plan.statuses is None:
+    if not isinstance(plan, StatusPlan):
         raise BenchError("a pass says nothing of statuses")
-    return plan.statuses
+    return plan
 
 
 def _with_status(modelserving: ModelServing, status: Object) -> ModelServing:

@@ -1,18 +1,312 @@
-"""What is written to ModelServings: their status.
+"""The status of ModelServings, written to the API server: one at a time, never without the lease.
 
-What is counted of writes to ModelServings.
+Two ways, by what is ours. All of it: PUT, for which name, uid, resourceVersion and status are
+enough, since spec and labels are taken from what is stored. Some fields: server-side apply with
+force, under our own field manager. Both change nothing unless the object is still of the version
+that they carry.
 """
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from reporter.stacks.kthena.derived.ownership import Answer
-from reporter.stacks.kthena.owning import Owning, own
-from reporter.stacks.kthena.statuses import KubeStatuses, StatusPlan, StatusWriter
+from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
+from reporter.kube.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    KubeError,
+    NotFound,
+    NotJson,
+    ServerError,
+)
+from reporter.kube.writes import APPLY, FIELD_MANAGER, WRITE_SECONDS
+from reporter.model.report import SkippedObject
+from reporter.model.resource import Resource
+from reporter.sinks.outbox import ANYTHING, Entry, Outbox, Refused, Retry, loop_time
+from reporter.snapshot.decode import decode_object
+from reporter.stacks.kthena.derived.status import (
+    ROLE_STATUSES,
+    ROLES_FIELDS,
+    digest,
+    our_share,
+    status_document,
+)
+from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
+from reporter.stacks.kthena.owning import (
+    BEHIND,
+    Answer,
+    Method,
+    Owning,
+    StatusPlan,
+    StatusWrite,
+    own,
+)
 from reporter.stacks.output import Decision, OutputScope, OutputWriter, WriterParts
+
+_UNDECLARED: Final = re.compile(r"\.status\.(\w++)(?:[^\s:]*+: field not declared in schema)")
+
+_REQUESTS: Final[Mapping[Method, tuple[str, str, str, Mapping[str, str]]]] = {
+    Method.REPLACE: ("PUT", "update", JSON, {}),
+    Method.APPLY: ("PATCH", "patch", APPLY, {"force": "true"}),
+    Method.RELEASE: ("PATCH", "patch", MERGE_PATCH, {}),
+}
+"""HTTP method, verb, content type and parameters of each way to write."""
+
+
+class FieldsUndeclared(KubeError):  # noqa: N818 - the API's word says more than a suffix
+    """The CustomResourceDefinition lacks fields of the status, so that nothing was applied."""
+
+    def __init__(self, fields: frozenset[str], message: str) -> None:
+        super().__init__(message)
+        self.fields = fields
+
+
+class _Raw(msgspec.Struct, frozen=True):
+    status: dict[str, msgspec.Raw] | None = None
+
+
+class StoredStatus(msgspec.Struct, frozen=True):
+    """An answer: the object as stored, and the names of all fields of its status."""
+
+    object: ModelServing
+    fields: frozenset[str]
+
+
+class KubeStatuses:
+    """Writes the status of ModelServings."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+
+    async def write(self, write: StatusWrite) -> StoredStatus:
+        """Write a status and return what is stored.
+
+        PUT drops unknown fields silently, and so does an apply before Kubernetes checked them.
+
+        Raises:
+            FieldsUndeclared: the CustomResourceDefinition lacks a field of what is applied.
+            NotFound: the object is gone.
+            Conflict: it has changed, or is another one of that name.
+            Invalid: its status, or what others own of an entry that we do not apply any more.
+            KubeError: anything else, see `errors`.
+
+        """
+        method, verb, content_type, params = _REQUESTS[write.method]
+        ref, plural = write.object, write.resource.plural
+        group, _, version = ref.api_version.rpartition("/")
+        path = api_path(group, version, "namespaces", ref.namespace, plural, ref.name, "status")
+        try:
+            response = await self._client.request(
+                method,
+                path,
+                verb=verb,
+                resource=f"{plural}/status",
+                params={"fieldManager": FIELD_MANAGER, **params},
+                body=encode(_body(write)),
+                content_type=content_type,
+                timeout=WRITE_SECONDS,
+            )
+        except ServerError as error:
+            fields = frozenset(_UNDECLARED.findall(str(error)))
+            if not fields:
+                raise
+            raise FieldsUndeclared(fields, str(error)) from None
+        stored = decode_object(write.resource, response.body)
+        if isinstance(stored, SkippedObject):
+            raise NotJson(f"{method} {path}: the answer is no {ref.kind}: {stored.cause}")
+        return StoredStatus(stored, frozenset(response.decode(_Raw).status or ()))
+
+
+def _body(write: StatusWrite) -> Mapping[str, object]:
+    ref = write.object
+    metadata = {"resourceVersion": write.version}
+    if write.method is Method.RELEASE:
+        return {"metadata": metadata, "status": write.status}
+    metadata |= {"name": ref.name, "namespace": ref.namespace}
+    if write.method is Method.REPLACE:
+        metadata["uid"] = ref.uid
+    kind = {"apiVersion": ref.api_version, "kind": ref.kind}
+    return {**kind, "metadata": metadata, "status": write.status}
+
+
+def release_of(write: StatusWrite) -> StatusWrite:
+    """Return what leaves the roles of a write alone there, whoever owns others."""
+    only = {name: write.status.get(name) or None for name in sorted(ROLES_FIELDS)}
+    return replace(write, method=Method.RELEASE, status=only)
+
+
+def _leaves_more(write: StatusWrite, stored: ModelServingStatus) -> bool:
+    """Tell whether an apply left more than it names: what others own of the roles, too, stays.
+
+    So does what a PUT of ours wrote before the setting was changed from full to roles.
+    """
+    if write.method is not Method.APPLY or ROLE_STATUSES in write.left_out:
+        return False
+    applied = msgspec.convert(write.status, ModelServingStatus)
+    ours, theirs = (
+        {(each.serving_group_name, each.role_name, each.role_id) for each in one or ()}
+        for one in (applied.role_statuses, stored.role_statuses)
+    )
+    omits = stored.role_statuses_omitted and not applied.role_statuses_omitted
+    return bool(omits or theirs - ours)
+
+
+class StatusWriter(Outbox[StatusWrite]):
+    """Works through the latest plan.
+
+    An object that is not of the planned version any more is left to the plan that is made once the
+    watch has brought the new one; a write that fails goes behind the others.
+    """
+
+    def __init__(
+        self,
+        api: KubeStatuses,
+        may_write: Callable[[], bool],
+        observe: Callable[[Method, str], None],
+        *,
+        changed: Callable[[], None],
+        outdated: Callable[[Resource[ModelServing]], None],
+    ) -> None:
+        """Make one.
+
+        Args:
+            api: makes the requests.
+            may_write: asked before each request.
+            observe: told of each request and its outcome: written, unchanged, pruned (stored
+                without some fields, or not at all for their lack), conflict, gone, refused, failed.
+            changed: called when a new plan is needed although the watch brings nothing.
+            outdated: called with the resource that the watch does not bring as it is.
+        """
+        super().__init__("statuses", may_write)
+        self._api = api
+        self._observe = observe
+        self._changed = changed
+        self._outdated = outdated
+        self._answers: dict[str, tuple[Answer, float]] = {}
+        self._number = 0
+        self._refused: Refused[str] = Refused()
+        self._denied: Refused[tuple[str, str]] = Refused()
+        self._released: Refused[tuple[str, str]] = Refused()
+        self._shared: set[str] = set()
+
+    def answers(self) -> "Answers":
+        """Return the last answer for each object by uid."""
+        return Answers({uid: answer for uid, (answer, _) in self._answers.items()})
+
+    def offer(self, plan: object) -> None:
+        """Replace the writes that wait by those of a new plan, and forget objects that are gone."""
+        if not isinstance(plan, StatusPlan):
+            return
+        self._answers = {uid: each for uid, each in self._answers.items() if uid in plan.objects}
+        self._shared &= plan.objects
+        self._refused.tidy()
+        self._denied.tidy()
+        self._released.tidy()
+        self._replace(
+            Entry(write.object.uid, write)
+            for write in plan.writes
+            if not self._refused.covers(write.object.uid, write.asked)
+            and not self._denied.covers((write.object.uid, write.version))
+        )
+
+    def forget(self) -> None:
+        """Forget what was written too: somebody else may lead by now."""
+        self.drop()
+        self._answers = {}
+        self._shared = set()
+
+    async def _send(self, write: StatusWrite) -> Retry:
+        uid = write.object.uid
+        request = release_of(write) if uid in self._shared else write
+        if request.method is Method.RELEASE:
+            self._released.leave((uid, request.asked))
+        try:
+            stored = await self._api.write(request)
+        except (Conflict, NotFound) as error:
+            if not self._denied.note((uid, request.version), ANYTHING, error):
+                self._outdated(request.resource)
+            self._observe(request.method, "gone" if isinstance(error, NotFound) else "conflict")
+        except FieldsUndeclared as error:
+            self._note(request, None, tuple(sorted(error.fields)))
+            self._observe(request.method, "pruned")
+            self._changed()
+        except (Invalid, Forbidden) as error:
+            self._observe(request.method, "refused")
+            self._refuse(request, error)
+        except KubeError as error:
+            self._observe(write.method, "failed")
+            self._fail("status_not_written", error)
+            return Retry.LAST
+        else:
+            self._backoff.reset()
+            self._shared.discard(uid)
+            self._observe(request.method, self._stored(request, stored))
+        return Retry.NO
+
+    def _refuse(self, write: StatusWrite, error: KubeError) -> None:
+        uid, is_forbidden = write.object.uid, isinstance(error, Forbidden)
+        was_released = self._released.covers((uid, write.asked))
+        if write.method is Method.APPLY and not is_forbidden and not was_released:
+            # Others own parts of entries that we do not apply any more, and what is left of such
+            # an entry is none.
+            self._queue.insert(0, Entry(uid, release_of(write)))
+        # What is invalid may be valid in other words; who is not allowed says in vain what.
+        elif self._refused.note(uid, ANYTHING if is_forbidden else write.asked, error):
+            self._log.error("status_refused", object=str(write.object), error=str(error))
+
+    def _stored(self, write: StatusWrite, stored: StoredStatus) -> str:
+        """Note an answer and return the outcome."""
+        named = (name for name, value in write.status.items() if value)
+        pruned = tuple(sorted(name for name in named if name not in stored.fields))
+        was_released = self._released.covers((write.object.uid, write.asked))
+        is_shared = not was_released and _leaves_more(write, stored.object.status)
+        if is_shared:
+            # The next write removes the roles that others own; this one settled nothing.
+            self._shared.add(write.object.uid)
+            write = replace(write, asked="")
+        answer = self._note(write, stored, pruned)
+        is_changed = answer.before != answer.version
+        if (pruned or is_shared) and not is_changed:  # so that the watch brings nothing
+            self._changed()
+        if pruned:
+            return "pruned"
+        if not is_changed and answer.stored == answer.asked:
+            self._outdated(write.resource)  # All of it was there, and the watch showed less.
+        return "written" if is_changed else "unchanged"
+
+    def _note(
+        self, write: StatusWrite, stored: StoredStatus | None, pruned: tuple[str, ...]
+    ) -> Answer:
+        self._number += 1
+        version, left = write.version, None
+        if stored is not None:
+            version = stored.object.metadata.resource_version
+            status = status_document(stored.object.status)
+            left = digest(our_share(status, whole=write.method is Method.REPLACE))
+        answer = Answer(
+            number=self._number,
+            before=write.version,
+            version=version,
+            stored=left,
+            asked=write.asked,
+            left_out=write.left_out,
+            pruned=pruned,
+        )
+        self._answers[write.object.uid] = answer, loop_time() + BEHIND.total_seconds()
+        return answer
+
+    def _is_made(self, write: StatusWrite) -> bool:
+        answer, until = self._answers.get(write.object.uid, (None, 0.0))
+        return (
+            answer is not None
+            and answer.before == write.version != answer.version
+            and loop_time() < until
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,61 +314,6 @@ class Answers:
     """What the API server made of our writes: the last answer for each ModelServing by uid."""
 
     statuses: Mapping[str, Answer]
-
-
-class KthenaWriter:
-    """Writes statuses."""
-
-    def __init__(self, parts: WriterParts) -> None:
-        metrics = OutputMetrics(parts.registry, lambda: self._statuses.waiting)
-        self._statuses = StatusWriter(
-            KubeStatuses(parts.client),
-            parts.may_write,
-            metrics.status_written,
-            changed=parts.changed,
-            outdated=parts.outdated,
-        )
-
-    def answers(self) -> Answers:
-        """Return the last answers for the statuses."""
-        return Answers(self._statuses.answers())
-
-    def offer(self, plan: object) -> None:
-        """Take what a pass planned."""
-        if isinstance(plan, StatusPlan):
-            self._statuses.offer(plan)
-
-    def drop(self) -> None:
-        """Forget what waits."""
-        self._statuses.drop()
-
-    def forget(self) -> None:
-        """Forget what waits and what was written."""
-        self.drop()
-        self._statuses.forget()
-
-    async def run(self) -> None:
-        """Write until cancelled."""
-        await self._statuses.run()
-
-
-class KthenaOutput:
-    """Decides as `own` says, and writes that."""
-
-    def decide(self, scope: OutputScope, memory: object, answers: object) -> Decision:
-        """Decide which statuses to write."""
-        return own(
-            scope,
-            memory if isinstance(memory, Owning) else Owning(),
-            answers.statuses if isinstance(answers, Answers) else {},
-        )
-
-    def writer(self, parts: WriterParts) -> OutputWriter:
-        """Make the writer."""
-        return KthenaWriter(parts)
-
-
-OUTPUT: Final = KthenaOutput()
 
 
 class OutputMetrics:
@@ -102,3 +341,30 @@ class OutputMetrics:
     def status_written(self, method: str, outcome: str) -> None:
         """Count a write of the status of a ModelServing."""
         self._statuses.labels(method, outcome).inc()
+
+
+class KthenaOutput:
+    """Decides as `own` says, and writes that."""
+
+    def decide(self, scope: OutputScope, memory: object, answers: object) -> Decision:
+        """Decide which statuses to write."""
+        return own(
+            scope,
+            memory if isinstance(memory, Owning) else Owning(),
+            answers.statuses if isinstance(answers, Answers) else {},
+        )
+
+    def writer(self, parts: WriterParts) -> OutputWriter:
+        """Make the writer."""
+        metrics = OutputMetrics(parts.registry, lambda: writer.waiting)
+        writer = StatusWriter(
+            KubeStatuses(parts.client),
+            parts.may_write,
+            metrics.status_written,
+            changed=parts.changed,
+            outdated=parts.outdated,
+        )
+        return writer
+
+
+OUTPUT: Final = KthenaOutput()

@@ -17,7 +17,7 @@ from reporter.sinks.own_metrics import OK, LiveMetrics, Metrics
 from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kthena.output import OutputMetrics
-from reporter.stacks.kthena.statuses import Method
+from reporter.stacks.kthena.owning import Method
 from tests.helm.dashboard import expressions
 from tests.rules.cases import alerts
 from tests.unit.docs.pages import code, page, table

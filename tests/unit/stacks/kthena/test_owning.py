@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue.resources import PODS
-from reporter.stacks.kthena.derived.ownership import Answer
-from reporter.stacks.kthena.owning import Owning, own
+from reporter.stacks.kthena.owning import Answer, Method, Owning, own
 from reporter.stacks.kthena.reasons import STATUS_NOT_OWNED
-from reporter.stacks.kthena.statuses import Method
 from reporter.stacks.output import OutputScope
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.probes.building import at, snapshot_of
@@ -48,6 +46,18 @@ def test_a_standby_writes_nothing_and_remembers_nothing_of_the_leaders_writes():
     assert led.memory.ownership
     standby = owned(before=led.memory, leading=False, modelserving_status="full")
     assert (standby.plan, standby.memory.ownership) == (None, {})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [None, {"metadata": {"deletionTimestamp": "2026-11-20T12:00:00Z"}}],
+    ids=["gone", "being deleted"],
+)
+def test_an_object_that_goes_is_not_claimed_and_its_memory_ends(change):
+    """Its finalizers may run for minutes; nobody needs its status any more."""
+    led = owned(modelserving_status="full")
+    later = owned({"ModelServing m": change}, before=led.memory, modelserving_status="full")
+    assert (later.plan.writes, later.plan.objects, later.memory.ownership) == ((), frozenset(), {})
 
 
 def test_nothing_is_written_on_unconfirmed_data():

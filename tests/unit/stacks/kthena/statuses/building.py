@@ -3,10 +3,9 @@
 import msgspec
 
 from reporter.model.finding import Derived
-from reporter.stacks.kthena.derived.ownership import Act, Verdict
 from reporter.stacks.kthena.objects import ModelServing
+from reporter.stacks.kthena.owning import StatusPlan, StatusTarget, StatusWrite
 from reporter.stacks.kthena.reasons import MODELSERVINGS
-from reporter.stacks.kthena.statuses import StatusPlan, StatusTarget, plan_statuses
 from tests.unit.probes.building import NOW
 
 
@@ -45,14 +44,20 @@ def target(found: ModelServing, wanted) -> StatusTarget:
     return StatusTarget(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
 
 
+def write(status, *, whole: bool = False, name: str = "m", version: str = "1", left_out=()):
+    """The request that makes a status what it should be."""
+    made = target(modelserving(name, version), status)
+    return made.write(left_out, NOW, whole=whole)
+
+
 def plan(*names_and_versions: tuple[str, str], whole: bool = False, state="Running", left_out=()):
     """A plan that writes one role of each object over a version."""
-    targets = [
-        target(modelserving(name, version), roles(state, replicas=1))
+    wanted = roles(state, replicas=1)
+    writes: list[StatusWrite] = [
+        write(wanted, whole=whole, name=name, version=version, left_out=left_out)
         for name, version in names_and_versions
     ]
-    verdicts = {each.uid: Verdict(Act.WRITE, left_out=left_out) for each in targets}
-    return plan_statuses(targets, verdicts, NOW, whole=whole)
+    return StatusPlan(tuple(writes), frozenset(each.object.uid for each in writes))
 
 
 def nothing(*names: str) -> StatusPlan:

@@ -8,17 +8,17 @@ from typing import Any
 from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
 from reporter.model.finding import Derived
 from reporter.snapshot.decode import decode_object
-from reporter.stacks.kthena.derived.ownership import Ownership, judge_all
 from reporter.stacks.kthena.objects import ModelServing
-from reporter.stacks.kthena.reasons import MODELSERVINGS
-from reporter.stacks.kthena.statuses import (
-    KubeStatuses,
+from reporter.stacks.kthena.output import KubeStatuses, StatusWriter
+from reporter.stacks.kthena.owning import (
+    Act,
     Method,
+    Ownership,
+    StatusPlan,
     StatusTarget,
-    StatusWriter,
-    claims_of,
-    plan_statuses,
+    judge,
 )
+from reporter.stacks.kthena.reasons import MODELSERVINGS
 from tests.unit.probes.building import at
 from tests.unit.stacks.kthena.statuses.definition import modelserving
 
@@ -32,7 +32,7 @@ class Owner:
         self.client = client
         self.namespace = namespace
         self.whole = whole
-        self.memory: Mapping[str, Ownership] = {}
+        self.memory: Ownership | None = None
         self.troubles: Any = {}
         self.outcomes: list[str] = []
         self._told = asyncio.Event()
@@ -90,16 +90,20 @@ class Owner:
         found = decode_object(MODELSERVINGS, answer.body)
         assert isinstance(found, ModelServing)
         target = StatusTarget(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
-        judged = judge_all(
+        claim = target.claim()
+        self.memory, verdict = judge(
             self.memory,
-            claims_of([target]),
-            self.writer.answers(),
+            claim,
+            self.writer.answers().statuses.get(claim.uid),
             now=at(second),
             whole=self.whole,
             resync=timedelta(seconds=60),
         )
-        self.memory, self.troubles = judged.memory, judged.troubles.get(target.uid, ())
-        plan = plan_statuses([target], judged.verdicts, at(second).wall, whole=self.whole)
+        self.troubles = self.memory.troubles(whole=self.whole)
+        writes = []
+        if verdict.act is Act.WRITE:
+            writes.append(target.write(verdict.left_out, at(second).wall, whole=self.whole))
+        plan = StatusPlan(tuple(writes), frozenset({claim.uid}))
         before = len(self.outcomes)
         self.writer.offer(plan)
         async with asyncio.timeout(20):

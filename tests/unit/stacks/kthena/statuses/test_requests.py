@@ -9,8 +9,10 @@ from lab.sandbox import Sandbox
 from lab.sandbox.access import Rule
 from reporter.kube.client import connect
 from reporter.kube.errors import Conflict, Forbidden, Invalid, NotFound
+from reporter.kube.writes import FIELD_MANAGER
+from reporter.stacks.kthena.output import FieldsUndeclared, KubeStatuses
+from reporter.stacks.kthena.owning import Method, StatusWrite
 from reporter.stacks.kthena.reasons import MODELSERVINGS
-from reporter.stacks.kthena.statuses import FIELD_MANAGER, FieldsUndeclared, KubeStatuses
 from tests.unit.stacks.kthena.statuses.building import roles
 from tests.unit.stacks.kthena.statuses.definition import PLURAL, definition, modelserving
 
@@ -39,12 +41,16 @@ def made(sandbox: Sandbox, **crd):
     return ref, stored["metadata"]["resourceVersion"], stored["metadata"]["uid"]
 
 
+def request(ref, method: Method, status, version: str) -> StatusWrite:
+    return StatusWrite(MODELSERVINGS, ref, method, version, status, asked="")
+
+
 async def test_whole_status_is_replaced_and_nothing_else(statuses, sandbox):
     """Name, version and status are enough; spec and labels stay as they are."""
     ref, version, _ = made(sandbox)
     before = sandbox.get(PLURAL, "m", namespace=NS)
     status = roles("Running", replicas=1)
-    answer = await statuses.replace_status(MODELSERVINGS, ref, status, resource_version=version)
+    answer = await statuses.write(request(ref, Method.REPLACE, status, version))
     after = sandbox.get(PLURAL, "m", namespace=NS)
     assert after["status"] == status
     assert after["spec"] == before["spec"]
@@ -59,9 +65,7 @@ async def test_roles_are_applied_beside_what_others_own(statuses, sandbox):
     status = {"status": {"replicas": 3, **roles("Creating")}}
     patched = sandbox.patch(PLURAL, "m", status, namespace=NS, subresource="status")
     version = patched["metadata"]["resourceVersion"]
-    answer = await statuses.apply_status(
-        MODELSERVINGS, ref, roles("Running"), resource_version=version
-    )
+    answer = await statuses.write(request(ref, Method.APPLY, roles("Running"), version))
     after = sandbox.get(PLURAL, "m", namespace=NS)
     assert after["status"] == {"replicas": 3, **roles("Running")}
     managers = {each["manager"] for each in after["metadata"]["managedFields"]}
@@ -70,41 +74,38 @@ async def test_roles_are_applied_beside_what_others_own(statuses, sandbox):
     assert answer.object.status_manager_beside(FIELD_MANAGER) == theirs
 
 
-@pytest.mark.parametrize("method", ["replace_status", "apply_status", "release_status"])
+@pytest.mark.parametrize("method", Method)
 async def test_nothing_is_written_over_another_version(statuses, sandbox, method):
     """What was derived from an older state is not written."""
     ref, version, _ = made(sandbox)
     sandbox.patch(PLURAL, "m", {"spec": {"replicas": 5}}, namespace=NS)
     with pytest.raises(Conflict):
-        await getattr(statuses, method)(
-            MODELSERVINGS, ref, roles("Running"), resource_version=version
-        )
+        await statuses.write(request(ref, method, roles("Running"), version))
     assert "status" not in sandbox.get(PLURAL, "m", namespace=NS)
 
 
-@pytest.mark.parametrize("method", ["replace_status", "apply_status", "release_status"])
+@pytest.mark.parametrize("method", Method)
 async def test_refusals_are_told_apart(statuses, sandbox, method):
     """The writer has another answer to each of these."""
     ref, version, _ = made(sandbox)
-    write = getattr(statuses, method)
     with pytest.raises(Invalid):
-        await write(MODELSERVINGS, ref, {"replicas": "many"}, resource_version=version)
+        await statuses.write(request(ref, method, {"replicas": "many"}, version))
     gone = MODELSERVINGS.ref_named(NS, "gone")
     with pytest.raises(NotFound):
-        await write(MODELSERVINGS, gone, roles("Running"), resource_version=version)
+        await statuses.write(request(gone, method, roles("Running"), version))
     sandbox.access.deny(Rule(resources=("modelservings/status",)))
     with pytest.raises(Forbidden):
-        await write(MODELSERVINGS, ref, roles("Running"), resource_version=version)
+        await statuses.write(request(ref, method, roles("Running"), version))
 
 
 async def test_fields_that_the_definition_lacks_are_named(statuses, sandbox):
     """An apply stores nothing then, a PUT stores the rest."""
     ref, version, _ = made(sandbox, without=("roleStatuses", "roleStatusesOmitted"))
     with pytest.raises(FieldsUndeclared) as caught:
-        await statuses.apply_status(MODELSERVINGS, ref, roles("Running"), resource_version=version)
+        await statuses.write(request(ref, Method.APPLY, roles("Running"), version))
     assert caught.value.fields == {"roleStatuses"}
-    answer = await statuses.replace_status(
-        MODELSERVINGS, ref, roles("Running", replicas=1), resource_version=version
+    answer = await statuses.write(
+        request(ref, Method.REPLACE, roles("Running", replicas=1), version)
     )
     assert answer.fields == {"replicas"}
 
@@ -113,12 +114,8 @@ async def test_roles_are_released_whoever_owns_them(statuses, sandbox):
     """What is left then is not ours, and stays."""
     ref, version, _ = made(sandbox)
     status = roles("Running", replicas=1)
-    answer = await statuses.replace_status(MODELSERVINGS, ref, status, resource_version=version)
-    answer = await statuses.release_status(
-        MODELSERVINGS,
-        ref,
-        {"roleStatuses": None},
-        resource_version=answer.object.metadata.resource_version,
-    )
+    answer = await statuses.write(request(ref, Method.REPLACE, status, version))
+    version = answer.object.metadata.resource_version
+    answer = await statuses.write(request(ref, Method.RELEASE, {"roleStatuses": None}, version))
     assert answer.fields == {"replicas"}
     assert answer.object.status.role_statuses is None

@@ -16,8 +16,9 @@ from reporter.kube.errors import (
     ServerError,
     TooManyRequests,
 )
+from reporter.stacks.kthena.output import FieldsUndeclared, StatusWriter, StoredStatus
+from reporter.stacks.kthena.owning import Method
 from reporter.stacks.kthena.reasons import MODELSERVINGS
-from reporter.stacks.kthena.statuses import FieldsUndeclared, StatusWriter, StoredStatus
 from tests.unit.stacks.kthena.statuses.building import modelserving, nothing, plan
 
 pytestmark = pytest.mark.looptime
@@ -34,16 +35,11 @@ class Api:
         self.shared: dict[str, object] = {}
         """What others own of the status, too, so that it stays after an apply."""
 
-    async def replace_status(self, resource, ref, status, *, resource_version):
-        return await self.answer("put", ref, status, resource_version)
-
-    async def apply_status(self, resource, ref, status, *, resource_version):
-        return await self.answer("apply", ref, {**self.shared, **status}, resource_version)
-
-    async def release_status(self, resource, ref, status, *, resource_version):
-        return await self.answer("release", ref, status, resource_version)
-
-    async def answer(self, verb, ref, status, version):
+    async def write(self, write):
+        ref, version, status = write.object, write.version, dict(write.status)
+        if write.method is Method.APPLY:
+            status = {**self.shared, **status}
+        verb = {Method.REPLACE: "put"}.get(write.method, write.method)
         now = round(asyncio.get_running_loop().time(), 1)
         self.requests.append((now, f"{verb} {ref.name}@{version}"))
         await asyncio.sleep(self.seconds)
@@ -87,7 +83,7 @@ async def test_answer_says_what_was_written_over_and_what_is_there_now():
         assert at.writer.waiting == 2
         await asyncio.sleep(1)
         assert at.api.made == ["apply a@1", "apply b@5"]
-        answers = at.writer.answers()
+        answers = at.writer.answers().statuses
         assert {(each.before, each.version) for each in answers.values()} == {
             ("1", "1+"),
             ("5", "5+"),
@@ -167,12 +163,12 @@ async def test_object_that_is_of_another_version_waits_for_the_watch(error, outc
 async def test_watch_that_does_not_bring_the_change_is_listed_anew():
     """A connection that hangs: without a list nothing would be written any more."""
     async with writing() as at:
-        at.api.faults = [Conflict("changed", status=409)]
+        at.api.faults = [Conflict("changed", status=409)] * 2
         for _ in range(15):
             at.writer.offer(plan(("a", "1")))
             await asyncio.sleep(1)
         assert at.doubted == [MODELSERVINGS]
-        assert at.api.made == ["apply a@1"]
+        assert at.api.made == ["apply a@1"] * 2
 
 
 async def test_retry_after_is_honoured_for_all_writes():
@@ -240,7 +236,7 @@ async def test_entries_that_others_own_too_are_released_once():
         at.writer.offer(plan(("a", "1")))
         await asyncio.sleep(1)
         assert at.api.made == ["apply a@1", "release a@1"]
-        (answer,) = at.writer.answers().values()
+        (answer,) = at.writer.answers().statuses.values()
         assert (answer.before, answer.version) == ("1", "1+")
         assert answer.stored == answer.asked
         at.api.faults = [Invalid("still", status=422)]
@@ -256,7 +252,7 @@ async def test_release_of_what_an_apply_left_there_is_made_again_if_it_fails():
         at.api.shared = {"roleStatusesOmitted": 3}
         at.writer.offer(plan(("a", "1")))
         await asyncio.sleep(1)
-        (answer,) = at.writer.answers().values()
+        (answer,) = at.writer.answers().statuses.values()
         assert (at.api.made, answer.asked) == (["apply a@1"], "")
         at.api.faults = [ServerError("later", status=500)]
         at.writer.offer(plan(("a", "1+")))
@@ -276,7 +272,7 @@ async def test_fields_that_are_dropped_are_told_to_the_next_pass(fault):
         at.api.faults = [fault]
         at.writer.offer(plan(("a", "1")))
         await asyncio.sleep(1)
-        (answer,) = at.writer.answers().values()
+        (answer,) = at.writer.answers().statuses.values()
         assert answer.pruned == ("roleStatuses",)
         assert (answer.stored is None) == (fault is not None)
         assert at.outcomes == ["pruned"]
@@ -289,6 +285,6 @@ async def test_objects_that_are_gone_are_forgotten():
         at.writer.offer(plan(("a", "1"), ("b", "1")))
         await asyncio.sleep(1)
         at.writer.offer(nothing("b"))
-        assert set(at.writer.answers()) == {"uid-b"}
+        assert set(at.writer.answers().statuses) == {"uid-b"}
         at.writer.forget()
-        assert not at.writer.answers()
+        assert not at.writer.answers().statuses

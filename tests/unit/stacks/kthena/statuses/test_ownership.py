@@ -8,17 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.stacks.kthena.derived.ownership import (
-    AT_ONCE,
-    Act,
-    Answer,
-    Claim,
-    TroubleKind,
-    judge,
-    judge_all,
-)
 from reporter.stacks.kthena.derived.status import digest, our_share
 from reporter.stacks.kthena.objects import ModelServingStatus
+from reporter.stacks.kthena.owning import AT_ONCE, Act, Answer, Claim, TroubleKind, judge
 from tests.unit.probes.building import at
 
 RESYNC = timedelta(seconds=60)
@@ -393,12 +385,3 @@ def test_our_own_writes_are_never_taken_for_those_of_others(steps):
             play.answer = getattr(play, "late", None)
         if not frame and second % 3:
             play.look()
-
-
-def test_memory_ends_with_the_object():
-    """Thousands of ModelServings that come and go cost nothing."""
-    claims = [Claim(f"u{index}", "1", typed(LOST), roles("Running")) for index in range(5)]
-    first = judge_all({}, claims, {}, now=at(0), whole=False, resync=RESYNC)
-    assert set(first.memory) == set(first.verdicts) == {f"u{index}" for index in range(5)}
-    second = judge_all(first.memory, claims[:1], {}, now=at(1), whole=False, resync=RESYNC)
-    assert set(second.memory) == {"u0"}

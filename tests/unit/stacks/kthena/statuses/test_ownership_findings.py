@@ -4,8 +4,7 @@ import pytest
 
 from reporter.model.text import MESSAGE_BYTES
 from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kthena.derived.ownership import Trouble, TroubleKind
-from reporter.stacks.kthena.probes.ready import ownership_findings
+from reporter.stacks.kthena.owning import Trouble, TroubleKind, ownership_finding
 from reporter.stacks.kthena.reasons import MODELSERVINGS
 from tests.unit.probes.building import NOW
 
@@ -13,8 +12,7 @@ REF = MODELSERVINGS.ref_named("serving", "m")
 
 
 def finding(kind: TroubleKind, fields=("status.roleStatuses",), manager: str = ""):
-    (found,) = ownership_findings(REF, [Trouble(kind, NOW, fields, manager)], Snapshot())
-    return found
+    return ownership_finding(REF, Trouble(kind, NOW, fields, manager), Snapshot())
 
 
 @pytest.mark.parametrize(
@@ -41,8 +39,3 @@ def test_message_fits_and_is_clean():
     found = finding(TroubleKind.CONTESTED, fields, "evil\n" + "m" * 4000)
     assert len(found.message.encode()) <= MESSAGE_BYTES
     assert "\n" not in found.message
-
-
-def test_no_trouble_no_finding():
-    """Most ModelServings have none."""
-    assert not list(ownership_findings(REF, (), Snapshot()))
