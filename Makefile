@@ -64,11 +64,11 @@ locks: setup ## Fail if a lock file lacks what one of its packages needs
 	@$(BIN)/python -m locks check
 
 docs: setup ## Render what comes from the code: pages, the chart's schema and ClusterRole
-	$(BIN)/python -m reporter.generated
+	$(BIN)/python -m tools.generated
 
 .PHONY: docs-check
 docs-check: setup ## Fail if what is rendered is not what the code renders
-	$(BIN)/python -m reporter.generated --check
+	$(BIN)/python -m tools.generated --check
 
 .PHONY: chart-lint
 chart-lint: setup ## helm lint, strict, of both charts

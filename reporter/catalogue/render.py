@@ -1,12 +1,12 @@
-"""The catalogue for readers: `status-reporter explain` and `docs/reasons.md`."""
+"""The catalogue for readers, as `status-reporter explain` prints it."""
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from reporter.catalogue.render_needs import missed_where
 from reporter.catalogue.runbook import looks, switched_off, users_get
+from reporter.catalogue.shared_parts import missed_where
 from reporter.model.catalogue import Catalogue
 from reporter.model.reason import Reason, SuppressionRow, Threshold
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, SubjectKind
@@ -17,43 +17,7 @@ _UPPER_LAYERS: Final = {
     CLUSTER_KIND: "the shared control plane",
     NAMESPACE_KIND: "the entrance of one workload namespace",
 }
-_FOLDED: Final = frozenset({"Suppresses", "Suppressed by", "Missed where"})
-"""Facts that are lists too long for a table."""
-_USUAL: Final = frozenset(
-    {
-        ("Grace", "The global one, --startup-grace-seconds."),
-        ("Grace", "The window is the grace."),
-        ("Blocks Ready", "yes"),
-        ("In the chain", "yes"),
-    }
-)
-"""Facts that the index says once, for every reason without a row of its own."""
-_OF_THE_STACK: Final = frozenset({"Reads", "Suppressed by", "Suppresses"})
-"""Facts in which reasons from metrics differ from stack to stack, by their names alone."""
-
-_STACK_HEAD: Final = """\
-# Reasons: {title}
-
-Rendered from the catalogue (`make docs`). The index of all reasons, and what holds where a table has no
-row for it, is in [reasons.md](reasons.md).
-"""
 _DECLARED: Final = "by you, in custom-components of the file of --config"
-_MARKDOWN_HEAD: Final = """\
-# Reasons
-
-The closed vocabulary of the status reporter: each Event carries one of these reasons. This page is
-rendered from the catalogue (`make docs`); `status-reporter explain <reason>` shows the same.
-
-For each kind of subject the reasons stand in the order of the priority chain. A reason outside of the chain is
-written in addition. Which models a cause hits, the report says itself (`impact`).
-
-Where a table has no row for it:
-
-- **Grace**: the global one, `--startup-grace-seconds`; of a reason with a window, the window.
-- **Blocks Ready** and **In the chain**: yes. A reason that says that all is well has neither, and no grace.
-- **Switch off**: `--disable-reasons REASON`; for one object the annotation `status-reporter.io/mute` on it
-  ([mutes](events.md#mutes-living-with-a-known-fault)). The report shows it all the same.
-"""
 
 
 def reason_text(reason: Reason, catalogue: Catalogue) -> str:
@@ -77,7 +41,7 @@ def reason_table(catalogue: Catalogue) -> str:
     """Return one line for each reason, by layer."""
     width = max(len(reason.name) for reason in catalogue)
     lines: list[str] = []
-    for title, reasons in _by_subject(catalogue):
+    for title, reasons in by_subject(catalogue):
         lines += ["", title]
         for reason in reasons:
             mark = " (yours)" if _is_declared(reason, catalogue) else ""
@@ -127,83 +91,8 @@ def reason_document(reason: Reason, catalogue: Catalogue) -> dict[str, object]:
     }
 
 
-def reasons_page(catalogue: Catalogue) -> str:
-    """Return `docs/reasons.md`: the index, and the reasons above the stacks."""
-    index: list[str] = []
-    parts: list[str] = []
-    for title, reasons in _by_subject(catalogue):
-        page = page_of(reasons[0], catalogue)
-        index += [f"- **{title}**: {', '.join(_link(each, page) for each in reasons)}"]
-        if not page:
-            parts += _sections(title, reasons, catalogue)
-    return "\n".join([_MARKDOWN_HEAD, *index, "", *parts])
-
-
-def stack_pages(catalogue: Catalogue) -> dict[str, str]:
-    """Return the pages with the reasons of each stack's subjects, by their names in `docs`."""
-    pages: dict[str, list[str]] = {}
-    for title, reasons in _by_subject(catalogue):
-        name = page_of(reasons[0], catalogue)
-        if name:
-            parts = pages.setdefault(name, [_STACK_HEAD.format(title=title.partition(": ")[2])])
-            parts += _sections(title, reasons, catalogue)
-    return {name: "\n".join(parts) for name, parts in pages.items()}
-
-
-def page_of(reason: Reason, catalogue: Catalogue) -> str:
-    """Return the name of the page that a reason is on, empty for the one with the index."""
-    stack = catalogue.stack_of(reason.subject_kind)
-    return "" if stack is None else f"reasons-{stack.name}.md"
-
-
-def _link(reason: Reason, page: str) -> str:
-    return f"[{reason.name}]({page}#{reason.name.lower()})"
-
-
-def _sections(title: str, reasons: Iterable[Reason], catalogue: Catalogue) -> Iterator[str]:
-    yield f"## {title}\n"
-    for reason in reasons:
-        yield f"### {reason.name}\n"
-        yield f"{reason.type}. {escape(reason.summary)}\n"
-        first = _first_like(reason, catalogue)
-        if first is not reason:
-            yield f"Everything else is as for {_link(first, page_of(first, catalogue))}.\n"
-            continue
-        told = _unusual(reason, catalogue)
-        rows = [f"| {name} | {escape(text)} |" for name, text in told if name not in _FOLDED]
-        yield "\n".join(["| | |", "| --- | --- |", *rows]) + "\n"
-        if commands := looks(reason, catalogue):
-            yield "How to look:\n\n" + "".join(f"    {each}\n" for each in commands)
-        for name, text in told:
-            if name in _FOLDED:
-                folded = escape(text).replace("; ", "<br>")
-                yield f"<details><summary>{name}</summary>\n\n{folded}\n\n</details>\n"
-
-
-def _unusual(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
-    """Return the facts that the index does not say for all reasons."""
-    common = {*_USUAL, ("Switch off", switched_off(reason))} if reason.mutable else _USUAL
-    return [fact for fact in facts(reason, catalogue)[1:] if fact not in common]
-
-
-def _first_like(reason: Reason, catalogue: Catalogue) -> Reason:
-    """Return the first reason from metrics that differs in names alone, which may be the reason."""
-    if reason.window_seconds is None:
-        return reason
-    told = _of_all_stacks(reason, catalogue)
-    return next(
-        each
-        for each in catalogue
-        if each.window_seconds is not None and _of_all_stacks(each, catalogue) == told
-    )
-
-
-def _of_all_stacks(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
-    told = _unusual(reason, catalogue)
-    return [(title, text) for title, text in told if title not in _OF_THE_STACK]
-
-
-def _by_subject(catalogue: Catalogue) -> Iterator[tuple[str, list[Reason]]]:
+def by_subject(catalogue: Catalogue) -> Iterator[tuple[str, list[Reason]]]:
+    """Yield the reasons of each kind of subject under a title."""
     for kind, reasons in groupby(catalogue, key=lambda reason: reason.subject_kind):
         of_kind = list(reasons)
         yield f"{of_kind[0].layer}: {_about(kind, catalogue)}", of_kind
@@ -306,8 +195,3 @@ def _grace(reason: Reason) -> str:
 
 def _threshold(threshold: Threshold) -> str:
     return f"{threshold.name} ({threshold.default:g}): {threshold.meaning}"
-
-
-def escape(text: str) -> str:
-    """Return text for a cell of a Markdown table."""
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

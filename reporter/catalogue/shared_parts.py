@@ -1,12 +1,9 @@
 """The shared parts that are of no single stack: their Deployments, their CRDs, and who needs them.
 
-Pages that are written by hand but for some parts, which are rendered from the catalogue.
-
 The catalogue without anything that a user declares: the shared tables and those of the stacks.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -14,11 +11,17 @@ from reporter.catalogue import needs as n
 from reporter.catalogue import reasons
 from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import picker_suppression_of
-from reporter.catalogue.reasons import CLUSTER_AFTER_STACKS, CLUSTER_BEFORE_STACKS, HARNESS
+from reporter.catalogue.reasons import (
+    CLUSTER_AFTER_STACKS,
+    CLUSTER_BEFORE_STACKS,
+    CLUSTER_CRD_MISSING,
+    HARNESS,
+)
 from reporter.catalogue.resources import SHARED
 from reporter.catalogue.suppression import SUPPRESSION, pod_rows_of
 from reporter.model.catalogue import Catalogue
-from reporter.model.stack import Controller, RequiredKind, StackRows
+from reporter.model.reason import Reason
+from reporter.model.stack import Controller, Need, RequiredKind, StackRows
 
 ISTIO: Final = "istio"
 GATEWAY_AUTH: Final = "gateway-auth"
@@ -117,19 +120,45 @@ missing from healthy clusters."""
 SHARED_PARTS: Final[tuple[str, ...]] = (ISTIO, GATEWAY_AUTH, BBR)
 
 
-_PART: Final = re.compile(
-    r"(?P<begin><!-- rendered: (?P<name>[a-z]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
-)
+@dataclass(frozen=True, slots=True)
+class SharedPart:
+    """A shared part, by its name in `--components`, with its rows."""
+
+    name: str
+    controllers: tuple[Controller, ...]
+    required: tuple[RequiredKind, ...]
 
 
-def with_parts(text: str, parts: Mapping[str, Callable[[], Iterable[str]]]) -> str:
-    """Return a page with its parts rendered again; each is the lines between two comments."""
+def shared_parts(catalogue: Catalogue) -> tuple[SharedPart, ...]:
+    """Return the shared parts, those that are of no stack first."""
+    controllers = [(each.part, each) for each in SHARED_CONTROLLERS]
+    required = [(each.part, each) for each in SHARED_REQUIRED]
+    for stack in catalogue.stacks:
+        controllers += [(each.part or stack.name, each) for each in stack.controllers]
+        required += [(each.part or stack.name, each) for each in stack.required]
+    return tuple(
+        SharedPart(
+            name,
+            tuple(each for part, each in controllers if part == name),
+            tuple(each for part, each in required if part == name),
+        )
+        for name in dict.fromkeys(part for part, _ in controllers)
+    )
 
-    def rendered(part: re.Match[str]) -> str:
-        lines = "".join(f"{line}\n" for line in parts[part["name"]]())
-        return part["begin"] + lines + part["end"]
 
-    return _PART.sub(rendered, text)
+def missed_where(reason: Reason, catalogue: Catalogue) -> list[tuple[str, Need]]:
+    """Return what shows that something of a reason has to be there, by the name of what it is."""
+    found: list[tuple[str, Need]] = []
+    for part in shared_parts(catalogue):
+        found += [
+            (part.name, need)
+            for controller in part.controllers
+            if controller.reason == reason.name
+            for need in controller.needs
+        ]
+        if reason.name == CLUSTER_CRD_MISSING:
+            found += [(kind.crd, need) for kind in part.required for need in kind.needs]
+    return list(dict.fromkeys(found))
 
 
 @lru_cache

@@ -4,7 +4,6 @@ A row for each part that some stack's requests pass: whether they fail without i
 codes in the answer, and the reasons that explain these.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -171,12 +170,3 @@ def clients_get(reason: str) -> str:
     """Return what clients get while a reason stops models; empty where no code is known."""
     rows = [each for each in WAYS if reason in each.reasons and each.code]
     return rows[0].clients if rows else ""
-
-
-def ways_table() -> Iterator[str]:
-    """Yield the lines of the table in the pages."""
-    yield "| Part | Requests without it | Clients get | Reasons | Source |"
-    yield "| --- | --- | --- | --- | --- |"
-    for each in WAYS:
-        reasons = ", ".join(f"`{name}`" for name in each.reasons)
-        yield f"| {each.part} | {each.without} | {each.clients} | {reasons} | {each.source} |"

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from reporter import __version__
-from reporter.catalogue.render_schema import values_schema
 from reporter.catalogue.resources import COMPONENT, LABEL_PREFIX
 from reporter.cli.daemon_report import LOCAL
 from reporter.stacks import BUILT_IN
@@ -24,6 +23,7 @@ from tests.helm.charts import (
 )
 from tests.helm.values_table import leaves, readme
 from tests.tables import Stack
+from tools.generated import values_schema
 
 SUBCHART = "productionstack-status-reporter"
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reporter.catalogue.render_schema import reason_names
 from reporter.catalogue.resources import VERBS
 from reporter.cli.configure import load_settings
 from reporter.diagnosis.signatures import signatures_with
 from reporter.stacks import BUILT_IN
 from tests.helm.charts import REPORTER, load, render, template
 from tests.tables import CLUSTER_WIDE
+from tools.generated import reason_names
 
 ENTRIES = [each["entry"] for each in load("custom_right.yaml")]
 WRONG = yaml.safe_load(

@@ -12,12 +12,12 @@ from reporter.catalogue.resources import (
     VERBS,
     VOLUME_VERBS,
     VOLUMES,
-    files,
 )
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.reasons import MODELSERVINGS, MODELSERVINGS_FORMER
 from tests.helm.charts import NAMESPACE, REPORTER, helm, name_of, namespace_of, render
 from tests.tables import CLUSTER_WIDE, Stack
+from tools.generated import cluster_role_files
 
 MESH = {
     "apiGroups": [""],
@@ -129,7 +129,9 @@ def test_without_any_stack_the_rest_is_read():
 def test_the_rules_in_the_chart_are_those_of_the_code():
     """`make docs` renders them."""
     folder = REPORTER / "files" / "cluster-role"
-    assert {path.name: path.read_text() for path in folder.iterdir()} == files(BUILT_IN)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == cluster_role_files(
+        BUILT_IN
+    )
 
 
 WRITES = [

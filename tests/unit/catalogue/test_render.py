@@ -3,12 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from reporter.catalogue.render import page_of, reasons_page, stack_pages
-from reporter.catalogue.render_runtime import runtime_page
 from reporter.catalogue.runtime import DOWNLOADS, RUNTIME
-from reporter.generated import CHART, outdated
 from reporter.stacks import BUILT_IN
 from tests.tables import POD_SUPPRESSION, REASONS
+from tools.generated import CHART, outdated
+from tools.pages import page_of, reasons_page, runtime_page, stack_pages
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reasons.md"

@@ -1,11 +1,11 @@
 """The page on stacks says what the catalogue, the settings and the probes say."""
 
-from reporter.catalogue.render_stacks import stacks_page
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components
 from tests.tables import CLUSTER_WIDE, REASONS, SCRAPED, Stack, subjects_of
 from tests.unit.docs.pages import code, page, section, table
+from tools.pages import stacks_page
 
 ROWS = {code(row[0])[0]: row for row in table(section(page("stacks.md"), "## The table"), "stack")}
 SETTINGS = FullEvaluationSettings()

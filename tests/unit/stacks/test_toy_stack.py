@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from reporter.catalogue.render import reason_text, reasons_page, stack_pages
-from reporter.catalogue.render_schema import values_schema
-from reporter.catalogue.render_stacks import stacks_page
-from reporter.catalogue.resources import files
+from reporter.catalogue.render import reason_text
 from reporter.daemon.one_pass import Before, Lately, run_pass
 from reporter.evaluation import evaluate
 from reporter.metrics.scraping.targets import find_targets
@@ -27,6 +24,8 @@ from reporter.stacks.settings import with_stacks
 from tests.unit.probes.building import ALL_CRDS, document, merged, namespace, pod, waiting
 from tests.unit.probes.building import snapshot_of as snapshot_of_built_in
 from tests.unit.stacks.toy import CONTROLLER_DOWN, PODS_NOT_READY, READY, TOY, TOYSERVER, TOYSERVERS
+from tools.generated import cluster_role_files, values_schema
+from tools.pages import reasons_page, stack_pages, stacks_page
 
 ROOT = Path(__file__).parents[3]
 Settings = with_stacks(EvaluationSettings, (*STACKS, TOY))
@@ -77,7 +76,9 @@ def test_explain_and_documentation():
 
 def test_the_chart():
     """The rights to read it are a file of its own, and the schema knows its mode and its reasons."""
-    assert "- toyservers # ToyServers, and how they are" in files(CATALOGUE)["toy.yaml"]
+    assert (
+        "- toyservers # ToyServers, and how they are" in cluster_role_files(CATALOGUE)["toy.yaml"]
+    )
     path = ROOT / "helm" / "productionstack-status-reporter" / "values.schema.json"
     schema = json.loads(values_schema(path.read_text(), CATALOGUE))
     assert "toy" in schema["properties"]["stacks"]["properties"]
