@@ -127,7 +127,9 @@ def without_templates(obj: KubeObject) -> KubeObject:
     What they say is compared and not read, and a megabyte of it would be twenty in memory.
     """
     if isinstance(obj, ControllerRevision):
-        return structs.replace(obj, data=_slim_data(obj.data))
+        roles = roles_in(obj.data)
+        kept = None if roles is None else msgspec.to_builtins(tuple(map(_slim, roles)))
+        return structs.replace(obj, data=kept)
     if not isinstance(obj, ModelServing) or not obj.roles:
         return obj
     template = structs.replace(obj.spec.template, roles=tuple(map(_slim, obj.roles)))
@@ -143,17 +145,9 @@ def roles_in(data: object) -> tuple[Role, ...] | None:
         return None
 
 
-def _slim_data(data: object) -> object:
-    roles = roles_in(data)
-    return None if roles is None else msgspec.to_builtins(tuple(map(_slim, roles)))
-
-
 def _slim(role: Role) -> Role:
-    return structs.replace(
-        role,
-        entry_template=_slim_template(role.entry_template),
-        worker_template=_slim_template(role.worker_template),
-    )
+    entry, worker = _slim_template(role.entry_template), _slim_template(role.worker_template)
+    return structs.replace(role, entry_template=entry, worker_template=worker)
 
 
 def _slim_template(template: Template | None) -> Template | None:
@@ -163,18 +157,17 @@ def _slim_template(template: Template | None) -> Template | None:
     digest = _digest(template) if is_small else _sha256(template)
     spec = template.get("spec")
     containers = {
-        key: [_named(each) for each in listed[:_CONTAINERS]]
+        key: [
+            {
+                name: value[:_CHARACTERS]
+                for name in ("name", "image")
+                if isinstance(value := container.get(name), str)
+            }
+            if isinstance(container, dict)
+            else None
+            for container in listed[:_CONTAINERS]
+        ]
         for key in _KEPT
         if isinstance(spec, dict) and isinstance(listed := spec.get(key), list)
     }
     return {**({"spec": containers} if containers else {}), DIGEST: digest}
-
-
-def _named(container: object) -> object:
-    if not isinstance(container, dict):
-        return None
-    return {
-        key: each[:_CHARACTERS]
-        for key in ("name", "image")
-        if isinstance(each := container.get(key), str)
-    }

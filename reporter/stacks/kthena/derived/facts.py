@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from reporter.catalogue.resources import PODS, SERVICES
 from reporter.model.objects import KubeObject, Pod, PodGroup, Service
@@ -13,12 +13,8 @@ from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.kthena.objects import NAME_LABEL, ControllerRevision, ModelServing
 from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, PODGROUPS
 
-CHILDREN: Final[tuple[Resource[KubeObject], ...]] = (
-    PODS,
-    SERVICES,
-    PODGROUPS,
-    CONTROLLERREVISIONS,
-)
+_Kind: TypeAlias = Resource[KubeObject]
+CHILDREN: Final[tuple[_Kind, ...]] = (PODS, SERVICES, PODGROUPS, CONTROLLERREVISIONS)
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
@@ -27,24 +23,16 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 class ModelServingFacts:
     """A ModelServing with the status on record, and objects with its name, of whatever owner.
 
-    Attributes:
-        modelserving: the object.
-        pods: with its name as a label.
-        services: with its name as a label.
-        pod_groups: None where PodGroups are not in use: their CRD is not served, or another
-            scheduler than Volcano is asked for.
-        revisions: with its name as a label.
-        unread: names of the resources of which not all objects could be read. A status that is
-            computed while there are any must not be written: what was not read may exist.
-
+    A status that is computed while there are `unread` resources must not be written: what was not
+    read may exist.
     """
 
     modelserving: ModelServing
     pods: tuple[Pod, ...] = ()
     services: tuple[Service, ...] = ()
-    pod_groups: tuple[PodGroup, ...] | None = None
+    pod_groups: tuple[PodGroup, ...] | None = None  # None: no CRD, or not scheduled by Volcano
     revisions: tuple[ControllerRevision, ...] = ()
-    unread: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()  # names of resources of which not all objects could be read
 
 
 def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> ModelServingFacts:
@@ -93,66 +81,40 @@ class InstanceStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceState:
-    """One instance of a role in a group.
-
-    Attributes:
-        role: name of its role.
-        id: its role ID, such as `prefill-0`.
-        ordinal: the number at the end of its ID; -1 if there is none.
-        status: what it is doing.
-        expected: pods that make it complete.
-        pods: its pods, terminating ones too, by name.
-        listed: whether `roleStatuses` shows it: its role is one that its group should have.
-        outdated: whether it is known to be of an older template; only looked at where an update
-            replaces instances one by one (RoleRollingUpdate).
-        protected: the partition of its role keeps it from being updated then.
-        row: the row of `INSTANCE_ROWS` that decided.
-
-    """
+    """One instance of a role in a group."""
 
     role: str
-    id: str
-    ordinal: int
+    id: str  # such as `prefill-0`
+    ordinal: int  # the number at the end of its ID; -1 if there is none
     status: InstanceStatus
-    expected: int
-    pods: tuple[Pod, ...] = ()
-    listed: bool = True
-    outdated: bool = False
-    protected: bool = False
-    row: str = ""
+    expected: int  # pods that make it complete
+    pods: tuple[Pod, ...] = ()  # terminating ones too, by name
+    listed: bool = True  # in `roleStatuses`: its role is one that its group should have
+    outdated: bool = False  # known to be of an older template; looked at by RoleRollingUpdate only
+    protected: bool = False  # the partition of its role keeps it from being updated then
+    row: str = ""  # of `INSTANCE_ROWS`: the one that decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """One ServingGroup of which something exists.
 
-    Attributes:
-        name: its name, such as `m-0`.
-        ordinal: the number at the end of its name; -1 if there is none.
-        status: what it is doing.
-        revision: the one of its pods, an older one where they differ; empty while it has none.
-        updated: it is known to be on the update revision.
-        outdated: it is known to be on an older one. Neither is known of a group without pods, or
-            while no ControllerRevision says what the revision of its pods is.
-        protected: partition keeps it (or all its outdated instances) from being updated.
-        instances: in the order of the roles it should have, then other roles by name, and by
-            ordinal. Those that are still to be created are among them as NotFound; of a very large
-            number only the first.
-        absent: how many more are to be created than `instances` shows.
-        row: the row of `GROUP_ROWS` that decided.
-
+    Neither `updated` nor `outdated` is known of a group without pods, or while no
+    ControllerRevision says what the revision of its pods is. Its instances are in the order of the
+    roles it should have, then other roles by name, and by ordinal. Those that are still to be
+    created are among them as NotFound; of a very large number only the first.
     """
 
-    name: str
-    ordinal: int
+    name: str  # such as `m-0`
+    ordinal: int  # the number at the end of its name; -1 if there is none
     status: GroupStatus
-    revision: str = ""
+    revision: str = ""  # of its pods, an older one where they differ; empty while it has none
     updated: bool = False
     outdated: bool = False
-    protected: bool = False
+    protected: bool = False  # partition keeps it, or all its outdated instances, as they are
     instances: tuple[InstanceState, ...] = ()
-    absent: int = 0
-    row: str = ""
+    absent: int = 0  # how many more are to be created than `instances` shows
+    row: str = ""  # of `GROUP_ROWS`: the one that decided
 
     @property
     def available(self) -> bool:

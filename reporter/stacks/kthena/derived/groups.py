@@ -53,8 +53,6 @@ MAX_ABSENT: Final = 1_000
 
 _ORDINAL: Final = re.compile(r"-(\d{1,10})\Z", re.ASCII)
 _PERCENT: Final = re.compile(r"(\d{1,9})%", re.ASCII)
-_RUNNING: Final = "Running"
-_RESTARTABLE: Final = frozenset({_RUNNING, "Pending"})
 
 FactsT = TypeVar("FactsT")
 StatusT = TypeVar("StatusT")
@@ -182,7 +180,7 @@ def partition_of(value: int | str | None, replicas: int) -> int:
 
 
 def surge_of(value: int | str | None, replicas: int) -> int:
-    """Return how many groups there may be beyond those that are wanted; percentages round up."""
+    """Return how many groups there may be beyond those that are wanted."""
     return max(0, partition_of(value, replicas))
 
 
@@ -286,8 +284,7 @@ class _Group:
         """Return its state, with at most so many instances that are still to be created."""
         modelserving, parts = self.facts.modelserving, self.parts
         by_spec = self.judged(modelserving.roles)
-        rolls_roles = modelserving.rolls_roles
-        age = self.age_of_instances(by_spec) if rolls_roles else self.age(protected=protected)
+        age = self.age(by_spec, protected=protected)
         judged = self.own_or_spec(by_spec, age)
         of_roles = [each for role in parts.roles.values() for each in role.values()]
         row = decide(
@@ -300,7 +297,7 @@ class _Group:
                 pod_group=any(not each.deleting for each in parts.pod_groups),
                 several=sum(bool(each.pods) for each in of_roles) > 1,
                 to_replace=self.surplus
-                or (age.outdated and not age.protected and not rolls_roles)
+                or (age.outdated and not age.protected and not modelserving.rolls_roles)
                 or modelserving.recovery_policy == SERVING_GROUP_RECREATE,
                 wants_pods=any(role.wanted for role in judged.roles),
                 complete=judged.complete,
@@ -399,22 +396,18 @@ class _Group:
             return own.pods
         return len(pods) if removed else role.pods
 
-    def age(self, *, protected: bool) -> _Age:
-        """Age a group that is replaced as a whole."""
-        update = self.revisions.update
-        found = [revision_of(pod) for pod in standing(self.parts.pods)]
-        updated = bool(update) and set(found) == {update}
-        return _Age(
-            revision=commonest(sorted(each for each in found if each != update) or found),
-            updated=updated,
-            outdated=not updated and any(map(self.revisions.is_old, found)),
-            protected=protected,
-        )
-
-    def age_of_instances(self, judged: _Judged) -> _Age:
-        """Age a group whose instances are updated one by one: it is old while one of them is."""
+    def age(self, judged: _Judged, *, protected: bool) -> _Age:
+        """Age it by its pods; one whose instances are updated one by one by the old among them."""
         update = self.revisions.update
         found = sorted(revision_of(pod) for pod in standing(self.parts.pods))
+        if not self.facts.modelserving.rolls_roles:
+            updated = bool(update) and set(found) == {update}
+            return _Age(
+                revision=commonest([each for each in found if each != update] or found),
+                updated=updated,
+                outdated=not updated and any(map(self.revisions.is_old, found)),
+                protected=protected,
+            )
         old = [each for each in judged.instances if each.outdated]
         before = sorted(revision_of(pod) for each in old for pod in standing(each.pods))
         older = [each for each in before if each != update]
@@ -428,7 +421,7 @@ class _Group:
 
 def _instance_facts(parts: _Parts, expected: int, *, removed: bool) -> InstanceFacts:
     pods = parts.pods
-    unready = [pod for pod in pods if pod.status.phase != _RUNNING or not is_ready(pod)]
+    unready = [pod for pod in pods if pod.status.phase != "Running" or not is_ready(pod)]
     service = any(not each.deleting for each in parts.services)
     return InstanceFacts(
         pods=len(pods),
@@ -437,7 +430,7 @@ def _instance_facts(parts: _Parts, expected: int, *, removed: bool) -> InstanceF
         expected=expected,
         failed=any(pod.status.phase == "Failed" for pod in unready),
         restarted=any(
-            pod.status.phase in _RESTARTABLE and each.restart_count > 0
+            pod.status.phase in {"Running", "Pending"} and each.restart_count > 0
             for pod in unready
             for statuses in (pod.status.init_container_statuses, pod.status.container_statuses)
             for each in statuses or ()

@@ -5,8 +5,8 @@ pkg/model-serving-controller/utils, v1.0.0), which cannot be computed here. It i
 and ControllerRevisions.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
@@ -31,20 +31,12 @@ _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revisions:
-    """The revisions of one ModelServing.
+    """The revisions of one ModelServing."""
 
-    Attributes:
-        update: the one that the spec describes; empty while that is not known.
-        roles: what the spec describes, by name.
-        kept: the roles of each revision that has a ControllerRevision.
-        hashes: of each role, the template hashes that pods known to be current carry.
-
-    """
-
-    update: str
-    roles: Mapping[str, Role]
-    kept: Mapping[str, Roles]
-    hashes: Mapping[str, frozenset[str]]
+    update: str  # the one that the spec describes; empty while that is not known
+    roles: Mapping[str, Role]  # what the spec describes, by name
+    kept: Mapping[str, Roles]  # the roles of each revision that has a ControllerRevision
+    hashes: Mapping[str, Collection[str]]  # by role, of templates of pods known to be current
 
     def is_old(self, revision: str) -> bool:
         """Tell whether a whole group on this revision is known to be outdated.
@@ -115,20 +107,23 @@ def revisions_of(facts: ModelServingFacts) -> Revisions:
         or _of_no_record(modelserving, pods, facts.revisions)
         or _told(modelserving, kept)
     )
+    hashes: defaultdict[str, set[str]] = defaultdict(set)
+    for pod in pods if modelserving.rolls_roles and update else ():
+        role, value = pod.metadata.label(ROLE_LABEL), pod.metadata.label(ROLE_HASH_LABEL)
+        if role and value and revision_of(pod) == update:
+            hashes[role].add(value)
     roles = {role.name: role for role in reversed(modelserving.roles)}
-    hashes = _hashes(pods, update) if modelserving.rolls_roles else {}
     return Revisions(update=update, roles=roles, kept=kept, hashes=hashes)
 
 
-def _described(modelserving: ModelServing, kept: Mapping[str, Roles]) -> str:
+def _described(modelserving: ModelServing, kept: dict[str, Roles]) -> str:
     """Return the revision whose roles are the spec's; of several the newest.
 
     There are several if a newer controller gives the same roles another hash: the hash is of every
     field that its version of the Kubernetes API knows.
     """
-    newest_first = reversed(tuple(kept))
-    found = (each for each in newest_first if same_roles(modelserving.roles, kept[each]))
-    return next(found, "")
+    newest_first = reversed(kept)
+    return next((each for each in newest_first if same_roles(modelserving.roles, kept[each])), "")
 
 
 def _newest_unkept(
@@ -180,12 +175,3 @@ def _told(modelserving: ModelServing, kept: Mapping[str, Roles]) -> str:
     if COMPONENT in managers or not is_current or status.update_revision not in kept:
         return ""
     return status.update_revision
-
-
-def _hashes(pods: Sequence[Pod], update: str) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for pod in pods:
-        role, value = pod.metadata.label(ROLE_LABEL), pod.metadata.label(ROLE_HASH_LABEL)
-        if role and value and update and revision_of(pod) == update:
-            found.setdefault(role, set()).add(value)
-    return {role: frozenset(values) for role, values in found.items()}

@@ -19,17 +19,18 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from reporter.model.finding import Document
 from reporter.model.instant import rfc3339
-from reporter.stacks.kthena.derived.facts import GroupState, InstanceState, InstanceStatus
+from reporter.stacks.kthena.derived.facts import GroupState, InstanceStatus
 from reporter.stacks.kthena.derived.groups import surge_of, to_create
 from reporter.stacks.kthena.derived.revisions import Revisions, commonest
 from reporter.stacks.kthena.objects import (
     ENTRY_LABEL,
+    MOST,
     NAME_LABEL,
     ROLE_ID_LABEL,
     ROLE_LABEL,
@@ -103,39 +104,28 @@ _TYPES: Final = (AVAILABLE, PROGRESSING, UPDATE_IN_PROGRESS)
 MAX_ORDINALS: Final = 100
 """Most groups that a message names."""
 
-
-class _Words(NamedTuple):
-    """Reason and message of a condition, where the fact that it needs is there."""
-
-    type: str
-    is_true: bool
-    needs: str
-    reason: str
-    message: str
-
-
 _PROGRESS: Final = "Some groups is progressing: {unready}{surplus}"
 _WORDS: Final = (
-    _Words(AVAILABLE, True, "", "AllGroupsReady", "All Serving groups are ready"),
-    _Words(AVAILABLE, False, "surplus", "TooManyGroups", "{count}"),
-    _Words(AVAILABLE, False, "", "GroupsNotReady", "Serving groups that are not ready: {unready}"),
-    _Words(PROGRESSING, True, "", "GroupProgressing", _PROGRESS),
-    _Words(
+    (AVAILABLE, True, "", "AllGroupsReady", "All Serving groups are ready"),
+    (AVAILABLE, False, "surplus", "TooManyGroups", "{count}"),
+    (AVAILABLE, False, "", "GroupsNotReady", "Serving groups that are not ready: {unready}"),
+    (PROGRESSING, True, "", "GroupProgressing", _PROGRESS),
+    (
         PROGRESSING, False, "updating", "GroupsUpdating",
         "The groups that are progressing are told by UpdateInProgress",
     ),
-    _Words(PROGRESSING, False, "", "AllGroupsReady", "No Serving group is progressing"),
-    _Words(
+    (PROGRESSING, False, "", "AllGroupsReady", "No Serving group is progressing"),
+    (
         UPDATE_IN_PROGRESS, True, "", "GroupsUpdating",
         f"{_PROGRESS}, Updated Groups are: {{updated}}",
     ),
-    _Words(
+    (
         UPDATE_IN_PROGRESS, False, "awaiting", "UpdateNotStarted",
         "Serving groups to be updated: {awaiting}",
     ),
-    _Words(UPDATE_IN_PROGRESS, False, "", "NoGroupToUpdate", "No Serving group is to be updated"),
+    (UPDATE_IN_PROGRESS, False, "", "NoGroupToUpdate", "No Serving group is to be updated"),
 )  # fmt: skip
-"""The first row that holds. Those of True are Kthena's, with ordinals instead of positions."""
+"""Type, whether it is True, a fact that it needs, reason and message: the first row that holds."""
 
 
 def _conditions(modelserving: ModelServing, groups: Sequence[GroupState]) -> list[Document]:
@@ -169,17 +159,17 @@ def _conditions(modelserving: ModelServing, groups: Sequence[GroupState]) -> lis
     }
     found: list[Document] = []
     for type_ in _TYPES:
-        words = next(
-            row for row in _WORDS
-            if (row.type, row.is_true) == (type_, type_ == true)
-            and (not row.needs or facts[row.needs])
-        )  # fmt: skip
+        reason, message = next(
+            (reason, message)
+            for of, is_true, needs, reason, message in _WORDS
+            if (of, is_true) == (type_, type_ == true) and (not needs or facts[needs])
+        )
         condition: Document = {
             "type": type_,
             "status": str(type_ == true),
             "observedGeneration": modelserving.metadata.generation,
-            "reason": words.reason,
-            "message": words.message.format_map(facts),
+            "reason": reason,
+            "message": message.format_map(facts),
         }
         before = modelserving.status.condition(type_)
         kept = before is not None and before.status == condition["status"]
@@ -216,9 +206,6 @@ ROLES_FIELDS: Final = frozenset({ROLE_STATUSES, OMITTED})
 MAX_ENTRIES: Final = 1_000
 """Most entries that are written: about 130 kB, a tenth of what the API server stores."""
 
-_MOST_OMITTED: Final = 2**31 - 1
-"""`roleStatusesOmitted` has 32 bits; with a larger number the whole status would be refused."""
-
 
 def _role_fields(groups: Sequence[GroupState]) -> Document:
     """Return `roleStatuses`, and how many instances are left out of it if any are.
@@ -226,7 +213,8 @@ def _role_fields(groups: Sequence[GroupState]) -> Document:
     Order: group ordinal, then the order of the roles, then instance ordinal. Instances of a group
     that is being deleted are not listed, and neither are those of removed roles. A group on an
     older revision is listed with the roles of that revision. Of more than `MAX_ENTRIES` entries
-    those that are not Running are kept first, and `roleStatusesOmitted` says how many are left out.
+    those that are not Running are kept first, and `roleStatusesOmitted` says how many are left out:
+    it has 32 bits, and with a larger number the whole status would be refused.
     """
     staying = [group for group in groups if not group.deleting]
     listed = [(group, each) for group in staying for each in group.instances if each.listed]
@@ -235,19 +223,17 @@ def _role_fields(groups: Sequence[GroupState]) -> Document:
     )
     kept = [listed[place] for place in sorted(ranked[:MAX_ENTRIES])]
     omitted = len(listed) - len(kept) + sum(each.absent for each in staying)
-    return {
-        **({ROLE_STATUSES: [_entry(*each) for each in kept]} if kept else {}),
-        **({OMITTED: min(omitted, _MOST_OMITTED)} if omitted else {}),
-    }
-
-
-def _entry(group: GroupState, state: InstanceState) -> Document:
-    return {
-        "servingGroupName": group.name,
-        "roleName": state.role,
-        "roleID": state.id,
-        "status": state.status.value,
-    }
+    entries = [
+        {
+            "servingGroupName": group.name,
+            "roleName": each.role,
+            "roleID": each.id,
+            "status": each.status.value,
+        }
+        for group, each in kept
+    ]
+    fields = {ROLE_STATUSES: entries, OMITTED: min(omitted, MOST)}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _label_selector(modelserving: ModelServing, groups: Sequence[GroupState]) -> str:

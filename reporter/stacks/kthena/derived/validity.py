@@ -12,8 +12,9 @@ with the previous object shows (gangPolicy may not change), and the fields that 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, TypeAlias
 
 from reporter.stacks.kthena.objects import (
@@ -22,25 +23,24 @@ from reporter.stacks.kthena.objects import (
     ROLE_ROLLING_UPDATE,
     SERVING_GROUP_RECREATE,
     SERVING_GROUP_ROLLING_UPDATE,
-    GangPolicy,
     ModelServing,
     Role,
-    RollingUpdate,
     Template,
 )
 
-IntOrPercent: TypeAlias = int | str
+Rule: TypeAlias = tuple[bool, str, str]
+"""Whether it is broken, the field by its path, and what is wrong with it then."""
 
-_POLICIES: Final = frozenset({SERVING_GROUP_RECREATE, ROLE_RECREATE, "None"})
-_STRATEGIES: Final = frozenset({SERVING_GROUP_ROLLING_UPDATE, ROLE_ROLLING_UPDATE})
+_POLICIES: Final = (ROLE_RECREATE, SERVING_GROUP_RECREATE, "None")
+_STRATEGIES: Final = (ROLE_ROLLING_UPDATE, SERVING_GROUP_ROLLING_UPDATE)
 _MOST_ROLES: Final = 4
 _ROLE_NAME_LENGTH: Final = 12
 _LABEL_LENGTH: Final = 63
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _PERCENT: Final = re.compile(r"[0-9]{1,9}%")
 _FULL: Final = 100
-_STRATEGY: Final = "spec.rolloutStrategy"
-_ROLLING_UPDATE: Final = f"{_STRATEGY}.rollingUpdateConfiguration"
+_TYPE: Final = "spec.rolloutStrategy.type"
+_ROLLING_UPDATE: Final = "spec.rolloutStrategy.rollingUpdateConfiguration"
 _ROLES: Final = "spec.template.roles"
 _NOT_NEGATIVE: Final = "must not be negative"
 
@@ -57,208 +57,147 @@ class Violation:
 
 
 def violations(modelserving: ModelServing) -> tuple[Violation, ...]:
-    """Return the rules that a ModelServing breaks, in the order of the table."""
-    return tuple(each for rule in RULES for each in rule(modelserving))
+    """Return the rules that a ModelServing breaks, in the order in which they are told."""
+    rules = chain(_of_spec(modelserving), _of_roles(modelserving), _of_gang(modelserving))
+    return tuple(Violation(field, text) for broken, field, text in rules if broken)
 
 
-def _replicas(modelserving: ModelServing) -> Iterator[Violation]:
-    yield from _number("spec.replicas", modelserving.spec.replicas)
-
-
-def _recovery_policy(modelserving: ModelServing) -> Iterator[Violation]:
-    policy = modelserving.spec.recovery_policy
-    if policy is not None and policy not in _POLICIES:
-        yield Violation("spec.recoveryPolicy", f"must be one of {_listed(_POLICIES)}")
-    if policy == SERVING_GROUP_RECREATE and modelserving.rolls_roles:
-        yield Violation(
-            "spec.recoveryPolicy",
-            f"{policy} does not go with {_STRATEGY}.type {ROLE_ROLLING_UPDATE}",
-        )
-
-
-def _rollout_strategy(modelserving: ModelServing) -> Iterator[Violation]:
-    strategy = modelserving.spec.rollout_strategy
+def _of_spec(modelserving: ModelServing) -> Iterator[Rule]:
+    spec, rolls_roles = modelserving.spec, modelserving.rolls_roles
+    policy, strategy = spec.recovery_policy, spec.rollout_strategy
+    not_for_roles = f"does not go with {_TYPE} {ROLE_ROLLING_UPDATE}"
+    of = "spec.recoveryPolicy"
+    yield from _number("spec.replicas", spec.replicas)
+    yield policy not in {None, *_POLICIES}, of, _one_of(*_POLICIES)
+    yield policy == SERVING_GROUP_RECREATE and rolls_roles, of, f"{policy} {not_for_roles}"
     if strategy is None:
         return
-    if strategy.type and strategy.type not in _STRATEGIES:
-        yield Violation(f"{_STRATEGY}.type", f"must be one of {_listed(_STRATEGIES)}")
+    yield strategy.type not in {"", *_STRATEGIES}, _TYPE, _one_of(*_STRATEGIES)
     update = strategy.rolling_update_configuration
-    if update is None:
+    if update is None or rolls_roles:
+        yield update is not None, _ROLLING_UPDATE, not_for_roles
         return
-    if modelserving.rolls_roles:
-        yield Violation(_ROLLING_UPDATE, f"does not go with {_STRATEGY}.type {ROLE_ROLLING_UPDATE}")
-    else:
-        yield from _rolling_update(update, modelserving.wanted)
-
-
-def _rolling_update(update: RollingUpdate, replicas: int) -> Iterator[Violation]:
     yield from _amount(f"{_ROLLING_UPDATE}.partition", update.partition)
     yield from _amount(f"{_ROLLING_UPDATE}.maxSurge", update.max_surge)
-    path, unavailable = f"{_ROLLING_UPDATE}.maxUnavailable", update.max_unavailable
-    yield from _amount(path, unavailable)
+    yield from _amount(f"{_ROLLING_UPDATE}.maxUnavailable", update.max_unavailable)
     # With 0 replicas no group can be away, and a rollout has nothing to do. With maxSurge, which
     # Kthena has had again since August 2026, a rollout can begin with an additional group.
-    may_surge = bool(_resolved(update.max_surge, _FULL))
-    if replicas and not may_surge and _resolved(unavailable, replicas) == 0:
-        yield Violation(path, f"{_of(unavailable, replicas)}0, so that no rollout could begin")
+    if modelserving.wanted and not _resolved(update.max_surge, _FULL):
+        path = f"{_ROLLING_UPDATE}.maxUnavailable"
+        yield from _not_zero(path, update.max_unavailable, modelserving.wanted)
 
 
-def _gang(modelserving: ModelServing) -> Iterator[Violation]:
-    template = modelserving.spec.template
-    for field, gang in (
-        ("gangPolicy", template.gang_policy),
-        ("gangSchedule", template.gang_schedule),
-    ):
-        if gang is not None:
-            yield from _least(modelserving, gang, f"spec.template.{field}.minRoleReplicas")
-
-
-def _least(modelserving: ModelServing, gang: GangPolicy, field: str) -> Iterator[Violation]:
-    wanted = {role.name: role.wanted for role in modelserving.roles}
-    for name, least in sorted((gang.min_role_replicas or {}).items()):
-        path = f"{field}[{name}]"
-        if name not in wanted:
-            yield Violation(path, f"there is no role {name}")
-        elif least < 0:
-            yield Violation(path, _NOT_NEGATIVE)
-        elif least > wanted[name]:
-            yield Violation(path, f"{least} is more than the role's replicas, {wanted[name]}")
-
-
-def _roles(modelserving: ModelServing) -> Iterator[Violation]:
+def _of_roles(modelserving: ModelServing) -> Iterator[Rule]:
     roles = modelserving.roles
-    if not roles:
-        yield Violation(_ROLES, "there must be a role")
-    if len(roles) > _MOST_ROLES:
-        yield Violation(_ROLES, f"{len(roles)} roles are more than {_MOST_ROLES}")
     names = [role.name for role in roles]
+    yield not roles, _ROLES, "there must be a role"
+    yield len(roles) > _MOST_ROLES, _ROLES, f"{len(roles)} roles are more than {_MOST_ROLES}"
     for name in sorted({each for each in names if names.count(each) > 1}):
-        yield Violation(_ROLES, f"two roles have the name {name}")
+        yield True, _ROLES, f"two roles have the name {name}"
     for index, role in enumerate(roles):
-        for rule in _OF_A_ROLE:
-            yield from rule(modelserving, role, f"{_ROLES}[{index}]")
+        yield from _of_role(modelserving, role, f"{_ROLES}[{index}]")
 
 
-def _role_name(modelserving: ModelServing, role: Role, path: str) -> Iterator[Violation]:
-    if len(role.name) > _ROLE_NAME_LENGTH:
-        yield Violation(f"{path}.name", f"is longer than {_ROLE_NAME_LENGTH} characters")
-    if not _DNS_1035.fullmatch(role.name):
-        yield Violation(
-            f"{path}.name",
-            "must be of lower-case letters, digits and '-', begin with a letter and not end in '-'",
-        )
-        return
-    counts = f"{role.wanted}-{role.worker_replicas or 0}"
-    made = f"{modelserving.name}-{modelserving.wanted}-{role.name}-{counts}"
-    if len(made) > _LABEL_LENGTH or not _DNS_1035.fullmatch(made):
-        yield Violation(
-            "metadata.name",
-            f"names made of it, as {made}, must begin with a letter, have no '.' and be no longer "
-            f"than {_LABEL_LENGTH} characters",
-        )
-
-
-def _role_replicas(_: ModelServing, role: Role, path: str) -> Iterator[Violation]:
+def _of_role(modelserving: ModelServing, role: Role, path: str) -> Iterator[Rule]:
+    workers, rolls_roles = role.worker_replicas, modelserving.rolls_roles
+    made = f"{modelserving.name}-{modelserving.wanted}-{role.name}-{role.wanted}-{workers or 0}"
+    is_name = bool(_DNS_1035.fullmatch(role.name))
+    is_label = len(made) <= _LABEL_LENGTH and bool(_DNS_1035.fullmatch(made))
+    too_long = f"is longer than {_ROLE_NAME_LENGTH} characters"
+    yield len(role.name) > _ROLE_NAME_LENGTH, f"{path}.name", too_long
+    yield (
+        not is_name,
+        f"{path}.name",
+        "must be of lower-case letters, digits and '-', begin with a letter and not end in '-'",
+    )
+    no_label = (
+        f"names made of it, as {made}, must begin with a letter, have no '.' and be no longer "
+        f"than {_LABEL_LENGTH} characters"
+    )
+    yield is_name and not is_label, "metadata.name", no_label
     yield from _number(f"{path}.replicas", role.replicas)
-
-
-def _workers(_: ModelServing, role: Role, path: str) -> Iterator[Violation]:
-    workers = role.worker_replicas
     yield from _number(f"{path}.workerReplicas", workers)
-    if workers is None:
-        yield Violation(f"{path}.workerReplicas", "must be set")
-    elif workers > 0 and role.worker_template is None:
-        yield Violation(f"{path}.workerTemplate", "must be set, as workerReplicas is more than 0")
-
-
-def _templates(_: ModelServing, role: Role, path: str) -> Iterator[Violation]:
-    if role.entry_template is None:
-        yield Violation(f"{path}.entryTemplate", "must be set")
+    yield workers is None, f"{path}.workerReplicas", "must be set"
+    yield (
+        workers is not None and workers > 0 and role.worker_template is None,
+        f"{path}.workerTemplate",
+        "must be set, as workerReplicas is more than 0",
+    )
+    yield role.entry_template is None, f"{path}.entryTemplate", "must be set"
     yield from _images(role.entry_template, f"{path}.entryTemplate")
     yield from _images(role.worker_template, f"{path}.workerTemplate")
+    yield (
+        role.partition is not None and not rolls_roles,
+        f"{path}.partition",
+        f"only goes with {_TYPE} {ROLE_ROLLING_UPDATE}",
+    )
+    yield from _amount(f"{path}.partition", role.partition)
+    if rolls_roles:
+        unavailable, field = role.max_unavailable, f"{path}.maxUnavailable"
+        resolved = _resolved(unavailable, role.wanted) or 0
+        yield from _amount(field, unavailable)
+        yield from _not_zero(field, unavailable, role.wanted)
+        yield resolved > role.wanted, field, _more_than_replicas(resolved, role.wanted)
 
 
-def _images(template: Template | None, path: str) -> Iterator[Violation]:
+def _of_gang(modelserving: ModelServing) -> Iterator[Rule]:
+    template = modelserving.spec.template
+    wanted = {role.name: role.wanted for role in modelserving.roles}
+    gangs = (("gangPolicy", template.gang_policy), ("gangSchedule", template.gang_schedule))
+    for field, gang in gangs:
+        least_of = (gang.min_role_replicas if gang is not None else None) or {}
+        for name, least in sorted(least_of.items()):
+            path, most = f"spec.template.{field}.minRoleReplicas[{name}]", wanted.get(name)
+            yield most is None, path, f"there is no role {name}"
+            if most is not None:
+                yield least < 0, path, _NOT_NEGATIVE
+                yield least > most, path, _more_than_replicas(least, most)
+
+
+def _images(template: Template | None, path: str) -> Iterator[Rule]:
     spec = (template or {}).get("spec")
     for key in ("initContainers", "containers"):
         containers = spec.get(key) if isinstance(spec, dict) else None
         for index, each in enumerate(containers if isinstance(containers, list) else ()):
             image = each.get("image") if isinstance(each, dict) else None
-            if isinstance(image, str) and any(map(str.isspace, image)):
-                yield Violation(f"{path}.spec.{key}[{index}].image", "must not contain blanks")
+            broken = isinstance(image, str) and any(map(str.isspace, image))
+            yield broken, f"{path}.spec.{key}[{index}].image", "must not contain blanks"
 
 
-def _role_rollout(modelserving: ModelServing, role: Role, path: str) -> Iterator[Violation]:
-    partition, unavailable = role.partition, role.max_unavailable
-    if partition is not None and not modelserving.rolls_roles:
-        yield Violation(
-            f"{path}.partition", f"only goes with {_STRATEGY}.type {ROLE_ROLLING_UPDATE}"
-        )
-    yield from _amount(f"{path}.partition", partition)
-    if not modelserving.rolls_roles:
-        return
-    yield from _amount(f"{path}.maxUnavailable", unavailable)
-    resolved = _resolved(unavailable, role.wanted)
-    if resolved == 0:
-        text = f"{_of(unavailable, role.wanted)}0, so that no rollout could begin"
-        yield Violation(f"{path}.maxUnavailable", text)
-    elif resolved is not None and resolved > role.wanted:
-        text = f"{resolved} is more than the role's replicas, {role.wanted}"
-        yield Violation(f"{path}.maxUnavailable", text)
+def _number(path: str, value: int | None) -> Iterator[Rule]:
+    yield (value or 0) < 0, path, _NOT_NEGATIVE
+    yield (value or 0) > MOST, path, f"must not be more than {MOST}"
 
 
-def _number(path: str, value: int | None) -> Iterator[Violation]:
-    if value is not None and value < 0:
-        yield Violation(path, _NOT_NEGATIVE)
-    elif value is not None and value > MOST:
-        yield Violation(path, f"must not be more than {MOST}")
-
-
-def _amount(path: str, value: IntOrPercent | None) -> Iterator[Violation]:
+def _amount(path: str, value: int | str | None) -> Iterator[Rule]:
     """Yield what is wrong with a number or a percentage by itself."""
-    if isinstance(value, int):
-        if value < 0:
-            yield Violation(path, _NOT_NEGATIVE)
-    elif value is not None and _percent(value) is None:
-        yield Violation(path, "must be a number, or a percentage from 0% to 100%")
+    is_wrong = value is not None and _resolved(value, 0) is None
+    yield is_wrong and isinstance(value, int), path, _NOT_NEGATIVE
+    yield (
+        is_wrong and isinstance(value, str),
+        path,
+        "must be a number, or a percentage from 0% to 100%",
+    )
 
 
-def _percent(value: str) -> int | None:
-    if not _PERCENT.fullmatch(value):
-        return None
-    number = int(value[:-1])
-    return number if number <= _FULL else None
+def _not_zero(path: str, value: int | str | None, replicas: int) -> Iterator[Rule]:
+    of = f"{value} of {replicas} " if isinstance(value, str) else ""
+    yield _resolved(value, replicas) == 0, path, f"{of}is 0, so that no rollout could begin"
 
 
-def _resolved(value: IntOrPercent | None, replicas: int) -> int | None:
+def _resolved(value: int | str | None, replicas: int) -> int | None:
     """Return how many of `replicas` a value stands for, rounded down; None where it is invalid."""
     if isinstance(value, int):
         return value if value >= 0 else None
-    percent = None if value is None else _percent(value)
-    return None if percent is None else percent * replicas // _FULL
+    if value is None or not _PERCENT.fullmatch(value):
+        return None
+    percent = int(value[:-1])
+    return percent * replicas // _FULL if percent <= _FULL else None
 
 
-def _of(value: IntOrPercent | None, replicas: int) -> str:
-    return f"{value} of {replicas} is " if isinstance(value, str) else "is "
+def _more_than_replicas(number: int, replicas: int) -> str:
+    return f"{number} is more than the role's replicas, {replicas}"
 
 
-def _listed(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names))
-
-
-RULES: Final[tuple[Callable[[ModelServing], Iterator[Violation]], ...]] = (
-    _replicas,
-    _recovery_policy,
-    _rollout_strategy,
-    _roles,
-    _gang,
-)
-"""All rules, in the order in which what they find is told."""
-
-_OF_A_ROLE: Final[tuple[Callable[[ModelServing, Role, str], Iterator[Violation]], ...]] = (
-    _role_name,
-    _role_replicas,
-    _workers,
-    _templates,
-    _role_rollout,
-)
+def _one_of(*names: str) -> str:
+    return f"must be one of {', '.join(sorted(names))}"
