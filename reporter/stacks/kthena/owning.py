@@ -86,7 +86,7 @@ _MANAGER_BYTES: Final = 128
 
 
 class TroubleKind(StrEnum):
-    """Why we do not own a status."""
+    """Why: somebody else changes it again and again, or the API server drops fields."""
 
     CONTESTED = "contested"
     PRUNED = "pruned"
@@ -94,44 +94,25 @@ class TroubleKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A status that we do not own although we should.
-
-    Attributes:
-        kind: somebody else changes it again and again, or the API server drops fields.
-        since: when that was found.
-        fields: paths of what is concerned: `status.roleStatuses`.
-        manager: somebody else who writes this status; empty if nobody is known.
-
-    """
+    """A status that we do not own although we should."""
 
     kind: TroubleKind
     since: datetime
-    fields: tuple[str, ...]
-    manager: str = ""
+    fields: tuple[str, ...]  # by their paths: `status.roleStatuses`
+    manager: str = ""  # somebody else who writes this status
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the API server made of our last write of an object.
+    """What the API server made of our last write of an object."""
 
-    Attributes:
-        number: larger for later answers.
-        before: the version that was written over.
-        version: the version since; the same where nothing had to be changed.
-        stored: digest of what is ours in the answer; None if nothing was stored.
-        asked: digest of what was written.
-        left_out: fields that were not written, because they had been dropped before.
-        pruned: fields that were written and are not in the answer.
-
-    """
-
-    number: int
-    before: str
-    version: str
-    stored: str | None
-    asked: str
-    left_out: tuple[str, ...] = ()
-    pruned: tuple[str, ...] = ()
+    number: int  # larger for later answers
+    before: str  # the version that was written over
+    version: str  # the version since; the same where nothing had to be changed
+    stored: str | None  # digest of what is ours in the answer; None if nothing was stored
+    asked: str  # digest of what was written
+    left_out: tuple[str, ...] = ()  # not written, because they had been dropped before
+    pruned: tuple[str, ...] = ()  # written, and not in the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,38 +194,22 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What to do about one object.
-
-    Attributes:
-        act: what.
-        wait: time until the verdict may be another one although nothing changes.
-        left_out: fields not to write, because the API server drops them.
-
-    """
+    """What to do about one object."""
 
     act: Act
-    wait: timedelta | None = None
-    left_out: tuple[str, ...] = ()
+    wait: timedelta | None = None  # until it may be another one although nothing changes
+    left_out: tuple[str, ...] = ()  # fields not to write, because the API server drops them
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One object whose status is to be owned, as the snapshot has it.
-
-    Attributes:
-        uid: of the object.
-        version: its resource version.
-        stored: the status on record.
-        wanted: the status that it should have, in the shape of the API.
-        manager: who else wrote the status last; empty if nobody did.
-
-    """
+    """One object whose status is to be owned, as the snapshot has it."""
 
     uid: str
     version: str
     stored: ModelServingStatus
-    wanted: Document
-    manager: str = ""
+    wanted: Document  # the status that it should have, in the shape of the API
+    manager: str = ""  # who else wrote the status last
 
 
 def judge(
@@ -402,26 +367,15 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatusWrite:
-    """One request.
-
-    Attributes:
-        resource: what the object is one of.
-        object: whose status it is, with its uid.
-        method: how it is written.
-        version: the resource version that may be written over.
-        status: what is written.
-        asked: digest of `status`.
-        left_out: fields that are not written, because the API server drops them.
-
-    """
+    """One request."""
 
     resource: Resource[ModelServing]
-    object: ObjectRef
+    object: ObjectRef  # with its uid
     method: Method
-    version: str
+    version: str  # that may be written over
     status: Document
-    asked: str
-    left_out: tuple[str, ...] = ()
+    asked: str  # digest of what is wanted
+    left_out: tuple[str, ...] = ()  # fields that are not written, because they are dropped
 
 
 @dataclass(frozen=True, slots=True)
