@@ -160,7 +160,7 @@ FAULTS: Final = (
         ),
     ),
     Fault(
-        "claim that is attached elsewhere", PODS, "attached to node node-z|disks.example",
+        "claim that is attached elsewhere", PODS, "attached to node-z, which is gone",
         first="Unschedulable|not set up|no volume yet|it cannot be set up",
         patch=volume(persistentVolumeClaim={"claimName": "weights"}),
         with_objects=(
@@ -220,7 +220,7 @@ FAULTS: Final = (
         ),
     ),
     Fault(
-        "quota refused", EPP, "quota none is used up: asked for pods=1", where=PICKER, patch=_NEW_PODS,
+        "quota refused", EPP, "ResourceQuota none is used up: asked for pods=1", where=PICKER, patch=_NEW_PODS,
         with_objects=(
             {
                 "apiVersion": "v1",
