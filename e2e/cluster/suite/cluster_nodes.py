@@ -89,7 +89,7 @@ async def test_devices_are_gone(installed, stage, kubectl, models, observer):
         kubectl("-n", models, "delete", "pod", "-l", PODS_OF_MODEL)
         await fires(stage, NODE_NOT_READY)
         devices(kubectl, "1")
-        assert await closed(stage, observer, first, f"{NODE} has no allocatable {GPU}") == []
+        assert await closed(stage, observer, first, f"{NODE}.*offers no {GPU}") == []
     finally:
         await mend(stage, NEEDS_GPU, before, namespace=models)
         devices(kubectl, None)

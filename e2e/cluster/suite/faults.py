@@ -80,12 +80,12 @@ _DRIVER: Final = "disks.example"
 _SIZE: Final = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
 
 FAULTS: Final = (
-    Fault("bad image", PODS, "ImagePull.*registry.example/none", patch=of_container(image=_NONE)),
+    Fault("bad image", PODS, "does not reach the registry of image registry.example/none", patch=of_container(image=_NONE)),
     Fault(
         "image never pulled", PODS, "imagePullPolicy is Never",
         patch=of_container(image=_NONE, imagePullPolicy="Never"),
     ),
-    Fault("name of no image", PODS, "InvalidImageName", patch=of_container(image="Not An Image")),
+    Fault("name of no image", PODS, "Not An Image is not a valid image name", patch=of_container(image="Not An Image")),
     Fault(
         "crash loop", PODS, "exit code 3",
         patch=of_container(command=script("exit 3")),
@@ -104,7 +104,7 @@ FAULTS: Final = (
         patch=of_container(envFrom=[{"configMapRef": {"name": "settings"}}]),
     ),
     Fault(
-        "root where none may be", PODS, "CreateContainerConfigError.*run as root",
+        "root where none may be", PODS, "runs as root, which runAsNonRoot forbids",
         patch=of_container(securityContext={"runAsNonRoot": True}),
     ),
     Fault(
@@ -128,15 +128,15 @@ FAULTS: Final = (
         patch=of_container(readinessProbe={"exec": {"command": ["false"]}}),
     ),
     Fault(
-        "too little processor", PODS, "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu",
+        "too little processor", PODS, "it asks for 900 cpu, no node has more than",
         patch=of_container(resources=_limits(cpu="900")),
     ),
     Fault(
-        "no such device", PODS, "Unschedulable: .*Insufficient nvidia.com/gpu",
+        "no such device", PODS, "it asks for 1 nvidia.com/gpu, no node offers any",
         patch=of_container(resources=_limits(**{"nvidia.com/gpu": "1"})),
     ),
     Fault(
-        "no such node", PODS, "Unschedulable: .*didn't match Pod's node affinity/selector",
+        "no such node", PODS, "it needs a node with accelerator=h200, and no node has that",
         patch=of_pod(nodeSelector={"accelerator": "h200"}),
     ),
     Fault(
