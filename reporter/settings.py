@@ -148,6 +148,9 @@ class EvaluationSettings(BaseModel):
     log_signatures: Path | None = None
     """File of signatures of your own, YAML: what lines of containers' logs mean, beside those that are built in."""
 
+    dialects: Path | None = None
+    """File or folder of kinds of models of your own, YAML, a page of data each; docs/dialects.md says how."""
+
     stacks: Stacks = {}
     """Stacks of model deployments, STACK=auto|on|off: whose are looked at; all auto by default."""
 

@@ -22,6 +22,7 @@ from reporter.errors import UsageError
 from reporter.model.text import clean, cut, meant
 from reporter.setting_types import Allowed, SettingError
 from reporter.settings import ENV_PREFIX, DaemonSettings
+from reporter.stacks import stacks_with
 from reporter.stacks.settings import with_stacks
 from reporter.yaml_reader.limits import Limits, Unreadable
 from reporter.yaml_reader.reading import decoded, read_yaml
@@ -105,8 +106,14 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
         _Layer(variable_of, environment),
         _Layer(lambda field: f"{field.replace('_', '-')} in {config}", file),
     )
+    values = {**file, **environment, **flags}
+    own = values.get("dialects")
     try:
-        settings = FullProgramSettings(**{**file, **environment, **flags})
+        stacks = stacks_with(Path(str(own)) if own else None)
+    except UsageError as error:
+        raise UsageError(f"{_given('dialects', layers)[0]}: {clean(str(error))}") from None
+    try:
+        settings = (with_stacks(ProgramSettings, stacks) if own else FullProgramSettings)(**values)
     except ValidationError as error:
         raise UsageError("\n  ".join(_explain(error, layers))) from None
     if settings.log_signatures:

@@ -20,7 +20,7 @@ from reporter.diagnosis.signatures import signatures_with
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.model.text import clean, unseen_escaped
-from reporter.stacks import BUILT_IN
+from reporter.stacks import BUILT_IN, dialects_told
 
 _EXAMPLES: Final = (
     ("status-reporter explain", "a line for each reason"),
@@ -47,6 +47,10 @@ def main(argv: Sequence[str]) -> int:
 
         as_json = arguments.output == "json"
         return explain_log(arguments.log, signatures=arguments.log_signatures, as_json=as_json)
+    if arguments.dialects is not None:
+        lines = dialects_told(arguments.dialects, arguments.sources)
+        sys.stdout.write("".join(f"{each}\n" for each in lines))
+        return 0
     catalogue = catalogue_of(arguments.config)
     if arguments.output == "json":
         content = explained(arguments.reason or "", catalogue)
@@ -108,6 +112,20 @@ def command_parser() -> Parser:
         type=Path,
         metavar="FILE",
         help="with --log: signatures of your own, YAML; docs/log-signatures.md says how",
+    )
+    parser.add_argument(
+        "--dialects",
+        type=Path,
+        metavar="FILE",
+        help="kinds of models of your own, YAML: what its paths read, and find in a dump (--from)",
+    )
+    parser.add_argument(
+        "--from",
+        dest="sources",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="with --dialects: a dump, with the CRDs where their schemas should be compared",
     )
     parser.add_argument(
         "--config",

@@ -108,7 +108,7 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 
 def _of_stacks() -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the flags of the stacks: which are looked at, then each one's own."""
-    yield "stacks", ("stacks",)
+    yield "stacks", ("stacks", "dialects")
     for stack in stacks_of(FullProgramSettings()):
         fields = dict.fromkeys(
             field
@@ -262,6 +262,7 @@ _METAVARS: Final = {
     "_port": "PORT",
     "_path": "PATH",
     "log_signatures": "FILE",
+    "dialects": "FILE",
     "kubeconfig": "PATH",
     "context": "NAME",
 }

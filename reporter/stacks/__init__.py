@@ -4,11 +4,12 @@ Tables, settings, probes, daemon, documentation, chart and page read these value
 its name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from reporter.catalogue.shared_parts import built_in
-from reporter.stacks.dialects.reading import Dialect, shipped
+from reporter.stacks.dialects.reading import read_dialects, shipped
 from reporter.stacks.dialects.stack import dialect_stack
 from reporter.stacks.kaito.stack import KAITO
 from reporter.stacks.kserve.stack import KSERVE
@@ -22,18 +23,32 @@ from reporter.stacks.workloads.stack import WORKLOADS
 _OF_CODE: Final[tuple[Stack, ...]] = (KAITO, KTHENA, OTTERSCALE, KSERVE, LLMISVC, WORKLOADS)
 
 
-def stacks_with(own: Iterable[Dialect]) -> tuple[Stack, ...]:
-    """Return the stacks, with dialects of the user's own beside those of the program.
+def stacks_with(file: Path | None) -> tuple[Stack, ...]:
+    """Return the stacks, with the dialects of a file of the user's own beside those of the program.
 
     Raises:
-        UsageError: one is of a kind, or has a subject, that is taken.
+        UsageError: it cannot be read; or a dialect is wrong, or of a kind or subject that is taken.
 
     """
+    own = read_dialects(file)
     return (*_OF_CODE, dialect_stack((*shipped(), *own), LEADERWORKERSETS, _OF_CODE))
 
 
-STACKS: Final[tuple[Stack, ...]] = stacks_with(())
+STACKS: Final[tuple[Stack, ...]] = stacks_with(None)
 """In the order of the documentation."""
 
 BUILT_IN: Final = built_in(STACKS)
 """The catalogue without anything that a user declares."""
+
+
+def dialects_told(file: Path, sources: Sequence[str]) -> Iterator[str]:
+    """Yield what the dialects of a file read, and what their paths find in a dump.
+
+    Raises:
+        UsageError: the file cannot be read, or a dialect is wrong.
+
+    """
+    from reporter.stacks.dialects.told import told_of
+
+    stacks_with(file)
+    return told_of(read_dialects(file), sources)

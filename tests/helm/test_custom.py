@@ -1,5 +1,6 @@
 """`customComponents`: the file that the program reads, the rights that it takes, what is refused."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from reporter.catalogue.resources import VERBS
 from reporter.cli.configure import load_settings
 from reporter.diagnosis.signatures import signatures_with
 from reporter.stacks import BUILT_IN
+from reporter.stacks.dialects.reading import read_dialects
 from tests.helm.charts import REPORTER, load, render, template
 from tests.tables import CLUSTER_WIDE
 from tools.generated import reason_names
@@ -76,6 +78,34 @@ def test_signatures_of_logs_are_read_as_they_stand(tmp_path):
     assert data == {}
     assert [each.id for each in signatures_with(path)][:2] == ["z-first", "a-second"]
     assert rendered.container["volumeMounts"][0]["mountPath"] == FOLDER
+
+
+DIALECT = {
+    "dialect": 1,
+    "project": "Acme",
+    "kind": {"group": "acme.example.org", "versions": ["v1"], "kind": "ChatServer", "plural": "chatservers"},
+    "also-reads": {
+        "pool": {"kind": {"group": "ray.io", "versions": ["v1"], "kind": "RayCluster", "plural": "rayclusters"}, "name": "{name}"},
+        "cache": {"kind": {"group": "acme.example.org", "versions": ["v1"], "kind": "Cache", "plural": "caches"}, "name": "{name}"},
+    },
+    "roles": [{"name": "server", "pods": {"acme.example.org/server": "{name}"}, "wanted": ".spec.replicas | 1"}],
+}  # fmt: skip
+
+
+def test_dialects_are_a_file_and_rights(tmp_path):
+    """Each kind that one reads is granted once; what is read anyway is not granted again."""
+    rendered = render({"dialects": [DIALECT]})
+    assert f"--dialects={FOLDER}/dialects.yaml" in rendered.flags
+    path = tmp_path / "dialects.yaml"
+    path.write_text(rendered.one("ConfigMap")["data"][path.name])
+    (dialect,) = read_dialects(path)
+    assert dialect.subject_kind == "chatserver"
+    more = granted({"dialects": [DIALECT]})
+    assert sorted((Counter(more) - Counter(granted({}))).elements()) == [
+        ("acme.example.org", plural, verb)
+        for plural in ("caches", "chatservers")
+        for verb in ("list", "watch")
+    ]
 
 
 def test_both_files_lie_side_by_side():

@@ -13,6 +13,7 @@ from tests.tables import Stack
 FLAGS = load("flags.yaml")
 NOT_VALUES = {
     "release_namespace", "health_probe_bind_address", "custom_components", "log_signatures",
+    "dialects",
 }  # fmt: skip
 """The release says the first, the probes rest on the second, and the others are in files."""
 NEEDED = {

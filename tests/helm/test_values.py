@@ -72,7 +72,8 @@ def test_a_row_that_is_not_refused_would_be_found():
 
 
 def test_every_object_of_the_schema_is_closed():
-    """An unknown key is refused at every level, but for labels and what Kubernetes defines."""
+    """An unknown key is refused at every level, but for labels, what Kubernetes defines, and the files
+    of dialects, which the program reads strictly."""
     schema = yaml.safe_load((REPORTER / "values.schema.json").read_text())
     open_ones = {
         path
@@ -81,6 +82,8 @@ def test_every_object_of_the_schema_is_closed():
     }
     assert open_ones == {
         "global",
+        "dialects[]",
+        "dialects[].kind",
         "extraEnv[].valueFrom",
         "affinity",
         "tolerations[]",

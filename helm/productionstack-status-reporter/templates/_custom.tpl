@@ -10,6 +10,7 @@
 {{- $files := dict -}}
 {{- with include "status-reporter.configFile" . }}{{ $_ := set $files "config.yaml" . }}{{ end -}}
 {{- with .Values.logSignatures }}{{ $_ := set $files "log-signatures.yaml" . }}{{ end -}}
+{{- with .Values.dialects }}{{ $_ := set $files "dialects.yaml" (toYaml .) }}{{ end -}}
 {{- with $files }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
@@ -61,6 +62,25 @@
   resources:
     - {{ $plural | quote }} # {{ .reason }}
   verbs: [list, watch]
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The same for the kinds of models that are described (dialects), and what they read besides. */}}
+{{- define "status-reporter.dialectRules" -}}
+{{- $read := include "status-reporter.readAnyway" . | fromYaml -}}
+{{- range $dialect := .Values.dialects -}}
+{{- $kinds := list .kind -}}
+{{- range $name, $other := get . "also-reads" }}{{ $kinds = append $kinds $other.kind }}{{ end -}}
+{{- range $kinds -}}
+{{- $key := printf "%s.%s" .plural .group -}}
+{{- if not (hasKey $read $key) -}}
+{{- $_ := set $read $key true }}
+- apiGroups: [{{ .group | quote }}]
+  resources:
+    - {{ .plural | quote }} # {{ .kind }}s of {{ $dialect.project }}
+  verbs: [list, watch]
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

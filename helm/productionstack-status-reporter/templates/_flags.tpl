@@ -92,6 +92,9 @@
 {{- if $v.logSignatures }}
 - {{ printf "--log-signatures=%s/log-signatures.yaml" (include "status-reporter.configFolder" .) | quote }}
 {{- end -}}
+{{- if $v.dialects }}
+- {{ printf "--dialects=%s/dialects.yaml" (include "status-reporter.configFolder" .) | quote }}
+{{- end -}}
 {{- range $flags -}}
 {{- $value := last . -}}
 {{- if kindIs "map" $value -}}

@@ -36,6 +36,11 @@ class PathStep:
     key: str = ""
     value: str = ""
 
+    def __str__(self) -> str:
+        if self.name:
+            return f".{self.name}" if self.name.isidentifier() else f"['{self.name}']"
+        return f"[{self.key}={self.value}]" if self.key else "[*]"
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -75,7 +80,7 @@ def path_of(said: object) -> Path:
     for each in (*others, last):
         if each and each[0] in ".[@#":
             ways.append(_way(each))
-        elif each is last and each:
+        elif each is last and each and (ways or each.isdecimal()):
             return Path(said, tuple(ways), int(each) if each.isdecimal() else each)
         else:
             raise ValueError(f"{each!r} is not a path: it begins with a dot, @ or #key")
@@ -194,11 +199,7 @@ def look(start: object, steps: tuple[PathStep, ...]) -> Iterator[tuple[str, obje
 
 def _stepped(key: str, value: object, step: PathStep) -> Iterator[tuple[str, object]]:
     if step.name:
-        inner = (
-            value.get(step.name)
-            if isinstance(value, dict)
-            else getattr(value, _attribute(step.name), None)
-        )
+        inner = _field(value, step.name)
         if inner is not None:
             yield key, inner
         return
@@ -208,5 +209,11 @@ def _stepped(key: str, value: object, step: PathStep) -> Iterator[tuple[str, obj
     elif isinstance(value, list | tuple):
         entries = (("", each) for each in value)
     for name, each in entries:
-        if not step.key or str(getattr(each, _attribute(step.key), None)) == step.value:
+        if not step.key or str(_field(each, step.key)) == step.value:
             yield name, each
+
+
+def _field(value: object, name: str) -> object:
+    if isinstance(value, dict):
+        return value.get(name)
+    return getattr(value, _attribute(name), None)

@@ -144,7 +144,7 @@ _STALE: Final = _Suffix(
     "The status of the {kind} is not what its pods show.",
     "It says Ready while a role without which nothing is answered has no Ready pod; or its controller has "
     "not looked at the newest spec.",
-    "Believe the pods, and look at the log of its controller: {do}.",
+    "Believe the pods, until its controller writes a status that fits them.",
     "Kinds whose controllers write no generation.",
     grace_seconds=120,
 )

@@ -18,6 +18,7 @@ STANDS_FOR = {
     "new.yaml": "examples/modelservice/unified.yaml",
     "overlay/": "examples/modelservice/unified.yaml",
     "modelservice.yaml": "examples/modelservice/unified.yaml",
+    "chatserver.yaml": "examples/dialects/chatserver.yaml",
     "config.yaml": "examples/custom-components/config.yaml",
     "REASON": "clusterBBRNotReady",
 }

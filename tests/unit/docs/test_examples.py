@@ -9,7 +9,7 @@ from tests.unit.docs.pages import ROOT, code, table
 
 EXAMPLES = ROOT / "examples"
 ROWS = table((EXAMPLES / "README.md").read_text(), "`--from`")
-NO_DUMPS = {"custom-components", "alert-routing"}
+NO_DUMPS = {"custom-components", "alert-routing", "dialects"}
 """One has a page of its own, the other is for other programs."""
 
 
