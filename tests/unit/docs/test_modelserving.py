@@ -2,8 +2,7 @@
 
 import re
 
-from reporter.stacks.kthena.derived import groups
-from reporter.stacks.kthena.derived import groups as instances
+from reporter.stacks.kthena.derived.groups import GROUP_ROWS, INSTANCE_ROWS
 from reporter.stacks.kthena.derived.status import MAX_ENTRIES, MAX_ORDINALS
 from tests.unit.docs.pages import page, section, table
 
@@ -22,7 +21,7 @@ def test_the_rows_of_instances_are_those_that_decide():
     told = decided(STATES)
     assert told.pop("I1") == {"not listed"}
     assert told.pop("I2") == {"not listed", "Deleting"}
-    rows = [row for row in instances.INSTANCE_ROWS if row.name != "I2"]
+    rows = [row for row in INSTANCE_ROWS if row.name != "I2"]
     assert told == {row.name: {row.status.value if row.status else "not listed"} for row in rows}
 
 
@@ -31,7 +30,7 @@ def test_the_rows_of_groups_are_those_that_decide():
     told = decided(rest)
     assert told.pop("S1") == set()
     rows: dict[str, set[str]] = {}
-    for row in groups.GROUP_ROWS:
+    for row in GROUP_ROWS:
         rows.setdefault(row.name, set()).add(row.status.value)
     assert told == rows
 
