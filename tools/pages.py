@@ -116,20 +116,43 @@ def _unusual(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
 
 
 def _first_like(reason: Reason, catalogue: Catalogue) -> Reason:
-    """Return the first reason from metrics that differs in names alone, which may be the reason."""
+    """Return the first reason that differs in names alone, which may be the reason.
+
+    One from metrics may be of another stack; another one stands on the same page, of another kind.
+    """
     if reason.window_seconds is None:
-        return reason
-    told = _of_all_stacks(reason, catalogue)
+        suffix = reason.name.removeprefix(str(reason.subject_kind))
+        page, told = page_of(reason, catalogue), _of_all_kinds(reason, catalogue)
+        return next(
+            each
+            for each in catalogue
+            if each.name.endswith(suffix)
+            and page_of(each, catalogue) == page
+            and _of_all_kinds(each, catalogue) == told
+        )
+    told_of_all = _of_all_stacks(reason, catalogue)
     return next(
         each
         for each in catalogue
-        if each.window_seconds is not None and _of_all_stacks(each, catalogue) == told
+        if each.window_seconds is not None and _of_all_stacks(each, catalogue) == told_of_all
     )
 
 
 def _of_all_stacks(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
     told = _unusual(reason, catalogue)
     return [(title, text) for title, text in told if title not in _OF_THE_STACK]
+
+
+def _of_all_kinds(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
+    """Return the same without the names of the kind that it is about."""
+    if catalogue.stack_of(reason.subject_kind) is None:
+        return [("", reason.name)]
+    resource, *_ = catalogue.of_subject(reason.subject_kind)
+    own = (str(resource), resource.plural, resource.kind, str(reason.subject_kind))
+    told = [("", reason.summary), *_of_all_stacks(reason, catalogue)]
+    for name in own:
+        told = [(title, text.replace(name, "")) for title, text in told]
+    return told
 
 
 def escape(text: str) -> str:
