@@ -10,7 +10,6 @@ new pod.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -18,7 +17,6 @@ from reporter.catalogue.resources import SERVICES
 from reporter.model.finding import Finding
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef
 from reporter.probes.pods import fault_of_pod, pod_finding
 from reporter.stacks.kthena.derived.facts import GroupState, InstanceState, InstanceStatus, owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, ROLE_ID_LABEL, ROLE_LABEL
@@ -59,7 +57,18 @@ def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
         for pod in instance.pods:
             fault = (None if pod.deleting else fault_of_pod(scope, pod)) or _ended(scope, pod)
             if fault is not None:
-                yield _about_pod(scope, group, instance, pod=pod, fault=fault)
+                yield pod_finding(
+                    scope,
+                    pod,
+                    fault,
+                    reason=ROLE_CREATING,
+                    # By name: Kthena deletes a pod that failed, and the next fails the same way.
+                    related=scope.pod_ref(pod.name),
+                    cause=f"{instance.id} {fault.cause}",
+                    text=f"{place_of(group, instance)}: pod {pod.name}: {fault.detail}",
+                    # A pod that exists is a matter of kubelet and scheduler, not of the controller.
+                    independent=True,
+                )
         yield from _about_number(scope, group, instance)
 
 
@@ -74,28 +83,6 @@ def _ended(scope: ModelServingScope, pod: Pod) -> PodFault | None:
         severity=ENDED,
         transition=None,
         budget=None,
-    )
-
-
-def _about_pod(
-    scope: ModelServingScope,
-    group: GroupState,
-    instance: InstanceState,
-    *,
-    pod: Pod,
-    fault: PodFault,
-) -> Finding:
-    return pod_finding(
-        scope,
-        pod,
-        fault,
-        reason=ROLE_CREATING,
-        # By name: Kthena deletes a pod that failed, and the one that follows fails the same way.
-        related=scope.pod_ref(pod.name),
-        cause=f"{instance.id} {fault.cause}",
-        text=f"{place_of(group, instance)}: pod {pod.name}: {fault.detail}",
-        # A pod that exists is the kubelet's and the scheduler's matter, not the controller's.
-        independent=True,
     )
 
 
@@ -146,32 +133,22 @@ def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
             if not pod.deleting:
                 continue
             fault = judge_pod(pod, scope.snapshot, startup_budget=startup)
-            if fault is not None:
-                yield _about_ending_pod(scope, group, instance, pod=pod, fault=fault)
+            if fault is None:
+                continue
+            yield scope.finding(
+                reason=ROLE_DELETING,
+                related=scope.pod_ref(pod.name),
+                cause=f"{instance.id} {fault.cause}",
+                text=f"{place_of(group, instance)}: pod {pod.name}: {fault.detail}",
+                severity=fault.severity,
+                transition=fault.transition,
+                created=pod.created,
+                budget=fault.budget,
+                independent=True,
+                lost_node=fault.node,
+            )
     if scope.pods_known:
         yield from _leftovers(scope)
-
-
-def _about_ending_pod(
-    scope: ModelServingScope,
-    group: GroupState,
-    instance: InstanceState,
-    *,
-    pod: Pod,
-    fault: PodFault,
-) -> Finding:
-    return scope.finding(
-        reason=ROLE_DELETING,
-        related=scope.pod_ref(pod.name),
-        cause=f"{instance.id} {fault.cause}",
-        text=f"{place_of(group, instance)}: pod {pod.name}: {fault.detail}",
-        severity=fault.severity,
-        transition=fault.transition,
-        created=pod.created,
-        budget=fault.budget,
-        independent=True,
-        lost_node=fault.node,
-    )
 
 
 def _leftovers(scope: ModelServingScope) -> Iterator[Finding]:
@@ -182,33 +159,31 @@ def _leftovers(scope: ModelServingScope) -> Iterator[Finding]:
         if instance.pods
     }
     groups = {group for group, _, _ in with_pods}
+    left: list[tuple[Resource[KubeObject], KubeObject, str]] = []
     for service in owned(scope.modelserving, scope.facts.services):
         group, role, identity = (
             service.metadata.label(key) or "" for key in (GROUP_LABEL, ROLE_LABEL, ROLE_ID_LABEL)
         )
-        if service.deleting and (group, role, identity) not in with_pods:
+        if (group, role, identity) not in with_pods:
             place = f"ServingGroup {group}, role {role} instance {identity}"
-            yield _left_over(scope, SERVICES, service, place=place)
+            left.append((SERVICES, service, place))
     for pod_group in owned(scope.modelserving, scope.facts.pod_groups or ()):
         group = pod_group.metadata.label(GROUP_LABEL) or pod_group.name
-        if pod_group.deleting and group not in groups:
-            yield _left_over(scope, PODGROUPS, pod_group, place=f"ServingGroup {group}")
-
-
-def _left_over(
-    scope: ModelServingScope, resource: Resource[KubeObject], obj: KubeObject, *, place: str
-) -> Finding:
-    return scope.finding(
-        reason=ROLE_DELETING,
-        related=resource.ref(obj),
-        cause=f"{resource.kind} {obj.name} still exists",
-        text=f"{place}: {resource.kind} {obj.name} was deleted and still exists",
-        severity=_LEFT_OVER,
-        transition=obj.metadata.deletion_timestamp,
-        created=obj.created,
-        budget=TERMINATION_SLACK,
-        independent=True,
-    )
+        if group not in groups:
+            left.append((PODGROUPS, pod_group, f"ServingGroup {group}"))
+    for resource, obj, place in left:
+        if obj.deleting:
+            yield scope.finding(
+                reason=ROLE_DELETING,
+                related=resource.ref(obj),
+                cause=f"{resource.kind} {obj.name} still exists",
+                text=f"{place}: {resource.kind} {obj.name} was deleted and still exists",
+                severity=_LEFT_OVER,
+                transition=obj.metadata.deletion_timestamp,
+                created=obj.created,
+                budget=TERMINATION_SLACK,
+                independent=True,
+            )
 
 
 _DEADLINE: Final = timedelta(seconds=600)
@@ -218,78 +193,37 @@ _LEFT_ALONE: Final = 20
 _BEING_REPLACED: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an update is: a group, or an instance of it; in words, what it does, and its object."""
-
-    name: str
-    state: str
-    ref: ObjectRef
-
-
 def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
-    """Yield a finding for each group that an update waits for, or for the next it should take."""
+    """Yield a finding for each group that an update waits for, or for the next it should take.
+
+    An old group that partition protects takes nothing of what may be unavailable, so an update goes
+    on whatever becomes of it. Of groups whose instances are updated one by one that is not known.
+    """
     waiting = [each for each in scope.staying if each.awaits_update]
     if not waiting or not scope.pods_known:
         return
     total = max(scope.modelserving.wanted, len(scope.staying))
     left = f"{len(waiting)} of {total} ServingGroups still to be updated"
     startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    protects = not scope.modelserving.rolls_roles
     moving = [
-        each for each in scope.groups if not each.available and not _is_passed_over(scope, each)
+        each
+        for each in scope.groups
+        if not each.available and not (protects and each.outdated and each.protected)
     ]
-    for group in moving:
-        place = _place(scope, group)
-        yield _finding(
-            scope,
-            place,
-            f"the update waits for {place.name}, which is {place.state}; {left}",
-            cause=f"{group.name} {group.status}",
-            budget=startup + _DEADLINE,
-            severity=_BEING_REPLACED,
+    for group in moving or waiting[-1:]:
+        name, state, ref = f"ServingGroup {group.name}", str(group.status), scope.group_ref(group)
+        if (instance := scope.updating(group)) is not None:
+            name, state = place_of(group, instance), str(instance.status)
+            ref = scope.instance_ref(group, instance)
+        text = f"{name} is still to be updated, and nothing is being replaced; {left}"
+        if moving:
+            text = f"the update waits for {name}, which is {state}; {left}"
+        yield scope.finding(
+            reason=ROLLOUT_STUCK,
+            related=ref,
+            cause=f"{group.name} {group.status if moving else 'not updated'}",
+            text=text,
+            severity=_BEING_REPLACED if moving else _LEFT_ALONE,
+            budget=startup + _DEADLINE if moving else _DEADLINE,
         )
-    if not moving:
-        place = _place(scope, waiting[-1])
-        yield _finding(
-            scope,
-            place,
-            f"{place.name} is still to be updated, and nothing is being replaced; {left}",
-            cause=f"{waiting[-1].name} not updated",
-            budget=_DEADLINE,
-            severity=_LEFT_ALONE,
-        )
-
-
-def _place(scope: ModelServingScope, group: GroupState) -> _Place:
-    instance = scope.updating(group)
-    if instance is None:
-        return _Place(f"ServingGroup {group.name}", group.status, scope.group_ref(group))
-    return _Place(place_of(group, instance), instance.status, scope.instance_ref(group, instance))
-
-
-def _is_passed_over(scope: ModelServingScope, group: GroupState) -> bool:
-    """Tell whether an update goes on whatever becomes of a group.
-
-    An old group that partition protects takes nothing of what may be unavailable. Of groups
-    whose instances are updated one by one that is not known as a whole.
-    """
-    return group.outdated and group.protected and not scope.modelserving.rolls_roles
-
-
-def _finding(
-    scope: ModelServingScope,
-    place: _Place,
-    text: str,
-    *,
-    cause: str,
-    budget: timedelta,
-    severity: int,
-) -> Finding:
-    return scope.finding(
-        reason=ROLLOUT_STUCK,
-        related=place.ref,
-        cause=cause,
-        text=text,
-        severity=severity,
-        budget=budget,
-    )

@@ -15,7 +15,7 @@ from typing import Final
 
 from reporter.diagnosis.queues import why_not_let_in
 from reporter.model.finding import Finding, Sureness
-from reporter.model.objects import Condition, Pod, PodGroup
+from reporter.model.objects import Condition, PodGroup
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
 from reporter.stacks.kthena.derived.facts import GroupState, InstanceStatus, owned
@@ -60,7 +60,7 @@ def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
             severity=_NOT_READY,
             created=scope.last_made(pods),
             budget=boot + max(startup, longest),
-            independent=not _lacks_pods(group),
+            independent=all(len(each.pods) >= each.expected for each in group.instances),
         )
     yield from _missing(scope)
 
@@ -92,10 +92,6 @@ def _roles(scope: ModelServingScope, group: GroupState) -> str:
     more = len(others) - _MOST_TOLD + group.absent
     told = ", ".join(others[:_MOST_TOLD]) + (f" and {more} more" if more > 0 else "")
     return ", ".join(counts) + (f" ({told})" if told else "")
-
-
-def _lacks_pods(group: GroupState) -> bool:
-    return any(len(each.pods) < each.expected for each in group.instances)
 
 
 def _missing(scope: ModelServingScope) -> Iterator[Finding]:
@@ -165,10 +161,17 @@ def probe_gang(scope: ModelServingScope) -> Iterator[Finding]:
     }
     for group in scope.staying:
         pod_group = made.get(group.name)
-        if pod_group is None or not _waits(pod_group) or _is_placed(group):
+        if pod_group is None or pod_group.status.phase not in _WAITING:
+            continue
+        pods = [pod for each in group.instances for pod in each.pods if counts(pod)]
+        if pods and all(pod.spec.node_name for pod in pods):
             continue
         refused = _refused(pod_group)
-        if refused is not None and scope.pods_known and _waits_for_pods(pod_group, group):
+        # Of a gang that lacks pods Volcano says Unschedulable, too, whatever the room. It says so
+        # only of what it tried: a PodGroup that is Pending without it may be why the pods are not
+        # there, as its webhook refuses them.
+        lacks = len(pods) < max(1, pod_group.spec.min_member or 0)
+        if refused is not None and scope.pods_known and lacks:
             continue
         if refused is not None or pod_group.status.phase == _PENDING:
             yield _finding(scope, group, pod_group, refused=refused)
@@ -192,29 +195,6 @@ def _finding(
         transition=refused.last_transition_time if refused else None,
         created=pod_group.created,
     )
-
-
-def _waits(pod_group: PodGroup) -> bool:
-    return pod_group.status.phase in _WAITING
-
-
-def _waits_for_pods(pod_group: PodGroup, group: GroupState) -> bool:
-    """Tell whether there are too few pods for a gang, whatever the room.
-
-    Volcano says Unschedulable for that, too. It says so only of what it tried: a PodGroup that
-    is Pending without it may be why the pods are not there, as its webhook refuses them.
-    """
-    return len(_pods(group)) < max(1, pod_group.spec.min_member or 0)
-
-
-def _is_placed(group: GroupState) -> bool:
-    """Tell whether all pods of a group have a node; without pods nothing is known."""
-    pods = _pods(group)
-    return bool(pods) and all(pod.spec.node_name for pod in pods)
-
-
-def _pods(group: GroupState) -> list[Pod]:
-    return [pod for each in group.instances for pod in each.pods if counts(pod)]
 
 
 def _refused(pod_group: PodGroup) -> Condition | None:
