@@ -190,7 +190,9 @@ def _add_flag(group: argparse._ActionsContainer, field: str, *, shown: bool) -> 
         *_OTHER_NAMES.get(field, ()),
         dest=field,
         metavar=_metavar(field),
-        action="append" if _is_list(field) else "store",
+        action="append"
+        if isinstance(FullProgramSettings.model_fields[field].default, (tuple, dict))
+        else "store",
         help=help_text,
     )
 
@@ -212,10 +214,6 @@ def settings_from(arguments: argparse.Namespace) -> ProgramSettings:
         for field, value in given.items()
     }
     return load_settings(flags, arguments.config)
-
-
-def _is_list(field: str) -> bool:
-    return isinstance(FullProgramSettings.model_fields[field].default, (tuple, dict))
 
 
 def _default(value: object) -> str:

@@ -165,7 +165,10 @@ async def _show_changes(arguments: argparse.Namespace, settings: ProgramSettings
             due.clear()
             snapshot = evidence.joined(cluster.snapshot())
             try:
-                if _is_lost(snapshot):
+                if any(
+                    state.served is Served.SERVED and not state.confirmed
+                    for state in snapshot.states.values()
+                ):
                     screen.remark(_LOST, keep=True)
                 else:
                     seen = await asyncio.to_thread(view, snapshot)
@@ -179,10 +182,3 @@ async def _show_changes(arguments: argparse.Namespace, settings: ProgramSettings
                     await due.wait()
             except TimeoutError:
                 continue
-
-
-def _is_lost(snapshot: Snapshot) -> bool:
-    """Tell whether what was read may be old, as the connection was lost and nothing came since."""
-    return any(
-        state.served is Served.SERVED and not state.confirmed for state in snapshot.states.values()
-    )

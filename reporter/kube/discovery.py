@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from reporter.kube.client import KubeClient, Response, api_path
+from reporter.kube.client import KubeClient, api_path
 from reporter.kube.clock import Now, real_now
 from reporter.kube.errors import KubeError, NotJson
 from reporter.model.instant import Instant
@@ -237,7 +237,7 @@ class Discoverer:
         match answer.kind:
             case "APIGroupDiscoveryList":
                 root.found = _aggregated(answer)
-                root.etag = _etag(response)
+                root.etag = response.headers.get("ETag", "")
             case "APIGroupList":
                 names = [(each.name, v.version) for each in answer.groups for v in each.versions]
                 root.found, root.etag = await self._legacy(names), ""
@@ -280,7 +280,3 @@ def _aggregated(answer: _Answer) -> tuple[GroupVersion, ...]:
 
 def _plurals(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if "/" not in name)
-
-
-def _etag(response: Response) -> str:
-    return response.headers.get("ETag", "")

@@ -104,7 +104,7 @@ def _resource(ref: ObjectRef) -> str:
 
 def _own(ref: ObjectRef, about: str) -> tuple[str, ...]:
     if ref.kind == API_RESOURCE:
-        return _api_resource(ref)
+        return f"kubectl auth can-i list {ref.name} -A", f"kubectl get {ref.name} -A"
     container = _CONTAINER.fullmatch(about)
     if container and (_group(ref), ref.kind) == ("", "Pod"):
         return describe_command(ref), *_logs(ref, ref.name, f"-c {container[1]}")
@@ -167,10 +167,6 @@ def _service(ref: ObjectRef) -> tuple[str, ...]:
 
 def _plain(ref: ObjectRef) -> tuple[str, ...]:
     return describe_command(ref), f"kubectl {_place(ref)}get {_resource(ref)} {ref.name} -o yaml"
-
-
-def _api_resource(ref: ObjectRef) -> tuple[str, ...]:
-    return f"kubectl auth can-i list {ref.name} -A", f"kubectl get {ref.name} -A"
 
 
 _LOOKS: Final[Mapping[tuple[str, str], _Look]] = {

@@ -112,8 +112,14 @@ def _survey(state: PassState) -> Upstreams:
         if key in state.absence.stale:
             continue
         if upstream_key(key) in governing:
-            (recorded if _is_recorded(episode) else firing).add(upstream_key(key))
-        elif not episode.active and _governs(episode):
+            (
+                recorded
+                if all(fault.finding is None for fault in episode.faults.values())
+                else firing
+            ).add(upstream_key(key))
+        elif not episode.active and any(
+            fault.finding and fault.finding.governs for fault in episode.faults.values()
+        ):
             pending.add(upstream_key(key))
     length = max(global_grace(state.settings), timedelta(seconds=1))
     released = {key: until for key, until in state.memory.released.items() if boot < until}
@@ -125,14 +131,6 @@ def _survey(state: PassState) -> Upstreams:
         released=released,
         governing=frozenset(firing | recorded | (governing & unknown)),
     )
-
-
-def _is_recorded(episode: Episode) -> bool:
-    return all(fault.finding is None for fault in episode.faults.values())
-
-
-def _governs(episode: Episode) -> bool:
-    return any(fault.finding and fault.finding.governs for fault in episode.faults.values())
 
 
 def _judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> Candidate:

@@ -27,14 +27,13 @@ nothing back (see `_from_record`, and `hold.py`).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Evaluation, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, ResolvedFinding
-from reporter.model.subject import Subject
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import recovery_time
 from reporter.resolution.hold import upstream_key
@@ -42,7 +41,6 @@ from reporter.resolution.memory import Episode, FaultMemory, Memory
 from reporter.resolution.records import Record, Records, RecordState
 from reporter.resolution.state import Absence, PassState
 from reporter.resolution.unknown import confirmed, existence_known, verdict_unknown
-from reporter.snapshot.snapshot import Snapshot
 
 REFRESHED_WITHIN = timedelta(minutes=15)
 """An Event that fires is refreshed at least every 10 min, however many fire (`events/plan.py`)."""
@@ -85,17 +83,15 @@ def take_up(
         known = memory.episodes.get(key)
         if known is not None and known.fired:
             if record.live and key not in agreed:
-                episodes[key] = _begun(known, record.since)
+                episodes[key] = replace(
+                    known, since=record.since, shown=replace(known.shown, since=record.since)
+                )
                 agreed.add(key)
             continue
         episodes[key] = _from_record(record, known, now, reason=catalogue[key.reason])
         if key.reason in catalogue.upstream_reasons:
             governing.add(upstream_key(key))
     return replace(memory, episodes=episodes, governing=frozenset(governing))
-
-
-def _begun(episode: Episode, since: datetime) -> Episode:
-    return replace(episode, since=since, shown=replace(episode.shown, since=since))
 
 
 def _from_record(record: Record, known: Episode | None, now: Instant, *, reason: Reason) -> Episode:
@@ -194,7 +190,11 @@ def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:
     wakes: list[timedelta] = []
     for key, episode in unseen.items():
         gone = key.subject not in subjects
-        if gone and _is_gone(key.subject, evaluation, snapshot, catalogue=state.catalogue):
+        if (
+            gone
+            and existence_known(key.subject, snapshot, state.catalogue)
+            and not evaluation.leaves_open(key.subject)
+        ):
             ended.add(key)
             continue
         at_fault = (related for related, _ in episode.faults)
@@ -239,13 +239,6 @@ def _beneath(
         else:
             surfaced.append(replace(candidate, episode=None))
     return tuple(hidden), tuple(surfaced)
-
-
-def _is_gone(
-    subject: Subject, evaluation: Evaluation, snapshot: Snapshot, *, catalogue: Catalogue
-) -> bool:
-    """Tell of a subject that is not among the known ones whether that is because it is gone."""
-    return existence_known(subject, snapshot, catalogue) and not evaluation.leaves_open(subject)
 
 
 def _as_stale(episode: Episode, since: timedelta) -> Episode:

@@ -136,20 +136,16 @@ def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str
 
 
 def _values(look: Look) -> Iterator[tuple[str, float | bool]]:
-    for name, value in _gauges(look):
+    for name, value in (
+        ("download_speed", look.speed),
+        ("download_remaining", look.remaining),
+        ("ready_endpoints", look.endpoints and look.endpoints.fresh),
+    ):
         if value is not None:
             yield name, value
     for engine, values in sorted(look.engines.items()):
         yield from _engine(f"engine {engine} ", values)
     yield from _engine("", look.pod)
-
-
-def _gauges(look: Look) -> tuple[tuple[str, float | None], ...]:
-    return (
-        ("download_speed", look.speed),
-        ("download_remaining", look.remaining),
-        ("ready_endpoints", look.endpoints and look.endpoints.fresh),
-    )
 
 
 def _engine(prefix: str, look: EngineLook) -> Iterator[tuple[str, float | bool]]:

@@ -199,7 +199,9 @@ class _Page:
                 yield from self._quoted(each)
         if finding.mutes:
             yield from self._wrapped(f"Not told here: {where_muted(finding)}")
-        yield from self._wrapped(f"To do: {self._action(finding)}")
+        yield from self._wrapped(
+            f"To do: {self._unbroken(action_of(finding, self.report.catalogue))}"
+        )
         for each in finding.commands:
             yield from command_lines(each, self.columns, _INDENT)
 
@@ -278,16 +280,10 @@ class _Page:
 
     def _lasts(self, finding: ResolvedFinding) -> str:
         if finding.age_known:
-            return f"for {self._age(finding)}"
+            return f"for {age(self.report.now - finding.since)}"
         if finding.not_before:
             return f"for at most {age(self.report.now - finding.not_before)}"
         return _AGE_UNKNOWN
-
-    def _age(self, finding: ResolvedFinding) -> str:
-        return age(self.report.now - finding.since)
-
-    def _action(self, finding: ResolvedFinding) -> str:
-        return self._unbroken(action_of(finding, self.report.catalogue))
 
     def _unbroken(self, text: str) -> str:
         """Return a text of which each command stays on one line, to be copied."""

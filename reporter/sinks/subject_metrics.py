@@ -69,7 +69,7 @@ def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
     """
     if not most:
         return
-    fires = _fires(report.findings)
+    fires = Tally(_identity(each) for each in report.findings if each.fires)
     states = sorted(report.states, key=lambda each: WORST_FIRST.index(each.state))
     told = _fairly(fires, most, lambda each: each.subject.namespace)
     yield _firing((each, fires[each]) for each in told)
@@ -99,11 +99,6 @@ def _fairly(
         ranked.append((counts[namespace(item)], at, item))
     kept = heapq.nsmallest(most, ranked, key=lambda each: each[:2])
     return [item for _, _, item in sorted(kept, key=lambda each: each[1])]
-
-
-def _fires(findings: Iterable[ResolvedFinding]) -> Tally[_Firing]:
-    """Count what fires, in the order of the report: the causes come first."""
-    return Tally(_identity(each) for each in findings if each.fires)
 
 
 def _identity(finding: ResolvedFinding) -> _Firing:

@@ -14,7 +14,10 @@ SettingsT = TypeVar("SettingsT", bound=EvaluationSettings)
 def with_stacks(base: type[SettingsT], stacks: tuple[Stack, ...] = STACKS) -> type[SettingsT]:
     """Return a class of settings with the fields that stacks add."""
     added: list[type[EvaluationSettings]] = [
-        each for stack in stacks for each in stack.settings() if _fits(each, base)
+        each
+        for stack in stacks
+        for each in stack.settings()
+        if (issubclass(base, DaemonSettings) or not issubclass(each, DaemonSettings))
     ]
     bases: list[type[EvaluationSettings]] = (
         added if any(issubclass(each, base) for each in added) else [base, *added]
@@ -24,11 +27,6 @@ def with_stacks(base: type[SettingsT], stacks: tuple[Stack, ...] = STACKS) -> ty
         raise TypeError(f"{made.__name__} is no {base.__name__}")
     made.known_stacks = stacks
     return made
-
-
-def _fits(added: type[EvaluationSettings], base: type[EvaluationSettings]) -> bool:
-    """Tell whether settings of a stack belong to these: those of a daemon to a daemon's alone."""
-    return issubclass(base, DaemonSettings) or not issubclass(added, DaemonSettings)
 
 
 FullEvaluationSettings: Final = with_stacks(EvaluationSettings)

@@ -11,7 +11,6 @@ from reporter.metrics.pages.reader import (
     DEFAULT_LIMITS,
     PageLimits,
     PageReader,
-    PageSamples,
     has_name_with,
 )
 from reporter.metrics.pages.series import POD, EngineTold, Extra, Told
@@ -48,7 +47,13 @@ def read_page(body: bytes, limits: PageLimits = DEFAULT_LIMITS) -> Page:
         download_speed=pod.gauge(names.DOWNLOAD_SPEED),
         download_remaining=pod.gauge(names.DOWNLOAD_REMAINING),
         picker=_picker(pod),
-        reading=_reading(found, told),
+        reading=Reading(
+            lines=found.lines,
+            kept=len(found.samples),
+            bad=found.bad,
+            oversized=found.oversized,
+            duplicates=told.repeats(),
+        ),
     )
 
 
@@ -136,13 +141,3 @@ def _by_one(series: Mapping[Extra, Value]) -> dict[str, Value]:
 
 def _text(label: bytes) -> str:
     return label.decode(errors="replace")
-
-
-def _reading(found: PageSamples[Meaning], told: Told) -> Reading:
-    return Reading(
-        lines=found.lines,
-        kept=len(found.samples),
-        bad=found.bad,
-        oversized=found.oversized,
-        duplicates=told.repeats(),
-    )

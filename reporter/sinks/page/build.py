@@ -9,7 +9,7 @@ from typing import Final
 from reporter.catalogue.render import facts
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.finding import FindingKey
-from reporter.model.report import Disposition, Mute, Report, ResolvedFinding
+from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.model.text import clean, cut
 from reporter.resolution.hold import explainers, upstream_key
@@ -66,7 +66,9 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
         causes=_findings(branches, is_cause, report),
         notices=_findings(branches, is_notice, report),
         not_seen=_findings(branches, is_blind, report),
-        others=_by_state(_findings(branches, _is_quiet, report)),
+        others=tuple(
+            sorted(_findings(branches, _is_quiet, report), key=lambda each: each.mark.rank)
+        ),
         path=path_of(report, ids),
         layers=layers,
         strip=strip_of(report.now, history, finding_id, catalogue=report.catalogue),
@@ -79,18 +81,14 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
             for each in sorted(report.skipped)
         ),
         mutes=tuple(
-            (mute_place(each), ", ".join(each.reasons)) for each in _broadest_first(report)
+            (mute_place(each), ", ".join(each.reasons))
+            for each in sorted(report.mutes, key=lambda mute: mute.object.kind != NAMESPACES.kind)
         ),
         mute_faults=tuple(
             (clean(str(each.object)), clean(each.text)) for each in report.mute_faults
         ),
         reasons=_explanations(report),
     )
-
-
-def _broadest_first(report: Report) -> list[Mute]:
-    """Return the mutes, those of namespaces first: they keep the most from being told."""
-    return sorted(report.mutes, key=lambda mute: mute.object.kind != NAMESPACES.kind)
 
 
 def finding_id(key: FindingKey) -> str:
@@ -140,11 +138,6 @@ def _marks(layers: Iterable[LayerView], *, blind: bool) -> Counter[Mark]:
 def _rest(marks: Counter[Mark]) -> str:
     quiet = sorted(set(marks) - {FIRING, NOTICE}, key=lambda mark: mark.rank)
     return ", ".join(f"{marks[mark]} {mark.word}" for mark in quiet if marks[mark])
-
-
-def _by_state(findings: Iterable[FindingView]) -> tuple[FindingView, ...]:
-    """Return what is about to fire before what is muted."""
-    return tuple(sorted(findings, key=lambda each: each.mark.rank))
 
 
 def _finding(branch: Branch, report: Report) -> FindingView:

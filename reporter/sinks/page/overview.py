@@ -314,17 +314,10 @@ def _upstream(
     governing = dict.fromkeys((CLUSTER, Subject.of_namespace(subject.namespace), subject))
     for name in sorted(finding.by, key=catalogue.rank):
         upstreams = [each for place in governing for each in places.get((name, place), ())]
-        found = _nearest(finding, upstreams)
+        found = min(upstreams, key=lambda each: _distance(each, finding), default=None)
         if found is not None:
             return found
     return None
-
-
-def _nearest(
-    finding: ResolvedFinding, upstreams: Sequence[ResolvedFinding]
-) -> ResolvedFinding | None:
-    """Return the upstream whose subject is nearest, the one that fires before the others."""
-    return min(upstreams, key=lambda each: _distance(each, finding), default=None)
 
 
 def _distance(upstream: ResolvedFinding, finding: ResolvedFinding) -> tuple[bool, bool, bool]:

@@ -245,12 +245,10 @@ def is_gathered(path: PurePosixPath) -> bool:
     for folder, depths in ((_CLUSTER, (2, 3)), (_NAMESPACES, (3, 4))):
         if folder in parts:
             rest = parts[parts.index(folder) + 1 :]
-            return (len(rest) in depths and not _is_of_pod(rest)) or _is_named_twice(rest)
+            return (
+                len(rest) in depths and not (len(rest) > 1 and rest[1] == "pods")
+            ) or _is_named_twice(rest)
     return False
-
-
-def _is_of_pod(rest: tuple[str, ...]) -> bool:
-    return len(rest) > 1 and rest[1] == "pods"
 
 
 def _is_named_twice(rest: tuple[str, ...]) -> bool:

@@ -164,12 +164,8 @@ def _mesh(value: str) -> str:
     if not isinstance(providers, list):
         return "{}" if not providers else "extensionProviders: 1"
     names = (each.get("name") for each in providers if isinstance(each, dict))
-    lines = "".join(f"- name: {_quoted(name)}\n" for name in names if isinstance(name, str))
+    lines = "".join(f"- name: {json.dumps(name)}\n" for name in names if isinstance(name, str))
     return f"extensionProviders:\n{lines}" if lines else "extensionProviders: []\n"
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(name)
 
 
 WORD: Final = re.compile(r"[A-Za-z0-9]+")
@@ -301,10 +297,11 @@ class Redaction:
         words = WORD.findall(text)
         if re.search(r"\s", text):
             words = [word for part in _COMPOUND.findall(text) for word in WORD.findall(part)]
-        self._words.update(word for word in words if self._is_replaced(word))
-
-    def _is_replaced(self, word: str) -> bool:
-        return not _QUANTITY.fullmatch(word) and word.lower() not in self.known.words
+        self._words.update(
+            word
+            for word in words
+            if not _QUANTITY.fullmatch(word) and word.lower() not in self.known.words
+        )
 
     def redacted(self, value: object, key: str = "") -> object:
         """Return a value with other names; `key` is the field that it stands in."""

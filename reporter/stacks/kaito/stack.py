@@ -23,7 +23,6 @@ from reporter.model.stack import (
     need,
 )
 from reporter.stacks.kaito import reasons as k
-from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.reasons import (
     INFERENCESET_KIND,
     INFERENCESETS,
@@ -38,10 +37,6 @@ from reporter.stacks.stack import Stack
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
     from reporter.settings import EvaluationSettings
-
-
-def _scales(inferenceset: InferenceSet) -> bool:
-    return inferenceset.metadata.annotation("scaledobject.kaito.sh/auto-provision") == "true"
 
 
 ALL_INFERENCESETS: Final = need(
@@ -87,7 +82,9 @@ SCALED_INFERENCESETS: Final = need(
     'InferenceSets with scaledobject.kaito.sh/auto-provision: "true"',
     evidence="the scaler makes a ScaledObject for each, with a ClusterTriggerAuthentication "
     "(kaito-project/keda-kaito-scaler, README)",
-    shows=lambda inferenceset, _: _scales(inferenceset),
+    shows=lambda inferenceset, _: (
+        inferenceset.metadata.annotation("scaledobject.kaito.sh/auto-provision") == "true"
+    ),
     detail=lambda _: ", which asks for scaling",
 )
 

@@ -178,7 +178,11 @@ def probe_node_pressure(scope: AnyScope) -> Iterator[Finding]:
         elif name in told and not _denied(name, node, scope.snapshot):
             yield _from_text(scope, name, told[name])
     for workspace in workspaces:
-        if _is_unreadable(workspace) and not scope.snapshot.known(NODES):
+        if (
+            _pressure_text(workspace)
+            and not _told_by(workspace)
+            and not scope.snapshot.known(NODES)
+        ):
             yield _from_unreadable_text(scope, workspace)
 
 
@@ -240,11 +244,6 @@ def _told_by(workspace: Workspace) -> dict[str, tuple[str, str]]:
     """Return what a Workspace says of its nodes: by node, its own name and the pressures."""
     text = _pressure_text(workspace)
     return {node: (workspace.name, types) for node, types in _ENTRY.findall(text)}
-
-
-def _is_unreadable(workspace: Workspace) -> bool:
-    """Tell whether the Workspace speaks of pressure in words that name no node."""
-    return bool(_pressure_text(workspace)) and not _told_by(workspace)
 
 
 def _pressure_text(workspace: Workspace) -> str:

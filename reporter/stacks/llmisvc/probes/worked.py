@@ -13,7 +13,7 @@ from typing import Final
 
 from reporter.catalogue.resources import FORMER_POOLS, GATEWAYS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.objects import Condition, Gateway, HttpRoute, InferencePool, Pod
-from reporter.served.role import ServedRole, Workload, parts_of
+from reporter.served.role import Workload, parts_of
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.derived import (
     Counted,
@@ -76,7 +76,9 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
     for role in scope.roles:
         if role.ref is not None:
             kind = _CONDITION[role.name == "prefill", role.resource is LEADERWORKERSETS]
-            available = _is_available(role)
+            available = role.workload is not None and is_true(
+                role.workload.status.condition("Available")
+            )
             seen = f"{role.ref.kind} {role.ref.name} is {'' if available else 'not '}available"
             yield Worked(kind, PassStage.WORKLOADS, available, seen)
     for kind in _scaled(scope):
@@ -165,8 +167,3 @@ def _can_tell(scope: LlmScope) -> bool:
 
 def _gateway(scope: LlmScope, parent: Parent) -> Gateway | None:
     return scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
-
-
-def _is_available(role: ServedRole) -> bool:
-    """Tell what KServe reads: the condition Available, which is True of a workload at zero too."""
-    return role.workload is not None and is_true(role.workload.status.condition("Available"))

@@ -192,7 +192,9 @@ def _differences(
     should = _entries(scope, resource, manifest.typed(resource.type))
     has = _entries(scope, resource, there)
     for path in {**should, **has}:
-        if path == "spec.parentRefs" and not _knows_parents(scope):
+        if path == "spec.parentRefs" and not (
+            scope.service.spec.http_route is not None or GATEWAY in scope.given
+        ):
             continue
         mine, wants = has.get(path, {}), should.get(path, {})
         if mine != wants:
@@ -253,11 +255,6 @@ def _entries(
     scope: ModelServiceScope, resource: Resource[KubeObject], obj: KubeObject
 ) -> dict[str, Entries]:
     return entries_of(resource, obj) | given_entries(scope, resource, obj)
-
-
-def _knows_parents(scope: ModelServiceScope) -> bool:
-    """Tell whether it is known where the route leads: routes alone do not tell which is right."""
-    return scope.service.spec.http_route is not None or GATEWAY in scope.given
 
 
 def _difference(path: str, has: Entries, should: Entries) -> str:

@@ -151,12 +151,10 @@ def _explanations(scope: ModelServiceScope) -> Iterator[str]:
     elif found is not None and key not in (found.data or {}):
         yield f"ConfigMap {config} has no key {key}"
     # With leader election no probe waits for the pool.
-    if scope.service.picker.replicas == 1 and _has_no_pool(scope):
+    if scope.service.picker.replicas == 1 and is_missing(
+        scope, INFERENCEPOOLS, names.inference_pool(scope.service.name)
+    ):
         yield f"InferencePool {names.inference_pool(name)} is missing"
-
-
-def _has_no_pool(scope: ModelServiceScope) -> bool:
-    return is_missing(scope, INFERENCEPOOLS, names.inference_pool(scope.service.name))
 
 
 def _is_selected(scope: ModelServiceScope) -> bool:
@@ -317,13 +315,13 @@ def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
     """Tell whether there are serving pods, and the pool selects none of them."""
     own = [each for each in scope.pods if counts(each)]
     selector = pool.spec.selector
-    if selector is None or not own or not _pods_known(scope):
+    if (
+        selector is None
+        or not own
+        or not scope.snapshot.absence_known(PODS, scope.place, sought=scope.own)
+    ):
         return False
     return not any(selector.matches(each.metadata.labels) for each in own)
-
-
-def _pods_known(scope: ModelServiceScope) -> bool:
-    return scope.snapshot.absence_known(PODS, scope.place, sought=scope.own)
 
 
 def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:

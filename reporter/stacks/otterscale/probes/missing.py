@@ -211,9 +211,6 @@ def _rivals(scope: ModelServiceScope) -> tuple[ModelService, ...]:
     if not (scope.operator.metrics_endpoint_auth and scope.service.spec.inference_pool):
         return ()
     others = with_same_cluster_role(scope.service, scope.snapshot)
-    return tuple(each for each in others if each.spec.inference_pool and _is_elsewhere(each, scope))
-
-
-def _is_elsewhere(service: ModelService, scope: ModelServiceScope) -> bool:
-    """Tell whether it is in another namespace: in the same one more than the role collides."""
-    return service.namespace != scope.place
+    return tuple(
+        each for each in others if each.spec.inference_pool and each.namespace != scope.place
+    )
