@@ -204,6 +204,27 @@ def _is_path(path: str) -> str:
     return path
 
 
+DISCOVERED: Final = "dns+"
+"""Before a URL: each address of its name is meant."""
+
+_SERVER_URL: Final = re.compile(
+    r"(dns\+)?https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?"
+)
+_WEB_URL: Final = re.compile(r"(https?://[^\s@]+)?")
+
+
+def _is_server_url(text: str) -> str:
+    if not _SERVER_URL.fullmatch(text):
+        raise ValueError(f"{text!r} is not the URL of a server, without user and query")
+    return text
+
+
+def _is_web_url(text: str) -> str:
+    if not _WEB_URL.fullmatch(text):
+        raise ValueError(f"{text!r} is not a URL")
+    return text
+
+
 YamlSwitch: Final = BeforeValidator(_mode)
 """For a choice that has `off`, or `on`."""
 
@@ -223,6 +244,14 @@ Hosts = Annotated[
     tuple[Annotated[str, AfterValidator(_is_host)], ...],
     BeforeValidator(_split),
     Allowed("names in DNS, comma-separated, without ports"),
+]
+ServerUrls = Annotated[
+    tuple[Annotated[str, AfterValidator(_is_server_url)], ...],
+    BeforeValidator(_split),
+    Allowed("http://HOST:PORT, https:// or dns+http:// likewise, comma-separated"),
+]
+WebUrl = Annotated[
+    str, AfterValidator(_is_web_url), Allowed("a URL that begins with http, or nothing")
 ]
 Graces = Annotated[
     dict[str, Seconds],

@@ -50,12 +50,14 @@ from reporter.setting_types import (
     ScrapeVia,
     Seconds,
     Selector,
+    ServerUrls,
     SettingError,
     StackMode,
     Stacks,
     Switched,
     Thresholds,
     UrlPath,
+    WebUrl,
     Windows,
     YamlSwitch,
 )
@@ -443,6 +445,24 @@ class DaemonSettings(EvaluationSettings):
 
     mirror_to_workload: bool = False
     """Also write each Event about a model on the model itself, in its namespace."""
+
+    alertmanager_url: ServerUrls = ()
+    """Alertmanagers that are told what fires: each of a pair, comma-separated; `dns+http://...` is each address of a name."""
+
+    alertmanager_token_file: Path | None = None
+    """File with the token for Alertmanager; it is read again for each request."""
+
+    alertmanager_ca_file: Path | None = None
+    """File with the certificates that Alertmanager's is checked against, PEM; the system's by default."""
+
+    cluster_name: str = ""
+    """Label `cluster` of alerts: what Prometheus calls this cluster too, if it does."""
+
+    alert_docs_url: WebUrl = ""
+    """Folder in which docs/reasons.md and the pages of the stacks can be read, for links of alerts."""
+
+    alert_dashboard_url: WebUrl = ""
+    """Page that alerts link to, such as the dashboard or the page of the report."""
 
     subject_series: Annotated[int, Field(ge=0, le=100_000)] = 10_000
     """Most series of each metric that names subjects; 0 exports none of these metrics."""

@@ -35,7 +35,6 @@ from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
 from tools.pages import (
     components_page,
-    page_of,
     reasons_page,
     runtime_page,
     signature_page,
@@ -101,7 +100,7 @@ def reason_names(catalogue: Catalogue) -> str:
 def reason_pages(catalogue: Catalogue) -> str:
     """Return the page in `docs` that has the reasons of each kind of model, for the chart's alerts."""
     pages = {
-        reason.subject_kind: page_of(reason, catalogue)
+        reason.subject_kind: catalogue.page_of(reason)
         for reason in catalogue
         if reason.layer is Layer.DEPLOYMENT
     }

@@ -61,7 +61,7 @@ def reasons_page(catalogue: Catalogue) -> str:
     index: list[str] = []
     parts: list[str] = []
     for title, reasons in by_subject(catalogue):
-        page = page_of(reasons[0], catalogue)
+        page = catalogue.page_of(reasons[0])
         index += [f"- **{title}**: {', '.join(_link(each, page) for each in reasons)}"]
         if not page:
             parts += _sections(title, reasons, catalogue)
@@ -72,17 +72,11 @@ def stack_pages(catalogue: Catalogue) -> dict[str, str]:
     """Return the pages with the reasons of each stack's subjects, by their names in `docs`."""
     pages: dict[str, list[str]] = {}
     for title, reasons in by_subject(catalogue):
-        name = page_of(reasons[0], catalogue)
+        name = catalogue.page_of(reasons[0])
         if name:
             parts = pages.setdefault(name, [_STACK_HEAD.format(title=title.partition(": ")[2])])
             parts += _sections(title, reasons, catalogue)
     return {name: "\n".join(parts) for name, parts in pages.items()}
-
-
-def page_of(reason: Reason, catalogue: Catalogue) -> str:
-    """Return the name of the page that a reason is on, empty for the one with the index."""
-    stack = catalogue.stack_of(reason.subject_kind)
-    return "" if stack is None else f"reasons-{stack.name}.md"
 
 
 def _link(reason: Reason, page: str) -> str:
@@ -96,7 +90,7 @@ def _sections(title: str, reasons: Iterable[Reason], catalogue: Catalogue) -> It
         yield f"{reason.type}. {escape(reason.summary)}\n"
         first = _first_like(reason, catalogue)
         if first is not reason:
-            yield f"Everything else is as for {_link(first, page_of(first, catalogue))}.\n"
+            yield f"Everything else is as for {_link(first, catalogue.page_of(first))}.\n"
             continue
         told = _unusual(reason, catalogue)
         rows = [f"| {name} | {escape(text)} |" for name, text in told if name not in _FOLDED]
@@ -122,12 +116,12 @@ def _first_like(reason: Reason, catalogue: Catalogue) -> Reason:
     """
     if reason.window_seconds is None:
         suffix = reason.name.removeprefix(str(reason.subject_kind))
-        page, told = page_of(reason, catalogue), _of_all_kinds(reason, catalogue)
+        page, told = catalogue.page_of(reason), _of_all_kinds(reason, catalogue)
         return next(
             each
             for each in catalogue
             if each.name.endswith(suffix)
-            and page_of(each, catalogue) == page
+            and catalogue.page_of(each) == page
             and _of_all_kinds(each, catalogue) == told
         )
     told_of_all = _of_all_stacks(reason, catalogue)

@@ -61,6 +61,17 @@ _SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ("emit", "disable_reasons", "release_namespace", "mirror_to_workload"),
     ),
     (
+        "alerts",
+        (
+            "alertmanager_url",
+            "alertmanager_token_file",
+            "alertmanager_ca_file",
+            "cluster_name",
+            "alert_docs_url",
+            "alert_dashboard_url",
+        ),
+    ),
+    (
         "logs of pods that crash",
         ("pod_logs", "log_signatures"),
     ),
@@ -261,6 +272,9 @@ _METAVARS: Final = {
     "_path": "PATH",
     "log_signatures": "FILE",
     "dialects": "FILE",
+    "_file": "FILE",
+    "_url": "URL",
+    "cluster_name": "NAME",
     "kubeconfig": "PATH",
     "context": "NAME",
 }

@@ -52,6 +52,7 @@ from reporter.kube.live import LiveCluster
 from reporter.metrics.looks.target import Scrape, Target
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
+from reporter.sinks.alerts.writer import AlertWriter
 from reporter.snapshot.snapshot import Learned
 from reporter.stacks.stack import outputs_of
 from reporter.version import commit
@@ -106,7 +107,12 @@ class Parts:
 
 
 def build(connection: Connection, settings: DaemonSettings, *, instance: str) -> Parts:
-    """Make all parts; nothing runs yet, and no request is made."""
+    """Make all parts; nothing runs yet, and no request is made.
+
+    Raises:
+        UsageError: the certificates for Alertmanager cannot be used.
+
+    """
     client, metrics = connection.client, connection.metrics
     watching = _watching(client, settings)
     due, cluster, pauses = watching.due, watching.cluster, watching.heartbeat.pauses
@@ -120,6 +126,12 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         client,
         cluster,
         metrics,
+        alerts=AlertWriter(
+            settings,
+            may_write=gate.may_write,
+            observe=metrics.alerts_sent,
+            now=lambda: connection.clock.now().wall,
+        ),
         outputs=outputs_of(settings),
         may_write=gate.may_write,
         changed=due.set,
@@ -261,7 +273,7 @@ async def run_daemon(
     """Run until SIGTERM or SIGINT and return the exit status.
 
     Raises:
-        UsageError: an address cannot be used.
+        UsageError: an address or a file cannot be used.
         KubeError: there is no usable configuration.
 
     """
@@ -288,7 +300,7 @@ async def serve(
     """Watch, evaluate, serve and, while leading, write, until `stop` is set.
 
     Raises:
-        UsageError: an address cannot be used.
+        UsageError: an address or a file cannot be used.
 
     """
     log = structlog.get_logger("daemon")

@@ -29,6 +29,7 @@ from reporter.resolution.ready import ready_confirmed
 from reporter.resolution.records import NO_RECORDS, Records, records_of
 from reporter.resolution.unknown import confirmed
 from reporter.settings import DaemonSettings
+from reporter.sinks.alerts.plan import Alerts, plan_alerts
 from reporter.sinks.events.plan import OwnWrites, Plan, Written, overlay, plan_events
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
 from reporter.sinks.pod_view import crashes_of, with_last_lines
@@ -49,6 +50,7 @@ class Before:
         outputs: what the output of each stack remembers, by the stack's name.
         records: our Events of the last pass.
         foreign_writers: who else writes them.
+        alerts: what Alertmanager was to know; None before the first pass.
 
     """
 
@@ -57,6 +59,7 @@ class Before:
     outputs: Mapping[str, object] = field(default_factory=dict)
     records: Records = field(default_factory=lambda: NO_RECORDS)
     foreign_writers: ForeignWriters = NO_FOREIGN_WRITERS
+    alerts: Alerts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +175,8 @@ def run_pass(
     )
     records = overlay(on_record, lately.events)
     plan = _NOTHING
+    may_tell = _confirmed_in(snapshot, settings.catalogue)
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
-        may_tell = _confirmed_in(snapshot, settings.catalogue)
         plan = plan_events(
             resolution.report, records, settings, instance=instance, confirmed=may_tell
         )
@@ -186,6 +189,11 @@ def run_pass(
             catalogue=settings.catalogue,
             now=now,
             resync=timedelta(seconds=settings.resync_seconds),
+        )
+    alerts = None
+    if settings.alertmanager_url:
+        alerts = plan_alerts(
+            resolution.report, records, before.alerts, settings=settings, confirmed=may_tell
         )
     waits = (
         resolution.wake_in,
@@ -202,6 +210,7 @@ def run_pass(
             {name: each.memory for name, each in outputs.items()},
             on_record,
             foreign_writers,
+            alerts,
         ),
         plan=plan,
         outputs={name: each.plan for name, each in outputs.items()},

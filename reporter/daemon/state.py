@@ -67,6 +67,10 @@ class WriteQueues(Protocol):
     def mirrors(self) -> MirrorQueue:
         """Of the mirrors of our Events."""
 
+    @property
+    def alerts(self) -> Queue:
+        """Of alerts."""
+
 
 @dataclass(frozen=True, slots=True)
 class LostWatches:
@@ -151,6 +155,10 @@ class DaemonState:
     def mirrors_waiting(self) -> int:
         """Return how many mirrors wait to be written."""
         return self._writers.mirrors.waiting
+
+    def alerts_waiting(self) -> int:
+        """Return how many alerts wait to be sent."""
+        return self._writers.alerts.waiting
 
     def mirrors_refusing(self) -> int:
         """Return how many namespaces refuse mirrors."""

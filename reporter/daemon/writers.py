@@ -1,4 +1,4 @@
-"""The writers of a daemon as one: Events, their mirrors, and what each stack writes."""
+"""The writers of a daemon as one: Events, their mirrors, alerts, and what each stack writes."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -9,6 +9,7 @@ from reporter.daemon.one_pass import Lately, Pass
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
 from reporter.kube.writes import KubeEvents, KubeMirrors
+from reporter.sinks.alerts.writer import AlertWriter
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.mirror.writer import MirrorWriter
@@ -17,7 +18,7 @@ from reporter.stacks.output import Output, WriterParts
 
 
 class Writers:
-    """All that writes to the API server but the Lease."""
+    """All that writes to the API server but the Lease, and what tells Alertmanager."""
 
     def __init__(
         self,
@@ -25,6 +26,7 @@ class Writers:
         cluster: LiveCluster,
         metrics: Metrics,
         *,
+        alerts: AlertWriter,
         outputs: Mapping[str, Output],
         may_write: Callable[[], bool],
         changed: Callable[[], None],
@@ -35,6 +37,7 @@ class Writers:
             client: makes the requests.
             cluster: told where a watch is behind.
             metrics: told of each write.
+            alerts: tells Alertmanager.
             outputs: what the stacks write, by their names.
             may_write: asked before each request.
             changed: called when a new pass is needed.
@@ -43,6 +46,7 @@ class Writers:
         self._changed = changed
         self._metrics = metrics
         self._mirroring = False
+        self.alerts = alerts
         outdated = partial(cluster.relist, EVENTS)
         self.events = EventWriter(
             KubeEvents(client),
@@ -85,6 +89,7 @@ class Writers:
         if not self._may_write():
             return
         self.events.offer(done.plan)
+        self.alerts.offer(done.after.alerts or {})
         for name, writer in self._outputs.items():
             writer.offer(done.outputs.get(name))
         self._mirroring = done.mirrors is not None
@@ -95,6 +100,7 @@ class Writers:
         """Forget what waits: what it rests on is not to be trusted any more."""
         self.events.drop()
         self.mirrors.drop()
+        self.alerts.drop()
         for writer in self._outputs.values():
             writer.drop()
 
@@ -103,6 +109,7 @@ class Writers:
         self.drop()
         self.events.forget()
         self.mirrors.forget()
+        self.alerts.forget()
         for writer in self._outputs.values():
             writer.forget()
 
@@ -111,5 +118,6 @@ class Writers:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.events.run(), name="events")
             tasks.create_task(self.mirrors.run(), name="mirrors")
+            tasks.create_task(self.alerts.run(), name="alerts")
             for name, writer in self._outputs.items():
                 tasks.create_task(writer.run(), name=f"output of {name}")

@@ -235,11 +235,11 @@ def mapped(action: str) -> Iterator[None]:
         yield
     except KubeError:
         raise
-    except _LOWER as error:
+    except LOWER as error:
         raise _translate(error, action) from None
 
 
-_LOWER: Final = (
+LOWER: Final = (
     aiohttp.ClientError,
     aiohttp.http_exceptions.HttpProcessingError,
     OSError,
@@ -252,6 +252,7 @@ _LOWER: Final = (
     RuntimeError,  # aiohttp: session or transport is closing
     AssertionError,  # aiohttp, on a connection that was lost at a bad moment
 )
+"""What the libraries raise where a request fails."""
 
 
 def _translate(error: BaseException, action: str) -> KubeError:

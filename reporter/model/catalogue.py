@@ -141,6 +141,11 @@ class Catalogue:
         """Return a stack by its name in settings."""
         return next(each for each in self.stacks if each.name == name)
 
+    def page_of(self, reason: Reason) -> str:
+        """Return the name of the page that a reason is on, empty for the one with the index."""
+        stack = self.stack_of(reason.subject_kind)
+        return "" if stack is None else f"reasons-{stack.name}.md"
+
     def stack_of(self, kind: SubjectKind) -> StackRows | None:
         """Return the stack whose subjects are of a kind; None in the upper layers."""
         return next((each for each in self.stacks if kind in each.kinds), None)

@@ -3,10 +3,11 @@
 What was changed of an object shortly before a fault began.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from reporter.model.catalogue import Catalogue
@@ -112,6 +113,14 @@ WORST_FIRST: Final = (
     ServingState.IDLE,
 )
 """The order in which states are told; what is not known comes before what is well."""
+
+
+class Severity(StrEnum):
+    """How soon somebody has to look: at once where a model does not serve; never at a notice."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+    INFO = "info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +248,14 @@ class ResolvedFinding:
         return self.fires and self.type is EventType.WARNING and not self.is_blind
 
     @property
+    def severity(self) -> Severity:
+        """How soon somebody has to look."""
+        if self.type is EventType.NORMAL:
+            return Severity.INFO
+        stops = self.impact is not None and self.impact.not_serving > 0
+        return Severity.CRITICAL if stops else Severity.WARNING
+
+    @property
     def key(self) -> FindingKey:
         """What the faults were merged by."""
         return FindingKey(self.reason, self.subject, self.involved)
@@ -336,7 +353,7 @@ class Outside:
         return f"Not judged: {self.kind} {self.first}{many}; {why}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """Everything one pass decided. Lists are sorted; the same input gives the same report.
 
@@ -361,3 +378,8 @@ class Report:
     mute_faults: tuple[MuteFault, ...] = ()
     outside: tuple[Outside, ...] = ()
     states: tuple[SubjectState, ...] = ()
+
+    @cached_property
+    def state_of(self) -> Mapping[Subject, SubjectState]:
+        """The line of each subject that has one."""
+        return {each.subject: each for each in self.states}

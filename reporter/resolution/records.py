@@ -29,6 +29,7 @@ from reporter.snapshot.table import Table
 SINCE_ANNOTATION = f"{LABEL_PREFIX}since"
 SUBJECT_ANNOTATION = f"{LABEL_PREFIX}subject"
 PRIMARY_LABEL = f"{LABEL_PREFIX}primary"
+SEVERITY_ANNOTATION = f"{LABEL_PREFIX}severity"
 MUTED_ANNOTATION = f"{LABEL_PREFIX}muted"
 
 

@@ -78,6 +78,9 @@ class Live(Protocol):
     def mirrors_waiting(self) -> int:
         """Return how many mirrors wait to be written."""
 
+    def alerts_waiting(self) -> int:
+        """Return how many alerts wait to be sent."""
+
     def mirrors_refusing(self) -> int:
         """Return how many namespaces refuse mirrors."""
 
@@ -146,11 +149,23 @@ class Metrics:
             ["purpose", "outcome"],
             registry=self.registry,
         )
+        self._alerts = Counter(
+            "status_reporter_alert_requests_total",
+            "Requests to Alertmanagers by what became of them.",
+            ["outcome"],
+            registry=self.registry,
+        )
+        for outcome in ("written", "refused", "failed"):
+            self._alerts.labels(outcome)
         self.scrapes = ScrapeMetrics(self.registry)
 
     def mirror_written(self, purpose: MirrorPurpose, outcome: str) -> None:
         """Count a write of a mirror."""
         self._mirrors.labels(purpose.name.lower(), outcome).inc()
+
+    def alerts_sent(self, outcome: str) -> None:
+        """Count a request to an Alertmanager."""
+        self._alerts.labels(outcome).inc()
 
     def passed(self, seconds: float, at: float) -> None:
         """Note a pass."""
@@ -188,6 +203,7 @@ class LiveMetrics(Collector):
         yield _gauge("leader", "1 while this replica holds the lease.", float(live.leading()))
         yield _gauge("events_waiting", "Events that wait to be written.", live.events_waiting())
         yield _gauge("mirrors_waiting", "Mirrors that wait to be written.", live.mirrors_waiting())
+        yield _gauge("alerts_waiting", "Alerts that are due and not sent.", live.alerts_waiting())
         yield _gauge(
             "mirror_namespaces_refusing",
             "Namespaces that refused the last mirror written there.",

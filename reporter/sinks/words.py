@@ -236,12 +236,12 @@ def impact_line(finding: ResolvedFinding, report: Report) -> str:
         code = clients_get(finding.reason) if finding.impact.not_serving else ""
         answer = f"; clients get: {code}" if code else ""
         return f"Impact: {impact_text(finding.impact)}{answer}"
-    for each in report.states:
-        if each.subject == finding.subject:
-            other = each.cause if each.cause != finding.reason else ""
-            because = f", because of {other}" if other and each.state is _OUT else ""
-            return f"State: {each.state.word}{because}"
-    return f"State: {ServingState.UNKNOWN.word}"
+    each = report.state_of.get(finding.subject)
+    if each is None:
+        return f"State: {ServingState.UNKNOWN.word}"
+    other = each.cause if each.cause != finding.reason else ""
+    because = f", because of {other}" if other and each.state is _OUT else ""
+    return f"State: {each.state.word}{because}"
 
 
 def impact_text(impact: Impact) -> str:

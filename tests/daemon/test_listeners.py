@@ -25,6 +25,7 @@ METRICS = {
     "status_reporter_event_delay_seconds": ("histogram", {"le"}),
     "status_reporter_event_writes": ("counter", {"purpose", "outcome"}),
     "status_reporter_mirrors_waiting": ("gauge", set()),
+    "status_reporter_alerts_waiting": ("gauge", set()),
     "status_reporter_mirror_namespaces_refusing": ("gauge", set()),
     "status_reporter_watch_age_seconds": ("gauge", {"resource"}),
     "status_reporter_watch_confirmed": ("gauge", {"resource"}),

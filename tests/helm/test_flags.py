@@ -1,5 +1,7 @@
 """What the daemon makes of the command line that the chart writes."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -32,6 +34,7 @@ def parsed(values=None) -> FullProgramSettings:
 
 
 def plain(value: object) -> object:
+    value = str(value) if isinstance(value, Path) else value
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -18,6 +18,7 @@ VALUES = {
     "prometheusRule.docsUrl": "https://docs.example/",
     "modelServing.status": "full",
     "mirrorToWorkload": True,
+    "alertmanager.urls": ["http://alertmanager.monitoring:9093"],
     "disableReasons": ["clusterBBRNotReady"],
 }
 """Renders every rule that there is, but for that of causes without subjects."""

@@ -1,6 +1,6 @@
-"""Where promtool and amtool come from.
+"""Where promtool, amtool and Alertmanager come from.
 
-`PROMTOOL` and `AMTOOL` name them; else the machine's are taken (Debian's packages `prometheus` and
+`PROMTOOL`, `AMTOOL` and `ALERTMANAGER` name them; else the machine's are taken (Debian's packages `prometheus` and
 `prometheus-alertmanager` bring them); else each is built from the Go module beside this file, once
 per machine and content of that module.
 """
@@ -9,7 +9,7 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.go_programs import NotBuiltError, built
+from tests.go_programs import NotBuiltError, built, built_from_copy
 
 HERE = Path(__file__).parent
 
@@ -36,6 +36,19 @@ def amtool() -> Path:
         "github.com/prometheus/alertmanager/cmd/amtool",
         package="prometheus-alertmanager",
     )
+
+
+def alertmanager() -> Path:
+    """Return the program, of the release that amtool is of, building it where it is missing."""
+    source = "github.com/prometheus/alertmanager"
+    named = os.environ.get("ALERTMANAGER") or shutil.which("alertmanager")
+    if named:
+        return Path(named)
+    try:
+        # Its page is made by npm, and not part of the module.
+        return built_from_copy(HERE / "amtool", source, file="ui/app/dist/index.html")
+    except NotBuiltError as error:
+        raise NoPromtoolError(f"no alertmanager; name it with ALERTMANAGER: {error}") from None
 
 
 def _found(name: str, source: str, *, package: str, flags: tuple[str, ...] = ()) -> Path:

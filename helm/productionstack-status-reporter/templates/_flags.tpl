@@ -2,6 +2,7 @@
 {{- define "status-reporter.flags" -}}
 {{- $v := .Values -}}
 {{- $place := $v.controlPlane -}}
+{{- $alerts := $v.alertmanager | default dict -}}
 {{- /* YAML takes `on` and `off` for these. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
 {{- $stacks := include "status-reporter.stacks" . | fromYaml -}}
@@ -37,6 +38,12 @@
   (list "emit" $v.emit)
   (list "disable-reasons" $v.disableReasons)
   (list "mirror-to-workload" $v.mirrorToWorkload)
+  (list "alertmanager-url" (dig "urls" nil $alerts | default nil))
+  (list "alertmanager-token-file" (include "status-reporter.alertmanagerFile" (list . "token" "secret") | default nil))
+  (list "alertmanager-ca-file" (include "status-reporter.alertmanagerFile" (list . "ca" "configMap") | default nil))
+  (list "cluster-name" (dig "cluster" nil $alerts | default nil))
+  (list "alert-dashboard-url" (dig "dashboardUrl" nil $alerts | default nil))
+  (list "alert-docs-url" ($v.prometheusRule.docsUrl | default nil))
   (list "release-namespace" .Release.Namespace)
   (list "istio-namespace" $place.istioNamespace)
   (list "istiod-deployment" $place.istiodDeployment)
@@ -113,6 +120,15 @@
 {{- end -}}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
+{{- end -}}
+{{- end -}}
+
+{{/* Where a Secret or a ConfigMap for Alertmanager is mounted; empty without one. */}}
+{{- define "status-reporter.alertmanagerFile" -}}
+{{- $root := index . 0 -}}
+{{- $source := dig (index . 1) dict ($root.Values.alertmanager | default dict) -}}
+{{- if get $source (index . 2) -}}
+/etc/alertmanager/{{ $source.key }}
 {{- end -}}
 {{- end -}}
 

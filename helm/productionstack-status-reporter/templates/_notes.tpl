@@ -14,6 +14,13 @@ All its Events of the last hour:
 It also writes Events about models on the models themselves (mirrorToWorkload){{ if .Values.rbac.create }}, and may create and patch Events in every namespace{{ end }}:
   kubectl -n <namespace> describe {{ include "status-reporter.someModel" . }} <name>
 {{- end }}
+{{- with dig "urls" nil (.Values.alertmanager | default dict) }}
+
+It tells {{ join ", " . }} what fires, as alerts with the label source="status-reporter". Receivers and a template for them: docs/alerts.md.
+{{- if and $.Values.prometheusRule.enabled $.Values.prometheusRule.causes.for }}
+Prometheus has alerts of causes too (prometheusRule.causes): take over the inhibition rule of examples/alert-routing/alertmanager.yaml, or nobody knows which to answer.
+{{- end }}
+{{- end }}
 {{- if .Values.leaderElection.enabled }}
 
 Who leads:

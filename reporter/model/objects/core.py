@@ -108,6 +108,7 @@ class EventAnnotations(Annotations, frozen=True):
     since: str | None = field(name="status-reporter.io/since", default=None)
     subject: str | None = field(name="status-reporter.io/subject", default=None)
     muted: str | None = field(name="status-reporter.io/muted", default=None)
+    severity: str | None = field(name="status-reporter.io/severity", default=None)
 
 
 class EventMetadata(Metadata, frozen=True):

@@ -18,6 +18,7 @@ from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.resolution.records import (
     MUTED_ANNOTATION,
     PRIMARY_LABEL,
+    SEVERITY_ANNOTATION,
     SINCE_ANNOTATION,
     SUBJECT_ANNOTATION,
     RecordState,
@@ -80,6 +81,7 @@ def finding_event(finding: ResolvedFinding, now: datetime, instance: str) -> Doc
         type_=finding.type,
         labels=labels,
         annotations={
+            SEVERITY_ANNOTATION: finding.severity,
             SINCE_ANNOTATION: rfc3339_micro(finding.since),
             SUBJECT_ANNOTATION: str(finding.subject),
         },
@@ -133,7 +135,10 @@ def repeat_patch(
                 STATE_LABEL: str(RecordState.FIRING),
                 PRIMARY_LABEL: _flag(finding.primary),
             },
-            **({"annotations": {MUTED_ANNOTATION: None}} if unmute else {}),
+            "annotations": {
+                SEVERITY_ANNOTATION: finding.severity,
+                **({MUTED_ANNOTATION: None} if unmute else {}),
+            },
         },
         "message": finding.message,
         "related": {**_NO_REFERENCE, **reference(finding.related)},

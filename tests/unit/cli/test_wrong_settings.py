@@ -13,7 +13,10 @@ from reporter.cli.flags import FILE_ONLY
 from reporter.errors import UsageError
 from tests.unit.docs.pages import ROOT
 
-TAKE_ANY_TEXT = {"context", "kubeconfig", "release_namespace"}
+TAKE_ANY_TEXT = {
+    "context", "kubeconfig", "release_namespace", "cluster_name",
+    "alertmanager_token_file", "alertmanager_ca_file",
+}  # fmt: skip
 """Names of what is looked for elsewhere: a wrong one is not found there."""
 
 FIELDS = sorted(FullProgramSettings.model_fields)

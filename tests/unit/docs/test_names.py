@@ -109,6 +109,9 @@ class Idle:
     def mirrors_waiting(self):
         return 0
 
+    def alerts_waiting(self):
+        return 0
+
     def mirrors_refusing(self):
         return 0
 

@@ -52,6 +52,9 @@ class Busy:
     def mirrors_waiting(self):
         return 0
 
+    def alerts_waiting(self):
+        return 0
+
     def mirrors_refusing(self):
         return 0
 

@@ -1,0 +1,324 @@
+"""Sends alerts to each Alertmanager, again and again while they fire.
+
+Alertmanagers of a pair do not hand alerts on to each other, so each is told all, from an outbox of
+its own: one that is down holds up no other.
+"""
+
+import asyncio
+import math
+import socket
+import ssl
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Final, NamedTuple, Protocol
+
+import aiohttp
+import msgspec
+import structlog
+from yarl import URL
+
+from reporter.errors import UsageError
+from reporter.kube.errors import (
+    LOWER,
+    ApiStatusError,
+    ConnectionFailed,
+    Invalid,
+    KubeError,
+    parse_retry_after,
+)
+from reporter.model.instant import rfc3339_micro
+from reporter.model.text import clean, cut
+from reporter.setting_types import DISCOVERED
+from reporter.settings import DaemonSettings
+from reporter.sinks.alerts.plan import Alert, Alerts, Labels
+from reporter.sinks.outbox import Entry, Outbox, Retry, loop_time
+
+RESEND_SECONDS: Final = 60.0
+"""Between two requests for an alert that says the same; Prometheus has it so (`resend-delay`)."""
+
+FIRES_FOR: Final = timedelta(seconds=4 * RESEND_SECONDS)
+"""How long an alert fires that nobody sends again; with Prometheus it is as long."""
+
+CHANGED_SECONDS: Final = 10.0
+"""Between two requests for an alert whose words change."""
+
+DISCOVER_SECONDS: Final = 30.0
+"""Between two questions for the addresses of a name."""
+
+_TOGETHER_SECONDS: Final = 10.0
+_BATCH: Final = 64
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=5.0)
+_TEXT_BYTES: Final = 500
+
+
+class Address(NamedTuple):
+    """Where one Alertmanager is; `name` is what its certificate names, where that is not in the URL."""
+
+    url: URL
+    name: str | None = None
+
+
+class AlertObserver(Protocol):
+    """Is told of each request, for metrics."""
+
+    def __call__(self, outcome: str) -> None:
+        """Count a request; `outcome` is written, refused or failed."""
+
+
+class AlertApi:
+    """The one request that alerts need.
+
+    Args:
+        settings: say what authenticates us and the servers.
+
+    Raises:
+        UsageError: the file of certificates cannot be used.
+
+    """
+
+    def __init__(self, settings: DaemonSettings) -> None:
+        self._token_file = settings.alertmanager_token_file
+        ca_file = settings.alertmanager_ca_file
+        try:
+            self._tls = ssl.create_default_context(cafile=ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise UsageError(f"--alertmanager-ca-file {ca_file}: {error}") from None
+
+    async def post(self, session: aiohttp.ClientSession, address: Address, body: bytes) -> None:
+        """Send alerts.
+
+        Raises:
+            Invalid: some of them are refused; the others are taken.
+            KubeError: none was taken.
+
+        """
+        url = address.url
+        try:
+            headers = {"Content-Type": "application/json", **self._authorization()}
+            async with session.post(
+                url,
+                data=body,
+                headers=headers,
+                ssl=self._tls,
+                server_hostname=address.name if url.scheme == "https" else None,
+                allow_redirects=False,
+                timeout=_TIMEOUT,
+            ) as answer:
+                if answer.status == HTTPStatus.OK:
+                    return
+                text = (await answer.content.read(_TEXT_BYTES)).decode("utf-8", "replace")
+                status, wait = answer.status, answer.headers.get("Retry-After")
+        except LOWER as error:
+            why = clean(str(error)) or "no answer in time"
+            raise ConnectionFailed(f"{url.authority}: {cut(why, _TEXT_BYTES)}") from None
+        refused = status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
+        raise (Invalid if refused else ApiStatusError)(
+            f"{url.authority} answered {status}: {clean(text) or 'no explanation'}",
+            status=status,
+            retry_after=parse_retry_after(wait),
+        )
+
+    def _authorization(self) -> dict[str, str]:
+        """Read the token each time, as it is exchanged while we run."""
+        if self._token_file is None:
+            return {}
+        return {"Authorization": f"Bearer {self._token_file.read_text('utf-8').strip()}"}
+
+
+class AlertOutbox(Outbox[Sequence[Alert]]):
+    """Sends all alerts to one Alertmanager."""
+
+    def __init__(
+        self,
+        send: Callable[[Sequence[Alert]], Awaitable[None]],
+        may_write: Callable[[], bool],
+        observe: AlertObserver,
+    ) -> None:
+        """Make one.
+
+        Args:
+            send: makes the request.
+            may_write: asked before each request.
+            observe: told of each request.
+        """
+        super().__init__("alerts", may_write)
+        self._request = send
+        self._observe = observe
+        self._alerts: Alerts = {}
+        self._sent: dict[Labels, tuple[Alert, float]] = {}
+        self._refusal = ""
+
+    @property
+    def waiting(self) -> int:
+        """How many alerts are due and not sent."""
+        now = loop_time()
+        waiting = (entry for entry in self._queue if entry.not_before <= now)
+        return sum(len(entry.write) for entry in (*waiting, *self._in_flight))
+
+    def offer(self, alerts: Alerts) -> None:
+        """Send these from now on, instead of those before."""
+        self._alerts = alerts
+        self._sent = {labels: each for labels, each in self._sent.items() if labels in alerts}
+        self._plan()
+
+    def forget(self) -> None:
+        """Forget what waits and what was sent: somebody else may lead by now."""
+        self.drop()
+        self._alerts, self._sent = {}, {}
+
+    def _plan(self) -> None:
+        """Queue each alert for when it is due; those that are due at nearly the same time go together."""
+        now = loop_time()
+        due: dict[float, list[Alert]] = defaultdict(list)
+        for alert in self._alerts.values():
+            at = self._due_at(alert)
+            due[0.0 if at <= now else math.ceil(at / _TOGETHER_SECONDS)].append(alert)
+        self._replace(
+            Entry(0, alerts[first : first + _BATCH], not_before=at * _TOGETHER_SECONDS)
+            for at, alerts in sorted(due.items())
+            for first in range(0, len(alerts), _BATCH)
+        )
+
+    def _due_at(self, alert: Alert) -> float:
+        before, at = self._sent.get(alert.labels, (None, -math.inf))
+        if before is None or before.ends_at != alert.ends_at:
+            return 0.0
+        return at + (RESEND_SECONDS if before == alert else CHANGED_SECONDS)
+
+    async def _send(self, write: Sequence[Alert]) -> Retry:
+        outcome = "written"
+        try:
+            await self._request(write)
+        except Invalid as error:
+            # It takes the others of a request. What it refused is tried again when all are.
+            outcome = "refused"
+            if self._refusal != str(error):
+                self._refusal = str(error)
+                self._log.error("alerts_refused", error=self._refusal)
+        except KubeError as error:
+            self._observe("failed")
+            self._fail("alerts_not_sent", error)
+            return Retry.IN_PLACE
+        self._backoff.reset()
+        self._observe(outcome)
+        now = loop_time()
+        self._sent |= {alert.labels: (alert, now) for alert in write}
+        self._plan()
+        return Retry.NO
+
+
+class AlertWriter:
+    """Sends the alerts of the latest pass to each Alertmanager."""
+
+    def __init__(
+        self,
+        settings: DaemonSettings,
+        *,
+        may_write: Callable[[], bool],
+        observe: AlertObserver,
+        now: Callable[[], datetime],
+    ) -> None:
+        """Make one.
+
+        Args:
+            settings: say where the Alertmanagers are.
+            may_write: asked before each request.
+            observe: told of each request.
+            now: the wall time.
+
+        Raises:
+            UsageError: the file of certificates cannot be used.
+        """
+        self._urls = settings.alertmanager_url
+        self._api = AlertApi(settings)
+        self._may_write = may_write
+        self._observe = observe
+        self._now = now
+        self._alerts: Alerts = {}
+        self._outboxes: dict[Address, AlertOutbox] = {}
+        self._found: dict[str, tuple[Address, ...]] = {}
+        self._log = structlog.get_logger("alerts")
+
+    @property
+    def waiting(self) -> int:
+        """How many alerts are due and not sent, by the Alertmanager where most are."""
+        if self._urls and not self._outboxes:
+            return len(self._alerts)
+        return max((each.waiting for each in self._outboxes.values()), default=0)
+
+    def offer(self, alerts: Alerts) -> None:
+        """Send these from now on, instead of those before."""
+        self._alerts = alerts
+        for outbox in self._outboxes.values():
+            outbox.offer(alerts)
+
+    def drop(self) -> None:
+        """Forget what waits."""
+        for outbox in self._outboxes.values():
+            outbox.drop()
+
+    def forget(self) -> None:
+        """Forget what waits and what was sent: somebody else may lead by now."""
+        self._alerts = {}
+        for outbox in self._outboxes.values():
+            outbox.forget()
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        if not self._urls:
+            return
+        tasks: dict[Address, asyncio.Task[None]] = {}
+        async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as group:
+            while True:
+                wanted = [each for url in self._urls for each in await self._addresses(url)]
+                for address in self._outboxes.keys() - set(wanted):
+                    tasks.pop(address).cancel()
+                    del self._outboxes[address]
+                for address in wanted:
+                    if address not in self._outboxes:
+                        outbox = self._outbox(session, address)
+                        self._outboxes[address] = outbox
+                        tasks[address] = group.create_task(outbox.run(), name=f"alerts {address}")
+                await asyncio.sleep(DISCOVER_SECONDS)
+
+    def _outbox(self, session: aiohttp.ClientSession, address: Address) -> AlertOutbox:
+        async def send(alerts: Sequence[Alert]) -> None:
+            await self._api.post(session, address, body_of(alerts, self._now()))
+
+        outbox = AlertOutbox(send, self._may_write, self._observe)
+        outbox.offer(self._alerts)
+        return outbox
+
+    async def _addresses(self, text: str) -> tuple[Address, ...]:
+        """Return where to send what is meant for a URL; where its name is not answered, as before."""
+        url = URL(text.removeprefix(DISCOVERED)) / "api/v2/alerts"
+        if not text.startswith(DISCOVERED):
+            return (Address(url),)
+        host = url.host or ""
+        try:
+            loop = asyncio.get_running_loop()
+            found = await loop.getaddrinfo(host, url.port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            self._log.warning("alertmanagers_not_found", name=host, error=clean(str(error)))
+        else:
+            hosts = sorted({str(each[4][0]) for each in found})
+            self._found[text] = tuple(Address(url.with_host(each), host) for each in hosts)
+        return self._found.get(text, ())
+
+
+def body_of(alerts: Sequence[Alert], now: datetime) -> bytes:
+    """Return alerts as Alertmanager's API has them (api/v2/openapi.yaml, postableAlerts)."""
+    return msgspec.json.encode(
+        [
+            {
+                "labels": dict(alert.labels),
+                "annotations": alert.annotations,
+                "startsAt": rfc3339_micro(alert.starts_at),
+                "endsAt": rfc3339_micro(alert.ends_at or now + FIRES_FOR),
+                "generatorURL": alert.annotations.get("dashboard_url", ""),
+            }
+            for alert in alerts
+        ]
+    )

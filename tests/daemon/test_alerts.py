@@ -1,0 +1,146 @@
+"""What a real Alertmanager is told, and whom it wakes."""
+
+import asyncio
+import signal
+
+import pytest
+
+from tests.daemon.alertmanager import Alertmanager
+from tests.daemon.replica import SHORT_LEASE, until
+from tests.daemon.stage import BBR, KAITO
+from tests.rules.tool import NoPromtoolError, alertmanager
+
+KAITO_LABELS = {
+    "alertname": "clusterKaitoControllerNotReady",
+    "cluster": "west",
+    "layer": "cluster",
+    "reason": "clusterKaitoControllerNotReady",
+    "source": "status-reporter",
+    "subject": "cluster",
+    "subject_kind": "cluster",
+}
+
+
+@pytest.fixture(name="pair")
+async def _pair(tmp_path):
+    try:
+        program = alertmanager()
+    except NoPromtoolError as error:
+        pytest.skip(str(error))
+    pair = [Alertmanager(program, tmp_path / name) for name in ("am-a", "am-b")]
+    for each in pair:
+        await each.start()
+    yield pair
+    for each in pair:
+        await each.close()
+
+
+def told_by(*alertmanagers):
+    return {
+        "alertmanager_url": ",".join(each.url for each in alertmanagers),
+        "cluster_name": "west",
+        "alert_docs_url": "https://docs.example/",
+    }
+
+
+async def fires(alertmanager, key):
+    """Wait for an alert; there must be only one."""
+
+    async def found():
+        return await alertmanager.alerts(key[0])
+
+    (alert,) = await until(found, f"{key[0]} is an alert")
+    return alert
+
+
+async def over(alertmanager, key):
+    """Wait until no such alert fires."""
+
+    async def none():
+        return not await alertmanager.alerts(key[0])
+
+    await until(none, f"{key[0]} is over")
+
+
+async def test_a_cause_is_an_alert_in_its_own_words_until_it_is_over(stage, inside, pair):
+    one, _ = pair
+    await (await inside(**told_by(one)).start()).ready()
+    await stage.all_ready()
+    assert await one.alerts() == []
+    stage.scale_kaito(0)
+    event = await stage.told(KAITO)
+    alert = await fires(one, KAITO)
+    assert KAITO_LABELS.items() <= alert["labels"].items()
+    said = alert["annotations"]
+    assert event["message"].startswith(said["message"][:60])
+    assert said["runbook_url"] == "https://docs.example/reasons.md#clusterkaitocontrollernotready"
+    assert "kaito-workspace" in said["commands"]
+    await until(lambda: one.told(KAITO[0], "firing"), "somebody is told")
+    stage.scale_kaito(1)
+    await over(one, KAITO)
+    (end,) = await until(lambda: one.told(KAITO[0], "resolved"), "somebody is told that it is over")
+    assert end["fingerprint"] == alert["fingerprint"]
+    assert len(one.told(KAITO[0], "firing")) == 1
+
+
+async def test_a_failover_neither_ends_nor_doubles_an_alert(stage, program, pair):
+    one, other = pair
+    both = [program(name, **SHORT_LEASE, **told_by(*pair)) for name in ("replica-a", "replica-b")]
+    await asyncio.gather(*(replica.start() for replica in both))
+    await asyncio.gather(*(replica.ready() for replica in both))
+    await stage.all_ready()
+    stage.scale_kaito(0)
+    first = [await fires(each, KAITO) for each in pair]
+    leader, *_ = [each for each in both if await each.leads()]
+    standby = next(each for each in both if each is not leader)
+    leader.send(signal.SIGKILL)
+    await leader.ended()
+    await until(standby.leads, "the other one leads")
+
+    async def is_sent_again():
+        again = [await fires(each, KAITO) for each in pair]
+        return all(a["updatedAt"] != b["updatedAt"] for a, b in zip(first, again, strict=True))
+
+    await until(is_sent_again, "the other one tells both Alertmanagers")
+    again = [await fires(each, KAITO) for each in pair]
+    for key in ("fingerprint", "labels", "startsAt"):
+        assert [each[key] for each in again] == [each[key] for each in first]
+    assert not one.told(KAITO[0], "resolved")
+    assert len(one.told(KAITO[0], "firing")) == len(other.told(KAITO[0], "firing")) == 1
+
+
+async def test_a_restart_ends_what_ended_meanwhile(stage, inside, pair):
+    """By our Events on record: else Alertmanager would call for minutes for what is over."""
+    one, _ = pair
+    replica = await (await inside(**told_by(one)).start()).ready()
+    stage.scale_kaito(0)
+    stage.scale_bbr(0)
+    began = await fires(one, KAITO)
+    await fires(one, BBR)
+    await replica.stop()
+    stage.scale_kaito(1)
+    await (await inside(**told_by(one)).start()).ready()
+    await over(one, KAITO)
+    (end,) = await until(lambda: one.told(KAITO[0], "resolved"), "somebody is told")
+    assert end["fingerprint"] == began["fingerprint"]
+    await fires(one, BBR)
+    assert not one.told(BBR[0], "resolved")
+
+
+async def test_one_of_a_pair_that_is_down_holds_up_nobody_and_is_told_when_it_is_back(
+    stage, inside, pair
+):
+    one, other = pair
+    replica = await (await inside(**told_by(*pair)).start()).ready()
+    await other.stop()
+    stage.scale_kaito(0)
+    await fires(one, KAITO)
+    await until(lambda: replica.metric("alerts_waiting"), "the other one is waited for")
+    assert (await replica.get("health-probe", "/readyz"))[0] == 200
+    await other.start()
+    await fires(other, KAITO)
+
+    async def nobody_waits():
+        return await replica.metric("alerts_waiting") == 0
+
+    await until(nobody_waits, "nobody waits")
