@@ -1,13 +1,21 @@
 """What a real Alertmanager is told, and whom it wakes."""
 
 import asyncio
+import shutil
 import signal
 
+import aiohttp
 import pytest
+from aiohttp import web
+from yarl import URL
 
+from reporter.kube.errors import KubeError
+from reporter.sinks.alerts.writer import Address, AlertApi
+from reporter.stacks.settings import FullDaemonSettings
 from tests.daemon.alertmanager import Alertmanager
-from tests.daemon.replica import SHORT_LEASE, until
+from tests.daemon.replica import SHORT_LEASE, free_port, until
 from tests.daemon.stage import BBR, KAITO
+from tests.daemon.test_process import certificate
 from tests.rules.tool import NoPromtoolError, alertmanager
 
 KAITO_LABELS = {
@@ -144,3 +152,49 @@ async def test_one_of_a_pair_that_is_down_holds_up_nobody_and_is_told_when_it_is
         return await replica.metric("alerts_waiting") == 0
 
     await until(nobody_waits, "nobody waits")
+
+
+async def test_a_certificate_and_a_token_from_files(tmp_path):
+    """By a name of which the address is asked; the token is read again each time, and told to nobody."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+
+    async def answer(request):
+        right = request.headers.get("Authorization") == "Bearer second"
+        return web.Response(status=200 if right else 401, text=f"go away, {request.host}")
+
+    runner, port = web.AppRunner(web.Application()), free_port()
+    runner.app.router.add_post("/prefix/api/v2/alerts", answer)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port, ssl_context=certificate(tmp_path)).start()
+    token = tmp_path / "token"
+    files = {
+        "alertmanager_token_file": token,
+        "alertmanager_ca_file": tmp_path / "chain.pem",
+    }
+    named = Address(URL(f"https://127.0.0.1:{port}/prefix/api/v2/alerts"), "localhost")
+    try:
+        async with aiohttp.ClientSession() as session:
+            trusting = AlertApi(FullDaemonSettings(**files))
+            with pytest.raises(KubeError, match="No such file"):
+                await trusting.post(session, named, b"[]")
+            token.write_text("first\n")
+            with pytest.raises(KubeError, match="answered 401: go away") as refused:
+                await trusting.post(session, named, b"[]")
+            assert "first" not in str(refused.value)
+            token.write_text("second\n")
+            await trusting.post(session, named, b"[]")
+            with pytest.raises(KubeError, match="CERTIFICATE_VERIFY_FAILED"):
+                await trusting.post(session, named._replace(name=None), b"[]")
+            with pytest.raises(KubeError, match="CERTIFICATE_VERIFY_FAILED"):
+                await AlertApi(FullDaemonSettings()).post(session, named, b"[]")
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_file_of_certificates_that_is_not_there_ends_the_program(program, tmp_path):
+    wrong = {"alertmanager_url": "http://am:9093", "alertmanager_ca_file": tmp_path / "ca.crt"}
+    replica = await program(**wrong).start()
+    assert await replica.ended() == 2
+    assert "--alertmanager-ca-file" in replica.output
+    assert "Traceback" not in replica.output

@@ -75,7 +75,7 @@ def certificate(folder: Path) -> ssl.SSLContext:
     subprocess.run(
         [
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-            "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout", key, "-out", chain,
+            "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", chain,
         ],
         check=True,
         capture_output=True,

@@ -239,6 +239,7 @@ class AlertWriter:
         self._alerts: Alerts = {}
         self._outboxes: dict[Address, AlertOutbox] = {}
         self._found: dict[str, tuple[Address, ...]] = {}
+        self._unknown: set[str] = set()
         self._log = structlog.get_logger("alerts")
 
     @property
@@ -301,8 +302,11 @@ class AlertWriter:
             loop = asyncio.get_running_loop()
             found = await loop.getaddrinfo(host, url.port, type=socket.SOCK_STREAM)
         except OSError as error:
-            self._log.warning("alertmanagers_not_found", name=host, error=clean(str(error)))
+            if host not in self._unknown:
+                self._log.warning("alertmanagers_not_found", name=host, error=clean(str(error)))
+            self._unknown.add(host)
         else:
+            self._unknown.discard(host)
             hosts = sorted({str(each[4][0]) for each in found})
             self._found[text] = tuple(Address(url.with_host(each), host) for each in hosts)
         return self._found.get(text, ())
