@@ -1,10 +1,13 @@
-"""A dialect as it stands in a file, read strictly: a wrong key, path or value is said with its place."""
+"""A dialect as it stands in a file, read strictly: a wrong key, path or value is said with its place.
+
+docs/dialects.md says what each key means.
+"""
 
 import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path as FilePath
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -79,20 +82,7 @@ class Runs(_Part, frozen=True):
 
 
 class RoleData(_Part, frozen=True):
-    """A role; with `each` one for each entry of a list or map, of which `only` picks.
-
-    Attributes:
-        part: `engine` answers; requests come by `front`; `beside` must run, and answers nothing.
-        required: without it nothing is answered.
-        if_there: it is a role only where its pods or what makes them are there.
-        wanted: replicas; those of what makes its pods by default.
-        times: of the object: so many times.
-        pods_each: pods of a replica.
-        enough: so many ready pods do.
-        engine: name of the container that serves; the first by default.
-        fetch: init containers that fetch the model.
-
-    """
+    """A role; with `each` one for each entry of a list or map, of which `only` picks."""
 
     name: Template
     pods: Labels
@@ -111,17 +101,7 @@ class RoleData(_Part, frozen=True):
 
 
 class ClaimData(_Part, frozen=True):
-    """What a controller says, by a condition or by a value; of one condition the first that holds counts.
-
-    Attributes:
-        says: what it means: `ready`, or a fault, or `working`: not ready yet.
-        of: an object of `also-reads` that it stands in.
-        status: of the condition; False by default, of `ready` True.
-        reasons: of the condition; any by default.
-        each: entries that `at` and `text` are looked up in.
-        text: what is told; of a condition its message by default.
-
-    """
+    """What a controller says, by a condition or by a value; of one condition the first that holds counts."""
 
     says: Literal["ready", "invalid", "failed", "fetch-failed", "refused", "working"]
     of: str = ""
@@ -183,27 +163,29 @@ class Dialect(_Part, frozen=True):
 
     def paths(self) -> Iterator[tuple[tuple[str, tuple[PathStep, ...]], Path]]:
         """Yield each path, with the object and the steps that it is relative to."""
-        top: tuple[str, tuple[PathStep, ...]] = ("", ())
-        for role in self.roles:
-            bases = _bases(role.each, "")
-            inner = (role.only, role.required, role.wanted, role.pods_each, role.name)
-            texts = (*role.pods.values(), role.engine, *_of_workload(role.workload))
-            for base in bases:
-                yield from ((base, each) for each in _in(*inner, *texts))
-            yield from ((top, each) for each in _in(role.times, role.each))
-        for claim in self.claims:
-            for base in _bases(claim.each, claim.of):
-                yield from ((base, each) for each in _in(claim.at, claim.text))
-            yield from (((claim.of, ()), each) for each in _in(claim.each))
-        others = (
-            part
-            for each in self.also_reads.values()
-            for part in (each.name, *(each.labels or {}).values())
-        )
-        whens = (*(each.when for each in self.children), *(each.when for each in self.through))
-        services = (each.service for each in self.children)
-        rest = (self.seen, self.stopped, *self.not_a_model, *others, *whens, *services)
-        yield from ((top, each) for each in _in(*rest))
+        parts: tuple[RoleData | ClaimData, ...] = (*self.roles, *self.claims)
+        for part in parts:
+            of = part.of if isinstance(part, ClaimData) else ""
+            outside = (part.each, part.times if isinstance(part, RoleData) else None)
+            yield from (((of, ()), each) for each in outside if each is not None)
+            ways = part.each.ways if part.each else ()
+            bases = [(of, (*way.steps, PathStep())) for way in ways] or [(of, ())]
+            inside = (each for each in _in(part) if each not in outside)
+            yield from product(bases, inside)
+        for path in _in(msgspec.structs.replace(self, roles=(), claims=())):
+            yield ("", ()), path
+
+
+def _in(part: object) -> Iterator[Path]:
+    """Yield the paths in a part of a file."""
+    if isinstance(part, Path):
+        yield part
+    elif isinstance(part, Template):
+        yield from (each for each in part.parts if isinstance(each, Path))
+    elif isinstance(part, _Part):
+        yield from chain.from_iterable(map(_in, msgspec.structs.astuple(part)))
+    elif isinstance(part, dict | tuple):
+        yield from chain.from_iterable(map(_in, part.values() if isinstance(part, dict) else part))
 
 
 def is_model(dialect: Dialect, obj: object) -> bool:
@@ -224,26 +206,6 @@ def holds(match: Match, found: list[object]) -> bool:
     if match.values:
         return any(each in match.values for each in found)
     return any(each not in (False, "", None) for each in found)
-
-
-def _bases(each: Path | None, of: str) -> list[tuple[str, tuple[PathStep, ...]]]:
-    """Return where paths of entries begin."""
-    return [(of, (*way.steps, PathStep())) for way in each.ways] if each else [(of, ())]
-
-
-def _of_workload(runs: Runs | None) -> tuple[Template, ...]:
-    return (*runs.names, *(runs.labels or {}).values()) if runs else ()
-
-
-def _in(*parts: object) -> Iterator[Path]:
-    """Yield the paths in parts of a file, of which many are not there."""
-    for each in parts:
-        if isinstance(each, Path):
-            yield each
-        elif isinstance(each, Match):
-            yield each.at
-        elif isinstance(each, Template):
-            yield from (piece for piece in each.parts if isinstance(piece, Path))
 
 
 def dialects_of(raw: bytes, named: str) -> tuple[Dialect, ...]:
@@ -308,9 +270,7 @@ def _wrong(dialect: Dialect) -> Iterator[str]:
 
 def _wrong_roots(dialect: Dialect) -> Iterator[str]:
     """Yield which path begins at an object that is not read."""
-    alone = (each.at for each in dialect.not_a_model)
-    others = (_in(each.name, *(each.labels or {}).values()) for each in dialect.also_reads.values())
-    for path in (*alone, *chain.from_iterable(others)):
+    for path in (*_in(dialect.not_a_model), *_in(dialect.also_reads)):
         if any(way.root for way in path.ways):
             yield f"{path.text}: only paths of the object itself are read here"
     roots = {"", KEY, *dialect.also_reads}

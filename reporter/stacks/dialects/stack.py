@@ -1,9 +1,11 @@
 """The stack of dialects: what is read for each, and its reasons, which are the same for all kinds."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import outside_chain, ready_row, row
@@ -17,6 +19,7 @@ from reporter.model.subject import RequestStage
 from reporter.stacks.dialects.paths import PathStep, Way, struct_of
 from reporter.stacks.dialects.reading import ApiKind, Dialect, is_model
 from reporter.stacks.stack import Stack
+from reporter.yaml_reader.reading import read_yaml
 
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
@@ -24,9 +27,8 @@ if TYPE_CHECKING:
 STACK: Final = "dialects"
 
 
-@dataclass(frozen=True, slots=True)
-class _Suffix:
-    """A row that each kind has; `{kind}` and `{do}` are filled in."""
+class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab", kw_only=True):
+    """A reason that each kind has; `reasons.yaml` holds them."""
 
     name: str
     summary: str
@@ -34,131 +36,16 @@ class _Suffix:
     action: str
     silent: str = ""
     grace_note: str = ""
-    stage: RequestStage | None = None
     grace_seconds: int | None = None
+    stage: str = ""
+    chain: bool = True
+    type: EventType = EventType.WARNING
 
 
-_LOGS: Final = "kubectl -n <namespace> logs <pod> --previous"
-_DESCRIBE: Final = "kubectl -n <namespace> describe {resource} <name>: {do}."
-
-_CHAIN: Final = (
-    _Suffix(
-        "InvalidSpec",
-        "The controller of the {kind} refuses its spec.",
-        "Its status says that the spec cannot be used.",
-        _DESCRIBE,
-        "A status that was written for an earlier spec.",
-    ),
-    _Suffix(
-        "StorageFailed",
-        "The model cannot be fetched.",
-        "An init container that downloads the model fails, or the controller says that it cannot be fetched.",
-        "Look at what the message names: the model's name, its credentials, the disk.",
-        "A download in progress.",
-        "Fires at once in a crash loop.",
-    ),
-    _Suffix(
-        "ModelLoadFailed",
-        "The model server ends before it is ready.",
-        "The engine container of a pod that was never Ready is in a crash loop, ended in Error, or "
-        "was restarted twice.",
-        _LOGS,
-        "OOMKilled, and pods that had been Ready: these are reported for the pod.",
-        "Fires at once in a crash loop.",
-    ),
-    _Suffix(
-        "PodsNotCreated",
-        "Pods of the {kind} are not created.",
-        "Its controller, or what it made for a role, says that pods are refused, or there are fewer pods "
-        "than its replicas need.",
-        "Mostly a quota or an admission webhook: kubectl -n <namespace> get events.",
-        "Pods that are being replaced; 0 replicas.",
-    ),
-    _Suffix(
-        "PodsNotReady",
-        "Pods of the {kind} do not run, or run without becoming Ready.",
-        "A container of a pod waits or ended in an error; or the pod is unschedulable, evicted or on a "
-        "dead node, or its start-up takes longer than its budget.",
-        "kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a crash).",
-        "Pods that start within their budget; pods beyond those that are enough; 0 replicas.",
-        "Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up has "
-        "--model-startup-budget-seconds or the start-up probe's own budget.",
-    ),
-    _Suffix(
-        "ReconcileFailed",
-        "The controller of the {kind} says that it failed.",
-        "Its status says that something failed, and no pod says why.",
-        _DESCRIBE,
-        "What a pod at fault explains, which comes first.",
-    ),
-    _Suffix(
-        "ObjectMissing",
-        "A Service that the controller of the {kind} should have made is missing.",
-        "It does not exist though the {kind} has replicas.",
-        _DESCRIBE,
-        stage=RequestStage.ROUTING,
-    ),
-    _Suffix(
-        "RolloutStuck",
-        "A rollout does not come to its end; older pods serve.",
-        "What its controller made for a role is past its progress deadline, or does not replace older pods.",
-        "kubectl -n <namespace> get pods, and the newest ones.",
-        "Pods that load within their start-up probe's time.",
-    ),
-    _Suffix(
-        "RouterNotReady",
-        "What all requests to the {kind} pass is not available.",
-        "A Deployment that its file names has no available replica.",
-        "kubectl describe deployment, and its pods.",
-        stage=RequestStage.ROUTING,
-    ),
-    _Suffix(
-        "EPPNotReady",
-        "The endpoint picker of the {kind} is not available.",
-        "An InferencePool selects its pods, and its endpoint picker is missing or not available, or a "
-        "Gateway of Istio cannot ask it.",
-        "kubectl -n <namespace> describe inferencepool <pool>, and the log of its picker.",
-        stage=RequestStage.PICKER,
-        grace_seconds=90,
-    ),
-    _Suffix(
-        "RouteNotReady",
-        "A route to the {kind} or its InferencePool does not lead to it.",
-        "Accepted or ResolvedRefs of an HTTPRoute that leads to it, or of the pool, is not True for a "
-        "Gateway that it names, or that Gateway does not exist.",
-        "kubectl -n <namespace> describe httproute <route>",
-        stage=RequestStage.ROUTING,
-    ),
-    _Suffix(
-        "NotReady",
-        "The {kind} is not ready, and nothing that the reporter reads says why.",
-        "Its controller says so for longer than start-up may take, while its pods are Ready.",
-        _DESCRIBE,
-        "What a reason above reports.",
-        "Its budget is --model-startup-budget-seconds.",
-    ),
-)
-
-_STALE: Final = _Suffix(
-    "StatusStale",
-    "The status of the {kind} is not what its pods show.",
-    "It says Ready while a role without which nothing is answered has no Ready pod; or its controller has "
-    "not looked at the newest spec.",
-    "Believe the pods, until its controller writes a status that fits them.",
-    "Kinds whose controllers write no generation.",
-    grace_seconds=120,
-)
-_STOPPED: Final = _Suffix(
-    "Stopped",
-    "The {kind} is stopped by its spec.",
-    "The field of its spec that stops it is true.",
-    "Nothing, if that is meant.",
-)
-
-
-def suffixes() -> tuple[str, ...]:
-    """Return the ends of the names of its reasons, in the order of priority."""
-    return (*(each.name for each in (*_CHAIN, _STALE, _STOPPED)), "Ready")
+@cache
+def _rows() -> tuple[_Row, ...]:
+    text = files("reporter.stacks.dialects").joinpath("reasons.yaml").read_text(encoding="utf-8")
+    return msgspec.convert(read_yaml(text), tuple[_Row, ...])
 
 
 def dialect_stack(
@@ -258,29 +145,21 @@ def _reads(dialect: Dialect, of: str) -> Iterator[tuple[tuple[PathStep, ...], Wa
 def _reasons(dialect: Dialect, resource: Resource[KubeObject]) -> Iterator[Reason]:
     kind, prefix = dialect.kind.kind, dialect.subject_kind
     reads = (resource, r.PODS, r.NODES, r.DEPLOYMENTS)
-
-    def _row(each: _Suffix) -> Reason:
-        told = {
-            "kind": kind,
-            "resource": f"{dialect.kind.plural}.{dialect.kind.group}",
-            "do": dialect.do,
-        }
-        return row(
+    told = {"kind": kind, "resource": str(resource), "do": dialect.do}
+    for each in _rows():
+        reason = row(
             f"{prefix}{each.name}",
             each.summary.format_map(told),
             of=prefix,
-            trigger=each.trigger.format_map(told),
+            trigger=each.trigger,
             silent=each.silent,
             action=each.action.format_map(told),
             reads=reads,
             grace_note=each.grace_note,
             grace_seconds=each.grace_seconds,
-            stage=each.stage,
+            stage=RequestStage[each.stage] if each.stage else None,
         )
-
-    yield from map(_row, _CHAIN)
-    yield outside_chain(_row(_STALE))
-    yield outside_chain(_row(_STOPPED), EventType.NORMAL)
+        yield reason if each.chain else outside_chain(reason, each.type)
     yield ready_row(
         f"{prefix}Ready",
         f"A {kind} serves.",

@@ -20,6 +20,7 @@ from reporter.model.objects import (
 from reporter.model.resource import Resource
 from reporter.probes.scope import SubjectScope
 from reporter.served.role import Containers, ServedRole, Workload
+from reporter.served.ways import Ways
 from reporter.stacks.dialects.paths import KEY, Path, Template, look
 from reporter.stacks.dialects.reading import (
     ClaimData,
@@ -102,9 +103,14 @@ class DialectRole(ServedRole):
         return self.available > 0
 
     @property
+    def at_least(self) -> int:
+        """How many of its replicas must work."""
+        return min(self.wanted, self.enough or self.wanted)
+
+    @property
     def is_whole(self) -> bool:
-        """Whether as many work as should, or as do."""
-        return self.available >= min(self.wanted, self.enough or self.wanted)
+        """Whether as many work as must."""
+        return self.available >= self.at_least
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +212,36 @@ class DialectScope(SubjectScope[KubeObject]):
         if len(found) == 1:
             found = [replace(found[0], name="main")]
         return tuple(sorted(found, key=lambda each: each.part != "engine"))
+
+    @cached_property
+    def wants(self) -> bool:
+        """Whether anything of it should run."""
+        return any(each.wanted for each in self.roles)
+
+    @cached_property
+    def needed(self) -> tuple[DialectRole, ...]:
+        """The roles without which nothing is answered."""
+        return tuple(each for each in self.roles if each.required and each.wanted)
+
+    @cached_property
+    def ways(self) -> tuple[Ways, ...]:
+        """What leads to the pods that answer, and to those that requests come by."""
+        firsts = (each.pods[0] for each in self.roles if each.part != "beside" and each.pods)
+        labels = {str(each): each for pod in firsts if (each := pod.metadata.labels)}
+        return tuple(
+            Ways(snapshot=self.snapshot, place=self.place, labels=each) for each in labels.values()
+        )
+
+    @cached_property
+    def down_on_the_way(self) -> tuple[tuple[Through, Deployment], ...]:
+        """The Deployments that all requests pass and that are not available."""
+        asked = (x for x in self.dialect.through if x.when is None or self.holds(x.when))
+        found = ((each, self.deployments(each)) for each in asked)
+        return tuple((each, of[0]) for each, of in found if of and not any(map(is_available, of)))
+
+    def reason(self, suffix: str) -> str:
+        """Return the name of a reason of its kind."""
+        return f"{self.dialect.subject_kind}{suffix}"
 
     def _entries(self, each: Path | None, obj: object) -> list[tuple[str, object]]:
         """Return the entries of the list or map that a path finds, each with its key; or the object."""
