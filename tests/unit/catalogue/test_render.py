@@ -7,7 +7,7 @@ from reporter.catalogue.runtime import DOWNLOADS, RUNTIME
 from reporter.stacks import BUILT_IN
 from tests.tables import POD_SUPPRESSION, REASONS
 from tools.generated import CHART, outdated
-from tools.pages import page_of, reasons_page, runtime_page, stack_pages
+from tools.pages import reasons_page, runtime_page, stack_pages
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reasons.md"
@@ -41,8 +41,8 @@ def test_every_reason_has_a_section_with_its_facts():
     """No reason is left out, and no cell breaks the table."""
     pages = {"": reasons_page(BUILT_IN), **stack_pages(BUILT_IN)}
     for reason in REASONS:
-        page = pages[page_of(reason, BUILT_IN)]
-        assert f"]({page_of(reason, BUILT_IN)}#{reason.name.lower()})" in pages[""]
+        page = pages[BUILT_IN.page_of(reason)]
+        assert f"]({BUILT_IN.page_of(reason)}#{reason.name.lower()})" in pages[""]
         section = page.split(f"### {reason.name}\n")[1].split("\n### ")[0]
         assert reason.summary in section
         rows = [line for line in section.splitlines() if line.startswith("|")]
