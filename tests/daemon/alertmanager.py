@@ -21,6 +21,7 @@ class Alertmanager:
         self.port, self._receiver_port = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.notified: list[dict[str, Any]] = []
+        self.payloads: list[bytes] = []
         self._program, self._folder = program, folder
         folder.mkdir()
         webhook = {"url": f"http://127.0.0.1:{self._receiver_port}/", "send_resolved": True}
@@ -90,5 +91,6 @@ class Alertmanager:
         ]
 
     async def _receive(self, request: web.Request) -> web.Response:
-        self.notified += (await request.json())["alerts"]
+        self.payloads.append(await request.read())
+        self.notified += json.loads(self.payloads[-1])["alerts"]
         return web.Response()

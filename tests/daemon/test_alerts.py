@@ -3,20 +3,27 @@
 import asyncio
 import shutil
 import signal
+import subprocess
 
 import aiohttp
 import pytest
+import yaml
 from aiohttp import web
 from yarl import URL
 
 from reporter.kube.errors import KubeError
+from reporter.sinks.alerts import writer
 from reporter.sinks.alerts.writer import Address, AlertApi
 from reporter.stacks.settings import FullDaemonSettings
 from tests.daemon.alertmanager import Alertmanager
 from tests.daemon.replica import SHORT_LEASE, free_port, until
 from tests.daemon.stage import BBR, KAITO
 from tests.daemon.test_process import certificate
-from tests.rules.tool import NoPromtoolError, alertmanager
+from tests.helm.charts import REPORTER
+from tests.rules.recipes import ALERTMANAGER as RECIPE
+from tests.rules.tool import NoPromtoolError, alertmanager, amtool
+
+TEMPLATE = REPORTER / "files" / "alertmanager" / "status-reporter.tmpl"
 
 KAITO_LABELS = {
     "alertname": "clusterKaitoControllerNotReady",
@@ -35,7 +42,10 @@ async def _pair(tmp_path):
         program = alertmanager()
     except NoPromtoolError as error:
         pytest.skip(str(error))
-    pair = [Alertmanager(program, tmp_path / name) for name in ("am-a", "am-b")]
+    rules = yaml.safe_load(RECIPE.read_text())["inhibit_rules"]
+    pair = [
+        Alertmanager(program, tmp_path / name, inhibit_rules=rules) for name in ("am-a", "am-b")
+    ]
     for each in pair:
         await each.start()
     yield pair
@@ -70,7 +80,7 @@ async def over(alertmanager, key):
     await until(none, f"{key[0]} is over")
 
 
-async def test_a_cause_is_an_alert_in_its_own_words_until_it_is_over(stage, inside, pair):
+async def test_a_cause_is_an_alert_in_its_own_words_until_it_is_over(stage, inside, pair, tmp_path):
     one, _ = pair
     await (await inside(**told_by(one)).start()).ready()
     await stage.all_ready()
@@ -89,6 +99,64 @@ async def test_a_cause_is_an_alert_in_its_own_words_until_it_is_over(stage, insi
     (end,) = await until(lambda: one.told(KAITO[0], "resolved"), "somebody is told that it is over")
     assert end["fingerprint"] == alert["fingerprint"]
     assert len(one.told(KAITO[0], "firing")) == 1
+    firing, over_again = ("\n".join(rendered(one.payloads[each], tmp_path)) for each in (0, -1))
+    assert firing.startswith("clusterKaitoControllerNotReady cluster in west\n")
+    for line in (
+        "Deployment kaito-system/kaito-workspace is down: 0/0 ready, scaled to zero",
+        "*Impact:* no models affected so far",
+        "*Changed:* spec.replicas 1 to 0 by kubectl (scale) at ",
+        "`kubectl -n kaito-system describe deployment kaito-workspace`",
+        "<https://docs.example/reasons.md#clusterkaitocontrollernotready|What to do>",
+        "<p><b>Impact:</b> no models affected so far</p>",
+        "$ kubectl -n kaito-system describe deployment kaito-workspace",
+    ):
+        assert f"\n{line}" in firing
+    assert over_again.startswith("Over: clusterKaitoControllerNotReady cluster in west\nOver: ")
+
+
+def rendered(payload, folder):
+    """Return the title and the texts that people get, by the templates of the chart."""
+    data = folder / "payload.json"
+    data.write_bytes(payload)
+    for name in ("title", "slack.text", "text", "email.html"):
+        kind = "html" if name.endswith("html") else "text"
+        command = [
+            amtool(), "template", "render", f"--template.glob={TEMPLATE}", f"--template.type={kind}",
+            f"--template.data={data}", f'--template.text={{{{ template "status-reporter.{name}" . }}}}',
+        ]  # fmt: skip
+        yield subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+async def test_inhibition_and_silences_of_alertmanager_hold_for_them(
+    stage, inside, pair, monkeypatch
+):
+    """By the rules that are shipped; a silence outlives Alertmanager, which is told again what fires."""
+    monkeypatch.setattr(writer, "RESEND_SECONDS", 1.0)
+    monkeypatch.setattr(writer, "_TOGETHER_SECONDS", 1.0)
+    one, _ = pair
+    await (await inside(**told_by(one)).start()).ready()
+    stage.scale_kaito(0)
+    ours = await fires(one, KAITO)
+    common = {"cluster": "west", "reason": KAITO[0], "subject": "cluster"}
+    by_metric = {
+        "labels": {"alertname": "StatusReporterClusterCause", "severity": "warning", **common}
+    }
+    another = {"labels": {**by_metric["labels"], "reason": "clusterKedaNotReady"}}
+    await one.ask("POST", "alerts", json=[by_metric, another])
+    states = {
+        each["labels"]["reason"]: each["status"]["inhibitedBy"]
+        for each in await one.alerts("StatusReporterClusterCause")
+    }
+    assert states == {KAITO[0]: [ours["fingerprint"]], "clusterKedaNotReady": []}
+    matcher = {"name": "reason", "value": KAITO[0], "isRegex": False, "isEqual": True}
+    times = {"startsAt": ours["startsAt"], "endsAt": "2099-01-01T00:00:00Z"}
+    silence = {"matchers": [matcher], **times, "createdBy": "me", "comment": "known"}
+    await one.ask("POST", "silences", json=silence)
+    await one.stop()
+    await one.start()
+    again = await fires(one, KAITO)
+    assert (again["fingerprint"], again["startsAt"]) == (ours["fingerprint"], ours["startsAt"])
+    assert again["status"]["state"] == "suppressed"
 
 
 async def test_a_failover_neither_ends_nor_doubles_an_alert(stage, program, pair):
