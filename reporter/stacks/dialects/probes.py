@@ -9,7 +9,7 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
 from reporter.model.objects import KubeObject
-from reporter.probes.pods import startup_budget
+from reporter.probes.pods import fault_of_pod, startup_budget
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Scope, evaluated
 from reporter.probes.subjects import questions_of
@@ -19,7 +19,7 @@ from reporter.served.ways import deployment_down, judge_pickers, judge_routes
 from reporter.stacks.dialects.reading import is_model
 from reporter.stacks.dialects.translate import DialectRole, DialectScope, Kinds, SaidClaim
 from reporter.workload.owners import spec_written
-from reporter.workload.pod import is_ready
+from reporter.workload.pod import STARTING, is_ready
 from reporter.workload.routing import entrances_of
 
 _CLAIMED: Final = {
@@ -152,6 +152,7 @@ def _stale(scope: DialectScope) -> Iterator[Finding]:
             related=scope.ref,
             cause="says Ready",
             text=f"its status says that it is ready, and no pod of {names} is Ready{scope.controller_down}",
+            budget=startup_budget(scope) if all(_starts(scope, each) for each in dead) else None,
         )
     seen = [each for _, each in scope.values(scope.dialect.seen)]
     generation = scope.object.metadata.generation
@@ -163,6 +164,12 @@ def _stale(scope: DialectScope) -> Iterator[Finding]:
             text=f"its controller has not looked at its newest spec{scope.controller_down}",
             transition=spec_written(scope.object),
         )
+
+
+def _starts(scope: DialectScope, role: DialectRole) -> bool:
+    """Tell whether a role's pods are there and start, which takes its time."""
+    faults = [fault_of_pod(scope, each) for each in role.pods]
+    return bool(faults) and all(each and each.severity == STARTING for each in faults)
 
 
 def _ready(scope: DialectScope) -> Iterator[ReadyEvidence]:

@@ -310,38 +310,39 @@ class DialectScope(SubjectScope[KubeObject]):
         found: list[SaidClaim] = []
         conditions: set[tuple[str, str]] = set()
         for claim in self.dialect.claims:
-            for obj in self.others[claim.of] if claim.of else (self.object,):
-                if claim.at is not None:
-                    found += self._by_value(claim, obj)
-                    continue
-                status = getattr(obj, "status", None)
-                known = (
-                    status.condition(claim.condition) if isinstance(status, Conditioned) else None
-                )
-                right = known is not None and known.status == claim.wanted_status
-                fits = right and (not claim.reasons or (known and known.reason) in claim.reasons)
-                if known is None or not fits or (claim.of, claim.condition) in conditions:
-                    continue
+            if (claim.of, claim.condition) in conditions:
+                continue
+            told = self._by_value if claim.at else self._by_condition
+            said = [
+                replace(each, text=f"{self.kinds.others[claim.of].kind} {obj.name}: {each.text}")
+                if claim.of
+                else each
+                for obj in (self.others[claim.of] if claim.of else (self.object,))
+                for each in told(claim, obj)
+            ]
+            if said and claim.condition:
                 conditions.add((claim.of, claim.condition))
-                where = f"{self.kinds.others[claim.of].kind} {obj.name}: " if claim.of else ""
-                told = f"{where}{known.type} is {known.status}, {words(known)}"
-                found.append(SaidClaim(claim, told, known))
+            found += said
         return tuple(found)
 
+    def _by_condition(self, claim: ClaimData, obj: KubeObject) -> Iterator[SaidClaim]:
+        status = getattr(obj, "status", None)
+        known = status.condition(claim.condition) if isinstance(status, Conditioned) else None
+        if known is None or known.status != claim.wanted_status:
+            return
+        if not claim.reasons or known.reason in claim.reasons:
+            yield SaidClaim(claim, f"{known.type} is {known.status}, {words(known)}", known)
+
     def _by_value(self, claim: ClaimData, obj: KubeObject) -> Iterator[SaidClaim]:
+        last = claim.at.ways[0].steps[-1].name if claim.at else ""
         for key, entry in self._entries(claim.each, obj):
             values = [each for _, each in self.values(claim.at, entry, key)]
             value = next(
                 (each for each in values if not claim.values or each in claim.values), None
             )
-            if value is None or claim.at is None:
-                continue
-            texts = [str(each) for _, each in self.values(claim.text, entry, key)]
-            named = f"{key} " if key else ""
-            last = claim.at.ways[0].steps[-1].name or "status"
-            yield SaidClaim(
-                claim, f"{named}{last} is {value}{f': {texts[0]}' if texts else ''}", None
-            )
+            if value is not None:
+                text = next((f": {each}" for _, each in self.values(claim.text, entry, key)), "")
+                yield SaidClaim(claim, f"{f'{key} ' * bool(key)}{last} is {value}{text}", None)
 
     def deployments(self, through: Through) -> tuple[Deployment, ...]:
         """Return the Deployments that a file names: a proxy, or its controller."""

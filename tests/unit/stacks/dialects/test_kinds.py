@@ -25,13 +25,21 @@ LATER = 4 * 3600
 """Past every grace and budget."""
 
 
-def cluster(kind, *, pods=(), patches=None, without=False):
+def cluster(kind, *, pods=(), patches=None, without=False, row=None):
     """A namespace with the model of a kind; `pods` are patches of those that answer, `patches` of others."""
-    row = KINDS[kind]
-    patches = patches or {}
-    docs = [merged(document(row["object"]["kind"], "llm", "chat"), row["object"])]
+    claimed, row = row or {}, KINDS[kind]
+    patches = patches or claimed.get("other", {})
+    docs = [
+        merged(
+            document(row["object"]["kind"], "llm", "chat"), row["object"], claimed.get("object", {})
+        )
+    ]
+    if "deployment" in claimed:
+        docs.append(deployment(*claimed["deployment"].split("/"), ready=0))
     for other in row.get("others", ()):
         name = other["metadata"]["name"]
+        if patches.get(other["kind"], {}) is None:
+            continue
         docs.append(
             merged(document(other["kind"], name, "chat"), other, patches.get(other["kind"], {}))
         )
@@ -152,3 +160,15 @@ def test_refused_pods(kind):
     assert {each.disposition for each in found} == {"firing"}
     if KINDS[kind]["refused"]:
         assert any("exceeded quota" in each.message for each in found)
+
+
+CLAIMS = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("row", CLAIMS, ids=lambda row: f"{row['kind']}: {row['says']}")
+def test_what_no_pod_shows(row):
+    """The controller's own words; of those that are working, once the start-up budget is over."""
+    told = report(cluster(row["kind"], row=row))
+    found = [each for each in told.findings if each.disposition == "firing"]
+    assert [each.reason for each in found] == [f"{row['kind']}{row['reason']}"]
+    assert row["says"] in found[0].message
