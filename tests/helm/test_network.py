@@ -34,6 +34,19 @@ def test_pods_of_each_stack_are_let_out_to():
     assert [stack for stack, rule in rules.items() if rule in to_pods(**{stack: "off"})] == []
 
 
+def test_alertmanager_is_let_out_to_where_it_is_told():
+    """In the namespaces where it usually is; without its URLs there is no hole."""
+    egress = {"networkPolicy.egress": True}
+    told = egress | {"alertmanager.urls": ["http://am.monitoring:9093"]}
+    before, after = (render(each).one("NetworkPolicy")["spec"]["egress"] for each in (egress, told))
+    (rule,) = [each for each in after if each not in before]
+    assert rule["ports"] == [{"port": 9093}]
+    (peer,) = rule["to"]
+    assert "monitoring" in peer["namespaceSelector"]["matchExpressions"][0]["values"]
+    everywhere = render(told | {"networkPolicy.alertmanagerTo": []}).one("NetworkPolicy")
+    assert {"ports": [{"port": 9093}]} in everywhere["spec"]["egress"]
+
+
 def test_pods_of_inferencesets_are_let_out_to_while_kaito_is_looked_at():
     rule = {"matchExpressions": KAITO, "ports": [{"port": 5000}]}
     assert rule in to_pods()

@@ -96,7 +96,9 @@ def is_restricted(pod) -> bool:
     return (
         pod["securityContext"]["runAsNonRoot"] is True
         and pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-        and all(each.keys() == {"name", "configMap"} for each in pod.get("volumes", ()))
+        and all(
+            each.keys() - {"name"} <= {"configMap", "projected"} for each in pod.get("volumes", ())
+        )
         and container["securityContext"]
         == {
             "allowPrivilegeEscalation": False,

@@ -126,8 +126,10 @@ def _annotations(
 ) -> Mapping[str, str]:
     page = report.catalogue.page_of(report.catalogue[finding.reason]) or "reasons.md"
     docs = settings.alert_docs_url.rstrip("/")
+    message = without_changes(finding)
     told = {
-        "message": without_changes(finding),
+        "summary": message,  # by which amtool and most templates know what is wrong
+        "message": message,
         "impact": impact_line(finding, report).partition(": ")[2],
         "changed": "; ".join(change_lines(finding)),
         "commands": "\n".join(finding.commands),

@@ -94,6 +94,7 @@ def test_an_alert_in_full():
         "subject_name": "llama",
     }
     assert alert.annotations == {
+        "summary": "the endpoint picker is down",
         "message": "the endpoint picker is down",
         "impact": "unknown",
         "runbook_url": "https://docs.example/d/reasons-kaito.md#inferenceseteppnotready",
