@@ -236,6 +236,33 @@ def test_the_notes_promise_nothing_that_is_switched_off(notes, values, absent, *
     assert present in text
 
 
+@pytest.mark.parametrize(
+    ("values", "warns"),
+    [
+        ({}, True),
+        ({"image.repository": "ours/status-reporter"}, True),
+        ({"image.registry": "registry.example"}, False),
+        ({"image.repository": "localhost/status-reporter"}, False),
+        ({"global.imageRegistry": "registry.example:5000/path"}, False),
+    ],
+)
+def test_the_notes_warn_of_an_image_without_a_registry(notes, values, warns):
+    assert ("which names no registry: nodes ask docker.io" in notes(values)) is warns
+
+
+def test_the_notes_name_alertmanager_and_what_would_wake_twice(notes):
+    """The second only where there are alerts of causes by metric too."""
+    told = {"alertmanager.urls": ["http://am.monitoring:9093"]}
+    rules = {"serviceMonitor.enabled": True, "prometheusRule.enabled": True}
+    assert "http://am.monitoring:9093" not in notes(rules)
+    assert "It tells http://am.monitoring:9093 what fires" in notes(told)
+    twice = "take over the inhibition rule"
+    silent = {"prometheusRule.causes.for": ""}
+    assert [twice in notes({**told, **each}) for each in ({}, rules, {**rules, **silent})] == [
+        False, True, False,
+    ]  # fmt: skip
+
+
 def test_the_notes_render_for_every_combination(notes):
     """Notes that fail make the installation fail."""
     said = {row["name"]: notes(row.get("values")) for row in load("combinations.yaml")}

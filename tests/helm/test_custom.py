@@ -200,7 +200,10 @@ def test_reasons_of_the_values_may_be_named(values):
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"disableReasons": [NAME]}, "disableReasons.0 must be one of the following"),
+        ({"disableReasons": [NAME]}, f"disableReasons names {NAME}, which is not a reason"),
+        ({"disableReasons": ["clusterBBRDown"]}, "reason; did you mean clusterBBRNotReady?"),
+        ({"disableReasons": ["inferencesetEppNotRedy"]}, "did you mean inferencesetEPPNotReady?"),
+        ({"disableReasons": ["zz"]}, "disableReasons names zz, which is not a reason\n"),
         ({"grace": {NAME: 5}}, "does not match"),
         (
             {**ALL, "disableReasons": ["clusterVectorStoreNotRedy"]},
@@ -210,7 +213,7 @@ def test_reasons_of_the_values_may_be_named(values):
             {**ALL, "grace": {"clusterVectorStoreNotRedy": 5}},
             "grace names clusterVectorStoreNotRedy, which is not a reason",
         ),
-        ({**ALL, "disableReasons": ["nodeNotReady"]}, "disableReasons.0"),
+        ({**ALL, "disableReasons": ["nodeNotReady"]}, "did you mean clusterNodeNotReady?"),
         (
             {**ALL, "extraArgs": ["--config=/mine.yaml"]},
             "extraArgs has --config=/mine.yaml, and customComponents use a file of --config too",

@@ -88,18 +88,6 @@ def test_every_object_of_the_schema_is_closed():
         "affinity",
         "tolerations[]",
         "topologySpreadConstraints[]",
-        "networkPolicy.metricsFrom[].podSelector",
-        "networkPolicy.metricsFrom[].namespaceSelector",
-        "networkPolicy.metricsFrom[].ipBlock",
-        "networkPolicy.dnsTo[].podSelector",
-        "networkPolicy.dnsTo[].namespaceSelector",
-        "networkPolicy.dnsTo[].ipBlock",
-        "networkPolicy.alertmanagerTo[].podSelector",
-        "networkPolicy.alertmanagerTo[].namespaceSelector",
-        "networkPolicy.alertmanagerTo[].ipBlock",
-        "networkPolicy.reportFrom[].podSelector",
-        "networkPolicy.reportFrom[].namespaceSelector",
-        "networkPolicy.reportFrom[].ipBlock",
     }
 
 

@@ -109,15 +109,15 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- range .Values.disableReasons -}}
+{{- if not (has . $names) -}}
+{{- fail (printf "disableReasons names %s, which is not a reason%s" . (include "status-reporter.meant" (list . $names))) -}}
+{{- end -}}
+{{- end -}}
 {{- if .Values.customComponents -}}
 {{- range $reason, $_ := .Values.grace -}}
 {{- if not (has $reason $names) -}}
-{{- fail (printf "grace names %s, which is not a reason" $reason) -}}
-{{- end -}}
-{{- end -}}
-{{- range .Values.disableReasons -}}
-{{- if not (has . $names) -}}
-{{- fail (printf "disableReasons names %s, which is not a reason" .) -}}
+{{- fail (printf "grace names %s, which is not a reason%s" $reason (include "status-reporter.meant" (list $reason $names))) -}}
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraArgs -}}
@@ -125,6 +125,26 @@
 {{- fail (printf "extraArgs has %s, and customComponents use a file of --config too: put them into your file, or leave the flag out" .) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What somebody meant by a name: of those that there are, the one that has most of its triples of letters. */}}
+{{- define "status-reporter.meant" -}}
+{{- $name := index . 0 | lower -}}
+{{- $triples := max 0 (sub (len $name) 2) | int -}}
+{{- $best := dict "shared" 0 "apart" 0 "name" "" -}}
+{{- range $each := index . 1 -}}
+{{- $shared := 0 -}}
+{{- range $at := until $triples -}}
+{{- if contains (substr $at (int (add $at 3)) $name) (lower $each) -}}{{- $shared = add1 $shared -}}{{- end -}}
+{{- end -}}
+{{- $apart := max (sub (len $each) (len $name)) (sub (len $name) (len $each)) -}}
+{{- if or (gt (int $shared) (int $best.shared)) (and (eq (int $shared) (int $best.shared)) (lt (int $apart) (int $best.apart))) -}}
+{{- $best = dict "shared" $shared "apart" $apart "name" $each -}}
+{{- end -}}
+{{- end -}}
+{{- if gt (mul 2 $best.shared | int) $triples -}}
+; did you mean {{ $best.name }}?
 {{- end -}}
 {{- end -}}
 

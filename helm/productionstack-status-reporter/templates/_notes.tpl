@@ -9,6 +9,11 @@ What is wrong now:
 
 All its Events of the last hour:
   kubectl -n kube-system get events --field-selector source=productionstack-status-reporter
+{{- $image := include "status-reporter.image" . }}
+{{- if not (regexMatch "^(localhost|[^/]*[.:][^/]*)/" $image) }}
+
+Its image is {{ $image }}, which names no registry: nodes ask docker.io for it, unless it was loaded onto them. Set image.registry if pods say ImagePullBackOff.
+{{- end }}
 {{- if .Values.mirrorToWorkload }}
 
 It also writes Events about models on the models themselves (mirrorToWorkload){{ if .Values.rbac.create }}, and may create and patch Events in every namespace{{ end }}:
@@ -18,7 +23,7 @@ It also writes Events about models on the models themselves (mirrorToWorkload){{
 
 It tells {{ join ", " . }} what fires, as alerts with the label source="status-reporter". Receivers and a template for them: docs/alerts.md.
 {{- if and $.Values.prometheusRule.enabled $.Values.prometheusRule.causes.for }}
-Prometheus has alerts of causes too (prometheusRule.causes): take over the inhibition rule of examples/alert-routing/alertmanager.yaml, or nobody knows which to answer.
+Prometheus has alerts of causes too (prometheusRule.causes): take over the inhibition rule of examples/alert-routing/alertmanager.yaml, or each cause wakes somebody twice.
 {{- end }}
 {{- end }}
 {{- if .Values.leaderElection.enabled }}
