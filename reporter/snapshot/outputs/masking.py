@@ -224,6 +224,10 @@ def _words_in() -> frozenset[str]:
     paths = [path for folder in _FOLDERS for path in sorted((root / folder).rglob("*.py"))]
     paths += [root / name for name in _FILES]
     found = {text for path in paths for text in _of_module(path)}
+    for path in (root / "stacks").rglob("*.yaml"):  # kinds that a page of data describes
+        found.update(
+            re.findall(r"[\w./-]+", path.read_text(encoding="utf-8").partition("cannot:")[0])
+        )
     return frozenset(found | set(_KUBERNETES.split()))
 
 

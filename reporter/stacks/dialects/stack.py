@@ -145,7 +145,9 @@ def _reads(dialect: Dialect, of: str) -> Iterator[tuple[tuple[PathStep, ...], Wa
 def _reasons(dialect: Dialect, resource: Resource[KubeObject]) -> Iterator[Reason]:
     kind, prefix = dialect.kind.kind, dialect.subject_kind
     reads = (resource, r.PODS, r.NODES, r.DEPLOYMENTS)
-    told = {"kind": kind, "resource": str(resource), "do": dialect.do}
+    clashes = prefix != kind.lower()
+    named = f"{kind.lower()}.{dialect.kind.group}" if clashes else prefix
+    told = {"kind": kind, "resource": named, "do": dialect.do}
     for each in _rows():
         reason = row(
             f"{prefix}{each.name}",

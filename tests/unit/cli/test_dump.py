@@ -26,6 +26,7 @@ STACKS = (
     "modelservice/broken",
     "modelserving/stuck-role",
     "inferenceservice/failing-load",
+    "rayservice",
 )
 
 
