@@ -77,9 +77,9 @@ def plan_alerts(
     for finding in report.findings:
         if not _is_told(finding, settings):
             continue
-        upper = labels_of(finding.key, Severity.CRITICAL, report.catalogue, cluster=cluster)
-        severity = Severity.CRITICAL if _fires(known, upper) else finding.severity
-        labels = labels_of(finding.key, severity, report.catalogue, cluster=cluster)
+        labels = labels_of(finding.key, Severity.CRITICAL, report.catalogue, cluster=cluster)
+        if not _fires(known, labels):
+            labels = _with(labels, finding.severity)
         if labels in known or confirmed(finding.reason):
             alerts[labels] = Alert(labels, _annotations(finding, report, settings), finding.since)
     for labels, alert in known.items():
@@ -93,6 +93,10 @@ def _is_told(finding: ResolvedFinding, settings: DaemonSettings) -> bool:
     """Tell whether an alert says so; one that cannot be judged now, or recovers, goes on."""
     fires = finding.disposition in {Disposition.FIRING, Disposition.CLEARING}
     return fires and finding.reason not in settings.disable_reasons
+
+
+def _with(labels: Labels, severity: Severity) -> Labels:
+    return tuple((name, severity if name == "severity" else value) for name, value in labels)
 
 
 def _fires(known: Alerts, labels: Labels) -> bool:

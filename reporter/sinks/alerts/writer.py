@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import aiohttp
 import msgspec
@@ -58,13 +58,6 @@ class Address(NamedTuple):
 
     url: URL
     name: str | None = None
-
-
-class AlertObserver(Protocol):
-    """Is told of each request, for metrics."""
-
-    def __call__(self, outcome: str) -> None:
-        """Count a request; `outcome` is written, refused or failed."""
 
 
 class AlertApi:
@@ -128,21 +121,21 @@ class AlertApi:
 
 
 class AlertOutbox(Outbox[Sequence[Alert]]):
-    """Sends all alerts to one Alertmanager."""
+    """Sends all alerts to one Alertmanager.
+
+    Args:
+        send: makes the request.
+        may_write: asked before each request.
+        observe: told of each request: `written`, `refused` or `failed`.
+
+    """
 
     def __init__(
         self,
         send: Callable[[Sequence[Alert]], Awaitable[None]],
         may_write: Callable[[], bool],
-        observe: AlertObserver,
+        observe: Callable[[str], None],
     ) -> None:
-        """Make one.
-
-        Args:
-            send: makes the request.
-            may_write: asked before each request.
-            observe: told of each request.
-        """
         super().__init__("alerts", may_write)
         self._request = send
         self._observe = observe
@@ -210,27 +203,27 @@ class AlertOutbox(Outbox[Sequence[Alert]]):
 
 
 class AlertWriter:
-    """Sends the alerts of the latest pass to each Alertmanager."""
+    """Sends the alerts of the latest pass to each Alertmanager.
+
+    Args:
+        settings: say where the Alertmanagers are.
+        may_write: asked before each request.
+        observe: told of each request.
+        now: the wall time.
+
+    Raises:
+        UsageError: the file of certificates cannot be used.
+
+    """
 
     def __init__(
         self,
         settings: DaemonSettings,
         *,
         may_write: Callable[[], bool],
-        observe: AlertObserver,
+        observe: Callable[[str], None],
         now: Callable[[], datetime],
     ) -> None:
-        """Make one.
-
-        Args:
-            settings: say where the Alertmanagers are.
-            may_write: asked before each request.
-            observe: told of each request.
-            now: the wall time.
-
-        Raises:
-            UsageError: the file of certificates cannot be used.
-        """
         self._urls = settings.alertmanager_url
         self._api = AlertApi(settings)
         self._may_write = may_write
