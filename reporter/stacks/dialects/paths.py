@@ -8,6 +8,7 @@ object. Paths become msgspec structs, so that only what they name is decoded; th
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from keyword import iskeyword
 from typing import Any, Final, TypeAlias, cast
 
@@ -181,6 +182,7 @@ def _struct(
     )
 
 
+@cache
 def _attribute(name: str) -> str:
     """Return the attribute that a field becomes."""
     if name == "observedGeneration":
@@ -193,7 +195,10 @@ def look(start: object, steps: tuple[PathStep, ...]) -> Iterator[tuple[str, obje
     """Yield what is at the end of some steps, each with the key of the entry that it is in."""
     found: list[tuple[str, object]] = [("", start)]
     for step in steps:
-        found = [each for key, value in found for each in _stepped(key, value, step)]
+        if step.name and len(found) == 1:  # nearly always
+            found = [(found[0][0], _field(found[0][1], step.name))]
+        else:
+            found = [each for key, value in found for each in _stepped(key, value, step)]
     return (each for each in found if each[1] is not None)
 
 
