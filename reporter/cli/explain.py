@@ -47,11 +47,11 @@ def main(argv: Sequence[str]) -> int:
 
         as_json = arguments.output == "json"
         return explain_log(arguments.log, signatures=arguments.log_signatures, as_json=as_json)
-    if arguments.dialects is not None:
+    if arguments.dialects is not None and not arguments.reason:
         lines = dialects_told(arguments.dialects, arguments.sources)
         sys.stdout.write("".join(f"{each}\n" for each in lines))
         return 0
-    catalogue = catalogue_of(arguments.config)
+    catalogue = catalogue_of(arguments.config, arguments.dialects)
     if arguments.output == "json":
         content = explained(arguments.reason or "", catalogue)
         sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
@@ -135,13 +135,13 @@ def command_parser() -> Parser:
     return parser
 
 
-def catalogue_of(config: str | None) -> Catalogue:
+def catalogue_of(config: str | None, dialects: Path | None = None) -> Catalogue:
     """Return the catalogue; settings are read only where a file is named, which may declare more."""
-    if not (config or os.environ.get(CONFIG_VARIABLE)):
+    if not (config or dialects or os.environ.get(CONFIG_VARIABLE)):
         return BUILT_IN
     from reporter.cli.configure import load_settings
 
-    return load_settings({}, config).catalogue
+    return load_settings({"dialects": str(dialects)} if dialects else {}, config).catalogue
 
 
 def _named(text: str, catalogue: Catalogue) -> str:

@@ -188,3 +188,10 @@ def test_explain_says_what_the_paths_find(run, tmp_path):
     assert lines[".spec.replicas"] == "in 2, such as 1"
     assert lines[".spec.stopped"] == "never found; not in the schema of its CRD"
     assert "chat/try is no model: nothing is made" in out
+
+
+def test_explain_knows_the_reasons_of_a_file(run):
+    """By the word of its subject."""
+    status, out, _ = run("explain", "chatserverNotReady", "--dialects", EXAMPLE)
+    assert status == 0
+    assert "The ChatServer is not ready" in out
