@@ -182,6 +182,8 @@ def _ready(scope: DialectScope) -> Iterator[ReadyEvidence]:
 
 def _serving(scope: DialectScope) -> Iterator[ServingEvidence]:
     """Yield how many replicas serve: those that answer, while each role that they need works."""
+    if not scope.roles:
+        return
     engines = [each for each in scope.roles if each.part == "engine"] or list(scope.roles)
     works = all(each.serves for each in scope.needed)
     yield ServingEvidence(

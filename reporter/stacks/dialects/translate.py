@@ -215,8 +215,8 @@ class DialectScope(SubjectScope[KubeObject]):
 
     @cached_property
     def wants(self) -> bool:
-        """Whether anything of it should run."""
-        return any(each.wanted for each in self.roles)
+        """Whether anything of it should run; without a role nobody knows."""
+        return not self.roles or any(each.wanted for each in self.roles)
 
     @cached_property
     def needed(self) -> tuple[DialectRole, ...]:

@@ -195,3 +195,15 @@ def test_explain_knows_the_reasons_of_a_file(run):
     status, out, _ = run("explain", "chatserverNotReady", "--dialects", EXAMPLE)
     assert status == 0
     assert "The ChatServer is not ready" in out
+
+
+def test_a_model_without_a_role_that_is_known_is_neither_idle_nor_ready():
+    """What its controller says still counts."""
+    group = document("RoleBasedGroup", "g", "chat", {
+        "apiVersion": "workloads.x-k8s.io/v1alpha2",
+        "spec": {"roles": [{"name": "a", "replicas": 1, "customComponentsPattern": {}}]},
+        "status": {"conditions": [condition("Ready", "False", "RoleNotReady")]},
+    })  # fmt: skip
+    done = report(group, seconds=7200)
+    assert told(done).keys() == {"rolebasedgroupNotReady"}
+    assert [each.state for each in done.states if each.subject.name == "g"] == ["unknown"]
