@@ -2,8 +2,6 @@
 
 The operator's rules are in github.com/otterscale/model-operator, internal/modelservice/helpers.go.
 
-Label sets of the objects of a ModelService.
-
 Settings of OtterScale's operator: its command line.
 
 The flags are in github.com/otterscale/model-operator, cmd/main.go (April 2026).
@@ -18,9 +16,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from reporter.model.objects import Labels
 from reporter.model.subject import ObjectRef
-from reporter.stacks.otterscale.objects import GROUP_VERSION, KIND, Json, ModelService
 
 DECODE: Final = "decode"
 PREFILL: Final = "prefill"
@@ -107,80 +103,13 @@ def too_long(name: str) -> str:
     return ""
 
 
-NAME: Final = "app.kubernetes.io/name"
-COMPONENT: Final = "app.kubernetes.io/component"
-PART_OF: Final = "app.kubernetes.io/part-of"
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 VERSION: Final = "app.kubernetes.io/version"
 SERVING: Final = "llm-d.ai/inferenceServing"
 MODEL: Final = "llm-d.ai/model"
 ROLE: Final = "llm-d.ai/role"
-POOL: Final = "inferencepool"
 
-SYSTEM: Final = "otterscale-system"
 OPERATOR: Final = "model-operator"
-EPP: Final = "epp"
-
-
-def role_metadata(name: str, role: str, version: str) -> Labels:
-    """Return the labels of a role's Deployment and PodMonitor."""
-    return _with_version(_base(name, _component(role)), version)
-
-
-def role_selector(name: str, role: str) -> Labels:
-    """Return what selects the pods of a role."""
-    return {**_base(name, _component(role)), **_serving(name), ROLE: role}
-
-
-def role_pods(name: str, role: str, version: str) -> Labels:
-    """Return the labels of the pods of a role."""
-    return _with_version(role_selector(name, role), version)
-
-
-def epp_metadata(name: str, version: str) -> Labels:
-    """Return the labels of the objects of the endpoint picker."""
-    return _with_version(epp_selector(name), version)
-
-
-def epp_selector(name: str) -> Labels:
-    """Return what the Service and the ServiceMonitor of the endpoint picker select by."""
-    return _base(epp(name), EPP)
-
-
-def epp_deployment_selector(name: str) -> Labels:
-    """Return what the Deployment of the endpoint picker selects by."""
-    return {**epp_selector(name), POOL: epp(name)}
-
-
-def epp_pods(name: str, version: str) -> Labels:
-    """Return the labels of the pods of the endpoint picker."""
-    return _with_version(epp_deployment_selector(name), version)
-
-
-def routing_metadata(name: str, version: str) -> Labels:
-    """Return the labels of the InferencePool and of the HTTPRoute."""
-    return _with_version(_base(name, EPP), version)
-
-
-def pool_selector(name: str) -> Labels:
-    """Return what the InferencePool selects by: the pods of both roles."""
-    return {NAME: name, PART_OF: SYSTEM, MANAGED_BY: OPERATOR, **_serving(name)}
-
-
-def _base(name: str, component: str) -> Labels:
-    return {NAME: name, COMPONENT: component, PART_OF: SYSTEM, MANAGED_BY: OPERATOR}
-
-
-def _serving(name: str) -> Labels:
-    return {SERVING: "true", MODEL: name}
-
-
-def _component(role: str) -> str:
-    return f"model-{role}"
-
-
-def _with_version(labels: Labels, version: str) -> Labels:
-    return {**labels, VERSION: version} if version else labels
 
 
 ISTIO: Final = "istio"
@@ -256,43 +185,3 @@ class Manifest:
     def typed(self, type_: type[T]) -> T:
         """Return it as the struct that objects of its kind are read into, to compare both."""
         return msgspec.convert(self.document, type_)
-
-
-def owned(
-    service: ModelService,
-    api_version: str,
-    kind: str,
-    *,
-    name: str,
-    labels: Labels,
-    content: Json,
-    annotations: Labels | None = None,
-) -> Manifest:
-    """Return an object in the namespace of a ModelService, which owns it once it has a uid."""
-    metadata: Json = {"name": name, "namespace": service.namespace, "labels": labels}
-    if annotations is not None:
-        metadata["annotations"] = annotations
-    if service.metadata.uid:
-        metadata["ownerReferences"] = [_owner(service)]
-    document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
-    return Manifest(ObjectRef(api_version, kind, service.namespace, name), document)
-
-
-def cluster_scoped(
-    api_version: str, kind: str, name: str, *, labels: Labels, content: Json
-) -> Manifest:
-    """Return an object in no namespace, which nothing in a namespace can own."""
-    metadata = {"name": name, "labels": labels}
-    document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
-    return Manifest(ObjectRef(api_version, kind, "", name), document)
-
-
-def _owner(service: ModelService) -> Json:
-    return {
-        "apiVersion": GROUP_VERSION,
-        "kind": KIND,
-        "name": service.name,
-        "uid": service.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }

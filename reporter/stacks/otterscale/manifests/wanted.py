@@ -11,24 +11,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
+import msgspec
+
 from reporter.model.objects import (
     Deployment,
     DestinationRule,
     HttpRoute,
     KubeObject,
+    Part,
     TemplateContainer,
 )
 from reporter.model.subject import ObjectRef
-from reporter.stacks.otterscale.manifests import epp, names, routes
-from reporter.stacks.otterscale.manifests import epp as epp_config
-from reporter.stacks.otterscale.manifests import epp as rbac
+from reporter.stacks.otterscale.manifests import epp, names
 from reporter.stacks.otterscale.manifests import names as labels
 from reporter.stacks.otterscale.manifests import pods as serving
-from reporter.stacks.otterscale.manifests import routes as monitors
-from reporter.stacks.otterscale.manifests import routes as pool
+from reporter.stacks.otterscale.manifests.filling import filled
 from reporter.stacks.otterscale.manifests.names import GKE, ISTIO, NONE, Manifest, OperatorSettings
 from reporter.stacks.otterscale.manifests.pods import MODEL_UNPACK, ROUTING_PROXY
-from reporter.stacks.otterscale.objects import ModelService
+from reporter.stacks.otterscale.manifests.values import Values
+from reporter.stacks.otterscale.objects import Json, ModelService
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,125 +40,74 @@ class Unwanted:
     why: str
 
 
+class _Place(Part, frozen=True):
+    name: str
+    namespace: str = ""
+
+
+class _Head(Part, frozen=True):
+    api_version: str
+    kind: str
+    metadata: _Place
+
+
 def wanted(service: ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
     """Return what should exist for a ModelService, in the order in which it is created."""
-    return tuple(each for each in _judged(service, operator) if isinstance(each, Manifest))
+    documents = (
+        filled(template, values) for template, values, why in _judged(service, operator) if not why
+    )
+    return tuple(Manifest(_ref(each), each) for each in documents)
 
 
 def unwanted(service: ModelService, operator: OperatorSettings) -> tuple[Unwanted, ...]:
     """Return what the operator deletes in the same pass, in the same order."""
-    return tuple(each for each in _judged(service, operator) if isinstance(each, Unwanted))
-
-
-def _judged(service: ModelService, operator: OperatorSettings) -> Iterator[Manifest | Unwanted]:
-    """Yield each object in the operator's order: it is created, or else deleted."""
-    yield serving.decode_deployment(service, operator)
-    yield _prefill(service, operator)
-    yield epp.service_account(service, operator)
-    yield epp_config.config_map(service, operator)
-    yield epp.deployment(service, operator)
-    yield epp.service(service, operator)
-    yield from _metrics_secret(service, operator)
-    yield rbac.role(service, operator)
-    yield rbac.role_binding(service, operator)
-    yield from _cluster_rbac(service, operator)
-    yield _former_pool(service)
-    yield pool.inference_pool(service, operator)
-    yield _route(service, operator)
-    yield _destination_rule(service, operator)
-    yield from _pod_monitors(service, operator)
-    yield _service_monitor(service, operator)
-
-
-def _prefill(service: ModelService, operator: OperatorSettings) -> Manifest | Unwanted:
-    role = service.spec.prefill
-    if role is not None:
-        return serving.prefill_deployment(service, operator, role)
-    name = names.prefill_deployment(service.name)
-    return _unwanted(service, "apps/v1", "Deployment", name=name, why="spec.prefill is not set")
-
-
-def _metrics_secret(
-    service: ModelService, operator: OperatorSettings
-) -> Iterator[Manifest | Unwanted]:
-    why = _no_metrics_auth(service, operator)
-    if not why and operator.provider == GKE:
-        why = "the provider is gke"
-    if why:
-        yield _unwanted(service, "v1", "Secret", name=names.epp_secret(service.name), why=why)
-    else:
-        yield epp.token_secret(service, operator)
-
-
-def _cluster_rbac(
-    service: ModelService, operator: OperatorSettings
-) -> Iterator[Manifest | Unwanted]:
-    why = _no_metrics_auth(service, operator)
-    for made in (
-        rbac.cluster_role(service, operator),
-        rbac.cluster_role_binding(service, operator),
-    ):
-        yield Unwanted(made.ref, why) if why else made
-
-
-def _no_metrics_auth(service: ModelService, operator: OperatorSettings) -> str:
-    """Return why the endpoint picker's metrics need no token, empty if they need one."""
-    if service.spec.inference_pool is None:
-        return "spec.inferencePool is not set"
-    return "" if operator.metrics_endpoint_auth else "metrics need no token"
-
-
-def _former_pool(service: ModelService) -> Unwanted:
-    # The name that pools once had. Another ModelService may have that name, and loses its pool.
-    name = names.epp(service.name)
-    return _unwanted(
-        service,
-        pool.POOL_API_VERSION,
-        pool.KIND,
-        name=name,
-        why="a former name; deleted in each pass",
+    return tuple(
+        Unwanted(_ref(filled(template, values, is_head=True)), why)
+        for template, values, why in _judged(service, operator)
+        if why
     )
 
 
-def _route(service: ModelService, operator: OperatorSettings) -> Manifest | Unwanted:
-    why = "spec.httpRoute is not set and there is no default Gateway"
-    name = names.http_route(service.name)
-    return routes.http_route(service, operator) or _unwanted(
-        service, routes.ROUTE_API_VERSION, "HTTPRoute", name=name, why=why
-    )
+def _ref(document: Json) -> ObjectRef:
+    head = msgspec.convert(document, _Head)
+    return ObjectRef(head.api_version, head.kind, head.metadata.namespace, head.metadata.name)
 
 
-def _destination_rule(service: ModelService, operator: OperatorSettings) -> Manifest | Unwanted:
-    rule = routes.destination_rule(service, operator)
-    return rule if operator.provider == ISTIO else Unwanted(rule.ref, "the provider is not istio")
-
-
-def _pod_monitors(
-    service: ModelService, operator: OperatorSettings
-) -> Iterator[Manifest | Unwanted]:
-    off = "" if service.has_pod_monitors else "spec.monitoring.podMonitor does not enable it"
+def _judged(service: ModelService, operator: OperatorSettings) -> Iterator[tuple[str, Values, str]]:
+    """Yield each object in the operator's order: its template, and why it is deleted; empty: it is made."""
+    picker = Values(service, operator)
+    decode, prefill = (replace(picker, role_name=each) for each in (names.DECODE, names.PREFILL))
+    no_pool = "" if service.spec.inference_pool else "spec.inferencePool is not set"
+    no_tokens = no_pool or ("" if operator.metrics_endpoint_auth else "metrics need no token")
     no_prefill = "" if service.spec.prefill else "spec.prefill is not set"
-    for role, why in ((names.DECODE, off), (names.PREFILL, off or no_prefill)):
-        monitor = monitors.pod_monitor(service, operator, role)
-        yield Unwanted(monitor.ref, why) if why else monitor
-
-
-def _service_monitor(service: ModelService, operator: OperatorSettings) -> Manifest | Unwanted:
-    monitor = monitors.service_monitor(service, operator)
-    if service.has_service_monitor:
-        return monitor
-    why = (
-        "spec.monitoring.podMonitor does not enable it"
-        if service.spec.inference_pool
-        else "spec.inferencePool is not set"
+    not_enabled = "spec.monitoring.podMonitor does not enable it"
+    off = "" if service.has_pod_monitors else not_enabled
+    has_route = service.spec.http_route or operator.default_gateway_name
+    yield "deployment", decode, ""
+    yield "deployment", prefill, no_prefill
+    yield "epp-serviceaccount", picker, ""
+    yield "epp-configmap", picker, ""
+    yield "epp-deployment", picker, ""
+    yield "epp-service", picker, ""
+    by_provider = "the provider is gke" if operator.provider == GKE else ""
+    yield "epp-secret", picker, no_tokens or by_provider
+    yield "epp-role", picker, ""
+    yield "epp-rolebinding", picker, ""
+    yield "epp-clusterrole", picker, no_tokens
+    yield "epp-clusterrolebinding", picker, no_tokens
+    # The name that pools once had. Another ModelService may have that name, and loses its pool.
+    yield "inferencepool", replace(picker, pool=picker.epp), "a former name; deleted in each pass"
+    yield "inferencepool", picker, ""
+    no_route = "spec.httpRoute is not set and there is no default Gateway"
+    yield "httproute", picker, "" if has_route else no_route
+    yield (
+        "destinationrule",
+        picker,
+        "" if operator.provider == ISTIO else "the provider is not istio",
     )
-    return Unwanted(monitor.ref, why)
-
-
-def _unwanted(
-    service: ModelService, api_version: str, kind: str, *, name: str, why: str
-) -> Unwanted:
-    return Unwanted(ObjectRef(api_version, kind, service.namespace, name), why)
+    yield "podmonitor", decode, off
+    yield "podmonitor", prefill, off or no_prefill
+    yield "servicemonitor", picker, no_pool or ("" if service.has_service_monitor else not_enabled)
 
 
 T = TypeVar("T", bool, str)

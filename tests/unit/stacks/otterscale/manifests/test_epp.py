@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from reporter.stacks.otterscale.manifests import epp as epp_config
-from reporter.stacks.otterscale.manifests import names as labels
+from tests.unit.stacks.otterscale.manifests import labels
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, container, document, service
 
 UNIFIED = "3aee930c4fc2cf8c749623ba30a077bd93d5cca0c6513c87a5fe3427b089f2f1"

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from reporter.stacks.otterscale.manifests import names as labels
+from tests.unit.stacks.otterscale.manifests import labels
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, document, documents, service
 
 POOL = {"inferencePool": {"endpointPicker": {}}}

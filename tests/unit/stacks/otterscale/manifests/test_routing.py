@@ -5,10 +5,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from reporter.stacks.otterscale.manifests import names as labels
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
-from reporter.stacks.otterscale.manifests.routes import inference_pool
 from reporter.stacks.otterscale.objects import EndpointPicker, Pool
+from tests.unit.stacks.otterscale.manifests import labels
 from tests.unit.stacks.otterscale.manifests.building import document, service
 
 NAME = "qwen3-0.6b"
@@ -54,8 +53,8 @@ def test_pool_closes_where_the_schema_left_the_mode_empty():
     explicit = service(inferencePool={"endpointPicker": {}})
     told = Pool(EndpointPicker(failure_mode=""))
     spec = msgspec.structs.replace(explicit.spec, inference_pool=told)
-    made = inference_pool(msgspec.structs.replace(explicit, spec=spec), OperatorSettings())
-    assert made.document["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
+    made = document(msgspec.structs.replace(explicit, spec=spec), "InferencePool", explicit.name)
+    assert made["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
 
 
 def test_pool_selects_the_pods_of_both_roles():

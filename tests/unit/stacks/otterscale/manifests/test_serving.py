@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.stacks.otterscale.manifests import names as labels
+from tests.unit.stacks.otterscale.manifests import labels
 from tests.unit.stacks.otterscale.manifests.building import (
     OPERATOR,
     container,

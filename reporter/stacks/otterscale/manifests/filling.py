@@ -1,0 +1,120 @@
+"""Templates of objects: YAML that looks like what is made, with `${path}` where it differs.
+
+A template is read once, and values are put into what was read: never into text of YAML, so that no value has
+to be quoted and none can add a field. A field that is None is left out. In a template:
+
+| what stands there | what is made of it |
+|---|---|
+| `${path}` alone | the value there, of its own type |
+| `${path}` within a text, or `${path:s}` alone | the value as text; true and false as YAML has them |
+| `$if: path` in a map | the map, without this key, where the value there is not empty; else nothing |
+| `$value: ...` in a map | that value in place of the map |
+| `$items: ...` in a map of a list | the entries of that list in place of the map |
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from operator import attrgetter
+from typing import Final, TypeAlias
+
+import msgspec
+
+from reporter.stacks.otterscale.objects import Json
+from reporter.yaml_reader.limits import Limits
+from reporter.yaml_reader.reading import read_yaml
+
+_Fill: TypeAlias = Callable[[object], object]
+
+_LIMITS: Final = Limits(size=64 * 1024, depth=30, nodes=2_000, aliases=0)
+_PATH: Final = re.compile(r"\$\{([a-z_.]+)(:s)?\}")
+_ITEMS: Final = "$items"
+
+
+def filled(template: str, values: object, *, is_head: bool = False) -> Json:
+    """Return the object of a template, or only what names it; paths begin at attributes of `values`."""
+    return msgspec.convert(_template(template, is_head)(values), Json)
+
+
+@cache
+def _template(name: str, is_head: bool) -> _Fill:  # noqa: FBT001  # a key of the cache
+    path = files(__package__).joinpath("templates", f"{name}.yaml")
+    document = msgspec.convert(read_yaml(path.read_text("utf-8"), limits=_LIMITS), Json)
+    if not is_head:
+        return _node(document)
+    metadata = msgspec.convert(document["metadata"], Json)
+    place = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+    return _node({**{key: document[key] for key in ("apiVersion", "kind")}, "metadata": place})
+
+
+def _node(value: object) -> _Fill:
+    match value:
+        case {"$if": str(path), **rest}:
+            return _where(attrgetter(path), _node(rest))
+        case {"$value": inner} | {"$items": inner}:
+            return _node(inner)
+        case dict():
+            return _map({str(key): _node(each) for key, each in value.items()})
+        case list():
+            return _list([(_node(each), _is_spliced(each)) for each in value])
+        case str():
+            return _scalar(value)
+        case _:
+            return lambda _: value
+
+
+def _where(needed: Callable[[object], object], then: _Fill) -> _Fill:
+    return lambda values: then(values) if needed(values) else None
+
+
+def _map(parts: dict[str, _Fill]) -> _Fill:
+    def fill(values: object) -> object:
+        made = {key: each(values) for key, each in parts.items()}
+        return {key: each for key, each in made.items() if each is not None}
+
+    return fill
+
+
+def _list(parts: list[tuple[_Fill, bool]]) -> _Fill:
+    def fill(values: object) -> object:
+        made: list[object] = []
+        for part, is_spliced in parts:
+            value = part(values)
+            if is_spliced and isinstance(value, list | tuple):
+                made.extend(value)
+            elif value is not None:
+                made.append(value)
+        return made
+
+    return fill
+
+
+def _is_spliced(value: object) -> bool:
+    return isinstance(value, dict) and _ITEMS in value
+
+
+def _scalar(text: str) -> _Fill:
+    whole = _PATH.fullmatch(text)
+    if whole and not whole[2]:
+        return attrgetter(whole[1])
+    pieces = [(text[at:end], read) for at, end, read in _pieces(text)]
+    if len(pieces) == 1:
+        return lambda _: text
+    return lambda values: "".join(
+        before + (_text(read(values)) if read else "") for before, read in pieces
+    )
+
+
+def _pieces(text: str) -> list[tuple[int, int, Callable[[object], object] | None]]:
+    """Return where the texts before each value stand, and what reads it."""
+    found: list[tuple[int, int, Callable[[object], object] | None]] = []
+    at = 0
+    for match in _PATH.finditer(text):
+        found.append((at, match.start(), attrgetter(match[1])))
+        at = match.end()
+    return [*found, (at, len(text), None)]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
