@@ -98,22 +98,12 @@ def _scalar(text: str) -> _Fill:
     whole = _PATH.fullmatch(text)
     if whole and not whole[2]:
         return attrgetter(whole[1])
-    pieces = [(text[at:end], read) for at, end, read in _pieces(text)]
-    if len(pieces) == 1:
+    if not _PATH.search(text):
         return lambda _: text
-    return lambda values: "".join(
-        before + (_text(read(values)) if read else "") for before, read in pieces
-    )
-
-
-def _pieces(text: str) -> list[tuple[int, int, Callable[[object], object] | None]]:
-    """Return where the texts before each value stand, and what reads it."""
-    found: list[tuple[int, int, Callable[[object], object] | None]] = []
-    at = 0
-    for match in _PATH.finditer(text):
-        found.append((at, match.start(), attrgetter(match[1])))
-        at = match.end()
-    return [*found, (at, len(text), None)]
+    # Texts between the paths, each path, and what ends it: a split with two groups.
+    before, *rest = _PATH.split(text)
+    parts = [(attrgetter(path), after) for path, after in zip(rest[::3], rest[2::3], strict=True)]
+    return lambda values: before + "".join(_text(read(values)) + after for read, after in parts)
 
 
 def _text(value: object) -> str:

@@ -15,14 +15,12 @@ from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
 from reporter.model.objects import (
-    Deployment,
     DestinationRule,
     HttpRoute,
     InferencePool,
     KubeObject,
     LabelSelector,
     ParentReference,
-    Service,
     TemplateContainer,
 )
 from reporter.model.resource import Resource
@@ -33,8 +31,6 @@ from reporter.stacks.otterscale.manifests.pods import MODEL_UNPACK, ROUTING_PROX
 from reporter.stacks.otterscale.objects import (
     Json,
     MetricsEndpoint,
-    PodMonitor,
-    ServiceMonitor,
 )
 from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
@@ -82,34 +78,6 @@ def _of_containers(containers: Iterable[TemplateContainer] | None) -> Entries:
     }
 
 
-def _deployment_selector(obj: Deployment) -> Entries:
-    return _of_selector(obj.spec.selector)
-
-
-def _container_ports(obj: Deployment) -> Entries:
-    return _of_containers(obj.spec.template.spec.containers)
-
-
-def _init_container_ports(obj: Deployment) -> Entries:
-    return _of_containers(obj.spec.template.spec.init_containers)
-
-
-def _service_selector(obj: Service) -> Entries:
-    return obj.spec.selector or {}
-
-
-def _service_ports(obj: Service) -> Entries:
-    return {each.name: str(each.port) for each in obj.spec.ports or ()}
-
-
-def _pool_selector(obj: InferencePool) -> Entries:
-    return _of_selector(obj.spec.selector)
-
-
-def _target_ports(obj: InferencePool) -> Entries:
-    return {str(n): str(each.number) for n, each in enumerate(obj.spec.target_ports or ())}
-
-
 def _picker(obj: InferencePool) -> Entries:
     reference = obj.spec.endpoint_picker_ref
     if reference is None:
@@ -130,32 +98,8 @@ def _parents(obj: HttpRoute) -> Entries:
     return {str(n): shown(each) for n, each in enumerate(obj.spec.parent_refs or ())}
 
 
-def _monitored_pods(obj: PodMonitor) -> Entries:
-    return _of_selector(obj.spec.selector)
-
-
-def _pod_endpoints(obj: PodMonitor) -> Entries:
-    return _ports(obj.spec.pod_metrics_endpoints)
-
-
-def _monitored_services(obj: ServiceMonitor) -> Entries:
-    return _of_selector(obj.spec.selector)
-
-
-def _service_endpoints(obj: ServiceMonitor) -> Entries:
-    return _ports(obj.spec.endpoints)
-
-
 def _ports(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
     return {str(n): each.port for n, each in enumerate(endpoints or ())}
-
-
-def _pod_scraping(obj: PodMonitor) -> Entries:
-    return _scraping(obj.spec.pod_metrics_endpoints)
-
-
-def _service_scraping(obj: ServiceMonitor) -> Entries:
-    return _scraping(obj.spec.endpoints)
 
 
 def _scraping(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
@@ -203,27 +147,32 @@ _Read: TypeAlias = Callable[..., Entries]
 
 _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
     r.DEPLOYMENTS: {
-        "spec.selector": _deployment_selector,
-        "container ports": _container_ports,
-        "init container ports": _init_container_ports,
+        "spec.selector": lambda obj: _of_selector(obj.spec.selector),
+        "container ports": lambda obj: _of_containers(obj.spec.template.spec.containers),
+        "init container ports": lambda obj: _of_containers(obj.spec.template.spec.init_containers),
     },
-    r.SERVICES: {"spec.selector": _service_selector, "spec.ports": _service_ports},
+    r.SERVICES: {
+        "spec.selector": lambda obj: obj.spec.selector or {},
+        "spec.ports": lambda obj: {each.name: str(each.port) for each in obj.spec.ports or ()},
+    },
     r.INFERENCEPOOLS: {
-        "spec.selector": _pool_selector,
-        "spec.targetPorts": _target_ports,
+        "spec.selector": lambda obj: _of_selector(obj.spec.selector),
+        "spec.targetPorts": lambda obj: {
+            str(n): str(each.number) for n, each in enumerate(obj.spec.target_ports or ())
+        },
         "spec.endpointPickerRef": _picker,
     },
     r.HTTPROUTES: {"spec.parentRefs": _parents, "backendRefs": _backends},
     r.DESTINATIONRULES: {"spec": _rule},
     PODMONITORS: {
-        "spec.selector": _monitored_pods,
-        "spec.podMetricsEndpoints": _pod_endpoints,
-        "scraping": _pod_scraping,
+        "spec.selector": lambda obj: _of_selector(obj.spec.selector),
+        "spec.podMetricsEndpoints": lambda obj: _ports(obj.spec.pod_metrics_endpoints),
+        "scraping": lambda obj: _scraping(obj.spec.pod_metrics_endpoints),
     },
     SERVICEMONITORS: {
-        "spec.selector": _monitored_services,
-        "spec.endpoints": _service_endpoints,
-        "scraping": _service_scraping,
+        "spec.selector": lambda obj: _of_selector(obj.spec.selector),
+        "spec.endpoints": lambda obj: _ports(obj.spec.endpoints),
+        "scraping": lambda obj: _scraping(obj.spec.endpoints),
     },
     SERVICEACCOUNTS: {},
     PLUGINS_CONFIGMAPS: {},
