@@ -52,11 +52,6 @@ def prefill_deployment(name: str) -> str:
     return f"{name}-{PREFILL}"
 
 
-def pod_monitor(name: str, role: str) -> str:
-    """Return the name of the PodMonitor of a role."""
-    return f"{name}-{role}"
-
-
 def inference_pool(name: str) -> str:
     """Return the name of the InferencePool."""
     return name
@@ -75,11 +70,6 @@ def epp(name: str) -> str:
 def epp_config_map(name: str) -> str:
     """Return the name of the ConfigMap of the endpoint picker."""
     return f"{epp(name)}-config"
-
-
-def epp_secret(name: str) -> str:
-    """Return the name of the token Secret for the endpoint picker's metrics."""
-    return f"{epp(name)}-sa-metrics-reader-secret"
 
 
 def epp_cluster_role(namespace: str, name: str) -> str:

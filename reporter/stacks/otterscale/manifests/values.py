@@ -12,7 +12,6 @@ from reporter.stacks.otterscale.objects import (
     FAIL_CLOSE,
     GROUP_VERSION,
     KIND,
-    EndpointPicker,
     Json,
     ModelService,
     PodMonitoring,
@@ -182,19 +181,14 @@ class Values:
         return own or self.operator.default_routing_proxy_image
 
     @property
-    def picker(self) -> EndpointPicker:
-        """What the resource says of the endpoint picker."""
-        return self.service.picker
-
-    @property
     def picker_image(self) -> str:
         """The image of the endpoint picker."""
-        return self.picker.image or self.operator.default_epp_image
+        return self.service.picker.image or self.operator.default_epp_image
 
     @property
     def picker_resources(self) -> Json:
         """The resources of the endpoint picker: the user's as a whole, or the operator's."""
-        given = self.picker.resources
+        given = self.service.picker.resources
         if given.requests is not None or given.limits is not None:
             return pods.resources_json(given)
         return {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "16Gi"}}
@@ -202,7 +196,7 @@ class Values:
     @property
     def elects(self) -> bool:
         """Whether replicas of the endpoint picker elect a leader."""
-        return self.picker.replicas > 1
+        return self.service.picker.replicas > 1
 
     @property
     def readiness(self) -> str:
@@ -225,16 +219,6 @@ class Values:
         return [f"--{name}={value}" for name, value in sorted(self.operator.epp_flags)]
 
     @property
-    def sampler(self) -> str:
-        """The sampler of traces, where there are any."""
-        return self.operator.tracing_sampler if self.operator.tracing_enabled else ""
-
-    @property
-    def sampler_arg(self) -> str:
-        """Its argument."""
-        return self.operator.tracing_sampler_arg if self.operator.tracing_enabled else ""
-
-    @property
     def is_unified(self) -> bool:
         """Whether the same pods do prefill and decode."""
         return self.service.spec.prefill is None
@@ -253,7 +237,7 @@ class Values:
     @property
     def failure_mode(self) -> str:
         """What the gateway does without the endpoint picker."""
-        return self.picker.failure_mode or FAIL_CLOSE
+        return self.service.picker.failure_mode or FAIL_CLOSE
 
     @property
     def uses_default_gateway(self) -> bool:

@@ -38,13 +38,10 @@ def test_sanitised(text, label):
 NAMES = [
     (names.decode_deployment, "qwen3-0.6b-decode"),
     (names.prefill_deployment, "qwen3-0.6b-prefill"),
-    (lambda name: names.pod_monitor(name, "decode"), "qwen3-0.6b-decode"),
-    (lambda name: names.pod_monitor(name, "prefill"), "qwen3-0.6b-prefill"),
     (names.inference_pool, "qwen3-0.6b"),
     (names.http_route, "qwen3-0.6b"),
     (names.epp, "qwen3-0-6b-epp"),
     (names.epp_config_map, "qwen3-0-6b-epp-config"),
-    (names.epp_secret, "qwen3-0-6b-epp-sa-metrics-reader-secret"),
     (lambda name: names.epp_cluster_role("models", name), "models-qwen3-0-6b-epp"),
 ]
 
