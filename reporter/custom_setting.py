@@ -105,13 +105,7 @@ CustomComponents = Annotated[
 
 
 def wrong_form(error: ErrorDetails, given: object) -> Iterator[Wrong]:
-    """Yield which key of which declaration has a wrong form, if the error is about one.
-
-    Args:
-        error: of the setting.
-        given: the setting as it was given.
-
-    """
+    """Yield which key of which declaration has a wrong form, if the error is about one."""
     match error["loc"]:
         case (_, int(index), *path):
             parts = [key_of(each) for each in path if isinstance(each, str)]
@@ -127,12 +121,6 @@ def wrong_in_catalogue(
     """Yield what is wrong with declarations whose form is right, next to others whose form is not.
 
     Names that may be those of the others are left out: they cannot be judged yet.
-
-    Args:
-        given: the setting as it was given.
-        malformed: the entries whose form is wrong, counted from 1.
-        catalogue: what is built in.
-
     """
     if not malformed or not isinstance(given, Sequence):
         return

@@ -170,8 +170,6 @@ class Engines:
     """Whether an engine's page has what a reason needs: yes, no, or under which condition.
 
     Attributes:
-        vllm: the Python front end of vLLM.
-        rust: its Rust front end.
         sglang: with `--enable-metrics`; without it there is no page.
 
     """

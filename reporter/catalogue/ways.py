@@ -13,10 +13,8 @@ class Passing:
     """One part on the way of requests.
 
     Attributes:
-        part: its name, and whose it is.
         without: what becomes of requests without it, and what says so.
         clients: status and code of the answer; empty where no source says it.
-        reasons: those that explain it.
         source: where that is public.
         error_source: the answer's header `x-kaito-error-source`; empty where it has none.
 

@@ -34,13 +34,7 @@ _Said: TypeAlias = tuple[str, Subject, ObjectRef, str]
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What is to be applied.
-
-    Attributes:
-        documents: as they are in the files.
-        files: their names.
-
-    """
+    """What is to be applied."""
 
     documents: tuple[object, ...]
     files: tuple[str, ...]

@@ -48,11 +48,7 @@ class View:
     """A report, and what is needed to show it.
 
     Attributes:
-        report: what is shown.
-        document: returns it as JSON.
-        page: returns it as a page for browsers.
         about: where its time is from, for the first line of the text.
-        notes: what the reader should know besides.
 
     """
 
@@ -202,14 +198,7 @@ _FORMER: Final = {"warning": FailOn.CAUSE}
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One flag.
-
-    Attributes:
-        names: short and long.
-        meaning: for the help.
-        more: what argparse needs besides.
-
-    """
+    """One flag."""
 
     names: tuple[str, ...]
     meaning: str

@@ -163,7 +163,6 @@ class Connection:
     """The bottom of a daemon.
 
     Attributes:
-        client: makes all requests.
         clock: tells the API server's time, from the answers to them.
         metrics: counts them, and what the parts of the daemon do.
 

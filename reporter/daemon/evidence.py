@@ -42,15 +42,7 @@ from reporter.snapshot.snapshot import Learned, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class WantedRead:
-    """What is read at once: the Events of a namespace, a kind, a volume, or a log.
-
-    Attributes:
-        events: a namespace.
-        kind: a resource.
-        volume: the name of a PersistentVolume.
-        log: a container.
-
-    """
+    """What is read at once: the Events of a namespace, a kind, a volume, or a log."""
 
     events: str = ""
     kind: Resource[KubeObject] | None = None
@@ -77,11 +69,7 @@ class EvidenceReader:
     """Carries out steps.
 
     Attributes:
-        client: makes the requests.
-        learned: is told what was read.
-        signatures: what logs are held against.
         version: the API version of a kind that the cluster serves, empty if it serves none.
-        turn: waits until the next request may be made.
 
     """
 
@@ -185,11 +173,7 @@ class EvidenceTask:
     """What is to be read, and when.
 
     Attributes:
-        reader: reads.
-        learned: what was read, for the next pass.
-        leading: whether this replica reads.
         changed: asks for a pass, which takes what was learned.
-        logs: logs are read too.
 
     """
 

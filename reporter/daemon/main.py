@@ -65,10 +65,7 @@ class Watching:
     """What reads the cluster, and what is woken by it.
 
     Attributes:
-        due: set by whoever asks for a pass.
         targets_due: set when the pods to scrape may be other ones.
-        cluster: the watches.
-        heartbeat: notices pauses of the process.
 
     """
 
@@ -83,15 +80,8 @@ class Parts:
     """All that runs, and what the listeners ask.
 
     Attributes:
-        watching: reads the cluster.
         elector: takes part in the election; None where this replica always leads.
-        writers: write to the API server.
-        scrape: scrapes pods until cancelled.
-        passes: evaluate the cluster.
-        evidence: reads what explains faults.
         self_check: compares a pass with one from nothing now and then.
-        state: what the listeners tell.
-        page: the page for browsers.
 
     """
 

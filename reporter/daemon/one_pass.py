@@ -45,11 +45,9 @@ class Before:
     """What a pass is given of earlier ones.
 
     Attributes:
-        memory: of the resolution.
         answered: what need not be asked again.
         outputs: what the output of each stack remembers, by the stack's name.
         records: our Events of the last pass.
-        foreign_writers: who else writes them.
         alerts: what Alertmanager was to know; None before the first pass.
 
     """
@@ -85,14 +83,9 @@ class Pass:
     """The result of a pass.
 
     Attributes:
-        report: what every sink renders.
         records: our Events on record; None where they cannot be read.
-        after: what the next pass is given.
-        plan: the Events to write.
-        outputs: what each stack writes, by the stack's name.
         mirrors: the mirrors to write; None where nothing can be said of them.
         next_in: time until the next pass is due without a change, None for the resync only.
-        seconds: how long it took.
         processor_seconds: how much of that its thread had the processor.
         to_hand_on: what the next process should know of faults that are not told yet.
         wanted: what would explain what the report does not.

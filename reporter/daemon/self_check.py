@@ -41,10 +41,7 @@ class Passed:
     """A pass that has ended.
 
     Attributes:
-        ask: runs it again.
-        snapshot: that it judged.
         before: what it was given of the pass before it.
-        done: its result.
 
     """
 

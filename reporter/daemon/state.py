@@ -87,16 +87,7 @@ class LostWatches:
 
 
 class DaemonState:
-    """The newest pass, who leads, and whether all is well.
-
-    Args:
-        settings: of the daemon.
-        cluster: the watches.
-        writers: the queues.
-        leading: whether this replica writes.
-        judged: what is known of a pod that is scraped.
-
-    """
+    """The newest pass, who leads, and whether all is well."""
 
     def __init__(
         self,

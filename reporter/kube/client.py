@@ -360,10 +360,6 @@ class KubeClient:
         It may be the pod's and then deserves no trust: nothing is decompressed, its Date is not
         our server's clock, and the reader must bound size and time, and map what that raises.
 
-        Args:
-            path: absolute path, quoted.
-            headers: in place of ours.
-
         Raises:
             KubeError: the API server cannot be asked, or refuses our credentials.
 

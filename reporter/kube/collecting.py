@@ -83,9 +83,7 @@ class Collection:
 
     Attributes:
         discovered: which resources are served, and in which versions.
-        states: of each resource, whether it could be read.
         versions: the version in which each resource that is served was listed.
-        objects: what was listed, with the fields that are read.
         failures: of each resource that could not be listed, why.
         namespace: the only one that was read; empty for all.
 

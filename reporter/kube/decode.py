@@ -67,8 +67,6 @@ class ListPage(Generic[ObjectT]):
     """One page of a list.
 
     Attributes:
-        objects: the well-formed objects.
-        skipped: the others.
         resource_version: where a watch starts that continues the list.
         continue_token: where the next page starts; empty on the last one.
 
@@ -199,7 +197,6 @@ class Frame(Generic[ObjectT]):
     """One watch frame.
 
     Attributes:
-        type: what happened.
         content: the object, or why it is skipped; None in a bookmark.
         resource_version: where a watch continues after this frame; empty if it cannot be read.
 

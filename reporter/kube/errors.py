@@ -60,11 +60,9 @@ class ApiStatusError(KubeError):
     """The API server refused.
 
     Attributes:
-        status: HTTP status code.
         reason: machine-readable word of the Status object, such as `AlreadyExists`; empty if the
             answer is not a Status object.
         retry_after: seconds that the server asked to wait; None if it did not.
-        details: causes that the Status object names.
         is_status_object: False for plain-text answers: `404 page not found` of a group that is
             not served, and 429 of API priority and fairness.
 

@@ -98,8 +98,6 @@ class Timing:
         idle: time without a frame after which a watch counts as dead. Bookmarks come about once a
             minute, but of a quiet kind the first was measured at 120.2 s (kube-apiserver 1.36).
         watch: the shortest and longest time after which the server is to end a watch.
-        list: limit of one page's request.
-        page: objects in a page.
         backoff: first wait after a failure, before jitter.
 
     """
@@ -117,7 +115,6 @@ class Place(Generic[ObjectT]):
     """What one informer reads.
 
     Attributes:
-        resource: the resource.
         version: API version, one that the cluster serves.
         namespace: restricts it to one namespace; empty for all.
         name: restricts it to one object. RBAC rules with `resourceNames` grant list and watch only with
@@ -191,8 +188,6 @@ class Informer(Generic[ObjectT]):
     for busy ones. A watch that the server ends properly is no loss: the next one continues it.
 
     Attributes:
-        place: what is read.
-        counters: for metrics.
         last_frame: when a list or watch frame came last, or a watch ended as it should.
 
     """

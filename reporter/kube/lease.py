@@ -69,7 +69,6 @@ class LeaseTimes:
     Attributes:
         duration: how long others wait for a leader that no longer renews.
         renew_deadline: how long after its last renewal a leader still starts requests.
-        retry: time between two tries.
 
     """
 
@@ -136,8 +135,6 @@ class _Record:
     Attributes:
         document: the whole object, so that a PUT keeps what others wrote on it.
         raw: its spec as sent; any change of it shows that its holder lives.
-        spec: the part that is understood.
-        version: its resourceVersion.
         changed_at: when a change of `raw` was seen here, seconds on our clock.
         seen_to_change: it was not like this when it was read for the first time.
 

@@ -93,9 +93,7 @@ class WatchHealth:
         state: `served`, `absent` or `unknown`.
         confirmed: verdicts may rest on it.
         age_seconds: time since the oldest watch heard something; None if one never did.
-        objects: how many are held.
         relists: how often it was listed, the first time included.
-        failures: lists and watches that failed.
 
     """
 

@@ -30,8 +30,6 @@ class Catalogue:
 
     Attributes:
         reasons: per layer in the order of the priority chain.
-        suppression: which firing reason hides which others.
-        resources: listed and watched over the whole cluster.
         stacks: the stacks whose rows are in it, in the order of the documentation.
         pod_suppression: which fault of a pod hides which others of the same pod.
         declared: the reasons among them that the user's file declares.

@@ -23,8 +23,6 @@ class CustomWorkload:
     """A workload that must be there and available.
 
     Attributes:
-        kind: of the workload.
-        name: of the workload.
         namespaces: in the layer `cluster`, where it may be, the first that has it counts. In the
             layer `modelharness` each of these workload namespaces must have it, or, where empty,
             each that there is.
@@ -56,11 +54,7 @@ class CustomCondition:
 
     Attributes:
         group: API group, empty for the core group.
-        version: of the group.
         plural: name in URLs and in RBAC rules.
-        kind: name in documents.
-        type: of the condition.
-        status: the one that it must have.
         namespaced: whether the objects live in namespaces; only then is the layer another than
             `cluster`.
         selector: label selector of the objects that count; empty is all.
@@ -87,16 +81,12 @@ class CustomComponent:
     Attributes:
         reason: its name; it begins as those of its layer do: `cluster`, `modelharness`, or the
             kind of its subjects (`inferenceset`, `modelserving`, ...).
-        layer: of the reason.
         before: its priority is just above that of this reason of its layer; of `before` and
             `after` at most one is set.
         after: its priority is just below that of this reason; with neither it is the last one.
         grace_seconds: its own grace; None takes the global one.
-        suppresses: reasons that it explains while it fires.
         why: the evidence that what it suppresses has no valid input then; required with it.
         blocks_ready: whether its layer's Ready waits for it.
-        summary: what it means, one sentence.
-        action: what an operator does about it.
         workload: what raises it, one of three.
         crd: what raises it, one of three.
         condition: what raises it, one of three.

@@ -20,11 +20,9 @@ class ForeignEvent:
         field_path: the part of it, such as `spec.containers{main}`; empty where none is named.
         type: `Normal` or `Warning`; much of the best evidence is Normal.
         reason: as written.
-        message: the whole message, as written.
         component: who wrote it: `reportingComponent`, else `source.component`.
         first: when it was seen first.
         last: when it was seen last; `series.lastObservedTime` counts.
-        count: how often it was seen.
 
     """
 
@@ -48,7 +46,6 @@ class LogCause:
         kind: the row's class, such as `gpu-memory`; empty where none matched.
         sentence: what it means, with its values filled in. Where no row matched, empty: raw lines
             never leave the process in a message.
-        action: what to do.
         certain: the line alone is the cause.
         symptom: the line alone is no cause; any other evidence is better.
         values: what the signature extracted, by name.

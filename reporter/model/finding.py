@@ -24,7 +24,6 @@ class Derived:
     """The status that one object should have.
 
     Attributes:
-        object: whose status it is.
         status: in the shape of the object's own API. A condition without `lastTransitionTime` has
             changed since the status on record was written; `dated` fills in when.
 
@@ -66,7 +65,6 @@ class Diagnosis:
         brief: the same in a few words, for places where there is no room for more.
         object: what must be mended, None where that is the pod's own workload.
         action: what to do, as an imperative sentence; empty where nothing more can be said.
-        sureness: how sure it is.
         signature: the row of the table of log signatures that matched; empty where none did.
         shared: other pods have the same cause at the same object (a node, a claim, a queue, a
             Secret, a quota, an image, a webhook), so that it is told there once.
@@ -107,8 +105,6 @@ class Finding:
     others.
 
     Attributes:
-        reason: a name of the catalogue.
-        subject: what the finding is about.
         involved: the cluster-scoped object that the Event refers to.
         related: the precise object at fault; also tells faults under one key apart.
         message: one clean line that names the subject and the object; no ages, no running values.
@@ -210,8 +206,6 @@ class ServingEvidence:
     """How much of a subject works, by what its Ready rests on; there is none where that is unknown.
 
     Attributes:
-        wanted: replicas, groups or Gateways that should work.
-        serving: how many of them do.
         reached: whether requests find their way to them through what is the subject's own: its
             endpoint picker and its route.
         entrances: the Gateways that its requests come through.
@@ -247,7 +241,6 @@ class Unjudged:
     """A subject, or a reason, that a probe failed on: our own fault, of which others must not suffer.
 
     Attributes:
-        about: the subject.
         cause: what failed and where, without a word of the object's.
         reason: what alone cannot be judged, of whatever subject; empty: all about the subject.
         probe: which of the probes of that reason failed.
@@ -274,14 +267,10 @@ class Evaluation:
     """All that the probes say about one snapshot.
 
     Attributes:
-        findings: the faults.
         ready: positive evidence that subjects work.
-        subjects: those that exist.
         undecided: what cannot be told of a pod now: a fault of it that fires goes on, and none
             begins.
-        derived: the statuses that objects should have.
         unjudged: what nothing is known about, as a probe failed.
-        serving: how much of the subjects works.
 
     """
 

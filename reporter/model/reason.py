@@ -27,7 +27,6 @@ class Threshold:
     """A number of a trigger; `--runtime-threshold NAME=VALUE` sets it.
 
     Attributes:
-        name: of the setting.
         default: its value unless set.
         most: the largest value that makes sense; the smallest is 0.
         meaning: what it is compared with, and its unit.
@@ -48,10 +47,8 @@ class Reason:
         of: the kind of its subjects, in the layer of deployments.
         type: of its Events: Warning for a fault, Normal for Ready and for what is worth knowing.
         says_ready: it tells that a subject works; its Event is written by the rules for Ready.
-        summary: what it means, one sentence.
         trigger: what is read and which values raise it.
         silent: what looks similar and does not raise it.
-        action: what an operator does about it.
         reads: resources whose being unknown makes its findings stale and its subject not ready.
         also_reads: a kind of object, and what its findings about those objects alone read in addition.
         chain: takes part in its layer's priority chain, in table order.

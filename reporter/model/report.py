@@ -31,12 +31,10 @@ class SpecChange:
     All texts are clean, short, and without credentials.
 
     Attributes:
-        object: what was changed.
         at: when; of what was seen and nobody signed, when it was seen.
         by: the field manager, and the subresource that it wrote; empty where that is not known.
         field: what was changed, such as `spec.replicas`; empty where only who wrote last is known.
         before: the value before; empty where it is not told.
-        after: the value since.
 
     """
 
@@ -147,7 +145,6 @@ class Impact:
     Attributes:
         not_serving: how many of them do not serve because of it.
         degraded: how many serve, degraded.
-        namespaces: how many namespaces those are in.
         otherwise: how many more do not serve, for other causes.
 
     """
@@ -201,7 +198,6 @@ class ResolvedFinding:
             message does not speak.
         primary: the one to look at first for its subject.
         impact: whom a cause hits; None of what is no cause.
-        commands: what to type to look at the object at fault.
         changes: what was changed shortly before it began, the one that the message tells in front.
         diagnosis: why a pod that it is about does not do what it should, where that is known.
         last_lines: what the container said before it crashed, where logs are read; clean and short.
@@ -335,9 +331,6 @@ class Outside:
     """Objects of a stack that nobody judges, so that silence about them is not taken for health.
 
     Attributes:
-        kind: of the objects.
-        count: how many.
-        first: one of them.
         judged: which ones are judged; empty if none is.
 
     """

@@ -28,8 +28,6 @@ class Resource(Generic[ObjectT_co]):
             cluster serves is used.
         plural: name in URLs and in RBAC rules.
         kind: name in documents.
-        namespaced: whether its objects live in namespaces.
-        type: the struct it is decoded into.
         purpose: why it is read, for the documentation and the rendered RBAC rules.
         label_selector: restricts what is listed and watched; empty reads all.
         custom: defined by a CustomResourceDefinition, so it may be absent from a cluster.

@@ -33,7 +33,6 @@ class Need:
     """Objects that do nothing without a part.
 
     Attributes:
-        by: the resource that they are of.
         words: which of its objects, for the documentation, in the plural.
         evidence: why they need the part, with its public source.
         shows: tells whether an object is one of them; others may have to be looked up.
@@ -155,7 +154,6 @@ class RequiredKind:
     """A CustomResourceDefinition that a shared part cannot do without, or what uses the part.
 
     Attributes:
-        crd: its name.
         owner: whose chart it is in.
         part: the shared part that it follows, by its name in `--components`; the stack's own if empty.
         instead: others of which one is as good, as where a kind has moved to another group.
@@ -183,10 +181,7 @@ class ScrapedPods:
     """The pods of a stack that serve metrics.
 
     Attributes:
-        kind: what their subjects are.
         label: its value names the subject, in the pod's namespace; empty where a setting has it.
-        label_setting: the setting that has the label.
-        labels: what else they carry.
         container: the one that serves; only pods that have it are scraped.
         images: parts of the container's image name, of which it has one, where servers that are not
             judged serve under that name too, or where users choose the name: then the first container
@@ -225,10 +220,7 @@ class ScrapedPickers:
     """The endpoint pickers of a stack, whose metrics say what no pod's do.
 
     Attributes:
-        kind: what their subjects are.
-        label: it names the subject, in the pod's namespace.
         value: what the label's value is, given the subject's name.
-        labels: what else they carry.
         pools: where the InferencePools are that name them.
 
     """
@@ -246,7 +238,6 @@ class StackWords:
 
     Attributes:
         derived: which status, or which objects, are worked out by the project's own rules.
-        required: what the cluster must have for it.
         unsaid: of each kind what its description leaves open.
 
     """
@@ -262,16 +253,10 @@ class StackRows:
 
     Attributes:
         name: in `--stacks`.
-        project: whose stack it is.
-        words: for the documentation.
         expected: a dump that holds nothing of it lists what is read for it as unknown.
-        resources: what is read for it alone.
         shares: shared resources of which some objects are its subjects too.
         cluster_reasons: of its controllers, in the order of priority.
         reasons: of its subjects, in the order of priority, Ready last.
-        suppression: rows that its reasons are in.
-        controllers: its Deployments.
-        required: its CustomResourceDefinitions.
         scraped: which of its pods serve metrics; None where none do.
         pickers: its endpoint pickers; None where it has none.
         made_with: label of what its controllers make for a subject; its value is the subject's name.

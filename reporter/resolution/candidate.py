@@ -24,16 +24,13 @@ class Candidate:
     """The faults of one key that are seen now, and what has been decided of them so far.
 
     Attributes:
-        reason: the catalogue's row.
         faults: the worst first; never empty.
         episode: what is remembered of the key.
         disposition: None until a step decides it.
-        by: who holds, suppresses or outranks it.
         holds_until: end of the hold, where one runs.
         clears_at: when a fault that was told has recovered, where only muted ones are seen.
         told: the faults its message speaks of; an upstream leaves those it does not explain, and
             a mute those that it is not about.
-        mutes: what mutes it, or others of its faults.
 
     """
 

@@ -204,8 +204,6 @@ class _Nodes:
     """What suppresses and holds, looked up for many candidates.
 
     Attributes:
-        upstreams: what suppresses and holds.
-        waiting: what holds.
         unseen: the nodes that are not seen at fault any more, and still suppress or hold.
 
     """

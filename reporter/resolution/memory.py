@@ -73,7 +73,6 @@ class Episode:
         listed: whether the report lists it; one that has not fired is remembered for a while
             after it is gone, without being listed.
         shown: its last form in a report.
-        faults: its faults.
         exempt: whether a fault that fires at once is among those seen last.
         stale_since: since when it is stale, on the boot clock.
 
@@ -109,11 +108,9 @@ class StandingReady:
     """A subject that is ready and was told so: nothing is decided again until something here is another.
 
     Attributes:
-        evidence: that it works.
         known: the subject.
         own: its Events on record that it was decided by, and others of it.
         told: the records that need no answer.
-        ready: what the report says.
 
     """
 
@@ -162,9 +159,6 @@ class Memory:
         mutes: those that counted; one whose object cannot be read any more goes on.
         judged: by reason, when a pass last looked that could see all it reads: what is older and was
             not at fault then has been seen without the fault.
-        states: the state of each subject.
-        changes: what was seen to change.
-        primaries: which cause of each subject is primary.
 
     """
 

@@ -59,7 +59,6 @@ class Asked:
     Attributes:
         reasons: that are muted now, sorted; none where the whole is in error, or over.
         until: when that ends; None where no end is set.
-        faults: what is wrong, one sentence each.
 
     """
 

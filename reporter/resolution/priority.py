@@ -40,7 +40,6 @@ class _Rivals:
         first: the highest of the subject's faults that are seen and active.
         reasons: of all that are active or clearing, or suppressed by a node.
         held: of those that a node holds; what fires already goes on next to them.
-        order: the priority of a reason.
 
     """
 
@@ -139,8 +138,6 @@ class Primaries:
 
     Attributes:
         causes: in the order that they came in.
-        held: the primary one of each subject.
-        wake_in: time until one of them changes by itself.
 
     """
 

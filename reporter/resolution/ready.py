@@ -57,7 +57,6 @@ class Readiness:
     """Who is ready.
 
     Attributes:
-        ready: the ready subjects.
         told: for the next pass, which records of each subject need no answer.
         standing: for the next pass, those about which nothing has to be decided again.
         ages: one is due only while it is young.

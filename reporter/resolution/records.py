@@ -49,11 +49,7 @@ class Record:
     """One Event of ours as it stands in the cluster.
 
     Attributes:
-        event: as it was read.
-        key: what it is about.
         since: start of its episode.
-        state: what it says.
-        related: the object at fault.
         written: when it was last written, to the microsecond where it was written once.
         muted: it is over for a mute only: its episode goes on without being told.
 
@@ -84,13 +80,7 @@ class Record:
 
 
 class Records(Collection[Record]):
-    """Our Events on record, and what they are looked up by.
-
-    Args:
-        records: each of them.
-        table: the Events that they were read from.
-
-    """
+    """Our Events on record, and what they are looked up by."""
 
     def __init__(self, records: Iterable[Record] = (), table: Table[Event] | None = None) -> None:
         self.table = table

@@ -62,8 +62,6 @@ class Resolution:
     """The result of a pass.
 
     Attributes:
-        report: what every sink renders.
-        memory: what the next pass is given.
         wake_in: time until something changes by itself, None where nothing does.
 
     """

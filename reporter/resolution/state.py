@@ -31,7 +31,6 @@ class Absence:
         kept: those that go on in some way, with what is to be remembered of them.
         stale: those that cannot be judged.
         ended: those that are over: recovered, forgotten with their subject, or stale too long.
-        wake_in: time until one of them changes by itself.
 
     """
 
@@ -77,15 +76,11 @@ class PassState:
 
     Attributes:
         memory: of the pass before, with what is taken up from our Events on record.
-        records: our Events on record.
         handed: since when faults last by what another process handed on.
         candidates: the faults that are seen, one for each key.
         undercurrents: candidates of a key whose earlier fault is clearing: faults in grace, which
             the report does not list next to it.
         absence: what became of the episodes that are not seen.
-        upstreams: what suppresses and holds.
-        mutes: what is muted.
-        changes: what was seen to change up to now.
         steps: takes those that seldom come to something else.
 
     """

@@ -24,12 +24,7 @@ class TakenStep:
 
 
 class Steps:
-    """Takes the steps of one pass, unless the pass before has taken the same.
-
-    Args:
-        before: the steps of the pass before, by their names.
-
-    """
+    """Takes the steps of one pass, unless the pass before has taken the same."""
 
     def __init__(self, before: Mapping[str, TakenStep] = MappingProxyType({})) -> None:
         self._before = before

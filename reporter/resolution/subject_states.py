@@ -36,7 +36,6 @@ class PassEvidence:
 
     Attributes:
         serving: of each subject, where that is known.
-        ready: the subjects of which every part works.
 
     """
 

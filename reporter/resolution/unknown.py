@@ -102,14 +102,7 @@ _SELECTED: Final = "in namespaces that --model-namespaces selects"
 def outside_of(
     subjects: Iterable[KnownSubject], snapshot: Snapshot, settings: EvaluationSettings
 ) -> tuple[Outside, ...]:
-    """Return the objects that are not judged: of kinds that never are, or that are left out.
-
-    Args:
-        subjects: what is judged.
-        snapshot: the cluster.
-        settings: which stacks are looked at.
-
-    """
+    """Return the objects that are not judged: of kinds that never are, or that are left out."""
     known = [each.subject for each in subjects]
     found: list[Outside] = []
     for resource in _looked_at(settings):

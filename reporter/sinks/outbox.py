@@ -66,12 +66,7 @@ W = TypeVar("W")
 
 
 class Pace:
-    """At most so many writes of one kind in a second, so that they hold up nobody.
-
-    Args:
-        per_second: how many.
-
-    """
+    """At most so many writes of one kind in a second, so that they hold up nobody."""
 
     def __init__(self, per_second: float) -> None:
         self._spacing = 1 / per_second
@@ -96,7 +91,6 @@ class Entry(Generic[W]):
 
     Attributes:
         key: what is written to; its writes are made one by one, in order.
-        write: what is written.
         pace: of the writes like it; None for one that cannot wait.
         not_before: when it may be made at the earliest, by the event loop's time.
 

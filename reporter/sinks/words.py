@@ -390,7 +390,6 @@ class WithoutVerdict:
     """Models that have no verdict because something could not be read.
 
     Attributes:
-        models: those that are known to exist.
         kinds: resources of models that could not be read, so that nobody knows which exist.
         unread: what could not be read, the kinds among it.
 

@@ -206,12 +206,6 @@ class _JsonRow:
     What a loop of `kubectl get -o json` wrote next begins at the left edge again. So a value is first looked
     for before the next such place, and in the whole text only a few times: a text of values that all go on to
     its end would be read again and again.
-
-    Attributes:
-        text: the whole of it.
-        line: the number of the line that is read.
-        counted: how far lines have been counted.
-
     """
 
     text: str

@@ -60,11 +60,9 @@ class Dump:
     """A loaded dump.
 
     Attributes:
-        snapshot: its objects, and which resources it tells about.
         newest: the newest time that stands in it and can be believed; None if there is none.
         notes: what the reader of a report should know of the dump, one sentence each.
         pages: the pages of metrics that are in archives; those in folders are read when needed.
-        logs: the ends of the logs of containers.
         collected: `newest` is when `status-reporter dump` collected it.
         namespace: the only one that `status-reporter dump` read; empty for all.
 

@@ -28,7 +28,6 @@ class Copy:
     """One copy of an object.
 
     Attributes:
-        content: the object, or why it is skipped.
         revision: its resourceVersion; -1 if that is no number.
         generation: of its spec; -1 if it does not say.
         uid: tells it from another object that had its name.

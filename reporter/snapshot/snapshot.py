@@ -41,12 +41,10 @@ class ResourceState:
     """The state of one resource at the instant of the snapshot.
 
     Attributes:
-        served: served, absent or unknown.
         confirmed: a list or a watch frame has come since the last lost connection or pause, so a
             verdict may rest on it.
         cause: why it is unknown: `forbidden`, `unreachable`, `not in the dump`, ...
         permission: what is missing where it is forbidden, such as `list, watch on pods`.
-        since: since when it is unknown.
         lasting: it is unreachable although the API server has been well for a while.
         partial: only some of its objects were asked for, so that one that is not here may exist.
 
@@ -142,7 +140,6 @@ class Snapshot:
         discovery: which resources are served, also of kinds whose objects are not read.
         covered: namespaces of which everything was read; None is all of them. A dump covers the
             namespaces of which it holds any document.
-        skipped: objects left out because they are malformed.
         superseded: objects of which a dump holds older copies, which are left out.
         incomplete: why not all is there of a resource, by its text form: what is there counts, and
             nothing is absent.

@@ -28,10 +28,6 @@ class OutputScope:
     Attributes:
         derived: the statuses that objects should have, of whatever kind.
         snapshot: what they rest on.
-        now: the time of the pass.
-        settings: of the daemon.
-        instance: which replica this is.
-        leading: whether this replica writes.
 
     """
 
@@ -48,10 +44,7 @@ class Decision:
     """What a pass decides for an output.
 
     Attributes:
-        memory: what the next pass is given.
         plan: what is to be written; None where nothing can be said of that.
-        findings: what keeps us from writing.
-        next_in: time until something changes by itself.
 
     """
 
@@ -66,8 +59,6 @@ class WriterParts:
     """What a writer is made of.
 
     Attributes:
-        client: makes the requests.
-        registry: for metrics of its own.
         may_write: asked before each request.
         changed: called when a new pass is needed although the watches bring nothing.
         outdated: called with a resource that the watch does not bring as it is.

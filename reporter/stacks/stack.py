@@ -20,8 +20,6 @@ class Command:
     """A command of the program that a stack adds.
 
     Attributes:
-        name: what is typed.
-        summary: one line for the help.
         main: carries it out, given its arguments, and returns the exit status.
 
     """
@@ -38,7 +36,6 @@ class Stack(StackRows):
     Attributes:
         settings: classes with the settings that it adds; one below `DaemonSettings` is of `run` alone.
         probes: what is asked about its subjects, and about the cluster for it.
-        commands: what it adds to the program.
         output: what it writes to the objects of its users; None where it only reads.
 
     """

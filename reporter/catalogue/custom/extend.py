@@ -245,7 +245,6 @@ class Problem:
     Attributes:
         key: as it stands in the file, empty for the whole declaration.
         value: what was given.
-        allowed: what may be given.
         why: what speaks against it, where that is more than the form.
 
     """

@@ -71,8 +71,6 @@ class EngineLook:
     """One engine; what the page does not tell is None or not there, and never 0.
 
     Attributes:
-        running: requests in the batch.
-        waiting: requests in the queue.
         capacity: of these, those that wait for room; None on releases that do not tell.
         deferred: of these, those put off for another cause.
         kv_usage: share of the KV cache in use, 0 to 1.
@@ -114,17 +112,12 @@ class Look:
     """One scrape of one pod.
 
     Attributes:
-        at: when the request was sent.
-        target: the pod, as the snapshot had it then.
         failure: why there is no page, None where there is one.
-        detail: a few words more about the failure.
         known: whether the page is that of an engine that is read: vLLM or SGLang.
         process_started: start of the process that serves the page, where it tells.
         speed: of the download of weights, in bytes a second.
         remaining: seconds it will take; -1 is unknown, 0 nothing.
         endpoints: of an endpoint picker that tells how many it has.
-        engines: by their number, as text.
-        pod: counters of the pod as a whole.
         restarts: how often engines started again since the page before; the history sets it.
         renewed: the engines that did.
 

@@ -14,8 +14,6 @@ class MetricFault:
     """What a rule found in the metrics of a pod; it stays as it is while the fault goes on.
 
     Attributes:
-        reason: a name of the catalogue.
-        cause: a few words.
         text: one line without the pod's name; a number in it is the one when it was first found.
         severity: larger is worse, among faults of one reason.
         since: left edge of the window that it was first found in.
@@ -56,9 +54,6 @@ class PodVerdict:
     """What all rules say of a pod after its newest scrape.
 
     Attributes:
-        uid: of the pod it is about.
-        faults: by reason.
-        doubts: what cannot be judged now, by reason.
         failing: the newest attempt failed, at a model pod.
         in_service: a model pod that has been Ready long enough for its numbers to count.
 

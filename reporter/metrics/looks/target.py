@@ -39,9 +39,7 @@ class Scrape:
 
     Attributes:
         at: when the request was sent; a page's own timestamps are not believed.
-        seconds: how long it took.
         page: what was read, None where it failed.
-        failure: why it failed.
         detail: a few more words, such as the status `503`; clean, and without addresses.
 
     """
@@ -96,11 +94,7 @@ class Target:
     """A pod to scrape, and what judging its page needs to know of it.
 
     Attributes:
-        namespace: of the pod.
-        name: of the pod.
         uid: of the pod; one with another uid is another pod.
-        address: its IP, of either family, without brackets.
-        subject: whose pod it is.
         port: where it serves its metrics; None is the port that settings name.
         scheme: by which it does; empty is the scheme that settings name.
         node: where it runs.

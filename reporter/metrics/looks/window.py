@@ -237,13 +237,7 @@ _TELLING: Final = (Counter.GENERATED_TOKENS, Counter.PROMPT_TOKENS)
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What started again since the page before.
-
-    Attributes:
-        restarts: how often, as far as it can be told.
-        engines: which ones.
-
-    """
+    """What started again since the page before."""
 
     restarts: int = 0
     engines: frozenset[str] = frozenset()

@@ -38,7 +38,6 @@ class Family:
     """A family.
 
     Attributes:
-        kind: how its samples are combined.
         names: accepted, the first that a page has wins; of counters without `_total`.
         labels: that tell its series apart; of each, the names accepted, in this order.
         per_engine: whether each engine has its own, else it is about the pod.
@@ -58,7 +57,6 @@ class Meaning:
     """What a sample name stands for.
 
     Attributes:
-        family: that it belongs to.
         part: what it is of that.
         name: index of the family's name in it.
         rank: of several names for one part, the one with the smallest rank wins.

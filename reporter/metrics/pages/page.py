@@ -59,18 +59,14 @@ class Engine:
 
     Attributes:
         name: data-parallel rank; "0" where the page has no `engine` label.
-        running: requests in the batch.
-        waiting: requests in the queue.
         waiting_by_reason: the same by `reason`; only `capacity` is congestion.
         kv_cache_usage: share of the KV cache in use, 0 to 1.
         fetches: waiting requests whose KV cache is loaded from elsewhere, by `stage`.
         sleep_state: 1 for the state it is in, else 0; all 0 while paused.
         healthy: 1 or 0; only with fault tolerance.
         prompt_tokens: tokens of prompts whose prefill has ended.
-        generation_tokens: tokens generated.
         finished_requests: requests by `finished_reason`, failed ones among them.
         preemptions: requests put out of the batch to free KV blocks.
-        prefix_cache_queries: tokens looked up in the prefix cache.
         iterations: steps that produced output.
         corrupted_requests: requests with NaN in their logits; only if asked for.
         failed_transfers: KV transfers that failed; only with NIXL, like the next two. Since vLLM
@@ -128,7 +124,6 @@ class Reading:
 
     Attributes:
         lines: of the page, comments and empty ones among them.
-        kept: samples of wanted families.
         bad: lines that are not of the format; they were dropped.
         oversized: lines with too much in them; they were dropped.
         duplicates: samples of a series that the page had already told; the first counts.
@@ -151,7 +146,6 @@ class Picker:
             (Gateway API Inference Extension, pkg/epp/datalayer/logger/logger.go).
         known: how many of its pool it knows, with old metrics or none too: each has a queue on the page.
         attempts: to choose an endpoint, by `status`: `success` or `failure`; a pool without endpoints is none.
-        requests: that it was asked about.
         errors: of these, by `error_code`; each series begins with the first one.
         outcomes: what became of requests in its queue, by `outcome`; only with flow control.
 
@@ -182,8 +176,6 @@ class Page:
         rate_limited: requests that KAITO's guard refused with 429.
         download_speed: of the weights, bytes a second.
         download_remaining: seconds; -1 is unknown, 0 does not prove that it has ended.
-        picker: what it tells of an endpoint picker.
-        reading: how it was read.
 
     """
 

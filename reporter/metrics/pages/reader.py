@@ -32,14 +32,9 @@ class PageLimits:
     would look like a page on which something is missing. A line over the other caps is dropped.
 
     Attributes:
-        lines: of the page.
-        series: of wanted families.
         engines: in a pod; vLLM runs one for each data-parallel rank, of which nodes have at most 16.
         seconds: of processor time, to read it; a page of real size takes some milliseconds.
         clock: tells the processor time, in seconds; by default it stands still, and there is no limit.
-        line_bytes: of one line.
-        labels: of one series.
-        value_bytes: of one label's value.
 
     """
 
@@ -78,8 +73,6 @@ class SeriesLabels:
     """Labels of a series.
 
     Attributes:
-        kept: those asked for, with their escapes undone.
-        others: all others as one text.
         identity: all of them as one text, the same in whatever order they stand.
 
     """
@@ -98,9 +91,7 @@ class PageSamples(Generic[Wanted]):
 
     Attributes:
         samples: what the name stands for, labels, value as the page has it: NaN too.
-        lines: of the page.
         bad: lines not of the format.
-        oversized: lines over a limit.
 
     """
 

@@ -143,7 +143,6 @@ class ScrapeFailed(Exception):
     """There is no page.
 
     Attributes:
-        failure: why.
         detail: a few more words; may be empty.
 
     """

@@ -101,9 +101,7 @@ class MirrorPlan:
     """Writes in the order to be made.
 
     Attributes:
-        writes: what to write.
         names: the mirrors that must be remembered; all others can be forgotten.
-        next_in: how long until a change of a message is due.
 
     """
 

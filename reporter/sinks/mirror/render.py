@@ -42,13 +42,8 @@ class Mirror:
     """One mirror as it should be.
 
     Attributes:
-        name: its own, different from that of our Event.
         of: name of our Event in kube-system.
         object: what it is told about; its namespace is the mirror's.
-        related: the object at fault.
-        type: Warning or Normal.
-        reason: as in our Event.
-        message: as in our Event.
         began: when our Event was first written.
         last: when our Event was last written as seen.
         count: how often our Event was written.

@@ -39,9 +39,6 @@ class SeenEpisode:
     """The time that a finding fired, or would have if it were not muted.
 
     Attributes:
-        key: of the finding.
-        mark: how it looks.
-        began: its start, as the report or its Event says it.
         ended: None while it fires, clears or is muted.
         about: the end is when its Event said last that it fires, so at most a refresh too early.
 

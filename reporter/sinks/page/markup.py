@@ -137,7 +137,6 @@ class Bounds:
 
     Attributes:
         cut: a file has everything, because nobody can be asked for the rest.
-        query: what the page is narrowed to.
 
     """
 

@@ -18,7 +18,6 @@ class Mark:
 
     Attributes:
         name: of its shape in the style sheet and of its symbol.
-        word: the text next to the shape.
         rank: the smaller, the more it asks for attention.
 
     """
@@ -81,13 +80,11 @@ class ReportOrigin:
 
     Attributes:
         time: what its time is, in words, where it is not the present.
-        version: of the program.
         leading: whether the replica writes; None where nobody does.
         notes: what else the reader should know, one sentence each.
         live: a daemon serves the page, so that it can say what changes.
         lost: what the report shows as it was read before its connection was lost.
         overdue: the daemon answers, and its passes have stopped: the report is old.
-        saved: when a page in a file was made.
 
     """
 
@@ -111,7 +108,6 @@ class Explained:
     """How much a cause explains: the same numbers as in its message.
 
     Attributes:
-        suppressed: findings that it suppresses.
         namespaces: where those are.
         waiting: findings that are held or in their grace behind it.
 
@@ -130,14 +126,11 @@ class FindingView:
         id: of its element; the same for the same finding on every page.
         relation: why it does not fire, such as `suppressed by <reason>`; of one that fires, where
             others of its faults are muted.
-        fires_at: when it fires or its hold ends at the earliest.
         to_do: what to do, empty where the catalogue does not know its reason.
         commands: what to type to look at the object at fault; none where its name is not proper.
-        below: what it suppresses, holds or outranks.
         impact: whom a cause hits, or the state of the model; empty for what is no cause.
         changes: what changed shortly before, the likeliest first.
         last_words: the last lines of the log of the one pod that a cause names.
-        explained: how much a cause explains.
 
     """
 
@@ -178,9 +171,7 @@ class Station:
     """A stage on the way of a namespace's requests.
 
     Attributes:
-        title: of the stage.
         mark: red where requests stop.
-        text: what is so there, in words.
         id: of the finding to look at; empty where there is none.
 
     """
@@ -196,12 +187,8 @@ class Lane:
     """The way of the requests of one namespace, or of all where what is shared stops them.
 
     Attributes:
-        name: of the namespace.
         stations: in the order in which requests pass.
-        serving: how many models serve.
         rank: of its worst mark.
-        stopped: how many models its faults stop.
-        words: what it is found by.
 
     """
 
@@ -218,10 +205,8 @@ class PathView:
     """Where requests stop.
 
     Attributes:
-        shared: the faults of the shared parts.
         shared_mark: the worst of these.
         lanes: of namespaces with a fault, those where most stops first.
-        well: the namespaces without one.
 
     """
 
@@ -321,21 +306,13 @@ class PageView:
     """The whole page.
 
     Attributes:
-        verdict: one sentence.
         mark: the worst state of all.
-        rest: how many findings are in which other state.
-        models: how many models serve.
         causes: the faults that fire, each with what it explains below it.
         notices: what fires and is no fault.
         not_seen: what the reporter cannot see, which is no cause of the stack.
         others: what does not fire and has nothing above it on the page.
-        unknown: a resource and why it cannot be read.
-        skipped: an object and what is wrong with it.
         mutes: where a mute is and until when, and the reasons.
-        mute_faults: an object and what is wrong with its mute.
         path: where requests stop.
-        query: what the page was narrowed to.
-        found: how much was found by it, in words.
 
     """
 

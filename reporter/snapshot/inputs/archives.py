@@ -128,11 +128,6 @@ def read_tar(
 
     A link is read where what it points to has an ending that is not read by itself.
 
-    Args:
-        open_stream: opens the archive from its start.
-        name: of the archive, for messages.
-        budget: what may be read.
-
     Raises:
         DumpError: the archive is damaged, cut off, or more than is read.
 

@@ -182,7 +182,6 @@ class InputFile:
         source: how a message names it: a path, or `<archive>: <path inside of it>`.
         path: where it is in its folder or archive, which tells what it holds in the layouts of
             some tools.
-        raw: what it holds.
 
     """
 

@@ -32,7 +32,6 @@ class InputLimits:
         documents: most bytes of all files that hold objects.
         unpacked: most bytes that come out of all archives of a dump, logs included: they have to be
             decompressed to find what is behind them.
-        entries: most entries of all archives of a dump.
         nested: most bytes of an archive inside of an archive, which is held in memory.
         depth: how many archives may be inside of each other; `.tar.gz` counts as one.
         pages: most bytes of all pages of metrics in archives, which are held in memory.

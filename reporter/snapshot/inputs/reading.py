@@ -56,10 +56,7 @@ class _Opened:
     """A file that can be opened again and again.
 
     Attributes:
-        name: how a message names it.
         path: where it is in its folder or archive.
-        open: opens it from its start.
-        depth: how many archives it is inside of.
 
     """
 

@@ -128,8 +128,6 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
 
     Attributes:
         collected_at: when the dump was complete.
-        version: of the program that wrote it.
-        redacted: names were replaced.
         resources: of each resource, by the text form and the label selector, what is known.
         unknown_groups: groups of which discovery did not say what they serve.
         namespace: the only one that was read; empty for all.

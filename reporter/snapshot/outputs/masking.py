@@ -197,7 +197,6 @@ class Vocabulary:
 
     Attributes:
         names: whole names, such as `istio-system`.
-        words: words in lower case.
         parts: those of them that names may be made of; the others are of prose and of paths.
 
     """
@@ -267,12 +266,7 @@ _QUANTITY: Final = re.compile(r"\d+[A-Za-z]{0,2}|\d+e\d+")
 
 @dataclass(slots=True)
 class Redaction:
-    """Replaces the names of one dump; `learn` everything before anything is replaced.
-
-    Attributes:
-        known: what is kept.
-
-    """
+    """Replaces the names of one dump; `learn` everything before anything is replaced."""
 
     known: Vocabulary
     _roots: dict[str, set[str]] = field(default_factory=dict)

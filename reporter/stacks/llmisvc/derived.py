@@ -119,7 +119,6 @@ class AskedFor:
     """What an LLMInferenceService asks for.
 
     Attributes:
-        main: the workload that serves, or decodes.
         prefill: the one that prefills; None where the main one does both.
         router: None stands for none.
         names: the model's name and those of its adapters.
@@ -228,8 +227,6 @@ class Counted:
     """An entry of `status.workloads`, which the end of a pass writes.
 
     Attributes:
-        entry: its name there.
-        name: of the workload.
         replicas: what KServe counts of it as ready.
 
     """

@@ -192,10 +192,7 @@ class _Serving:
     """An LLMInferenceService that runs and asks for a route, as others of its namespace see it.
 
     Attributes:
-        name: its own.
-        ref: to it.
         group: of routes that share requests by weight; empty for none.
-        weight: in its group.
         names: of the models that it serves by a route of KServe's.
         route: the name of that route; empty where it is not seen.
         created: when that route was made, where it is known.

@@ -122,13 +122,9 @@ class OperatorSettings:
 
     Attributes:
         provider: `istio`, `gke` or `none`; the operator takes any other text for `none`.
-        metrics_endpoint_auth: the endpoint picker's metrics need a token.
         default_gateway_name: Gateway of a ModelService without `spec.httpRoute`; empty: no route.
         default_engine_image: of vLLM, where `spec.engine.image` is empty.
-        default_epp_image: of the endpoint picker.
-        default_routing_proxy_image: of the routing proxy.
         kit_image: of the init container that unpacks the model; empty: there is none.
-        tracing_enabled: endpoint picker and routing proxy send traces.
         tracing_otel_endpoint: where to.
         tracing_sampler: OpenTelemetry's sampler; empty: not set.
         tracing_sampler_arg: its argument; empty: not set.

@@ -23,9 +23,7 @@ class RoleView:
     """One role, decode or prefill.
 
     Attributes:
-        role: its name.
         wanted: pods that the ModelService asks for.
-        name: of its Deployment.
         deployment: None if it is not there.
         pods: all of its pods, by name.
 

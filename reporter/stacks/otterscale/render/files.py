@@ -25,7 +25,6 @@ class Read:
     """What the files hold.
 
     Attributes:
-        services: the ModelServices, each in a namespace.
         notes: what was not read, one sentence each.
         scripts: by which Deployments of an operator among them unpack their models.
 
