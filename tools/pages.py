@@ -6,8 +6,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue.pickers import ENGINES, FROM_PAGES
-from reporter.catalogue.render import by_subject, facts
-from reporter.catalogue.runbook import looks, switched_off
+from reporter.catalogue.render import by_subject, facts, looks, switched_off
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, RUNTIME, of_kind
 from reporter.catalogue.shared_parts import shared_parts
 from reporter.catalogue.ways import WAYS

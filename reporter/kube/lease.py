@@ -11,7 +11,7 @@ follow an algorithm, that of client-go (tools/leaderelection/leaderelection.go):
   with the version that they have read, so of two that try at once one gets a conflict.
 - A candidate that has just started waits for the whole duration, unless the holder released the
   Lease when it ended. The wait between two tries has jitter, so that candidates are not in step. It
-  ends early when a watch says that the Lease is free (`lease_watch.py`), which client-go does not do.
+  ends early when a watch says that the Lease is free (`LeaseWatch`), which client-go does not do.
 - Identities are those of processes. Under the name of its pod a container that restarts would take
   its own Lease back at once, and begin all graces again, from a standby that knows them. For the
   same end a candidate that never saw the record change waits for as long as another one may take to
@@ -31,6 +31,12 @@ virtual machine is suspended, and its fence would still be open after that.
 lock catches only `ApiException`: a dropped connection ends the election while the leader's task
 goes on. Requests have no time limit, so one that hangs outlives the lease. It measures with
 `time.time`, compares with its own duration instead of the record's, and never releases the Lease.
+
+Tells a candidate at once that the Lease is free.
+
+A candidate that only polls waits for up to two retry periods after the leader has released the Lease:
+seconds in which a new fault is told by nobody. So it watches the Lease too. It still polls: a watch
+that is refused or hangs costs those seconds and no more, and only a read decides who may lead.
 """
 
 import asyncio
@@ -49,8 +55,7 @@ import structlog
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX
 from reporter.kube.client import KubeClient, Response, api_path, encode
 from reporter.kube.clock import Now, real_now
-from reporter.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound, NotJson
-from reporter.kube.lease_watch import LeaseWatch
+from reporter.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound, NotJson, mapped
 from reporter.model.instant import rfc3339_micro
 
 _JITTER: Final = 1.2
@@ -473,3 +478,74 @@ async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
 def _mapping(document: dict[str, object], name: str) -> dict[str, object]:
     found = document.get(name)
     return found if isinstance(found, dict) else {}
+
+
+_SERVER_SECONDS: Final = 300
+_IDLE_SECONDS: Final = _SERVER_SECONDS + 30.0
+_PAUSE_SECONDS: Final = 30.0
+
+
+class _WatchedSpec(msgspec.Struct, frozen=True, rename="camel"):
+    holder_identity: str | None = None
+
+
+class _WatchedLease(msgspec.Struct, frozen=True):
+    spec: _WatchedSpec | None = None
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    type: str
+    object: msgspec.Raw
+
+    def frees(self) -> bool:
+        """Tell whether nobody holds the Lease any more."""
+        if self.type not in ("ADDED", "MODIFIED"):
+            return self.type == "DELETED"
+        spec = msgspec.json.decode(self.object, type=_WatchedLease).spec
+        return spec is None or not spec.holder_identity
+
+
+class LeaseWatch:
+    """Watches one Lease while `run` runs, and sets `free` when nobody holds it.
+
+    Args:
+        client: makes the requests.
+        path: of all Leases of the namespace.
+        name: of the Lease; the right to watch may be granted for it alone.
+        chance: keeps candidates out of step.
+
+    """
+
+    def __init__(self, client: KubeClient, path: str, name: str, *, chance: random.Random) -> None:
+        self.free = asyncio.Event()
+        self._client = client
+        self._path = path
+        self._name = name
+        self._chance = chance
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            pause = 1.0
+            try:
+                await self._watch()
+            except KubeError as error:
+                log.debug("lease_not_watched", lease=self._name, cause=str(error))
+                pause = _PAUSE_SECONDS
+            await asyncio.sleep(pause * (1 + self._chance.random()))
+
+    async def _watch(self) -> None:
+        async with self._client.stream(
+            self._path,
+            resource="leases",
+            params={
+                "watch": "true",
+                "fieldSelector": f"metadata.name={self._name}",
+                "timeoutSeconds": str(_SERVER_SECONDS),
+            },
+            idle_seconds=_IDLE_SECONDS,
+        ) as lines:
+            async for line in lines:
+                with mapped("watching the Lease"):
+                    if msgspec.json.decode(line, type=_Frame).frees():
+                        self.free.set()

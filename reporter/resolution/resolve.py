@@ -4,8 +4,13 @@ Every finding leaves with exactly one disposition. The same input gives the same
 whatever order it comes.
 
 What the next pass is given.
+
+Rule 4: a fault that would be told, were it not for an annotation, is muted.
+
+Rules 1 and 2 for a whole pass: one candidate for each key, and which of them are pending.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,19 +18,27 @@ from itertools import chain
 from operator import attrgetter
 from typing import Final
 
-from reporter.model.finding import Evaluation, FindingKey
+from reporter.model.catalogue import Catalogue
+from reporter.model.finding import Evaluation, Finding, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding, ServingState
+from reporter.model.subject import Subject
 from reporter.model.text import with_suffix
-from reporter.resolution.candidate import Candidate
-from reporter.resolution.grace import Fault, OneLook, recovery_time
-from reporter.resolution.handing_on import NOTHING, Handed
+from reporter.resolution.candidate import Candidate, sustaining, worst_first
+from reporter.resolution.grace import (
+    Fault,
+    OneLook,
+    place_in_time,
+    recovery_time,
+    severity_key,
+    sustained,
+)
+from reporter.resolution.handing_on import NOTHING, Handed, since_of
 from reporter.resolution.hold import hold_and_suppress, suppress_by_nodes, suppress_within_pods
 from reporter.resolution.impact import Impacts, judge_impact
-from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory
-from reporter.resolution.merge import mark_pending, merge_findings
+from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, fault_key
 from reporter.resolution.message import changes, list_findings
-from reporter.resolution.mute import mute
+from reporter.resolution.mutes import Mutes, find_mutes
 from reporter.resolution.priority import outrank
 from reporter.resolution.ready import Readiness, find_ready
 from reporter.resolution.records import Records, records_of
@@ -42,6 +55,161 @@ from reporter.resolution.unknown import (
 )
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+
+_TOLD: Final = frozenset({Disposition.FIRING, Disposition.CLEARING})
+_HEARD: Final = _TOLD | {Disposition.SECONDARY}
+
+
+def mute(state: PassState) -> PassState:
+    """Mute what would be told, and what is clearing or stale, as the annotations say."""
+    mutes = find_mutes(
+        state.snapshot, state.memory.mutes, state.now.wall, catalogue=state.catalogue
+    )
+    kept = {key: _unseen(episode, mutes) for key, episode in state.absence.kept.items()}
+    return replace(
+        state,
+        candidates=tuple(_seen(each, mutes, state) for each in state.candidates),
+        absence=replace(state.absence, kept=kept),
+        mutes=mutes,
+    )
+
+
+def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
+    """Return the candidate without the faults that are muted; as muted where no other is left.
+
+    One that is pending, held or suppressed stays so: nothing would be told of it anyway. Who
+    suppresses has been decided before, for a cause that is muted is known, and its symptoms are
+    no news. It outranks nothing, for priority is an order and no explanation.
+
+    Where another fault of the key was told and is gone, the key is clearing until that one has
+    recovered: a pod that comes and goes next to a muted one must not end its Event each time.
+    """
+    if candidate.disposition is not None:
+        return candidate
+    by_fault = [(fault, mutes.of(fault.says)) for fault in candidate.told]
+    found = tuple(dict.fromkeys(each for _, those in by_fault for each in those))
+    told = tuple(fault for fault, those in by_fault if not those)
+    if told:
+        return replace(candidate, told=told, mutes=found)
+    clears_at = _clears_at(candidate, mutes, state)
+    if clears_at is not None and state.now.boot < clears_at:
+        return replace(
+            candidate, disposition=Disposition.CLEARING, mutes=found, clears_at=clears_at
+        )
+    return replace(candidate, disposition=Disposition.MUTED, mutes=found)
+
+
+def _clears_at(candidate: Candidate, mutes: Mutes, state: PassState) -> timedelta | None:
+    """Return when the fault that was told has recovered; None if it is muted, or none was told."""
+    episode = candidate.episode
+    if episode is None or episode.shown.disposition not in _TOLD or mutes.of(episode.shown):
+        return None
+    wait = recovery_time(candidate.key.reason, state.settings, exempt=episode.exempt)
+    return episode.last_seen + wait
+
+
+def _unseen(episode: Episode, mutes: Mutes) -> Episode:
+    """Return an episode that is clearing or stale, as muted where all of its faults are."""
+    shown = episode.shown
+    if not episode.listed or shown.disposition not in _HEARD:
+        return episode
+    by_fault = [mutes.of(each.finding or shown) for each in episode.faults.values() if each.ripe]
+    if not by_fault or not all(by_fault):
+        return episode
+    found = tuple(dict.fromkeys(each for those in by_fault for each in those))
+    shown = replace(shown, disposition=Disposition.MUTED, mutes=found, by=())
+    return replace(episode, shown=shown)
+
+
+def merge_findings(state: PassState) -> PassState:
+    """Make a candidate of all findings of one key."""
+    catalogue, known = state.catalogue, state.memory.episodes
+    groups: dict[FindingKey, list[Finding]] = defaultdict(list)
+    for finding in (*state.evaluation.findings, *sustaining(state.evaluation.undecided, known)):
+        groups[finding.key].append(finding)
+    candidates: list[Candidate] = []
+    created = _subjects_created(state)
+    for key, found in groups.items():
+        episode = known.get(key)
+        faults = _merged_faults(found, episode, state, subject_created=created.get(key.subject))
+        if faults:
+            candidates.append(Candidate(key, catalogue[key.reason], worst_first(faults), episode))
+    return replace(state, candidates=tuple(candidates))
+
+
+def _subjects_created(state: PassState) -> Mapping[Subject, datetime | None]:
+    """Return when each subject was made, for one look; passes see for themselves what begins."""
+    if state.one_look is None:
+        return {}
+    return {each.subject: each.created for each in state.evaluation.subjects}
+
+
+def _merged_faults(
+    findings: Iterable[Finding],
+    episode: Episode | None,
+    state: PassState,
+    *,
+    subject_created: datetime | None,
+) -> list[Fault]:
+    """Return the faults of a key: one for each clock, or the earlier one that it continues."""
+    remembered = episode.faults if episode else {}
+    clocks: dict[FaultKey, list[Finding]] = defaultdict(list)
+    sustaining: list[Finding] = []
+    for finding in sorted(findings, key=severity_key):
+        if finding.sustains:
+            sustaining.append(finding)
+        else:
+            clocks[fault_key(finding)].append(finding)
+    faults = {
+        clock: place_in_time(
+            group,
+            remembered.get(clock),
+            state.now,
+            settings=state.settings,
+            one_look=state.one_look,
+            subject_created=subject_created,
+            judged=state.memory.judged.get(group[0].reason),
+            handed=since_of(state.handed, group[0].key, (group[0].related, clock[1])),
+        )
+        for clock, group in clocks.items()
+    }
+    if episode is not None:
+        _go_on(faults, sustaining, episode)
+    return list(faults.values())
+
+
+def _go_on(faults: dict[FaultKey, Fault], sustaining: Iterable[Finding], episode: Episode) -> None:
+    """Let what fired go on where a young fault of its object, or one in doubt, continues it.
+
+    Not where another fault of the object is ripe: that one is told, and the young one has its time.
+    """
+    ripe = {related for (related, _), fault in faults.items() if fault.ripe}
+    for clock, fault in list(faults.items()):
+        if clock[0] in ripe:
+            continue
+        earlier = sustained(fault.finding, episode.faults, fault.next_in)
+        if earlier is not None and (earlier.clock == clock or earlier.clock not in faults):
+            faults[earlier.clock] = earlier
+    for finding in sustaining if episode.active else ():
+        earlier = None if finding.related in ripe else sustained(finding, episode.faults)
+        if earlier is not None:
+            faults.setdefault(earlier.clock, earlier)
+
+
+def mark_pending(state: PassState) -> PassState:
+    """Mark the candidates that are in grace, or that may not start to fire yet."""
+    snapshot, catalogue = state.snapshot, state.catalogue
+    return replace(
+        state, candidates=tuple(_in_time(each, snapshot, catalogue) for each in state.candidates)
+    )
+
+
+def _in_time(candidate: Candidate, snapshot: Snapshot, catalogue: Catalogue) -> Candidate:
+    waits = not candidate.was_active and not confirmed(candidate.key.reason, snapshot, catalogue)
+    if not candidate.ripe or waits:
+        return replace(candidate, disposition=Disposition.PENDING)
+    return candidate
+
 
 _RULES: Final[tuple[Rule, ...]] = (
     merge_findings,  # 1 Since, 2 Grace and budget

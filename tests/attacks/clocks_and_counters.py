@@ -6,7 +6,7 @@ import shutil
 from datetime import UTC, datetime, timedelta
 
 from reporter.metrics.pages.reader import SeriesLabels
-from reporter.metrics.pages.series import counter
+from reporter.metrics.pages.reading import counter
 from reporter.snapshot.dump import load_dump
 from reporter.stacks import BUILT_IN
 from tests.attacks.attack import ROOT, Outcome, attack, attacks, program

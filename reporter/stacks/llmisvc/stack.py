@@ -1,4 +1,6 @@
-"""What shows that a cluster needs the controllers of LLMInferenceServices.
+"""The settings of LLMInferenceServices.
+
+What shows that a cluster needs the controllers of LLMInferenceServices.
 
 The endpoint pickers of LLMInferenceServices (kserve/kserve, pkg/controller/v1alpha2/llmisvc/scheduler.go).
 
@@ -18,6 +20,8 @@ from reporter.model.stack import (
     StackWords,
     need,
 )
+from reporter.setting_types import DeploymentName, Namespaces
+from reporter.settings import EvaluationSettings
 from reporter.stacks.llmisvc.objects import LLMInferenceService
 from reporter.stacks.llmisvc.reasons import (
     CLUSTER_LLMISVC,
@@ -35,7 +39,22 @@ from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
-    from reporter.settings import EvaluationSettings
+
+
+class LlmisvcSettings(EvaluationSettings):
+    """Where the controller of LLMInferenceServices, and that of LeaderWorkerSets, may be."""
+
+    llmisvc_namespace: Namespaces = ("kserve", "opendatahub", "redhat-ods-applications")
+    """Namespaces where the controller of LLMInferenceServices may be, and the configs it brings."""
+
+    llmisvc_deployment: DeploymentName = "llmisvc-controller-manager"
+    """Deployment of the controller of LLMInferenceServices. Empty: not probed."""
+
+    lws_namespace: Namespaces = ("lws-system",)
+    """Namespaces where the LeaderWorkerSet controller may be."""
+
+    lws_deployment: DeploymentName = "lws-controller-manager"
+    """Deployment of the LeaderWorkerSet controller. Empty: not probed."""
 
 
 PART_OF: Final = "app.kubernetes.io/part-of"
@@ -89,7 +108,6 @@ LWS: Final = "lws"
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":
-    from reporter.stacks.llmisvc.settings import LlmisvcSettings
 
     return (LlmisvcSettings,)
 

@@ -8,7 +8,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from lab.sandbox import Sandbox
 from lab.sandbox.access import Rule
-from reporter.daemon.metrics_access import ALLOWED_SECONDS, KEPT, REFUSED_SECONDS, MetricsAccess
+from reporter.daemon.listeners import ALLOWED_SECONDS, KEPT, REFUSED_SECONDS, MetricsAccess
 from reporter.kube.client import connect
 
 GOOD, STRANGE = "prometheus", "tenant"

@@ -7,8 +7,7 @@ import pytest
 from aiohttp import web
 
 from reporter.daemon.live_page import LivePage
-from reporter.daemon.page_routes import with_page
-from reporter.daemon.rendering_pace import RenderingPace
+from reporter.daemon.page_routes import RenderingPace, with_page
 from reporter.daemon.server import (
     ListenAddress,
     Pages,

@@ -15,9 +15,15 @@ from reporter.probes.pods import (
 )
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.llmisvc.probes.pods import probe_missing, probe_pods
 from reporter.stacks.llmisvc.probes.pool import probe_epp, probe_gateways, probe_pool, probe_route
-from reporter.stacks.llmisvc.probes.ready import idle, probe_ready, probe_serving, probe_whole
+from reporter.stacks.llmisvc.probes.ready import (
+    idle,
+    probe_missing,
+    probe_pods,
+    probe_ready,
+    probe_serving,
+    probe_whole,
+)
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import probe_spec
 from reporter.stacks.llmisvc.probes.stale import (

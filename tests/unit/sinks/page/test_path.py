@@ -6,10 +6,10 @@ from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Impact, ServingState, SubjectState
 from reporter.model.subject import CLUSTER, Layer, RequestStage, Subject
 from reporter.sinks.page.build import page_view
+from reporter.sinks.page.document import picture, title
 from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.markup import Bounds
-from reporter.sinks.page.picture import picture, title
 from reporter.sinks.page.view import ReportOrigin
 from reporter.stacks import BUILT_IN
 from tests.unit.sinks.page.reports import (
