@@ -35,6 +35,7 @@ SHARED_CONTROLLERS: Final[tuple[Controller, ...]] = (
         part=ISTIO,
         deployment="istiod_deployment",
         images=("istio/pilot",),
+        labels=("app=istiod",),
         namespaces="istio_namespace",
         needs=(n.GATEWAYS_OF_ISTIO, n.DATA_PLANES_OF_ISTIO),
         governs=True,

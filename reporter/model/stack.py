@@ -123,6 +123,8 @@ class Controller:
         names: names of Deployments that no setting changes.
         images: how the image of each of `names`, in their order, else of the one, ends in a path of two
             or three parts: where it is in none of its namespaces, it is found by that in any.
+        labels: a label that each of them has as its project ships it, `key=value`: where its image has
+            another name, as behind some mirrors of registries, it is found by that.
         given: settings that must have a value besides, for it to be looked at.
         needs: what shows that it has to be there; any of them.
         governs: it writes a status that downstream reasons read.
@@ -140,6 +142,7 @@ class Controller:
     deployment: SettingName = ""
     names: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     given: tuple[SettingName, ...] = ()
     needs: tuple[Need, ...] = ()
     governs: bool = False

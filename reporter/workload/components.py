@@ -38,6 +38,7 @@ class ControlPlaneComponent:
         deployment: its name.
         namespaces: where it may be.
         image: how the path of its image ends; empty where it is known by its name alone.
+        label: one that it has, `key=value`; empty as well.
         mode: whether it is missed where it is not there.
         needs: what shows that it has to be there.
         governs: it writes a status that downstream reasons read.
@@ -51,6 +52,7 @@ class ControlPlaneComponent:
     deployment: str
     namespaces: tuple[str, ...]
     image: str = ""
+    label: str = ""
     mode: PartMode = PartMode.ON
     needs: tuple[Need, ...] = ()
     governs: bool = False
@@ -71,23 +73,27 @@ class ControlPlaneComponent:
         must not hide an outage with a Deployment of its name. Else it is where one is wanted that is
         the oldest: the API server writes that time, while labels, images and Leases are what the
         owner of a namespace makes them. What was left behind at zero replicas when a part moved is
-        none of it. Where no candidate namespace has it, it is where its image runs: add-ons and
-        other charts put controllers elsewhere.
+        none of it. Where no candidate namespace has it, it is where its image runs, or what has its
+        label: add-ons and other charts put controllers elsewhere.
         """
         found = self._candidates(snapshot)
         was = seen.get(self.key)
         for each in found:
             if was and each[0].namespace == was.namespace and any(one.wanted > 0 for one in each):
                 return each
-        return min(found or self._by_image(snapshot), key=_standing, default=())
+        return min(found or self._anywhere(snapshot), key=_standing, default=())
 
     def is_elsewhere(self, deployment: Deployment) -> bool:
-        """Tell whether one of its Deployments was found by its image alone."""
+        """Tell whether one of its Deployments was found by its image or label alone."""
         return deployment.namespace not in self.namespaces or not self.is_named(deployment.name)
 
-    def _by_image(self, snapshot: Snapshot) -> list[tuple[Deployment, ...]]:
-        found = snapshot.entry("images", self.image, _images) if self.image else ()
-        return [(each,) for each in found or () if not each.deleting]
+    def _anywhere(self, snapshot: Snapshot) -> list[tuple[Deployment, ...]]:
+        for mark in filter(None, (self.image, self.label)):
+            found = snapshot.entry("images and labels", mark, _by_mark) or ()
+            there: list[tuple[Deployment, ...]] = [(each,) for each in found if not each.deleting]
+            if there:
+                return there
+        return []
 
     def elsewhere(self, snapshot: Snapshot, found: tuple[Deployment, ...]) -> tuple[str, ...]:
         """Return the other namespaces in which a Deployment of its name is to have replicas."""
@@ -112,7 +118,7 @@ class ControlPlaneComponent:
             )
             for each in self.namespaces
         )
-        anywhere = not self.image or snapshot.known(DEPLOYMENTS)
+        anywhere = not (self.image or self.label) or snapshot.known(DEPLOYMENTS)
         return looked and anywhere and not self.found(snapshot)
 
     def home(self, snapshot: Snapshot) -> str:
@@ -173,13 +179,16 @@ def _made(
         with_stack=not controller.optional,
     )
     names = controller.names or (settings.text_of(controller.deployment),)
-    for name, image in zip_longest(names, controller.images[: len(names)], fillvalue=""):
+    count = len(names)
+    marks = zip_longest(names, controller.images[:count], controller.labels[:count], fillvalue="")
+    for name, image, label in marks:
         yield ControlPlaneComponent(
             reason=controller.reason,
             part=part,
             deployment=name,
             namespaces=settings.names_of(place),
             image=image,
+            label=label,
             mode=mode,
             needs=controller.needs,
             governs=controller.governs,
@@ -188,14 +197,21 @@ def _made(
         )
 
 
-def _images(snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:
-    """Return the Deployments by each end of the paths of their containers' images."""
+_MARKS: Final = ("app", "app.kubernetes.io/name", "control-plane")
+
+
+def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:
+    """Return the Deployments by each end of the paths of their containers' images, and by some labels."""
     found: dict[str, list[Deployment]] = defaultdict(list)
     for deployment in snapshot[DEPLOYMENTS]:
         containers = deployment.spec.template.spec.containers or ()
         for end in {end for each in containers for end in _ends_of(each.image)}:
             found[end].append(deployment)
-    return {end: tuple(deployments) for end, deployments in found.items()}
+        labels = deployment.metadata.labels or {}
+        for key in _MARKS:
+            if key in labels:
+                found[f"{key}={labels[key]}"].append(deployment)
+    return {mark: tuple(deployments) for mark, deployments in found.items()}
 
 
 @lru_cache(maxsize=4096)

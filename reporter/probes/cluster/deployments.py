@@ -64,7 +64,7 @@ def _judge_found(
     )
     if not others and any(map(component.is_elsewhere, found)):
         places = ", ".join(component.namespaces)
-        more = f" (found by its image; looked for as {component.deployment} in {places})"
+        more = f" (found by its image or label; looked for as {component.deployment} in {places})"
     for deployment in found:
         fault = judge_deployment(deployment, snapshot)
         if fault is None or (available and deployment.wanted == 0):

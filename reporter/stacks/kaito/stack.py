@@ -195,6 +195,10 @@ KAITO: Final = Stack(
             part=KEDA,
             names=_KEDA,
             images=("kedacore/keda", "kedacore/keda-metrics-apiserver"),
+            labels=(
+                "app.kubernetes.io/name=keda-operator",
+                "app.kubernetes.io/name=keda-operator-metrics-apiserver",
+            ),
             namespaces="keda_namespace",
             needs=OF_KEDA,
             with_stack=False,

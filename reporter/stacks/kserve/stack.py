@@ -91,6 +91,7 @@ KSERVE: Final = Stack(
             reason=CLUSTER_KSERVE,
             deployment="kserve_deployment",
             images=("kserve-controller",),
+            labels=("control-plane=kserve-controller-manager",),
             namespaces="kserve_namespace",
             needs=OF_KSERVE,
             governs=True,

@@ -130,6 +130,7 @@ LLMISVC: Final = Stack(
             reason=CLUSTER_LLMISVC,
             deployment="llmisvc_deployment",
             images=("llmisvc-controller",),
+            labels=("control-plane=llmisvc-controller-manager",),
             namespaces="llmisvc_namespace",
             needs=OF_LLMISVC,
             governs=True,
