@@ -236,7 +236,7 @@ FAULTS: Final = (
         where=(STATEFUL_SETS, PLACE, "store"), patch=of_container(image=_NONE),
     ),
     Fault(
-        "DaemonSet down", AGENT, "DaemonSet own/agent is down.*exit code 4",
+        "DaemonSet down", AGENT, "DaemonSet own/agent is down.*(exit code 4|again and again)",
         where=("daemonsets.apps", PLACE, "agent"), patch=of_container(command=script("exit 4")),
     ),
     Fault(
