@@ -1,18 +1,14 @@
-"""KAITO: InferenceSets and the Workspaces that they are made of.
-
-The settings of KAITO's production stack.
-
-What shows that a cluster needs KAITO and the parts that come with it.
+"""What shows that a cluster needs KAITO and the parts that come with it.
 
 The endpoint pickers of InferenceSets.
 
 Source: the chart inferencepool of kubernetes-sigs/gateway-api-inference-extension, which KAITO's production
 stack installs as `<inferenceset>-inferencepool` (config/charts/inferencepool/templates/_helpers.tpl).
+
+KAITO: InferenceSets and the Workspaces that they are made of.
 """
 
-from typing import TYPE_CHECKING, Final, Self
-
-from pydantic import model_validator
+from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import needs as shared
 from reporter.catalogue import resources as r
@@ -26,8 +22,6 @@ from reporter.model.stack import (
     StackWords,
     need,
 )
-from reporter.setting_types import DeploymentName, LabelKey, Namespaces, SettingError
-from reporter.settings import EvaluationSettings
 from reporter.stacks.kaito import reasons as k
 from reporter.stacks.kaito.reasons import (
     INFERENCESET_KIND,
@@ -42,43 +36,7 @@ from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
-
-
-class KaitoSettings(EvaluationSettings):
-    """Where KAITO and what it rests on may be, and which of its pods are scraped."""
-
-    scrape_selector: LabelKey = "inferenceset.kaito.sh/created-by"
-    """Label that the pods to scrape carry; its value names their InferenceSet."""
-
-    kaito_namespace: Namespaces = ("kaito-workspace", "kaito-system")
-    """Namespaces where the KAITO controller may be."""
-
-    kaito_deployment: DeploymentName = "kaito-workspace"
-    """Deployment of the KAITO controller. Empty: no KAITO and none of its CRDs."""
-
-    keda_namespace: Namespaces = ("keda", "kube-system")
-    """Namespaces where KEDA may be. Empty: no KEDA and none of its CRDs."""
-
-    keda_scaler_namespace: Namespaces = ("keda", "kube-system")
-    """Namespaces where the KAITO scaler of KEDA may be."""
-
-    keda_scaler_deployment: DeploymentName = "keda-kaito-scaler"
-    """Deployment of the KAITO scaler of KEDA. Empty: not probed."""
-
-    node_provisioner_name: DeploymentName = ""
-    """Deployment of the node provisioner. Empty: not probed."""
-
-    node_provisioner_namespace: Namespaces = ()
-    """Namespaces where the node provisioner may be; needed with its name."""
-
-    @model_validator(mode="after")
-    def _provisioner_has_a_place(self) -> Self:
-        if self.node_provisioner_name and not self.node_provisioner_namespace:
-            raise SettingError(
-                "node_provisioner_namespace",
-                "the namespaces of the Deployment that --node-provisioner-name names",
-            )
-        return self
+    from reporter.settings import EvaluationSettings
 
 
 ALL_INFERENCESETS: Final = need(
@@ -154,6 +112,7 @@ _WITH_KEDA: Final = ("keda_namespace",)
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":
+    from reporter.stacks.kaito.settings import KaitoSettings
 
     return (KaitoSettings,)
 

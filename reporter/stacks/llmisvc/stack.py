@@ -1,6 +1,4 @@
-"""The settings of LLMInferenceServices.
-
-What shows that a cluster needs the controllers of LLMInferenceServices.
+"""What shows that a cluster needs the controllers of LLMInferenceServices.
 
 The endpoint pickers of LLMInferenceServices (kserve/kserve, pkg/controller/v1alpha2/llmisvc/scheduler.go).
 
@@ -20,8 +18,6 @@ from reporter.model.stack import (
     StackWords,
     need,
 )
-from reporter.setting_types import DeploymentName, Namespaces
-from reporter.settings import EvaluationSettings
 from reporter.stacks.llmisvc.objects import LLMInferenceService
 from reporter.stacks.llmisvc.reasons import (
     CLUSTER_LLMISVC,
@@ -39,22 +35,7 @@ from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
-
-
-class LlmisvcSettings(EvaluationSettings):
-    """Where the controller of LLMInferenceServices, and that of LeaderWorkerSets, may be."""
-
-    llmisvc_namespace: Namespaces = ("kserve", "opendatahub", "redhat-ods-applications")
-    """Namespaces where the controller of LLMInferenceServices may be, and the configs it brings."""
-
-    llmisvc_deployment: DeploymentName = "llmisvc-controller-manager"
-    """Deployment of the controller of LLMInferenceServices. Empty: not probed."""
-
-    lws_namespace: Namespaces = ("lws-system",)
-    """Namespaces where the LeaderWorkerSet controller may be."""
-
-    lws_deployment: DeploymentName = "lws-controller-manager"
-    """Deployment of the LeaderWorkerSet controller. Empty: not probed."""
+    from reporter.settings import EvaluationSettings
 
 
 PART_OF: Final = "app.kubernetes.io/part-of"
@@ -108,6 +89,7 @@ LWS: Final = "lws"
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":
+    from reporter.stacks.llmisvc.settings import LlmisvcSettings
 
     return (LlmisvcSettings,)
 

@@ -107,28 +107,6 @@ def test_the_cause_comes_first_and_in_no_colours_where_nobody_sees_them(ask):
     assert "\x1b" not in text
 
 
-def test_wide_is_a_line_for_each_finding_what_fires_first(ask):
-    """State, reason, subject, object, since when, by what, and the whole message."""
-    head, *rows = ask("broken", "-o", "wide").stdout.splitlines()
-    assert head.split() == [
-        "STATE",
-        "REASON",
-        "SUBJECT",
-        "OBJECT",
-        "FOR",
-        "FIRES",
-        "IN",
-        "BY",
-        "MESSAGE",
-    ]
-    states = [row.split()[0] for row in rows]
-    assert states == ["firing"] * 4 + ["suppressed"] * 2 + ["secondary"]
-    (pods,) = (row for row in rows if "inferencesetModelPodsNotReady" in row.split()[1])
-    assert "inferenceset/search-models/mistral-7b" in pods
-    assert pods.split()[6] == KAITO
-    assert ask("healthy", "-o", "wide").stdout == "No findings.\n"
-
-
 def test_json_is_the_report_of_check(ask):
     """So that scripts need not know which of the two they have."""
     report = json.loads(ask("broken", "-o", "json").stdout)
