@@ -147,7 +147,9 @@ class _Collector:
         served = self.discovered.discovery.state(resource.crd_name)
         follows = resource.custom or resource in self._declared()
         version = self.discovered.version(resource) if follows else resource.versions[0]
-        if self.namespace and not resource.namespaced and resource is not NAMESPACES:
+        absent = resource.seldom and served is Served.ABSENT
+        elsewhere = self.namespace and not resource.namespaced and resource is not NAMESPACES
+        if elsewhere and not absent:
             self.states[resource] = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)
         elif not self._is_of_use(resource) or (follows and served is Served.ABSENT):
             self.states[resource] = ResourceState(Served.ABSENT)

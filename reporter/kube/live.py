@@ -410,6 +410,9 @@ class LiveCluster:
                 state = replace(state, partial=True)
             return replace(state, lasting=True) if self._is_lasting(state) else state
         if self._is_outside(resource):
+            state = self._not_watched(resource)
+            if resource.seldom and state.served is Served.ABSENT:
+                return state
             return ResourceState(Served.UNKNOWN, False, NOT_ASKED)
         if resource is CONFIGMAPS:
             return self._no_configmaps()
