@@ -232,8 +232,8 @@ def _decoded(type_: type, said: object) -> object:
     return path_of(said) if type_ is Path else template_of(said)
 
 
-_PLACE: Final = re.compile(r" - at `\$\[(?:0|\.\.\.)?(?P<entry>\d*)\]?\.?(?P<where>[^`]*)`")
-_UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
+_PLACE: Final = re.compile(r" - at `\$\[(?:0|\.\.\.)?+(?P<entry>\d*+)\]?+\.?+(?P<where>[^`]*+)`")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*+)`")
 
 
 def _told(error: Exception) -> str:
