@@ -13,8 +13,6 @@ from reporter.errors import UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from reporter.cli.configure import ProgramSettings
-
 _DESCRIPTION: Final = (
     "Serve read-only tools to an assistant over standard input and output, by the Model Context Protocol: report, "
     "explain, check_dump and history."
@@ -37,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     for warning in misspelt_variables():
         sys.stderr.write(f"{PROGRAM}: {warning}\n")
     settings = settings_from(arguments)
-    _require_sense(arguments, settings)
+    _require_sense(arguments)
     try:
         from reporter.cli.assistant import serve
     except ModuleNotFoundError as error:
@@ -55,11 +53,9 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _require_sense(arguments: "argparse.Namespace", settings: "ProgramSettings") -> None:
+def _require_sense(arguments: "argparse.Namespace") -> None:
     if arguments.url and arguments.namespace:
         raise UsageError("-n is about a cluster that is read; of a daemon all is read already")
-    if "," in (settings.context or ""):
-        raise UsageError("--context: one cluster for each server; start one for each context")
     for path in arguments.sources:
         if not Path(path).exists():
             raise UsageError(f"--from {path}: no such file or folder")

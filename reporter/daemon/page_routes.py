@@ -1,7 +1,4 @@
-"""The page on the report listener: for browsers at `/`, its files, and the stream of its changes.
-
-How fast what is dear to render is answered.
-"""
+"""The page on the report listener: for browsers at `/`, its files, the stream of its changes, and how often what is dear is rendered."""
 
 import asyncio
 import json

@@ -147,7 +147,7 @@ class _Collector:
         served = self.discovered.discovery.state(resource.crd_name)
         follows = resource.custom or resource in self._declared()
         version = self.discovered.version(resource) if follows else resource.versions[0]
-        absent = resource.seldom and served is Served.ABSENT
+        absent = resource.custom and served is Served.ABSENT
         elsewhere = self.namespace and not resource.namespaced and resource is not NAMESPACES
         if elsewhere and not absent:
             self.states[resource] = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)

@@ -411,7 +411,7 @@ class LiveCluster:
             return replace(state, lasting=True) if self._is_lasting(state) else state
         if self._is_outside(resource):
             state = self._not_watched(resource)
-            if resource.seldom and state.served is Served.ABSENT:
+            if resource.custom and state.served is Served.ABSENT:
                 return state
             return ResourceState(Served.UNKNOWN, False, NOT_ASKED)
         if resource is CONFIGMAPS:

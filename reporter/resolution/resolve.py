@@ -1,13 +1,7 @@
 """Findings + memory + now → report, by the rules of docs/architecture.md.
 
-Every finding leaves with exactly one disposition. The same input gives the same report, in
-whatever order it comes.
-
-What the next pass is given.
-
-Rule 4: a fault that would be told, were it not for an annotation, is muted.
-
-Rules 1 and 2 for a whole pass: one candidate for each key, and which of them are pending.
+One candidate for each key is pending or not (rules 1 and 2), held, suppressed, muted (rule 4) or told, and
+leaves with exactly one disposition. The same input gives the same report, in whatever order it comes.
 """
 
 from collections import defaultdict

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
@@ -35,6 +35,8 @@ from reporter.workload.routing import (
     routes_naming,
     wrong_port,
 )
+
+SelectsT = TypeVar("SelectsT", bound=KubeObject)
 
 _MOST: Final = 8
 """So many pools, Services and routes are looked at for one model."""
@@ -129,34 +131,31 @@ class Ways:
 def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
     """Yield a finding for each pool whose endpoint picker is missing or down."""
     for pool in ways.pools:
-        name = missing_picker_service(pool, scope.snapshot)
-        if name:
+        reference = pool.spec.endpoint_picker_ref
+        if reference is None:
+            continue
+        if missing_picker_service(pool, scope.snapshot):
             yield scope.finding(
                 reason=reason,
                 related=ways.ref_of_pool(pool),
-                cause=f"Service {name} missing",
-                text=f"InferencePool {pool.name} names Service {name} for its endpoint picker, which "
-                "does not exist",
+                cause=f"Service {reference.name} missing",
+                text=f"InferencePool {pool.name} names Service {reference.name} for its endpoint picker, "
+                "which does not exist",
                 created=pool.created,
                 by_spec=True,
             )
-        elif (picker := ways.picker(pool)) is not None and not is_available(picker):
-            yield deployment_down(
-                scope,
-                picker,
-                reason=reason,
-                what=f"the endpoint picker of InferencePool {pool.name}",
-            )
-        elif picker is not None and (
-            gateway := lacks_tls_rule(ways.routes, pool, picker=picker, snapshot=scope.snapshot)
-        ):
-            service = pool.spec.endpoint_picker_ref.name if pool.spec.endpoint_picker_ref else ""
+        elif (picker := ways.picker(pool)) is None:
+            continue
+        elif not is_available(picker):
+            what = f"the endpoint picker of InferencePool {pool.name}"
+            yield deployment_down(scope, picker, reason=reason, what=what)
+        elif gateway := lacks_tls_rule(ways.routes, pool, picker=picker, snapshot=scope.snapshot):
             yield scope.finding(
                 reason=reason,
-                related=r.DESTINATIONRULES.ref_named(scope.place, service),
-                cause=f"no DestinationRule for Service {service}",
-                text=f"requests through Gateway {gateway} probably fail with 500: its endpoint picker serves "
-                f"TLS with a certificate of its own, and no DestinationRule tells Istio so for Service {service}",
+                related=r.DESTINATIONRULES.ref_named(scope.place, reference.name),
+                cause=f"no DestinationRule for Service {reference.name}",
+                text=f"endpoint picker {reference.name} probably serves TLS, and no DestinationRule is for "
+                f"its Service: requests through Gateway {gateway}, which is one of Istio, fail with 500 then",
                 created=picker.created,
                 by_spec=True,
             )
@@ -211,23 +210,26 @@ def refused_way(
 def _pools(
     namespace: str, snapshot: Snapshot
 ) -> Mapping[tuple[str, str], tuple[InferencePool, ...]]:
-    """Return the InferencePools of a namespace by one of the labels that they select by."""
-    found: dict[tuple[str, str], list[InferencePool]] = defaultdict(list)
     present = snapshot[r.INFERENCEPOOLS].in_namespace(namespace)
     names = {each.name for each in present}
     former = (each.pool for each in snapshot[r.FORMER_POOLS].in_namespace(namespace))
-    for each in (*present, *(each for each in former if each.name not in names)):
-        wanted = each.spec.selector.match_labels if each.spec.selector is not None else None
-        if wanted and not each.deleting:
-            found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
-    return {label: tuple(pools) for label, pools in found.items()}
+    every = (*present, *(each for each in former if each.name not in names))
+    return _by_label(
+        (each.spec.selector.match_labels if each.spec.selector else None, each) for each in every
+    )
 
 
 def _services(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Service, ...]]:
-    """Return the Services of a namespace by one of the labels that they select by."""
-    found: dict[tuple[str, str], list[Service]] = defaultdict(list)
-    for each in snapshot[r.SERVICES].in_namespace(namespace):
-        wanted = each.spec.selector
+    every = snapshot[r.SERVICES].in_namespace(namespace)
+    return _by_label((each.spec.selector, each) for each in every)
+
+
+def _by_label(
+    selecting: Iterable[tuple[Labels | None, SelectsT]],
+) -> Mapping[tuple[str, str], tuple[SelectsT, ...]]:
+    """Return what selects pods by one of its labels: the longest value is most likely a name."""
+    found: dict[tuple[str, str], list[SelectsT]] = defaultdict(list)
+    for wanted, each in selecting:
         if wanted and not each.deleting:
             found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
-    return {label: tuple(services) for label, services in found.items()}
+    return {label: tuple(objects) for label, objects in found.items()}

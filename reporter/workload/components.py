@@ -198,6 +198,7 @@ def _made(
 
 
 _MARKS: Final = ("app", "app.kubernetes.io/name", "control-plane")
+"""The keys of `Controller.labels`."""
 
 
 def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:

@@ -1,12 +1,8 @@
-"""Reading a page: bytes in, typed values out.
-
-The points of one part of a family to one value.
+"""Reading a page: bytes in, typed values out, one for each family, engine and series.
 
 Series that differ in labels nobody asked for (`pid` in multiprocess mode, `priority`, `method`, a
 second `model_name`) are parts of one count and are added; of gauges the largest holds. The same
 series told twice counts once: the first time.
-
-The samples of a page sorted by family, engine and series, and each series as one value.
 """
 
 import math

@@ -1,7 +1,4 @@
-"""From a report to what the page shows. Pure.
-
-The way of requests, namespace by namespace, so that one sees where they stop. Pure.
-"""
+"""From a report to what the page shows, with the way of requests by namespace, so that one sees where they stop. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

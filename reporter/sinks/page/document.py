@@ -1,11 +1,4 @@
-"""The whole page as HTML.
-
-The files of the page, and what a browser may load.
-
-The head of the page as HTML: the verdict, how old it is, and what it is narrowed to.
-
-The way of requests as HTML: plain lists, so that it is also read aloud in its order.
-"""
+"""The whole page as HTML: its files and what a browser may load, the verdict, and the way of requests as plain lists, which are read aloud in their order."""
 
 from base64 import b64encode
 from collections import defaultdict

@@ -19,6 +19,7 @@ from reporter.model.objects.base import Part
 
 Scalar: TypeAlias = str | int | bool
 KEY: Final = "#key"
+_MOST_LETTERS: Final = 1_000
 _STEP: Final = re.compile(
     r"\.(?P<name>[A-Za-z_][\w-]{0,99})|\['(?P<quoted>[^']{1,320})'\]|\[(?P<all>\*)\]"
     r"|\[(?:\?\(@\.)?(?P<key>\w{1,99})=(?:=\")?(?P<value>[\w.-]{1,99})(?:\"\))?\]"
@@ -74,7 +75,7 @@ def path_of(said: object) -> Path:
     """
     if isinstance(said, int):
         return Path(str(said), (), said)
-    if not isinstance(said, str) or len(said) > 1_000:  # noqa: PLR2004
+    if not isinstance(said, str) or len(said) > _MOST_LETTERS:
         raise ValueError(f"{said!r:.60} is not a path")
     ways: list[Way] = []
     *others, last = [each.strip() for each in said.split(" | ")]
@@ -111,11 +112,12 @@ def template_of(said: object) -> Template:
     """Return a text with holes as it stands in a file.
 
     Raises:
-        ValueError: it is none.
+        TypeError: it is no text.
+        ValueError: a hole of it is no path.
 
     """
     if not isinstance(said, str):
-        raise ValueError(f"{said!r:.60} is not a text")  # noqa: TRY004 - as msgspec takes it
+        raise TypeError(f"{said!r:.60} is not a text")
     pieces = _HOLE.split(said)
     parts: list[str | Path] = []
     for place, piece in enumerate(pieces):

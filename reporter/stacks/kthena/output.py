@@ -58,7 +58,7 @@ _REQUESTS: Final[Mapping[Method, tuple[str, str, str, Mapping[str, str]]]] = {
 """HTTP method, verb, content type and parameters of each way to write."""
 
 
-class FieldsUndeclared(KubeError):  # noqa: N818 - the API's word says more than a suffix
+class FieldsUndeclaredError(KubeError):
     """The CustomResourceDefinition lacks fields of the status, so that nothing was applied."""
 
     def __init__(self, fields: frozenset[str], message: str) -> None:
@@ -89,7 +89,7 @@ class KubeStatuses:
         PUT drops unknown fields silently, and so does an apply before Kubernetes checked them.
 
         Raises:
-            FieldsUndeclared: the CustomResourceDefinition lacks a field of what is applied.
+            FieldsUndeclaredError: the CustomResourceDefinition lacks a field of what is applied.
             NotFound: the object is gone.
             Conflict: it has changed, or is another one of that name.
             Invalid: its status, or what others own of an entry that we do not apply any more.
@@ -115,7 +115,7 @@ class KubeStatuses:
             fields = frozenset(_UNDECLARED.findall(str(error)))
             if not fields:
                 raise
-            raise FieldsUndeclared(fields, str(error)) from None
+            raise FieldsUndeclaredError(fields, str(error)) from None
         stored = decode_object(write.resource, response.body)
         if isinstance(stored, SkippedObject):
             raise NotJson(f"{method} {path}: the answer is no {ref.kind}: {stored.cause}")
@@ -231,7 +231,7 @@ class StatusWriter(Outbox[StatusWrite]):
             if not self._denied.note((uid, request.version), ANYTHING, error):
                 self._outdated(request.resource)
             self._observe(request.method, "gone" if isinstance(error, NotFound) else "conflict")
-        except FieldsUndeclared as error:
+        except FieldsUndeclaredError as error:
             self._note(request, None, tuple(sorted(error.fields)))
             self._observe(request.method, "pruned")
             self._changed()

@@ -207,7 +207,6 @@ def test_the_image_is_without_it():
     [
         (["--url", "http://x", "--from", "y"], "not allowed with argument"),
         (["--url", "http://x", "-n", "y"], "of a daemon all is read already"),
-        (["--context", "a,b"], "--context: one cluster for each server"),
         (["--dumps", "/nowhere"], "--dumps /nowhere: no such folder"),
         (["--resync-seconds", "no"], "--resync-seconds: 'no' is not allowed"),
     ],

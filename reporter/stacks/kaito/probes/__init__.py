@@ -1,7 +1,4 @@
-"""What is asked about InferenceSets: one module for each reason.
-
-inferencesetReady: positive evidence that a model serves.
-"""
+"""What is asked about InferenceSets: a module for each reason; that one serves is told here."""
 
 from collections.abc import Iterator
 from functools import partial

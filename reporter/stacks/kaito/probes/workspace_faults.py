@@ -95,13 +95,12 @@ def about_workspace(
     more: str = "",
     why: Diagnosis | None = None,
 ) -> Finding:
-    """Return the finding that tells of a Workspace's fault, and why it has it; `more` tells of a pod that ended."""
-    text = fault.text.replace("has no pod", "has no running pod", 1) if more else fault.text
+    """Return the finding that tells of a Workspace's fault, and why it has it; `more` ends its text."""
     return scope.finding(
         reason=scope.named(reason),
         related=WORKSPACES.ref(workspace),
         cause=fault.cause,
-        text=f"{scope.of_workspace(workspace)}{text}{f': {why.told}' if why else ''}{more}",
+        text=f"{scope.of_workspace(workspace)}{fault.text}{f': {why.told}' if why else ''}{more}",
         severity=fault.severity,
         transition=fault.transition,
         created=workspace.created,
@@ -238,15 +237,16 @@ def _without_pod(workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta
     Its time is not that of the condition, which was False before.
     """
     error = reconcile_error(workspace.status.condition("InferenceReady"))
+    lacks = "has no running pod" if pods else "has no pod"
     if is_refusal(error):
         return WorkspaceFault(
             "refused by the API server",
-            f"has no pod: the API server refuses what KAITO makes for it: {error}",
+            f"{lacks}: the API server refuses what KAITO makes for it: {error}",
             _FAILED,
         )
     return WorkspaceFault(
         "no pod",
-        "has no pod" + (f", KAITO's last reconcile error: {error}" if error else ""),
+        lacks + (f", KAITO's last reconcile error: {error}" if error else ""),
         _MISSING,
         transition=_without_pod_since(workspace, pods),
         budget=startup,

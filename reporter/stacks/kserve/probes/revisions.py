@@ -49,8 +49,8 @@ _MEANINGS: Final = (
         "Initial scale was never achieved",
         (
             "no pod was Ready within Knative's progress deadline (600 s, or the annotation "
-            "serving.knative.dev/progress-deadline), so it was scaled to zero and is not tried again: what "
-            "came after that is of no use"
+            "serving.knative.dev/progress-deadline), so it was scaled to zero and is not tried again: once "
+            "the cause is mended, make a new revision"
         ),
     ),
     (

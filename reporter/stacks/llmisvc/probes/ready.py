@@ -1,8 +1,7 @@
-"""llminferenceserviceReady: positive evidence that an LLMInferenceService serves.
+"""Whether an LLMInferenceService serves, and which pods and objects it lacks.
 
-llminferenceserviceNotReady: Ready is not True, and nothing else that is read says why.
-
-Pods that do not work or are not there, and llminferenceserviceObjectMissing: what KServe makes and is not there.
+llminferenceserviceReady is positive evidence; llminferenceserviceNotReady is told where nothing else that is
+read says why Ready is not True; llminferenceserviceObjectMissing is what KServe makes and is not there.
 """
 
 from collections.abc import Iterator

@@ -1,19 +1,9 @@
-"""When what the status of an LLMInferenceService follows from has last changed.
+"""What the status of an LLMInferenceService should be by its objects, and what keeps no request from being answered.
 
-Kinds are read one after the other, and KServe takes a moment to follow: a status that differs from
-objects that changed a second ago is no fault yet. It need not differ since then: a replica that goes,
-or a kind that is served again, leaves no time.
-
-What follows for the status of an LLMInferenceService from the objects that it has.
-
-llminferenceserviceStatusStale: the stored status is not what the objects show.
-
-What keeps no request from being answered.
-
-llminferenceserviceScalingNotReady, llminferenceserviceGroupDegraded and
-llminferenceserviceModelNameShadowed.
-
-Which way requests for completions take.
+llminferenceserviceStatusStale, ...ScalingNotReady, ...GroupDegraded and ...ModelNameShadowed. Kinds are read
+one after the other, and KServe takes a moment to follow: a status that differs from objects that changed a
+second ago is no fault yet. It need not differ since then: a replica that goes, or a kind that is served
+again, leaves no time.
 
 The route that KServe makes sends the paths of completions to the InferencePool and all else, such as
 `/v1/models`, to the Service of the pods; older releases send all to the pool

@@ -34,11 +34,11 @@ _ITEMS: Final = "$items"
 
 def filled(template: str, values: object, *, is_head: bool = False) -> Json:
     """Return the object of a template, or only what names it; paths begin at attributes of `values`."""
-    return msgspec.convert(_template(template, is_head)(values), Json)
+    return msgspec.convert(_template(template, is_head=is_head)(values), Json)
 
 
 @cache
-def _template(name: str, is_head: bool) -> _Fill:  # noqa: FBT001  # a key of the cache
+def _template(name: str, *, is_head: bool) -> _Fill:
     path = files(__package__).joinpath("templates", f"{name}.yaml")
     document = msgspec.convert(read_yaml(path.read_text("utf-8"), limits=_LIMITS), Json)
     if not is_head:

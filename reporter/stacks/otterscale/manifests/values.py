@@ -169,9 +169,9 @@ class Values:
             ("--zap-log-level", proxy.zap_log_level),
         )
         made = [text for flag, value in told if value for text in (flag, value)]
-        made.append(f"--secure-proxy={_word(proxy.secure_proxy)}")
+        made.append(f"--secure-proxy={str(bool(proxy.secure_proxy)).lower()}")
         if proxy.prefiller_use_tls is not None:
-            made.append(f"--prefiller-use-tls={_word(proxy.prefiller_use_tls)}")
+            made.append(f"--prefiller-use-tls={str(proxy.prefiller_use_tls).lower()}")
         return [*made, *(("--cert-path", proxy.cert_path) if proxy.cert_path else ())]
 
     @property
@@ -266,7 +266,3 @@ class Values:
             path=told.path or _MONITORED.path,
             interval=told.interval or _MONITORED.interval,
         )
-
-
-def _word(value: bool | None) -> str:  # noqa: FBT001  # it is the value, not a mode
-    return "true" if value else "false"

@@ -10,7 +10,7 @@ from lab.sandbox.access import Rule
 from reporter.kube.client import connect
 from reporter.kube.errors import Conflict, Forbidden, Invalid, NotFound
 from reporter.kube.writes import FIELD_MANAGER
-from reporter.stacks.kthena.output import FieldsUndeclared, KubeStatuses
+from reporter.stacks.kthena.output import FieldsUndeclaredError, KubeStatuses
 from reporter.stacks.kthena.owning import Method, StatusWrite
 from reporter.stacks.kthena.reasons import MODELSERVINGS
 from tests.unit.stacks.kthena.statuses.building import roles
@@ -101,7 +101,7 @@ async def test_refusals_are_told_apart(statuses, sandbox, method):
 async def test_fields_that_the_definition_lacks_are_named(statuses, sandbox):
     """An apply stores nothing then, a PUT stores the rest."""
     ref, version, _ = made(sandbox, without=("roleStatuses", "roleStatusesOmitted"))
-    with pytest.raises(FieldsUndeclared) as caught:
+    with pytest.raises(FieldsUndeclaredError) as caught:
         await statuses.write(request(ref, Method.APPLY, roles("Running"), version))
     assert caught.value.fields == {"roleStatuses"}
     answer = await statuses.write(

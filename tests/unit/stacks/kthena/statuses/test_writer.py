@@ -13,7 +13,7 @@ from reporter.kube.errors import (
     NotFound,
     ServerError,
 )
-from reporter.stacks.kthena.output import FieldsUndeclared, StatusWriter, StoredStatus
+from reporter.stacks.kthena.output import FieldsUndeclaredError, StatusWriter, StoredStatus
 from reporter.stacks.kthena.owning import Method
 from reporter.stacks.kthena.reasons import MODELSERVINGS
 from tests.unit.stacks.kthena.statuses.building import modelserving, nothing, plan
@@ -214,7 +214,7 @@ async def test_release_of_what_an_apply_left_there_is_made_again_if_it_fails():
         assert at.api.made[3:] == ["apply a@1++", "apply a@1+++", "apply a@1++++"]
 
 
-@pytest.mark.parametrize("fault", [None, FieldsUndeclared(frozenset({"roleStatuses"}), "no")])
+@pytest.mark.parametrize("fault", [None, FieldsUndeclaredError(frozenset({"roleStatuses"}), "no")])
 async def test_fields_that_are_dropped_are_told_to_the_next_pass(fault):
     """Whether the API server drops them or refuses all for their lack."""
     async with writing() as at:
