@@ -38,6 +38,10 @@ async def test_fault(installed, stage, models, observer, fault):
     await all_is_well(stage)
     if fault.ready:
         await ready_again(observer, first, (ready, key[1]))
+    for message in dict.fromkeys(
+        each.message for each in observer.versions[first:] if each.key == key
+    ):
+        print(message)
     words = f"{fault.words}|{fault.first}" if fault.first else fault.words
     told = complaints(observer.versions[first:], key, words, ready=ready if fault.ready else "")
     assert told == []
