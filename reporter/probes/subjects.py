@@ -67,6 +67,7 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
         evaluate: what is said about a subject.
         leaving: what is said about one that is being deleted, where a deletion may hang; nothing
             is if it is None, nor of one whose namespace goes with it.
+        is_subject: which objects are subjects; all if None.
 
     """
 
@@ -74,27 +75,18 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
     scope: type[SubjectScopeT]
     evaluate: Callable[[SubjectScopeT], Evaluation]
     leaving: Callable[[SubjectScopeT], Evaluation] | None = None
+    is_subject: Callable[[ObjectT], bool] | None = None
 
     def questions(self, scope: Scope) -> Iterator[Question]:
         """Yield what is asked about each subject; one that is being deleted may be none."""
         asked: set[Subject] = set()
-        wrapping = wrapping_kinds(scope)
         for resource in self.resources:
-            for obj in scope.snapshot[resource]:
+            for obj in _judged(scope, resource, self.is_subject):
                 subject = subject_of(resource, obj)
-                skipped = (obj.deleting and self.leaving is None) or is_left_out(
-                    obj.namespace, scope.snapshot, scope.settings
-                )
-                if skipped or subject in asked or _goes(obj.namespace, scope.snapshot):
-                    continue
-                if is_wrapped(obj, wrapping, scope.snapshot):
+                if subject in asked or (obj.deleting and self.leaving is None):
                     continue
                 asked.add(subject)
-                yield Question(
-                    subject,
-                    partial(self._answer, resource, obj),
-                    rests_on=(Cell(resource, How.NAME, (obj.namespace, obj.name)),),
-                )
+                yield _question(resource, obj, partial(self._answer, resource, obj))
 
     def _answer(self, resource: Resource[ObjectT], obj: ObjectT, scope: Scope) -> Evaluation:
         evaluate = self.leaving if obj.deleting and self.leaving else self.evaluate
@@ -114,18 +106,29 @@ def questions_of(
     is_model: Callable[[KubeObject], bool],
 ) -> Iterator[Question]:
     """Yield what is asked about each object of a resource that is a model and is not being deleted."""
-    wrapping = wrapping_kinds(scope)
-    for obj in scope.snapshot[resource]:
-        if obj.deleting or not is_model(obj) or is_wrapped(obj, wrapping, scope.snapshot):
+    for obj in _judged(scope, resource, is_model):
+        if not obj.deleting:
+            yield _question(resource, obj, partial(answer, obj))
+
+
+def _judged(
+    scope: Scope, resource: Resource[ObjectT], is_subject: Callable[[ObjectT], bool] | None
+) -> Iterator[ObjectT]:
+    """Yield the subjects of a resource but those that are left out, go with their namespace, or are another's."""
+    snapshot, wrapping = scope.snapshot, wrapping_kinds(scope)
+    for obj in snapshot[resource]:
+        if is_subject is not None and not is_subject(obj):
             continue
-        if not is_left_out(obj.namespace, scope.snapshot, scope.settings) and not _goes(
-            obj.namespace, scope.snapshot
-        ):
-            yield Question(
-                subject_of(resource, obj),
-                partial(answer, obj),
-                rests_on=(Cell(resource, How.NAME, (obj.namespace, obj.name)),),
-            )
+        elsewhere = is_left_out(obj.namespace, snapshot, scope.settings)
+        if not (elsewhere or _goes(obj.namespace, snapshot) or is_wrapped(obj, wrapping, snapshot)):
+            yield obj
+
+
+def _question(
+    resource: Resource[KubeObject], obj: KubeObject, ask: Callable[[Scope], Evaluation]
+) -> Question:
+    rests_on = (Cell(resource, How.NAME, (obj.namespace, obj.name)),)
+    return Question(subject_of(resource, obj), ask, rests_on)
 
 
 def wrapping_kinds(scope: Scope) -> Mapping[tuple[str, str], Resource[KubeObject]]:

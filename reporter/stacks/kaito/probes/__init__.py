@@ -128,13 +128,7 @@ class Models:
 
     def questions(self, scope: Scope) -> Iterator[Question]:
         """Yield what is asked about each; one that is being deleted is none."""
-        yield from _OF_SETS.questions(scope)
-        for question in _ALONE.questions(scope):
-            workspace = scope.snapshot[WORKSPACES].get(
-                question.about.namespace, question.about.name
-            )
-            if workspace is not None and _is_model(workspace):
-                yield question
+        yield from chain(_OF_SETS.questions(scope), _ALONE.questions(scope))
 
 
 def _is_model(workspace: Workspace) -> bool:
@@ -176,7 +170,10 @@ _OF_SETS: Final = SubjectProbes(
     resources=(INFERENCESETS,), scope=InferenceSetScope, evaluate=evaluate_inferenceset
 )
 _ALONE: Final = SubjectProbes(
-    resources=(WORKSPACES,), scope=WorkspaceScope, evaluate=evaluate_workspace
+    resources=(WORKSPACES,),
+    scope=WorkspaceScope,
+    evaluate=evaluate_workspace,
+    is_subject=_is_model,
 )
 
 PROBES: Final = StackProbes(
