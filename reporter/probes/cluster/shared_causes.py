@@ -187,8 +187,10 @@ def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot
     of_one = _sole_place(rests)
     cause = why.told
     if why.code == REFUSES_ALL:
-        cause += _standing(ref, snapshot)
-        if ref.namespace != of_one and _refuses_all(why, snapshot):
+        refuses_all = _refuses_all(why, snapshot)
+        none = ", and no pod behind it is ready" if refuses_all and not why.missing else ""
+        cause += _standing(ref, snapshot) or none
+        if ref.namespace != of_one and refuses_all:
             of_one = ""  # others are refused as soon as they need a pod
     return Finding(
         reason=CLUSTER_SHARED,
