@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count, cycle
 from typing import Final
 
+from lab.demo.controller_deployments import controller
 from lab.demo.modelserving import load_crd
 from lab.sandbox.objects import Object
 from lab.sandbox.workloads import running_status
@@ -20,6 +21,7 @@ PODS: Final = 16
 
 CHANGED_ROLE: Final = "decode"
 
+_CONTROLLER: Final = "kthena-controller-manager"
 _PER_NAMESPACE: Final = 50
 _AGE: Final = timedelta(days=2)
 _UIDS: Final = uuid.UUID("6f2f6c3e-8d8a-5d6e-9f0e-000000000000")
@@ -41,6 +43,7 @@ def build_modelservings(number: int) -> Iterator[Object]:
     shared = list(build(0))
     yield from shared
     yield load_crd()
+    yield _kthena_controller(moment)
     nodes = cycle(sorted(each["metadata"]["name"] for each in shared if each["kind"] == "Node"))
     pods = count()
     for each in range(number):
@@ -55,6 +58,18 @@ def build_modelservings(number: int) -> Iterator[Object]:
                 fill(document, index)
                 document["metadata"]["managedFields"] = managed_fields(document)
             yield document
+
+
+def _kthena_controller(moment: str) -> Object:
+    """Return its Deployment, available: without it the daemon tells of it in each resync."""
+    labels = {"app.kubernetes.io/component": _CONTROLLER}
+    image = f"ghcr.io/volcano-sh/{_CONTROLLER}:v1.0.0"
+    made = controller("kthena-system", _CONTROLLER, image=image, labels=labels)
+    _exist(made, moment)
+    counts = dict.fromkeys(("replicas", "readyReplicas", "availableReplicas", "updatedReplicas"), 1)
+    made["metadata"]["generation"] = 1
+    made["status"] = {"observedGeneration": 1} | counts
+    return made
 
 
 def _exist(document: Object, moment: str) -> None:
