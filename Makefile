@@ -14,6 +14,7 @@ include image/targets.mk
 include tests/browser/targets.mk
 include release/targets.mk
 include e2e/cluster/targets.mk
+include e2e/controllers/targets.mk
 .PHONY: help setup demo test check format lint type contracts docs cover bench lock clean
 
 help: ## List the targets
@@ -34,9 +35,13 @@ test: setup ## Run the tests: all that a change can break, the long ones excepte
 
 .PHONY: test-long
 test-long: setup ## Run what `make test` leaves out: daemons that live in real time, and properties with many examples
-	PROPERTY_PROFILE=many $(BIN)/python -m pytest -n $(JOBS) -m "long or hypothesis" $(ARGS)
+	PROPERTY_PROFILE=many $(BIN)/python -m pytest -n $(JOBS) -m "long or hypothesis" --ignore tests/scenarios/test_typed.py $(ARGS)
 
-check: lint type contracts locks docs-check chart-lint image-lint workflow-lint ## Lint, format, types, import contracts, locks, generated pages, charts, Dockerfile, workflows
+.PHONY: typed
+typed: setup ## Type each command that a scenario says, with kubectl, against the sandbox (about 7 min)
+	$(BIN)/python -m pytest -n $(JOBS) tests/scenarios/test_typed.py $(ARGS)
+
+check: lint type contracts locks docs-check phrases chart-lint image-lint workflow-lint ## Lint, format, types, import contracts, locks, generated pages, phrases, charts, Dockerfile, workflows
 
 lint: setup ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -69,6 +74,21 @@ docs: setup ## Render what comes from the code: pages, the chart's schema and Cl
 .PHONY: docs-check
 docs-check: setup ## Fail if what is rendered is not what the code renders
 	$(BIN)/python -m tools.generated --check
+
+# mkdocs has an environment of its own: nothing else needs it.
+build/site-tools: requirements-site.lock $(VENV)/.installed
+	@$(PYTHON) -m venv --clear $@
+	@$(BIN)/python -m pip --python $@ install -q --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: -r requirements-site.lock
+	@touch $@
+
+.PHONY: site
+site: build/site-tools ## The static site of docs/, in build/site (SITE_REPOSITORY: address that links to files lead to)
+	@NO_MKDOCS_2_WARNING=1 build/site-tools/bin/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+.PHONY: phrases
+phrases: setup ## Fail where a phrase stands that an operator would not say (CONTRIBUTING, "Words")
+	@$(BIN)/python -m tools.phrases
 
 .PHONY: chart-lint
 chart-lint: setup ## helm lint, strict, of both charts
@@ -127,6 +147,7 @@ lock: setup ## Resolve the lock files again, to the newest releases
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --extra mcp --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-dev.lock
 	$(BIN)/uv pip compile --group browser --constraint requirements-dev.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-browser.lock
+	$(BIN)/uv pip compile --group site --constraint requirements-dev.lock --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-site.lock
 	$(BIN)/uv pip compile pyproject.toml --extra mcp --constraint requirements-dev.lock $(IN_REQUIREMENTS:%=--no-emit-package %) --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements-mcp.lock
 	$(BIN)/uv pip compile image/build-requirements.in --constraint requirements-dev.lock --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o image/build-requirements.lock
 	$(BIN)/uv pip compile tests/engine/requirements.in --overrides tests/engine/overrides.txt --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade -q -o tests/engine/requirements.lock

@@ -78,6 +78,7 @@ async def test_what_a_tenant_stores_fits_the_memory(stage, replica, workload):
     assert most_memory(daemon) < MEBIBYTES
 
 
+@pytest.mark.timeout(300)  # it writes megabytes, for minutes where processors are slow
 async def test_deep_objects_do_not_hold_up_the_loop(stage, replica, workload):
     """Ten objects of 9,000 levels, and three more one by one: a probe is answered, a fault is told."""
     for number in range(10):

@@ -31,11 +31,11 @@ async def scaler_is_gone(stage):
 
 FAULTS = (
     (router_loses_one_of_two, "clusterBBRNotReady",
-     "Deployment kaito-system/body-based-router is degraded: 1/2 ready, CrashLoopBackOff (pod "),
+     "Deployment kaito-system/body-based-router is degraded: CrashLoopBackOff (pod "),
     (operator_crashes, "clusterGatewayAuthNotReady",
-     "Deployment llm-gateway-auth/apikey-operator is down: 0/2 ready, CrashLoopBackOff (pod "),
+     "Deployment llm-gateway-auth/apikey-operator is down: CrashLoopBackOff (pod "),
     (controller_has_no_image, "clusterKaitoControllerNotReady",
-     "Deployment kaito-system/kaito-workspace is down: 0/1 ready, ImagePullBackOff (pod "),
+     "Deployment kaito-system/kaito-workspace is down: ImagePullBackOff (pod "),
     (scaler_is_gone, "clusterKedaKaitoScalerNotReady",
      "Deployment keda/keda-kaito-scaler is down: missing"),
 )  # fmt: skip
@@ -86,7 +86,7 @@ async def test_rollout_is_no_fault_until_its_deadline(stage, replica, kubectl, f
     late = ("Progressing", "False", "ProgressDeadlineExceeded", "it took too long")
     await stage.stack.condition(DEPLOYMENTS, "kaito-system", router, says=late)
     message = (await stage.told("clusterBBRNotReady", "cluster"))["message"]
-    assert "is degraded: 1/2 ready, rollout exceeded its deadline" in message
+    assert "is degraded: rollout exceeded its deadline" in message
 
 
 async def test_several_causes_are_all_told_and_one_is_primary(stage, replica):

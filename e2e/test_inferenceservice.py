@@ -22,7 +22,7 @@ OUT_OF_MEMORY = "torch.OutOfMemoryError: CUDA out of memory"
 
 @pytest.fixture(name="models")
 async def _models(stage, request, operators):
-    """InferenceServices need their controllers, which are missed where they are not there."""
+    """InferenceServices need their controllers, which are expected."""
     del operators
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[:40].strip("-")
     models = Models(stage, f"{name}-isvc")

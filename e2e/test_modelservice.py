@@ -84,7 +84,7 @@ FAULTS = (
     (unpack_fails, runs_again, "PodsNotReady", "init container model-unpack waits in CrashLoopBackOff"),
     (prefill_is_gone, reconcile, "ObjectMissing", "Deployment qwen3-prefill is missing"),
     (pool_is_gone, reconcile, "ObjectMissing", "InferencePool qwen3 is missing"),
-    (picker_is_scaled_to_zero, reconcile, "EPPNotReady", "scaled to zero; failureMode is FailOpen"),
+    (picker_is_scaled_to_zero, reconcile, "EPPNotReady", "scaled to zero (Deployment qwen3-epp); failureMode is FailOpen"),
     (route_is_refused, reconcile, "RouteNotReady", "NotAllowedByListeners: no listener takes it"),
     (operator_fails, reconcile, "ReconcileFailed", "cannot reconcile it: creating PodMonitor"),
     (operator_does_not_look, reconcile, "NotObserved", "has not observed generation 2"),

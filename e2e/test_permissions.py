@@ -9,10 +9,13 @@ from e2e.stack.pod_network import pod_network
 from lab.simulation.server import ModelPod
 from reporter.catalogue.resources import ON_DEMAND
 from tests.daemon.replica import until
+from tests.tables import ALL
 
 BBR = ("clusterBBRNotReady", "cluster")
 POD = "llama-3-1-8b-9t7dl-0"
 VIA = "apiserver-proxy"
+UNASKED = {*map(str, ON_DEMAND), *(str(each) for each in ALL if each.stack == "dialects")}
+"""What nothing asks for here: nothing waits, and no kind of a dialect is served."""
 PROXIED = {"scrape": {"via": VIA, "intervalSeconds": 1}}
 
 
@@ -52,9 +55,8 @@ def _grants_used(plane, kubectl):
         assert [each for each in seen if not each.allowed] == []
         grants = granted(kubectl, release.name)
         assert len(grants) > 30, "the release's roles were found"
-        # Volumes and the like are looked up only while a pod waits, and here none does.
         left = unused(grants, seen)
-        assert {each for each in left if each.resource not in {*map(str, ON_DEMAND)}} == set()
+        assert {each for each in left if each.resource not in UNASKED} == set()
         return {(each.verb, each.resource) for each in grants}
 
     return check

@@ -18,7 +18,7 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from locks.pip import ASSISTANTS, BROWSER, BUILD_REQUIREMENTS, DEVELOPMENT, REQUIREMENTS
+from locks.pip import ASSISTANTS, BROWSER, BUILD_REQUIREMENTS, DEVELOPMENT, REQUIREMENTS, SITE
 
 Requires = Callable[[str], Sequence[str] | None]
 """What a package, by its name, says that it needs; None if nobody knows."""
@@ -66,6 +66,7 @@ def locks(project: Mapping[str, Any]) -> Iterator[Lock]:
     yield Lock((REQUIREMENTS, ASSISTANTS), assistants)
     yield Lock((DEVELOPMENT,), dev)
     yield Lock((DEVELOPMENT, BROWSER), (*dev, *_group(groups, "browser")))
+    yield Lock((SITE,), tuple(_group(groups, "site")))
     yield Lock((BUILD_REQUIREMENTS,), tuple(project["build-system"]["requires"]))
 
 

@@ -34,9 +34,9 @@ OLDEST_PIP: Final = Path("locks/oldest-pip.txt")
 OURS: Final = frozenset(
     {"productionstack-status-reporter", "productionstack-status-reporter-lab", "pip", "setuptools"}
 )
-"""What an environment has besides what is locked: the project, and what Python brings."""
+"""What an environment has in addition to what is locked: the project, and what Python brings."""
 
-_RECIPES: Final = (Path("README.md"), Path("docs/mcp.md"))
+_RECIPES: Final = (Path("README.md"), Path("docs/command-line.md"))
 _RECIPE: Final = re.compile(r"(?m)^(?:\$ |    )((?:python3 -m venv |\.venv/bin/pip ).*)$")
 _INSTALLED: Final = (
     "import importlib.metadata as m, json\n"

@@ -7,6 +7,7 @@ from typing import Final
 
 DEVELOPMENT: Final = Path("requirements-dev.lock")
 BROWSER: Final = Path("requirements-browser.lock")
+SITE: Final = Path("requirements-site.lock")
 REQUIREMENTS: Final = Path("requirements.lock")
 ASSISTANTS: Final = Path("requirements-mcp.lock")
 """What the extra `mcp` adds to the libraries of the program."""

@@ -36,8 +36,8 @@ Example = tuple[str, str]
 class Parser(argparse.ArgumentParser):
     """A parser that refuses with one line, and without guessing at cut-off flags.
 
-    `--help` shows the examples and the flags that are needed often, `--help-all` all flags: those of
-    groups made by `add_settings_group` too.
+    `--help` shows the examples and the flags that are needed often, `--help-all` all flags: those
+    of groups made by `add_settings_group` too.
     """
 
     def __init__(
@@ -77,12 +77,6 @@ class Parser(argparse.ArgumentParser):
         return group
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the command line.
-
-        Raises:
-            UsageError: always.
-
-        """
         raise UsageError(message)
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
@@ -95,11 +89,9 @@ class Parser(argparse.ArgumentParser):
         return arguments
 
     def visible(self) -> Iterator[argparse.Action]:
-        """Yield the arguments that a help shows."""
         yield from (each for each in self._actions if each.help != argparse.SUPPRESS)
 
     def help_text(self, *, all_flags: bool) -> str:
-        """Return the help: what it does, examples, and the flags."""
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
@@ -114,7 +106,6 @@ class Parser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def format_help(self) -> str:
-        """Return the short help."""
         return self.help_text(all_flags=False)
 
     def _examples_text(self) -> str:
@@ -136,8 +127,6 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse.Action):
-    """`--help` and `--help-all`."""
-
     def __call__(  # noqa: PLR0917 - argparse passes them by position
         self,
         parser: argparse.ArgumentParser,
@@ -145,7 +134,6 @@ class _Help(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        """Print the help and end."""
         del namespace, values
         if isinstance(parser, Parser):
             sys.stdout.write(parser.help_text(all_flags=option_string == "--help-all"))
@@ -153,13 +141,10 @@ class _Help(argparse.Action):
 
 
 def help_columns() -> int:
-    """Return how wide a help is: as the terminal is, and 80 at most."""
     return text_columns(shutil.get_terminal_size().columns, most=_HELP_COLUMNS)
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help with flags and their meaning in two columns, as wide as the terminal."""
-
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=_FLAGS_COLUMNS, width=help_columns())
 
@@ -210,5 +195,4 @@ def hanging(name: str, text: str, *, width: int, columns: int) -> str:
 
 
 def text_columns(columns: int, *, most: int = WIDEST) -> int:
-    """Return how many columns a text takes where a terminal has so many."""
     return max(NARROWEST, min(columns, most))

@@ -34,12 +34,10 @@ def key_of(field: str) -> str:
 
 
 def keys_of(part: str) -> tuple[str, ...]:
-    """Return the keys of a declaration (empty), or of one of its parts."""
     return tuple(key_of(each.name) for each in fields(PARTS[part]))
 
 
 def _declarations(value: object) -> object:
-    """Return declarations with the names that fields have in code."""
     if not isinstance(value, (list, tuple)):
         raise ValueError("not a list in a file")  # noqa: TRY004 - what pydantic takes for a refusal
     if len(value) > MOST_COMPONENTS:
@@ -105,7 +103,6 @@ CustomComponents = Annotated[
 
 
 def wrong_form(error: ErrorDetails, given: object) -> Iterator[Wrong]:
-    """Yield which key of which declaration has a wrong form, if the error is about one."""
     match error["loc"]:
         case (_, int(index), *path):
             parts = [key_of(each) for each in path if isinstance(each, str)]

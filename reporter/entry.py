@@ -4,7 +4,6 @@ from reporter.interrupts import end_quietly
 
 
 def main() -> int:
-    """Run `status-reporter` with the arguments of the process; return its exit status."""
     end_quietly()
     from reporter.cli.main import main as program
 
@@ -12,7 +11,6 @@ def main() -> int:
 
 
 def plugin() -> int:
-    """Run `kubectl status-reporter` with the arguments of the process; return its exit status."""
     end_quietly()
     from reporter.cli.main import exit_status
 
@@ -20,7 +18,6 @@ def plugin() -> int:
 
 
 def plugin_completion() -> int:
-    """Answer kubectl what may be typed next; return the exit status."""
     end_quietly()
     from reporter.cli.main import exit_status
 
@@ -34,6 +31,6 @@ def _plugin() -> int:
 
 
 def _completion() -> int:
-    from reporter.cli.completion import program
+    from reporter.cli.kubectl import complete as program
 
     return program()

@@ -27,7 +27,6 @@ from reporter.stacks.stack import stacks_of
 def evaluate(
     snapshot: Snapshot, settings: EvaluationSettings, samples: Samples = NONE
 ) -> Evaluation:
-    """Return all that the probes say about a snapshot, and about what was scraped besides."""
     return evaluate_again(snapshot, settings, Answered(), samples=samples)[0]
 
 
@@ -40,9 +39,9 @@ def evaluate_again(
 ) -> tuple[Evaluation, Answered]:
     """Return the same as `evaluate`, and what the next evaluation may reuse.
 
-    What rests on the same objects as when `answered` was made is not asked again. A shared part that
-    was there when it was made, and is not now, has vanished. Of an evaluation that says the same as the
-    one before, the parts are the very objects.
+    What rests on the same objects as when `answered` was made is not asked again. A shared part
+    that was there when it was made, and is not now, has vanished. Of an evaluation that says the
+    same as the one before, the parts are the very objects.
     """
     network = contained_probe(
         CLUSTER_STATUS_UNKNOWN,

@@ -1,9 +1,10 @@
-"""Ctrl-C ends a program that only looks quietly at any moment, also while it is still being imported.
+"""Ctrl-C ends a program that only looks quietly at any moment, also while it is still being
+imported.
 
-Python's own handler raises KeyboardInterrupt at whatever line runs: in an import, in a callback of the
-garbage collector, or while threads are joined at the end, where nobody can catch it and a traceback is
-printed. What only looks has nothing to put in order. It dies of the signal, as a shell expects, once the
-files with credentials are removed that the Kubernetes library may have made.
+Python's own handler raises KeyboardInterrupt at whatever line runs: in an import, in a callback of
+the garbage collector, or while threads are joined at the end, where nobody can catch it and a
+traceback is printed. What only looks has nothing to put in order. It dies of the signal, as a shell
+expects, once the files with credentials are removed that the Kubernetes library may have made.
 """
 
 import atexit

@@ -1,6 +1,7 @@
 """What a setting may be: choices, shapes and limits, with the words that say so."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, TypeVar
@@ -13,16 +14,12 @@ from reporter.model.text import is_label, is_label_key, is_subdomain, meant
 
 
 class Emit(StrEnum):
-    """Which findings become Events."""
-
     CAUSES = "causes"
     PRIMARY = "primary"
     FIRING = "firing"
 
 
 class Switched(StrEnum):
-    """A choice of all or none."""
-
     ON = "on"
     OFF = "off"
 
@@ -40,7 +37,7 @@ class StackMode(StrEnum):
 
 
 class PartMode(StrEnum):
-    """Whether a shared part is missed where it is not there.
+    """Whether a shared part is expected.
 
     `auto` misses it where the cluster shows that something needs it, or where it was there and
     vanished; `on` misses it in any case; `off` does not look at it.
@@ -52,8 +49,6 @@ class PartMode(StrEnum):
 
 
 class ScrapeVia(StrEnum):
-    """How pods are reached for their metrics."""
-
     AUTO = "auto"
     DIRECT = "direct"
     APISERVER_PROXY = "apiserver-proxy"
@@ -61,15 +56,11 @@ class ScrapeVia(StrEnum):
 
 
 class ScrapeScheme(StrEnum):
-    """What pods speak on the port of their metrics."""
-
     HTTP = "http"
     HTTPS = "https"
 
 
 class LogFormat(StrEnum):
-    """How log lines look."""
-
     AUTO = "auto"
     CONSOLE = "console"
     JSON = "json"
@@ -86,8 +77,6 @@ class Allowed:
 
 
 class SettingError(ValueError):
-    """A check across settings failed: the one at fault, and what is allowed."""
-
     def __init__(self, field: str, allowed: str) -> None:
         super().__init__(field, allowed)
         self.field = field
@@ -101,12 +90,7 @@ _URL_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
 
 
 def bind_address(text: str) -> tuple[str, int] | None:
-    """Return host and port of `host:port`; the host is empty for all addresses; None for `0`.
-
-    Raises:
-        ValueError: it is no such address.
-
-    """
+    """Return host and port of `host:port`; the host is empty for all addresses; None for `0`."""
     if text == "0":
         return None
     match = _ADDRESS.fullmatch(text)
@@ -174,34 +158,17 @@ def words_of(value: object) -> object:
     return {key: words[each] if isinstance(each, bool) else each for key, each in value.items()}
 
 
-def _is_namespace(name: str) -> str:
-    if not is_label(name):
-        raise ValueError(f"{name!r} is not the name of a namespace")
-    return name
+def _fits(is_right: Callable[[str], object], what: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not is_right(text):
+            raise ValueError(f"{text!r} is not {what}")
+        return text
+
+    return AfterValidator(check)
 
 
-def _is_host(name: str) -> str:
-    if not is_subdomain(name):
-        raise ValueError(f"{name!r} is not a name in lower case, without port")
-    return name
-
-
-def _is_name(name: str) -> str:
-    if name and not is_subdomain(name):
-        raise ValueError(f"{name!r} is not the name of an object")
-    return name
-
-
-def _is_label_key(key: str) -> str:
-    if not is_label_key(key):
-        raise ValueError(f"{key!r} is not the key of a label")
-    return key
-
-
-def _is_path(path: str) -> str:
-    if not _URL_PATH.fullmatch(path) or ".." in path:
-        raise ValueError(f"{path!r} is not a path")
-    return path
+def _is_path(path: str) -> bool:
+    return bool(_URL_PATH.fullmatch(path)) and ".." not in path
 
 
 DISCOVERED: Final = "dns+"
@@ -213,17 +180,7 @@ _SERVER_URL: Final = re.compile(
 _WEB_URL: Final = re.compile(r"(https?://[^\s@]+)?")
 
 
-def _is_server_url(text: str) -> str:
-    if not _SERVER_URL.fullmatch(text):
-        raise ValueError(f"{text!r} is not the URL of a server, without user and query")
-    return text
-
-
-def _is_web_url(text: str) -> str:
-    if not _WEB_URL.fullmatch(text):
-        raise ValueError(f"{text!r} is not a URL")
-    return text
-
+_name_of_object: Final = _fits(lambda name: not name or is_subdomain(name), "the name of an object")
 
 YamlSwitch: Final = BeforeValidator(_mode)
 """For a choice that has `off`, or `on`."""
@@ -234,24 +191,29 @@ Reasons = Annotated[
     BeforeValidator(_split),
     Allowed("reasons of the catalogue, comma-separated"),
 ]
-Namespace = Annotated[str, AfterValidator(_is_namespace), Allowed("the name of a namespace")]
+Namespace = Annotated[
+    str, _fits(is_label, "the name of a namespace"), Allowed("the name of a namespace")
+]
 Namespaces = Annotated[
     tuple[Namespace, ...],
     BeforeValidator(_split),
     Allowed("names of namespaces, comma-separated"),
 ]
 Hosts = Annotated[
-    tuple[Annotated[str, AfterValidator(_is_host)], ...],
+    tuple[Annotated[str, _fits(is_subdomain, "a name in lower case, without port")], ...],
     BeforeValidator(_split),
     Allowed("names in DNS, comma-separated, without ports"),
 ]
 ServerUrls = Annotated[
-    tuple[Annotated[str, AfterValidator(_is_server_url)], ...],
+    tuple[
+        Annotated[str, _fits(_SERVER_URL.fullmatch, "the URL of a server, without user and query")],
+        ...,
+    ],
     BeforeValidator(_split),
     Allowed("http://HOST:PORT, https:// or dns+http:// likewise, comma-separated"),
 ]
 WebUrl = Annotated[
-    str, AfterValidator(_is_web_url), Allowed("a URL that begins with http, or nothing")
+    str, _fits(_WEB_URL.fullmatch, "a URL"), Allowed("a URL that begins with http, or nothing")
 ]
 Graces = Annotated[
     dict[str, Seconds],
@@ -284,9 +246,7 @@ Thresholds = Annotated[
     AfterValidator(_thresholds_fit),
     Allowed("NAME=VALUE, comma-separated; docs/runtime.md lists names and limits"),
 ]
-DeploymentName = Annotated[
-    str, AfterValidator(_is_name), Allowed('the name of a Deployment, or ""')
-]
+DeploymentName = Annotated[str, _name_of_object, Allowed('the name of a Deployment, or ""')]
 Address = Annotated[str, AfterValidator(_is_address), Allowed("HOST:PORT, :PORT or 0")]
 
 
@@ -299,12 +259,10 @@ Selector = Annotated[
     str, AfterValidator(_is_selector), Allowed("a label selector, such as team=ml,!legacy")
 ]
 LabelKey = Annotated[
-    str, AfterValidator(_is_label_key), Allowed("the key of a label, without a value")
+    str, _fits(is_label_key, "the key of a label"), Allowed("the key of a label, without a value")
 ]
 UrlPath = Annotated[
-    str, AfterValidator(_is_path), Allowed("a path that begins with /, without a query")
+    str, _fits(_is_path, "a path"), Allowed("a path that begins with /, without a query")
 ]
-LeaseName = Annotated[
-    str, Field(min_length=1), AfterValidator(_is_name), Allowed("the name of a Lease")
-]
+LeaseName = Annotated[str, Field(min_length=1), _name_of_object, Allowed("the name of a Lease")]
 Port = Annotated[int, Field(ge=1, le=_LAST_PORT)]

@@ -199,28 +199,20 @@ class EvaluationSettings(BaseModel):
 
     @classmethod
     def built_in(cls) -> Catalogue:
-        """Return the catalogue without anything that the file declares."""
         return built_in(cls.known_stacks)
 
     @classmethod
     def of(cls, settings: "EvaluationSettings") -> Self:
-        """Return settings as those of a stack, with the fields that it adds.
-
-        Raises:
-            TypeError: they were made without that stack.
-
-        """
+        """Return settings as those of a stack, with the fields that it adds."""
         if not isinstance(settings, cls):
             raise TypeError(f"{type(settings).__name__} has no {cls.__name__}")
         return settings
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The reasons that there are: the built-in ones, and those that the file declares."""
         return extended(self.built_in(), self.custom_components)
 
     def stack(self, name: str) -> StackMode:
-        """Return whether a stack is looked at."""
         return self.stacks.get(name, StackMode.AUTO)
 
     def reads(self, resource: Resource[KubeObject]) -> bool:
@@ -233,15 +225,9 @@ class EvaluationSettings(BaseModel):
     def component(
         self, part: str, names: tuple[str, ...], *, stack: str = "", with_stack: bool = True
     ) -> PartMode:
-        """Return whether something of a shared part is missed where it is not there.
-
-        Args:
-            part: its name in `components`.
-            names: settings that say what and where it is; one that is given by hand says that it is
-                there, and one that is empty that it is not.
-            stack: what it is switched off with; empty where there is none.
-            with_stack: it is on where that stack is.
-
+        """Return whether something of a shared part is expected. A setting of
+        `names` that is given by hand says that it is there, an empty one that it is not; it is on
+        and off with its `stack`.
         """
         said = self.components.get(part)
         if said is PartMode.OFF or not all(map(self.has, names)):
@@ -257,7 +243,6 @@ class EvaluationSettings(BaseModel):
 
     @classmethod
     def known_parts(cls) -> tuple[str, ...]:
-        """Return the names of all shared parts."""
         of_stacks = (
             (each, controller) for each in cls.known_stacks for controller in each.controllers
         )
@@ -265,19 +250,15 @@ class EvaluationSettings(BaseModel):
         return tuple(dict.fromkeys((*SHARED_PARTS, *names)))
 
     def has(self, name: str) -> bool:
-        """Tell whether a setting has a value, by its name."""
         return bool(getattr(self, name))
 
     def text_of(self, name: str) -> str:
-        """Return a setting that is a text, by its name."""
         return str(getattr(self, name))
 
     def names_of(self, name: str) -> tuple[str, ...]:
-        """Return a setting that is a list of names, by its name."""
         return tuple(map(str, getattr(self, name)))
 
     def judges(self, reason: str) -> bool:
-        """Tell whether a runtime reason, by the end of its name, is switched on."""
         if isinstance(self.runtime_reasons, Switched):
             return self.runtime_reasons is Switched.ON
         return self.metrics_name(reason) in self.runtime_reasons
@@ -304,17 +285,14 @@ class EvaluationSettings(BaseModel):
         return of_kind(reason, kind) if kind else reason
 
     def threshold(self, threshold: Threshold) -> float:
-        """Return the value of a threshold."""
         return self.runtime_threshold.get(threshold.name, threshold.default)
 
     @property
     def longest_window_seconds(self) -> float:
-        """How far back any rule looks."""
         return max(self.threshold(STALLED_IDLE), *map(self.window_seconds, FROM_PAGES))
 
     @property
     def scrape_period(self) -> float:
-        """Seconds from one scrape of a pod to the next."""
         default = _SCRAPE_SECONDS.get(self.scrape_via, _SCRAPE_SECONDS_DIRECT)
         return float(self.scrape_interval_seconds or default)
 
@@ -394,7 +372,6 @@ class EvaluationSettings(BaseModel):
         return self
 
     def _named(self, part: str) -> bool:
-        """Tell whether any Deployment of a part has a name and a place."""
         of_stacks = (
             each
             for stack in self.known_stacks
@@ -423,8 +400,6 @@ class EvaluationSettings(BaseModel):
 
 
 class DaemonSettings(EvaluationSettings):
-    """Settings of `run`."""
-
     self_check_seconds: Annotated[int, Field(ge=0, le=86_400)] = 600
     """Time between two passes from nothing that the reporter compares itself with; 0 is never."""
 
@@ -459,7 +434,7 @@ class DaemonSettings(EvaluationSettings):
     """Label `cluster` of alerts: what Prometheus calls this cluster too, if it does."""
 
     alert_docs_url: WebUrl = ""
-    """Folder in which docs/reasons.md and the pages of the stacks can be read, for links of alerts."""
+    """Folder in which docs/reasons.md can be read, for links of alerts."""
 
     alert_dashboard_url: WebUrl = ""
     """Page that alerts link to, such as the dashboard or the page of the report."""
@@ -480,7 +455,7 @@ class DaemonSettings(EvaluationSettings):
     """Where the report is served; it names faults of all tenants. `0` turns it off."""
 
     report_hosts: Hosts = ()
-    """Names, besides loopback and addresses, under which it is served: of a Service or a proxy."""
+    """Names, apart from loopback and addresses, under which it is served: of a Service or a proxy."""
 
     leader_elect: bool = True
     """Write only while holding the Lease; needed with more than one replica."""

@@ -10,7 +10,6 @@ _GIT_SECONDS = 5
 
 
 def version() -> str:
-    """Return the version."""
     return __version__
 
 

@@ -7,9 +7,9 @@ difference, and the exit status is 1.
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from difflib import unified_diff
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,11 +17,13 @@ from reporter.catalogue.custom.checks import MOST_LETTERS
 from reporter.catalogue.custom.extend import prefixes_of
 from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
 from reporter.catalogue.resources import (
+    BY_NAME,
+    BY_NAME_VERBS,
     EVENT_VERBS,
+    LEASES,
     ON_DEMAND,
     ON_DEMAND_VERBS,
     VERBS,
-    VOLUME_VERBS,
     VOLUMES,
 )
 from reporter.catalogue.runtime import THRESHOLDS, of_kind
@@ -37,8 +39,6 @@ from tools.pages import (
     components_page,
     reasons_page,
     runtime_page,
-    signature_page,
-    stack_pages,
     stacks_page,
 )
 
@@ -97,18 +97,6 @@ def reason_names(catalogue: Catalogue) -> str:
     )
 
 
-def reason_pages(catalogue: Catalogue) -> str:
-    """Return the page in `docs` that has the reasons of each kind of model, for the chart's alerts."""
-    pages = {
-        reason.subject_kind: catalogue.page_of(reason)
-        for reason in catalogue
-        if reason.layer is Layer.DEPLOYMENT
-    }
-    return "# By what the reasons begin with; from the catalogue, by `make docs`.\n" + "".join(
-        f"{kind}: {page}\n" for kind, page in pages.items()
-    )
-
-
 def _limits(threshold: Threshold) -> dict[str, object]:
     most = int(threshold.most) if threshold.most == int(threshold.most) else threshold.most
     return {"type": "number", "minimum": 0, "maximum": most}
@@ -149,8 +137,11 @@ def cluster_role_rules(
     )
     lines = [*_rules(resources, VERBS)]
     if not stack:
-        lists = (each for each in ON_DEMAND if each is not VOLUMES)
-        lines += [*_rules([VOLUMES], VOLUME_VERBS), *_rules(lists, ON_DEMAND_VERBS), *_EVENTS]
+        lists = (each for each in ON_DEMAND if each not in BY_NAME)
+        controllers = chain.from_iterable(each.controllers for each in shared_parts(catalogue))
+        leases = sorted(chain.from_iterable(each.leases for each in controllers))
+        lines += [*_rules([VOLUMES], BY_NAME_VERBS), *_rules(lists, ON_DEMAND_VERBS), *_EVENTS]
+        lines += _rules([LEASES], BY_NAME_VERBS, names=leases)
     return _HEAD + "\n".join(lines) + "\n"
 
 
@@ -167,17 +158,21 @@ def cluster_role_files(catalogue: Catalogue) -> dict[str, str]:
     }
 
 
-def _rules(resources: Iterable[Resource[KubeObject]], verbs: Iterable[str]) -> Iterable[str]:
+def _rules(
+    resources: Iterable[Resource[KubeObject]], verbs: Iterable[str], names: Collection[str] = ()
+) -> Iterable[str]:
     for group, members in groupby(resources, key=lambda resource: resource.group):
         yield f'- apiGroups: ["{group}"]'
         yield "  resources:"
         yield from (f"    - {each.plural} # {each.purpose}" for each in members)
+        if names:
+            yield "  resourceNames:"
+            yield from (f"    - {each}" for each in names)
         yield f"  verbs: [{', '.join(verbs)}]"
 
 
 _PARTLY: Final[dict[Path, Callable[[str, Catalogue], str]]] = {
     Path("docs/components.md"): components_page,
-    Path("docs/log-signatures.md"): lambda page, _: signature_page(page),
     Path("docs/runtime.md"): runtime_page,
     Path("docs/stacks.md"): stacks_page,
     CHART / "values.schema.json": values_schema,
@@ -188,12 +183,9 @@ _PARTLY: Final[dict[Path, Callable[[str, Catalogue], str]]] = {
 def rendered(root: Path, catalogue: Catalogue) -> Iterator[tuple[Path, str]]:
     """Yield each file, from the root of the repository, with the text that it should have."""
     yield Path("docs/reasons.md"), reasons_page(catalogue)
-    for name, text in stack_pages(catalogue).items():
-        yield Path("docs") / name, text
     for path, render in _PARTLY.items():
         yield path, render((root / path).read_text(encoding="utf-8"), catalogue)
     yield CHART / "files" / "reasons.yaml", reason_names(catalogue)
-    yield CHART / "files" / "reason-pages.yaml", reason_pages(catalogue)
     yield CHART / "files" / "places.yaml", places(catalogue)
     for name, text in cluster_role_files(catalogue).items():
         yield CHART / "files" / "cluster-role" / name, text

@@ -6,146 +6,132 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue.pickers import ENGINES, FROM_PAGES
-from reporter.catalogue.render import by_subject, facts, looks, switched_off
+from reporter.catalogue.render import by_subject
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, RUNTIME, of_kind
 from reporter.catalogue.shared_parts import shared_parts
 from reporter.catalogue.ways import WAYS
-from reporter.diagnosis.signatures import Signature, built_in, texts
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
-from reporter.model.reason import Reason
+from reporter.model.reason import EventType, Reason
 from reporter.model.resource import Resource
 from reporter.model.stack import Controller, Need, StackRows
+from reporter.model.subject import Layer
+from reporter.stacks import DIALECTS
 
-_FOLDED: Final = frozenset({"Suppresses", "Suppressed by", "Missed where"})
-"""Facts that are lists too long for a table."""
-_USUAL: Final = frozenset(
-    {
-        ("Grace", "The global one, --startup-grace-seconds."),
-        ("Grace", "The window is the grace."),
-        ("Blocks Ready", "yes"),
-        ("In the chain", "yes"),
-    }
-)
-"""Facts that the index says once, for every reason without a row of its own."""
-_OF_THE_STACK: Final = frozenset({"Reads", "Suppressed by", "Suppresses"})
-"""Facts in which reasons from metrics differ from stack to stack, by their names alone."""
-
-_STACK_HEAD: Final = """\
-# Reasons: {title}
-
-Rendered from the catalogue (`make docs`). The index of all reasons, and what holds where a table has no
-row for it, is in [reasons.md](reasons.md).
-"""
-_MARKDOWN_HEAD: Final = """\
+_HEAD: Final = """\
 # Reasons
 
-The closed vocabulary of the status reporter: each Event carries one of these reasons. This page is
-rendered from the catalogue (`make docs`); `status-reporter explain <reason>` shows the same.
+What each reason of an Event means, and what to do. Find it by its name; a reason of a model begins with the kind
+(`inferencesetEPPNotReady`) and stands under the rest of its name. `status-reporter explain REASON` has more: what exactly raises
+it and what does not, whether users get errors, commands, what it reads and what suppresses it. `KIND` stands for the kinds of
+[dialects](dialects.md). Rendered by `make docs`.
 
-For each kind of subject the reasons stand in the order of the priority chain. A reason outside of the chain is
-written in addition. Which models a cause hits, the report says itself (`impact`).
+A subject gets one Event, of the first reason of its priority chain that fires ([the chains](stacks.md#the-table)), and those
+marked "in addition". Events are Warnings, unless marked Normal. The grace is `--startup-grace-seconds` unless a line says otherwise. To silence one:
+[mute it](events.md#mutes-living-with-a-known-fault), or `--disable-reasons`. A Deployment is *down* when it is missing, scaled
+to zero or has no available replica; *degraded* when it has fewer ready replicas than wanted and no rollout in progress, or a
+rollout past its deadline.
 
-Where a table has no row for it:
-
-- **Grace**: the global one, `--startup-grace-seconds`; of a reason with a window, the window.
-- **Blocks Ready** and **In the chain**: yes. A reason that says that all is well has neither, and no grace.
-- **Switch off**: `--disable-reasons REASON`; for one object the annotation `status-reporter.io/mute` on it
-  ([mutes](events.md#mutes-living-with-a-known-fault)). The report shows it all the same.
 """
+
+_OF_PARTS: Final = """\
+What to do where no line says it: look at the Deployment that the message names, its pods and their logs. Where the part is not
+wanted: `--components NAME=off`.
+
+"""
+
+_SAID_ONCE: Final = re.compile(
+    r"Look at the Deployment that the message names, its pods and their logs\. ?"
+    r"|Where it is not wanted: --components \S+=off\.$"
+)
+"""What `_OF_PARTS` says of all shared parts."""
+
+_BY_KIND: Final = "`status-reporter explain` says it."
+"""In place of what differs by kind of dialect."""
 
 
 def reasons_page(catalogue: Catalogue) -> str:
-    """Return `docs/reasons.md`: the index, and the reasons above the stacks."""
-    index: list[str] = []
-    parts: list[str] = []
+    """Return `docs/reasons.md`: what each reason means and what to do, those of models by suffix."""
+    parts = [_HEAD]
+    models: dict[str, list[Reason]] = {}
     for title, reasons in by_subject(catalogue):
-        page = catalogue.page_of(reasons[0])
-        index += [f"- **{title}**: {', '.join(_link(each, page) for each in reasons)}"]
-        if not page:
-            parts += _sections(title, reasons, catalogue)
-    return "\n".join([_MARKDOWN_HEAD, *index, "", *parts])
-
-
-def stack_pages(catalogue: Catalogue) -> dict[str, str]:
-    """Return the pages with the reasons of each stack's subjects, by their names in `docs`."""
-    pages: dict[str, list[str]] = {}
-    for title, reasons in by_subject(catalogue):
-        name = catalogue.page_of(reasons[0])
-        if name:
-            parts = pages.setdefault(name, [_STACK_HEAD.format(title=title.partition(": ")[2])])
-            parts += _sections(title, reasons, catalogue)
-    return {name: "\n".join(parts) for name, parts in pages.items()}
-
-
-def _link(reason: Reason, page: str) -> str:
-    return f"[{reason.name}]({page}#{reason.name.lower()})"
-
-
-def _sections(title: str, reasons: Iterable[Reason], catalogue: Catalogue) -> Iterator[str]:
-    yield f"## {title}\n"
-    for reason in reasons:
-        yield f"### {reason.name}\n"
-        yield f"{reason.type}. {escape(reason.summary)}\n"
-        first = _first_like(reason, catalogue)
-        if first is not reason:
-            yield f"Everything else is as for {_link(first, catalogue.page_of(first))}.\n"
+        if reasons[0].layer is Layer.DEPLOYMENT:
+            for each in reasons:
+                models.setdefault(each.heading, []).append(each)
             continue
-        told = _unusual(reason, catalogue)
-        rows = [f"| {name} | {escape(text)} |" for name, text in told if name not in _FOLDED]
-        yield "\n".join(["| | |", "| --- | --- |", *rows]) + "\n"
-        if commands := looks(reason, catalogue):
-            yield "How to look:\n\n" + "".join(f"    {each}\n" for each in commands)
-        for name, text in told:
-            if name in _FOLDED:
-                folded = escape(text).replace("; ", "<br>")
-                yield f"<details><summary>{name}</summary>\n\n{folded}\n\n</details>\n"
+        parts.append(f"## {title}\n\n")
+        parts += [_OF_PARTS] if reasons[0].layer is Layer.CLUSTER else []
+        parts += [f"### {each.name}\n\n{_about([each], catalogue)}" for each in reasons]
+    models["Ready"] = models.pop("Ready")  # what says that all is well comes last
+    judged = {name: each for name, each in models.items() if each[0].window_seconds is None}
+    measured = {name: each for name, each in models.items() if name not in judged}
+    parts.append("## modeldeployment: one model\n\n")
+    parts += [_section(name, each, catalogue) for name, each in judged.items()]
+    parts.append("## modeldeployment: one model, from its metrics\n\n")
+    parts.append("Windows, thresholds and engines: [runtime.md](runtime.md).\n\n")
+    parts += [_section(name, each, catalogue) for name, each in measured.items()]
+    return "".join(parts).rstrip() + "\n"
 
 
-def _unusual(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
-    """Return the facts that the index does not say for all reasons."""
-    common = {*_USUAL, ("Switch off", switched_off(reason))} if reason.mutable else _USUAL
-    return [fact for fact in facts(reason, catalogue)[1:] if fact not in common]
+def _section(suffix: str, reasons: Sequence[Reason], catalogue: Catalogue) -> str:
+    """Return the reasons of all kinds with one suffix."""
+    named = [f"`{each.name}`" for each in reasons if not _of_dialect(each, catalogue)]
+    named += [f"`KIND{suffix}`"] if len(named) < len(reasons) else []
+    return f"### {suffix}\n\n{', '.join(named)}\n\n{_about(reasons, catalogue)}"
 
 
-def _first_like(reason: Reason, catalogue: Catalogue) -> Reason:
-    """Return the first reason that differs in names alone, which may be the reason.
-
-    One from metrics may be of another stack; another one stands on the same page, of another kind.
-    """
-    if reason.window_seconds is None:
-        suffix = reason.name.removeprefix(str(reason.subject_kind))
-        page, told = catalogue.page_of(reason), _of_all_kinds(reason, catalogue)
-        return next(
-            each
-            for each in catalogue
-            if each.name.endswith(suffix)
-            and catalogue.page_of(each) == page
-            and _of_all_kinds(each, catalogue) == told
-        )
-    told_of_all = _of_all_stacks(reason, catalogue)
-    return next(
-        each
-        for each in catalogue
-        if each.window_seconds is not None and _of_all_stacks(each, catalogue) == told_of_all
-    )
+def _of_dialect(reason: Reason, catalogue: Catalogue) -> bool:
+    stack = catalogue.stack_of(reason.subject_kind)
+    return stack is not None and stack.name == DIALECTS
 
 
-def _of_all_stacks(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
-    told = _unusual(reason, catalogue)
-    return [(title, text) for title, text in told if title not in _OF_THE_STACK]
+def _about(reasons: Sequence[Reason], catalogue: Catalogue) -> str:
+    """Return what reasons of one suffix mean, and each text of theirs once, with the kinds that have it."""
+    said = []
+    for title, told in (
+        ("", _meaning),
+        ("**Grace**: ", _grace),
+        ("**What to do**: ", lambda each: _SAID_ONCE.sub("", each.action)),
+    ):
+        texts = {each: of_any_kind(told(each), each, catalogue).strip() for each in reasons}
+        described = [each for each in reasons if _of_dialect(each, catalogue)]
+        if len({texts[each] for each in described}) > 1:
+            texts |= dict.fromkeys(described, _BY_KIND)
+        kinds_by_text: dict[str, list[Reason]] = {}
+        for each, text in texts.items():
+            kinds_by_text.setdefault("" if text == "Nothing." else text, []).append(each)
+        lines = [
+            (f"*{_kinds_of(same, catalogue)}*: " if len(kinds_by_text) > 1 else "") + escape(text)
+            for text, same in kinds_by_text.items()
+            if text
+        ]
+        said += [title + " ".join(lines)] if lines else []
+    return "\n\n".join(said) + "\n\n"
 
 
-def _of_all_kinds(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
-    """Return the same without the names of the kind that it is about."""
-    if catalogue.stack_of(reason.subject_kind) is None:
-        return [("", reason.name)]
-    resource, *_ = catalogue.of_subject(reason.subject_kind)
-    own = (str(resource), resource.plural, resource.kind, str(reason.subject_kind))
-    told = [("", reason.summary), *_of_all_stacks(reason, catalogue)]
-    for name in own:
-        told = [(title, text.replace(name, "")) for title, text in told]
-    return told
+def _meaning(reason: Reason) -> str:
+    marks = "" if reason.chain or reason.says_ready else "In addition. "
+    return f"{'' if reason.type is EventType.WARNING else 'Normal. '}{marks}{reason.summary}"
+
+
+def of_any_kind(text: str, reason: Reason, catalogue: Catalogue) -> str:
+    """Return text with `model` for its kind, so that the same is said once."""
+    if reason.layer is not Layer.DEPLOYMENT:
+        return text
+    kind = catalogue.of_subject(reason.subject_kind)[0].kind
+    text = re.sub(rf"\b[Aa]n (?={kind}\b)", lambda word: f"{word[0][0]} ", text)
+    text = re.sub(rf"\b{kind}(s?)\b", r"model\1", text)
+    return re.sub(rf"(?<=describe ){reason.of}\b\S*", "KIND", text)
+
+
+def _kinds_of(reasons: Sequence[Reason], catalogue: Catalogue) -> str:
+    kinds = [str(each.of) for each in reasons if not _of_dialect(each, catalogue)]
+    return ", ".join([*kinds, *(["dialects"] if len(kinds) < len(reasons) else [])])
+
+
+def _grace(reason: Reason) -> str:
+    own = "" if reason.grace_seconds is None else f"{reason.grace_seconds} s. "
+    return "" if reason.window_seconds is not None else f"{own}{reason.grace_note}"
 
 
 def escape(text: str) -> str:
@@ -169,30 +155,28 @@ def with_parts(text: str, parts: Mapping[str, Callable[[], Iterable[str]]]) -> s
 
 
 def components_page(text: str, catalogue: Catalogue) -> str:
-    """Return a page with its tables rendered anew."""
+    """Return a page with its tables rendered again."""
     rows = {"needs": partial(_needs, catalogue), "kinds": partial(_kinds, catalogue)}
     return with_parts(text, rows)
 
 
 def _needs(catalogue: Catalogue) -> Iterator[str]:
-    yield "| part | its reason | is missed where the cluster has | because |"
-    yield "| --- | --- | --- | --- |"
+    yield "| part | its reason | is expected when the cluster has any of |"
+    yield "| --- | --- | --- |"
     for part in shared_parts(catalogue):
         reasons = ", ".join(dict.fromkeys(f"`{each.reason}`" for each in part.controllers))
-        for need in _of(part.controllers):
-            yield f"| `{part.name}` | {reasons} | {need.words} | {need.evidence} |"
+        if needs := "<br>".join(each.words for each in _of(part.controllers)):
+            yield f"| `{part.name}` | {reasons} | {needs} |"
 
 
 def _kinds(catalogue: Catalogue) -> Iterator[str]:
-    yield "| part | kind | is missed where the cluster has | because |"
-    yield "| --- | --- | --- | --- |"
+    yield "| part | kind | is expected when the cluster has any of |"
+    yield "| --- | --- | --- |"
     for part in shared_parts(catalogue):
         for kind in part.required:
-            start = f"| `{part.name}` | `{kind.crd}` |"
-            for each in kind.of:
-                yield f"{start} a Deployment of `{each}` | it cannot run without the kind |"
-            for need in kind.needs:
-                yield f"{start} {need.words} | {need.evidence} |"
+            needs = [f"a Deployment of `{each}`" for each in kind.of]
+            needs += [each.words for each in kind.needs]
+            yield f"| `{part.name}` | `{kind.crd}` | {'<br>'.join(needs)} |"
 
 
 def _of(rows: Iterable[Controller]) -> Iterable[Need]:
@@ -237,18 +221,20 @@ def _names(reason: Reason) -> str:
 
 
 def _thresholds(catalogue: Catalogue) -> Iterator[str]:
-    yield "| threshold | default | largest | of | meaning |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| threshold | default | of | meaning |"
+    yield "| --- | --- | --- | --- |"
     for reason in RUNTIME:
         for each in reason.thresholds:
-            numbers = f"{each.default:g} | {each.most:g}"
-            yield f"| `{each.name}` | {numbers} | `{_name(reason, catalogue)}` | {escape(each.meaning)} |"
+            name = _name(reason, catalogue)
+            yield f"| `{each.name}` | {each.default:g} | `{name}` | {escape(each.meaning)} |"
 
 
 def _engines(catalogue: Catalogue) -> Iterator[str]:
     yield "| reason | vLLM | vLLM, Rust front end | SGLang |"
     yield "| --- | --- | --- | --- |"
     for reason, row in ENGINES.items():
+        if row.vllm == row.rust == row.sglang:
+            continue
         name = of_kind(reason, catalogue.metrics_kind)
         yield f"| `{name}` | {row.vllm} | {row.rust} | {row.sglang} |"
 
@@ -256,11 +242,19 @@ def _engines(catalogue: Catalogue) -> Iterator[str]:
 def _suppression(catalogue: Catalogue) -> Iterator[str]:
     yield "| while this fires for a pod | these are not reported for it | because |"
     yield "| --- | --- | --- |"
-    for row in catalogue.pod_suppression:
-        if not row.upstream.startswith(catalogue.metrics_kind):
-            continue
-        downstream = ", ".join(f"`{each}`" for each in row.downstream)
-        yield f"| `{row.upstream}` | {downstream} | {escape(row.why)} |"
+    kind = catalogue.metrics_kind
+    rows = [row for row in catalogue.pod_suppression if row.upstream.startswith(kind)]
+    most = max((row.downstream for row in rows), key=len, default=())
+    upstreams: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        rest = [each for each in most if each not in {*row.downstream, row.upstream}]
+        named = [f"`{each.removeprefix(kind)}`" for each in row.downstream]
+        if len(row.downstream) > 2 * len(rest):
+            named = [f"all other reasons of the engine{' but' if rest else ''}"]
+            named[0] += ",".join(f" `{each.removeprefix(kind)}`" for each in rest)
+        upstreams.setdefault((", ".join(named), escape(row.why)), []).append(f"`{row.upstream}`")
+    for (downstream, why), names in upstreams.items():
+        yield f"| {', '.join(names)} | {downstream} | {why} |"
 
 
 def stacks_page(text: str, catalogue: Catalogue) -> str:
@@ -269,6 +263,7 @@ def stacks_page(text: str, catalogue: Catalogue) -> str:
         text,
         {
             "stacks": partial(_stacks, catalogue),
+            "faults": partial(_faults, catalogue),
             "ways": _ways,
             "unsaid": partial(_unsaid, catalogue),
         },
@@ -276,7 +271,7 @@ def stacks_page(text: str, catalogue: Catalogue) -> str:
 
 
 def _stacks(catalogue: Catalogue) -> Iterator[str]:
-    yield "| stack | reads, besides what all stacks share | derives | reasons | requires |"
+    yield "| stack | reads, beyond what all stacks share | derives | reasons | requires |"
     yield "| --- | --- | --- | --- | --- |"
     for stack in catalogue.stacks:
         subjects = ", ".join(
@@ -288,8 +283,111 @@ def _stacks(catalogue: Catalogue) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
+_STANDS_FOR: Final = {
+    "KAITO": "inferenceset",
+    "Kthena": "modelserving",
+    "OtterScale": "modelservice",
+    "InferenceService": "inferenceservice",
+    "LLMInferenceService": "llminferenceservice",
+    "plain workloads": "workload",
+    "dialects": "rayservice",
+}
+"""The kind that stands for a stack; those of dialects have the same reasons."""
+
+_FAULTS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    (
+        "the spec cannot work",
+        ("InvalidSpec", "ScalingMisconfigured", "Invalid", "Misconfigured"),
+    ),
+    ("its controller fails", ("ReconcileFailed", "NotObserved")),
+    ("an object is missing", ("ObjectMissing", "GroupNotReady")),
+    ("pods are refused", ("PodsNotCreated",)),
+    ("pods find no room", ("GangNotSchedulable", "InfraProvisioningFailed")),
+    ("the model cannot be fetched", ("StorageFailed",)),
+    ("the server ends while it loads", ("ModelLoadFailed",)),
+    ("pods are not Ready", ("ModelPodsNotReady", "RoleStuckCreating", "PodsNotReady")),
+    ("a rollout stands still", ("RolloutStuck", "RolloutStalled")),
+    ("the endpoint picker, the router", ("EPPNotReady", "RouterNotReady")),
+    (
+        "Gateway, route, pool",
+        ("GatewayNotReady", "RouteNotReady", "PoolNotReady", "IngressNotReady"),
+    ),
+    ("the scaler", ("ScalingNotReady",)),
+    ("the status contradicts its objects", ("StatusStale",)),
+    ("not ready, and nothing says why", ("NotReady",)),
+)
+"""What can fail of any model, and the suffixes of the reasons that tell it."""
+
+_ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
+    "inferenceset": {
+        "its controller fails": "in ModelPodsNotReady",
+        "an object is missing": "in ModelPodsNotReady",
+        "pods are refused": "in ModelPodsNotReady",
+        "pods find no room": "in ModelPodsNotReady",
+        "the model cannot be fetched": "in ModelPodsNotReady",
+        "the server ends while it loads": "in ModelPodsNotReady",
+        "a rollout stands still": "none: Workspaces are replaced",
+        "the scaler": "clusterKedaKaitoScalerNotReady",
+        "the status contradicts its objects": "none: not compared",
+        "not ready, and nothing says why": "in ModelPodsNotReady",
+    },
+    "modelserving": {
+        "its controller fails": "none: its status has no error",
+        "pods are refused": "in RoleStuckCreating",
+        "pods find no room": "in RoleStuckCreating",
+        "the model cannot be fetched": "in RoleStuckCreating",
+        "the server ends while it loads": "in RoleStuckCreating",
+        "the endpoint picker, the router": "none: not judged",
+        "Gateway, route, pool": "none: not judged",
+        "the scaler": "none: not judged",
+        "the status contradicts its objects": "none",
+        "not ready, and nothing says why": "in GroupNotReady",
+    },
+    "modelservice": {
+        "pods are refused": "in PodsNotReady",
+        "pods find no room": "in PodsNotReady",
+        "the model cannot be fetched": "in PodsNotReady",
+        "the server ends while it loads": "in PodsNotReady",
+        "the scaler": "none: it has none",
+        "not ready, and nothing says why": "none",
+    },
+    "inferenceservice": {
+        "an object is missing": "in ComponentNotReady",
+        "pods find no room": "in PodsNotReady",
+        "the endpoint picker, the router": "none: it has none",
+    },
+    "llminferenceservice": {
+        "pods find no room": "in PodsNotReady",
+    },
+    "workload": {
+        "the spec cannot work": "none",
+        "its controller fails": "none",
+        "an object is missing": "none",
+        "pods find no room": "in PodsNotReady",
+        "the status contradicts its objects": "none",
+        "not ready, and nothing says why": "in PodsNotReady",
+    },
+    "rayservice": {
+        "pods find no room": "in PodsNotReady",
+    },
+}
+"""Where else a fault is told, or why a stack has no reason for it."""
+
+
+def _faults(catalogue: Catalogue) -> Iterator[str]:
+    yield f"| | {' | '.join(_STANDS_FOR)} |"
+    yield f"| --- |{' --- |' * len(_STANDS_FOR)}"
+    for fault, suffixes in _FAULTS:
+        cells = []
+        for kind in _STANDS_FOR.values():
+            told = [each for each in suffixes if f"{kind}{each}" in catalogue]
+            told += filter(None, [_ELSEWHERE.get(kind, {}).get(fault)])
+            cells.append(", ".join(told))
+        yield f"| {fault} | {' | '.join(cells)} |"
+
+
 def _unsaid(catalogue: Catalogue) -> Iterator[str]:
-    yield "| kind | not told |"
+    yield "| kind | not reported |"
     yield "| --- | --- |"
     for stack in catalogue.stacks:
         for kind, unsaid in stack.words.unsaid:
@@ -312,14 +410,17 @@ def _read(resource: Resource[KubeObject]) -> str:
 def _told_of(stack: StackRows, catalogue: Catalogue) -> str:
     told = stack.reasons
     judged = [each for each in told if each.window_seconds is None]
+    kind = "KIND" if stack.name == DIALECTS else ""
     parts = {
         "of the cluster: ": _named(
             catalogue[each.reason] for each in stack.controllers if each.with_stack
         ),
-        "by priority: ": _named(each for each in judged if each.chain),
-        "in addition: ": _named(each for each in judged if not each.chain and not each.says_ready),
+        "by priority: ": _named((each for each in judged if each.chain), kind),
+        "in addition: ": _named(
+            (each for each in judged if not each.chain and not each.says_ready), kind
+        ),
         "": _from_metrics([each for each in told if each not in judged]),
-        "when it works: ": _named(each for each in judged if each.says_ready),
+        "when it works: ": _named((each for each in judged if each.says_ready), kind),
     }
     return "; ".join(f"{title}{names}" for title, names in parts.items() if names)
 
@@ -332,8 +433,10 @@ def _from_metrics(reasons: Sequence[Reason]) -> str:
     return f"{len(reasons)} [from metrics](runtime.md), `{first}` to `{last}`"
 
 
-def _named(reasons: Iterable[Reason]) -> str:
-    return ", ".join(f"`{each.name}`" for each in reasons)
+def _named(reasons: Iterable[Reason], kind: str = "") -> str:
+    """Name reasons; with `kind`, those of many kinds once, by their suffix behind it."""
+    names = (f"{kind}{each.heading}" if kind else each.name for each in reasons)
+    return ", ".join(f"`{each}`" for each in dict.fromkeys(names))
 
 
 def _ways() -> Iterator[str]:
@@ -342,32 +445,3 @@ def _ways() -> Iterator[str]:
     for each in WAYS:
         reasons = ", ".join(f"`{name}`" for name in each.reasons)
         yield f"| {each.part} | {each.without} | {each.clients} | {reasons} | {each.source} |"
-
-
-BEGIN: Final = "<!-- signatures: rendered by `make docs` -->\n"
-END: Final = "<!-- end of signatures -->\n"
-
-
-def signature_page(page: str) -> str:
-    """Return the page with the table of signatures in its place."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    rows = "".join(map(_signature, built_in()))
-    head = "| id | class | sureness | container | what it means | what to do | pattern | source |\n"
-    return f"{before}{BEGIN}\n{head}|{' --- |' * 8}\n{rows}\n{END}{after}"
-
-
-def _signature(signature: Signature) -> str:
-    row = signature.row
-    source = "; ".join(each for each in (row.source, row.versions) if each)
-    cells = (
-        f"`{signature.id}`",
-        row.kind,
-        row.sureness,
-        row.container,
-        " / ".join(texts(row.means)),
-        " / ".join(texts(row.do)),
-        f"`{row.match.replace('|', chr(92) + '|')}`",
-        source,
-    )
-    return f"|{'|'.join(cells)}|\n"

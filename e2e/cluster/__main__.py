@@ -23,19 +23,21 @@ def main() -> None:
     """Start one and wait, or end the one that runs."""
     parser = argparse.ArgumentParser(prog="python -m e2e.cluster", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    commands.add_parser("up", help="start one, until Ctrl-C").set_defaults(command=up)
-    commands.add_parser("down", help="end the one that runs").set_defaults(command=down)
+    starting = commands.add_parser("up", help="start one, until Ctrl-C")
+    starting.add_argument("--nodes", type=int, choices=(1, 2), default=1)
+    starting.set_defaults(command=lambda given: up(given.nodes))
+    commands.add_parser("down", help="end the one that runs").set_defaults(command=lambda _: down())
     given = parser.parse_args()
     try:
-        given.command()
+        given.command(given)
     except EnvtestError as error:
         sys.exit(f"cluster: {error}")
 
 
-def up() -> None:
+def up(nodes: int) -> None:
     """Start one with all images, say how to use it, and end it when told to."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    cluster = Cluster()
+    cluster = Cluster(count=nodes)
     with contextlib.suppress(KeyboardInterrupt):
         started(cluster)
         try:
@@ -62,7 +64,9 @@ def started(cluster: Cluster) -> None:
     except BaseException:
         cluster.stop()
         raise
-    say(f"the node is Ready after {time.monotonic() - began:.0f} s")
+    say(
+        f"{' and '.join(each.name for each in cluster.nodes)} Ready after {time.monotonic() - began:.0f} s"
+    )
 
 
 def _usage(cluster: Cluster) -> str:

@@ -19,7 +19,7 @@ _LIBRARIES: Final = (
     "ca-certificates", "libbz2-1.0", "libexpat1", "libffi8", "libgdbm6", "liblzma5", "libncursesw6",
     "libreadline8", "libsqlite3-0", "libssl3", "libuuid1", "netbase", "tzdata",
 )  # fmt: skip
-"""What modules of Python are linked with, and what Docker's image has besides."""
+"""What modules of Python are linked with, and what else Docker's image has."""
 
 _SOURCES: Final = Path("/etc/apt/sources.list.d/debian.sources")
 

@@ -1,4 +1,4 @@
-"""The cgroup of the pods, in each hierarchy that this host has (version 1 has one per controller)."""
+"""The cgroups of the pods, in each hierarchy that this host has (version 1 has one per controller)."""
 
 import contextlib
 import time
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from e2e.cluster.settings import CGROUP
+from e2e.cluster.settings import CGROUPS
 from e2e.envtest.errors import EnvtestError
 
 _END_SECONDS: Final = 30.0
@@ -21,22 +21,18 @@ def _hierarchies() -> Iterator[Path]:
 
 def cgroups() -> list[Path]:
     """Return those that there are, the innermost first."""
-    found = [each for top in _hierarchies() for each in (top / CGROUP).rglob("*/")]
-    tops = [top / CGROUP for top in _hierarchies() if (top / CGROUP).exists()]
+    tops = [top / name for top in _hierarchies() for name in CGROUPS if (top / name).exists()]
+    found = [each for top in tops for each in top.rglob("*/")]
     return sorted({*found, *tops}, key=lambda path: len(path.parts), reverse=True)
 
 
-def make_cgroups() -> None:
-    """Make it, since the kubelet wants its root to be there."""
+def make_cgroups(name: str) -> None:
+    """Make that of a node, since the kubelet wants its root to be there."""
     for top in _hierarchies():
-        (top / CGROUP).mkdir(exist_ok=True)
-        _inherit_cpuset(top)
-
-
-def _inherit_cpuset(top: Path) -> None:
-    for name in ("cpuset.cpus", "cpuset.mems"):
-        if (top / name).exists():
-            (top / CGROUP / name).write_text((top / name).read_text())
+        (top / name).mkdir(exist_ok=True)
+        for setting in ("cpuset.cpus", "cpuset.mems"):
+            if (top / setting).exists():
+                (top / name / setting).write_text((top / setting).read_text())
 
 
 def remove_cgroups() -> None:

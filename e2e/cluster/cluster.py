@@ -1,11 +1,11 @@
-"""A whole Kubernetes cluster of one node on this machine."""
+"""A whole Kubernetes cluster of one or two nodes on this machine."""
 
 import contextlib
 import fcntl
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
@@ -14,9 +14,10 @@ import httpx
 
 from e2e.cluster.cgroups import make_cgroups, remove_cgroups
 from e2e.cluster.identities import ADMIN, Identities
-from e2e.cluster.machine import Inside, Machine
+from e2e.cluster.machine import Inside
 from e2e.cluster.network import Link
-from e2e.cluster.programs import PROGRAMS, commands
+from e2e.cluster.node import Node
+from e2e.cluster.programs import PROGRAMS, control_plane, node_programs
 from e2e.cluster.settings import CONTAINERD_SOCKET, write_settings
 from e2e.envtest.access import Access
 from e2e.envtest.binaries import built
@@ -32,23 +33,26 @@ _START_SECONDS: Final = 300.0
 
 @dataclass
 class Cluster:
-    """A control plane and a node.
+    """A control plane and its nodes.
 
     Attributes:
         folder: for everything that it writes.
+        count: of nodes, 1 or 2.
+        servers: the programs, by name; those of the second node end in its name.
     """
 
     folder: Path = FOLDER
+    count: int = 1
     servers: dict[str, Inside] = field(default_factory=dict, init=False)
     _lock: IO[str] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Prepare everything but start nothing."""
-        self.link = Link()
-        self.machine = Machine(self.folder, NODE, self.link)
+        self.nodes = (Node.first(self.folder), Node.second(self.folder))[: self.count]
+        self.machine = self.nodes[0].machine
 
     def start(self) -> None:
-        """Start it and wait until its node is Ready; what fails leaves nothing behind.
+        """Start it and wait until its nodes are Ready; what fails leaves nothing behind.
 
         Raises:
             EnvtestError: another one runs, or a program did not start.
@@ -62,22 +66,37 @@ class Cluster:
             raise
 
     def _start(self, programs: Path) -> None:
-        remove_what_stayed(self.folder, self.link)
+        first, *others = self.nodes
+        remove_what_stayed(self.folder, first.link)
         (self.folder / "log").mkdir(parents=True, mode=0o700)
         self.folder.chmod(0o700)
-        self.identities = Identities.make(self.folder / "identities", self.link, NODE)
-        write_settings(self.folder, self.identities, self.link)
-        make_cgroups()
-        self.machine.start()
-        for name, command in self._commands(programs).items():
-            log = self.folder / "log" / f"{name}.log"
-            self.servers[name] = self.machine.server(name, command, log)
-            self.servers[name].start()
+        names = [each.name for each in self.nodes]
+        self.identities = Identities.make(self.folder / "identities", first.link, names)
+        for node in self.nodes:
+            node.folder.mkdir(exist_ok=True)
+            write_settings(
+                node.folder, self.identities, node.link, cgroup=node.cgroup, names=first.link.node
+            )
+            make_cgroups(node.cgroup)
+            node.machine.start()
+        first.link.make(first.machine.process, first.machine.run)
+        for node in others:
+            node.connect(first)
+        made = control_plane(programs, self.folder, self.identities, first.link)
+        for name, command in made.items():
+            self._serve(first, name, command)
+        for node in self.nodes:
+            commands = node_programs(
+                programs, node.folder, self.identities, name=node.name, address=node.link.node
+            )
+            for name, command in commands.items():
+                self._serve(node, name if node is first else f"{name} {node.name}", command)
         self._wait()
 
-    def _commands(self, programs: Path) -> Mapping[str, list[str]]:
-        made = commands(programs, self.folder, self.identities, link=self.link, node=NODE)
-        return {name: list(command) for name, command in made.items()}
+    def _serve(self, node: Node, name: str, command: Sequence[str]) -> None:
+        log = self.folder / "log" / f"{name.replace(' ', '-')}.log"
+        self.servers[name] = node.machine.server(name, command, log)
+        self.servers[name].start()
 
     @property
     def admin(self) -> Access:
@@ -95,17 +114,10 @@ class Cluster:
         return self.folder / "audit.log"
 
     def load(self, archive: Path) -> None:
-        """Give the node the image of an archive."""
-        inside = self.machine.run
-        inside(
-            "ctr",
-            f"--address={CONTAINERD_SOCKET}",
-            "-n",
-            "k8s.io",
-            "images",
-            "import",
-            str(archive),
-        )
+        """Give the nodes the image of an archive."""
+        load = ("ctr", f"--address={CONTAINERD_SOCKET}", "-n", "k8s.io", "images", "import")
+        for node in self.nodes:
+            node.machine.run(*load, str(archive))
 
     def _wait(self) -> None:
         end = time.monotonic() + _START_SECONDS
@@ -120,20 +132,24 @@ class Cluster:
 
     def _ready(self, client: httpx.Client) -> bool:
         try:
-            node = client.get(f"{self.admin.url}/api/v1/nodes/{NODE}")
+            found = client.get(f"{self.admin.url}/api/v1/nodes")
         except httpx.TransportError:
             return False
-        if node.is_error:
-            return False
-        conditions = node.json().get("status", {}).get("conditions", [])
-        return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        ready = [
+            node
+            for node in found.json().get("items") or ()
+            for each in node.get("status", {}).get("conditions", [])
+            if each["type"] == "Ready" and each["status"] == "True"
+        ]
+        return len(ready) == self.count
 
     def stop(self) -> None:
         """End everything and remove all that it made."""
-        self.machine.stop()
+        for node in reversed(self.nodes):
+            node.machine.stop()
         for server in self.servers.values():
             server.wait()
-        remove_what_stayed(self.folder, self.link)
+        remove_what_stayed(self.folder, self.nodes[0].link)
         if self._lock is not None:
             lock_file(self.folder).unlink(missing_ok=True)
             self._lock.close()

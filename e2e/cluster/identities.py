@@ -1,5 +1,6 @@
 """Who is who in the cluster: certificates, and a kubeconfig for each program."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,19 +28,19 @@ class Identities:
     admin: Access
 
     @classmethod
-    def make(cls, folder: Path, link: Link, node: str) -> "Identities":
-        """Make them all, for the API server at the node's address."""
+    def make(cls, folder: Path, link: Link, nodes: Iterable[str]) -> "Identities":
+        """Make them all, for the API server at an address of the first of these nodes."""
         folder.mkdir(mode=0o700, parents=True)
         _certificates(folder, link)
         url = f"https://{link.node}:{API_PORT}"
-        users = {ADMIN: ADMIN, "kubelet": f"system:node:{node}"}
+        users = {ADMIN: ADMIN} | {f"kubelet-{node}": f"system:node:{node}" for node in nodes}
         users |= {program: f"system:{program}" for program in _PROGRAMS}
         lines = []
         for name, user in users.items():
             token = f"{name}-of-this-cluster"
             access = Access(url, folder / "ca.crt", token)
             access.write_kubeconfig(folder / f"{name}.yaml")
-            group = "system:nodes" if name == "kubelet" else _GROUPS.get(name, "")
+            group = "system:nodes" if name.startswith("kubelet") else _GROUPS.get(name, "")
             lines.append(f'{token},{user},{user},"{group}"\n')
         (folder / "tokens.csv").write_text("".join(lines))
         (folder / "admin.token").write_text(f"{ADMIN}-of-this-cluster")

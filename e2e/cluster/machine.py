@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from e2e.cluster.host import run
-from e2e.cluster.network import Link
 from e2e.envtest.control_plane import Server
 from e2e.envtest.errors import EnvtestError
 
@@ -43,17 +42,17 @@ class Machine:
     Attributes:
         folder: for what the node keeps; must exist.
         name: of the host, and so of the node.
-        link: how the host reaches it.
+        names: address of the name server there.
     """
 
     folder: Path
     name: str
-    link: Link
+    names: str
     _first: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _process: int = field(default=0, init=False)
 
     def start(self) -> None:
-        """Make the namespaces, the mounts and the link.
+        """Make the namespaces and the mounts; its network has no link yet.
 
         Raises:
             EnvtestError: this host does not allow it; the message has the command that failed.
@@ -67,7 +66,11 @@ class Machine:
         self._process = self._wait_for_first()
         self.run("hostname", self.name)
         self._mount()
-        self.link.make(self._process, self.run)
+
+    @property
+    def process(self) -> int:
+        """The first process of the namespaces, as the host numbers it."""
+        return self._process
 
     def _wait_for_first(self) -> int:
         assert self._first is not None
@@ -88,7 +91,7 @@ class Machine:
         self.run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
         # No name server of the host can be reached: each pull of an image would wait for one.
         names = self.folder / "resolv.conf"
-        names.write_text(f"nameserver {self.link.node}\n")
+        names.write_text(f"nameserver {self.names}\n")
         self.run("mount", "--bind", str(names), "/etc/resolv.conf")
         self._keep_the_kernel()
         # The kubelet mounts volumes for containers that containerd starts.
@@ -108,6 +111,10 @@ class Machine:
             "nsenter", f"--target={self._process}", "--mount", "--net", "--pid", "--uts", "--ipc",
             "--", "setpriv", "--pdeathsig", "KILL", *command,
         ]  # fmt: skip
+
+    def in_network(self, command: Iterable[str]) -> list[str]:
+        """Return what runs a command in the network alone, with the host's processes and files."""
+        return ["nsenter", f"--target={self._process}", "--net", "--", *command]
 
     def run(self, *command: str) -> str:
         """Run a command there and return what it printed.

@@ -1,4 +1,4 @@
-"""Addresses of the cluster, and the link between host and node."""
+"""Addresses of the cluster, and the links between the host and its nodes."""
 
 import subprocess
 from collections.abc import Callable
@@ -7,7 +7,9 @@ from typing import Final
 
 from e2e.cluster.host import run
 
-POD_CIDR: Final = "10.244.0.0/24"
+CLUSTER_CIDR: Final = "10.244.0.0/16"
+"""Of all pods; each node has a part of it."""
+
 SERVICE_CIDR: Final = "10.96.0.0/16"
 API_SERVICE: Final = "10.96.0.1"
 """The Service `kubernetes`: the first address of `SERVICE_CIDR`."""
@@ -17,25 +19,38 @@ API_PORT: Final = 6443
 
 @dataclass(frozen=True)
 class Link:
-    """A pair of virtual interfaces; the node's end goes with its namespace, and the host's with it.
+    """A pair of virtual interfaces; the node's end goes with its namespace, and the other one with it.
 
     Attributes:
-        interface: the host's end.
-        host: address of the host.
+        interface: the outer end: in the host for the first node, in the first node for the others.
+        host: address of the outer end.
         node: address of the node. Both are of the network that RFC 2544 keeps for tests, which no
             other network of the host should have.
+        pods: the addresses of the node's pods.
     """
 
     interface: str = "status-reporter"
     host: str = "198.19.0.1"
     node: str = "198.19.0.2"
+    pods: str = "10.244.0.0/24"
 
-    def make(self, process: int, inside: Callable[..., str]) -> None:
-        """Make it, to the network namespace of a process, where `inside` runs a command."""
+    def make(
+        self,
+        process: int,
+        inside: Callable[..., str],
+        outside: Callable[..., str] = lambda *command: run(command),
+    ) -> None:
+        """Make it, to the network namespace of a process, where `inside` runs a command.
+
+        Args:
+            process: as the host numbers it.
+            inside: runs a command in the node.
+            outside: runs one in the network of the outer end, with the processes of the host.
+        """
         pair = ["type", "veth", "peer", "name", "eth0", "netns", str(process)]
-        run(["ip", "link", "add", self.interface, *pair])
-        run(["ip", "address", "add", f"{self.host}/30", "dev", self.interface])
-        run(["ip", "link", "set", self.interface, "up"])
+        outside("ip", "link", "add", self.interface, *pair)
+        outside("ip", "address", "add", f"{self.host}/30", "dev", self.interface)
+        outside("ip", "link", "set", self.interface, "up")
         inside("ip", "link", "set", "lo", "up")
         inside("ip", "address", "add", f"{self.node}/30", "dev", "eth0")
         inside("ip", "link", "set", "eth0", "up")

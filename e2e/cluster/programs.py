@@ -23,17 +23,16 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 _ETCD: Final = "http://127.0.0.1:2379"
 
 
-def commands(
-    built: Path, folder: Path, identities: Identities, *, link: Link, node: str
+def control_plane(
+    built: Path, folder: Path, identities: Identities, link: Link
 ) -> Mapping[str, Sequence[str]]:
-    """Return the command of each program.
+    """Return the command of each program of the control plane, and of the resolver.
 
     Args:
         built: folder of the programs.
-        folder: of the cluster, with the files of settings.
+        folder: of the cluster.
         identities: who the programs are.
         link: where the API server listens.
-        node: name of the node.
     """
     kubeconfig = identities.kubeconfig
     arguments = {
@@ -45,6 +44,8 @@ def commands(
             f"--root-ca-file={identities.authority}",
             "--use-service-account-credentials",
             "--leader-elect=false",
+            # Sooner than what a pod may take to start here (`QUICK`): a node that is lost explains it.
+            "--node-monitor-grace-period=30s",
             "--bind-address=127.0.0.1",
         ),
         "kube-scheduler": (
@@ -52,17 +53,38 @@ def commands(
             "--leader-elect=false",
             "--bind-address=127.0.0.1",
         ),
-        "kube-proxy": (f"--config={folder / 'kube-proxy.yaml'}", f"--hostname-override={node}"),
-        "kubelet": (
-            f"--config={folder / 'kubelet.yaml'}",
-            f"--kubeconfig={kubeconfig('kubelet')}",
-            f"--hostname-override={node}",
-            f"--node-ip={link.node}",
-        ),
     }
     made = {name: (str(built / name), *flags) for name, flags in arguments.items()}
-    containerd = ("containerd", f"--config={folder / 'containerd.toml'}")
-    return {"containerd": containerd, **made, "resolver": _resolver(identities, link)}
+    return made | {"resolver": _resolver(identities, link)}
+
+
+def node_programs(
+    built: Path, folder: Path, identities: Identities, *, name: str, address: str
+) -> Mapping[str, Sequence[str]]:
+    """Return the command of each program of a node.
+
+    Args:
+        built: folder of the programs.
+        folder: of the node, with the files of settings.
+        identities: who the programs are.
+        name: of the node.
+        address: of the node.
+    """
+    return {
+        "containerd": ("containerd", f"--config={folder / 'containerd.toml'}"),
+        "kube-proxy": (
+            str(built / "kube-proxy"),
+            f"--config={folder / 'kube-proxy.yaml'}",
+            f"--hostname-override={name}",
+        ),
+        "kubelet": (
+            str(built / "kubelet"),
+            f"--config={folder / 'kubelet.yaml'}",
+            f"--kubeconfig={identities.kubeconfig(f'kubelet-{name}')}",
+            f"--hostname-override={name}",
+            f"--node-ip={address}",
+        ),
+    }
 
 
 def _resolver(identities: Identities, link: Link) -> Sequence[str]:

@@ -8,13 +8,13 @@ from typing import Final
 import yaml
 
 from e2e.cluster.identities import Identities
-from e2e.cluster.network import POD_CIDR, Link
+from e2e.cluster.network import CLUSTER_CIDR, Link
 
 CONTAINERD_SOCKET: Final = "/run/containerd/containerd.sock"
 PAUSE_IMAGE: Final = "registry.example/pause:1"
 DOMAIN: Final = "cluster.local"
-CGROUP: Final = "status-reporter-cluster"
-"""The cgroup of all pods, in each hierarchy."""
+CGROUPS: Final = ("status-reporter-cluster", "status-reporter-cluster-b")
+"""The cgroup of the pods of each node, in each hierarchy."""
 
 _PLUGINS: Final = "/usr/lib/cni"
 """Where Debian's package containernetworking-plugins has them."""
@@ -41,18 +41,28 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
 """
 
 
-def write_settings(folder: Path, identities: Identities, link: Link) -> None:
-    """Write all files to a folder."""
+def write_settings(
+    folder: Path, identities: Identities, link: Link, *, cgroup: str, names: str
+) -> None:
+    """Write all files of a node.
+
+    Args:
+        folder: of the node.
+        identities: who its programs are.
+        link: the node's.
+        cgroup: of its pods.
+        names: address of the resolver.
+    """
     cni = folder / "cni"
     cni.mkdir()
-    (cni / "10-bridge.conflist").write_text(json.dumps(_bridge()))
+    (cni / "10-bridge.conflist").write_text(json.dumps(_bridge(link)))
     (folder / "containerd.toml").write_text(_CONTAINERD.format(cni=cni))
-    kubelet = _kubelet(identities, link)
+    kubelet = _kubelet(identities, cgroup, names)
     (folder / "kubelet.yaml").write_text(yaml.safe_dump(kubelet))
     (folder / "kube-proxy.yaml").write_text(yaml.safe_dump(_kube_proxy(identities)))
 
 
-def _bridge() -> Mapping[str, object]:
+def _bridge(link: Link) -> Mapping[str, object]:
     bridge = {
         "type": "bridge",
         "bridge": "cni0",
@@ -61,7 +71,7 @@ def _bridge() -> Mapping[str, object]:
         "hairpinMode": True,
         "ipam": {
             "type": "host-local",
-            "ranges": [[{"subnet": POD_CIDR}]],
+            "ranges": [[{"subnet": link.pods}]],
             "routes": [{"dst": "0.0.0.0/0"}],
         },
     }
@@ -72,7 +82,7 @@ def _bridge() -> Mapping[str, object]:
     }
 
 
-def _kubelet(identities: Identities, link: Link) -> Mapping[str, object]:
+def _kubelet(identities: Identities, cgroup: str, names: str) -> Mapping[str, object]:
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -84,11 +94,11 @@ def _kubelet(identities: Identities, link: Link) -> Mapping[str, object]:
         "authorization": {"mode": "Webhook"},
         "containerRuntimeEndpoint": f"unix://{CONTAINERD_SOCKET}",
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": f"/{CGROUP}",
+        "cgroupRoot": f"/{cgroup}",
         "failCgroupV1": False,
         "failSwapOn": False,
         "oomScoreAdj": 0,
-        "clusterDNS": [link.node],
+        "clusterDNS": [names],
         "clusterDomain": DOMAIN,
         # The disk is the host's: how full that is must not evict anybody, nor cost images.
         "evictionHard": {"memory.available": "50Mi", "nodefs.available": "10Mi"},
@@ -103,7 +113,7 @@ def _kube_proxy(identities: Identities) -> Mapping[str, object]:
         "kind": "KubeProxyConfiguration",
         "clientConnection": {"kubeconfig": str(identities.kubeconfig("kube-proxy"))},
         "mode": "iptables",
-        "clusterCIDR": POD_CIDR,
+        "clusterCIDR": CLUSTER_CIDR,
         "oomScoreAdj": 0,
         # The limits of connection tracking are the whole kernel's.
         "conntrack": {

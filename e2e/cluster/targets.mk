@@ -1,9 +1,11 @@
 # A whole cluster: part of the Makefile. e2e/cluster/README.md says what it is made of.
 
+NODES ?= 1
+
 .PHONY: cluster cluster-down
 
-cluster: setup ## A whole Kubernetes of one node with the reporter's image, until Ctrl-C (root, Linux; what is missing is installed and built)
-	@$(BIN)/python -m e2e.cluster up
+cluster: setup ## A whole Kubernetes with the reporter's image, until Ctrl-C (NODES=2 for two nodes; root, Linux; what is missing is installed and built)
+	@$(BIN)/python -m e2e.cluster up --nodes $(NODES)
 
 cluster-down: setup ## End the cluster of `make cluster`, or remove what is left of it
 	@$(BIN)/python -m e2e.cluster down
@@ -12,3 +14,8 @@ cluster-down: setup ## End the cluster of `make cluster`, or remove what is left
 
 e2e-cluster: setup ## The image and the chart on a whole cluster, and faults that only real controllers make (root; minutes)
 	$(BIN)/python -m pytest -o 'python_files=cluster_*.py' -n0 --timeout=900 e2e/cluster/suite $(ARGS)
+
+.PHONY: e2e-nodes
+
+e2e-nodes: setup ## The same chart on two nodes, one of which fails (root; minutes)
+	$(BIN)/python -m pytest -o 'python_files=nodes_*.py' -n0 --timeout=900 e2e/cluster/suite $(ARGS)

@@ -1,6 +1,6 @@
 """etcd and kube-apiserver on loopback, with RBAC, an audit log and Event lifetimes.
 
-No kube-controller-manager runs besides them: Deployments make no pods, namespaces do not finish
+No kube-controller-manager runs beside them: Deployments make no pods, namespaces do not finish
 being deleted, nothing is garbage collected.
 """
 

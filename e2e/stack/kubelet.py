@@ -74,4 +74,5 @@ class Kubelet(Controller):
 
 def _is_new(pod: Object) -> bool:
     """Tell whether no kubelet has spoken for a pod yet."""
-    return not dig(pod, "status", "conditions")
+    conditions = dig(pod, "status", "conditions") or ()
+    return all(each["type"] == "PodScheduled" for each in conditions)

@@ -4,7 +4,7 @@ The words are those of the demo's story and of the daemon tests.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Final, Self
@@ -25,7 +25,7 @@ from lab.demo.story import CHAT
 from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
 from lab.sandbox.workloads import is_ready, running_status
 
-PATIENCE_SECONDS: Final = 60.0
+PATIENCE_SECONDS: Final = 120.0
 """How long the played cluster may take to settle; only a broken one ever does."""
 
 CRDS: Final = "customresourcedefinitions.apiextensions.k8s.io"
@@ -39,10 +39,14 @@ class Stack:
     Args:
         api: the API server, seen by an admin, entered already.
         ready_after_seconds: from the creation of a pod to Ready.
+        without: names of CustomResourceDefinitions that somebody else installs.
     """
 
-    def __init__(self, api: Api, *, ready_after_seconds: float = 0.0) -> None:
+    def __init__(
+        self, api: Api, *, ready_after_seconds: float = 0.0, without: Collection[str] = ()
+    ) -> None:
         self.api = api
+        self._without = without
         self._workloads: set[str] = set()
         self._controllers: Sequence[Controller] = (
             Deployments(api),
@@ -99,7 +103,8 @@ class Stack:
         wanted = [
             crd
             for crd in sample.crds()
-            if not holds(dig(there, name_of(crd), "spec"), wanted=crd["spec"])
+            if name_of(crd) not in self._without
+            and not holds(dig(there, name_of(crd), "spec"), wanted=crd["spec"])
         ]
         for crd in wanted:
             await self.api.apply(crd)

@@ -29,12 +29,14 @@ class StatefulSets(Controller):
         owner = await self.api.get(STATEFUL_SETS, key.name, namespace=key.namespace)
         if owner is None or deleting(owner):
             return
-        wanted = [f"{key.name}-{index}" for index in range(int(dig(owner, "spec", "replicas")))]
+        first = int(dig(owner, "spec", "ordinals", "start") or 0)
+        count = int(dig(owner, "spec", "replicas"))
+        wanted = {f"{key.name}-{index}": index for index in range(first, first + count)}
         pods = await self.api.items("pods", namespace=key.namespace)
         there = {name_of(pod): pod for pod in pods if owned_by(pod, meta(owner)["uid"])}
-        for name in there.keys() - wanted:
+        for name in there.keys() - wanted.keys():
             await self.api.delete("pods", name, namespace=key.namespace)
-        for index, name in enumerate(wanted):
+        for name, index in wanted.items():
             if name not in there:
                 await self.api.create(_pod(owner, index))
         ready = sum(map(is_ready, there.values()))

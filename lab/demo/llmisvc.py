@@ -226,7 +226,9 @@ def _flags(pace: StoryPace) -> tuple[str, ...]:
 
 _SUBJECT: Final = f"llminferenceservice/{NAMESPACE}/{NAME}"
 _READY: Final = Expected(k.READY, _SUBJECT, "decode Deployment and prefill Deployment available")
-_PICKER: Final = Expected(k.EPP_NOT_READY, _SUBJECT, f"Deployment {_EPP} is down")
+_PICKER: Final = Expected(
+    k.EPP_NOT_READY, _SUBJECT, f"endpoint picker is down: scaled to zero (Deployment {_EPP})"
+)
 _CONFIG: Final = Expected(k.INVALID, _SUBJECT, f"LLMInferenceServiceConfig {CONFIG} does not exist")
 
 _STEPS: Final = (

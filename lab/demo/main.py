@@ -35,7 +35,7 @@ from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 
 _STEP_SECONDS: Final = 20.0
 _LOOK_SECONDS: Final = 0.1
-"""Seconds between two looks at what goes on besides a step."""
+"""Seconds between two looks at what goes on during a step."""
 
 STORIES: Final[Mapping[str, Story]] = {
     "control-plane": CONTROL_PLANE,

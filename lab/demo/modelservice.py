@@ -22,7 +22,9 @@ _SUBJECT: Final = f"modelservice/{NAMESPACE}/{NAME}"
 _READY: Final = Expected(m.READY, _SUBJECT, "the pods have no probes")
 _UNPACK: Final = Expected(m.PODS, _SUBJECT, "init container model-unpack waits in CrashLoopBackOff")
 _MISSING: Final = Expected(m.OBJECT_MISSING, _SUBJECT, f"Deployment {PREFILL} is missing")
-_PICKER: Final = Expected(m.EPP, _SUBJECT, "scaled to zero; failureMode is FailClose")
+_PICKER: Final = Expected(
+    m.EPP, _SUBJECT, f"scaled to zero (Deployment {_EPP}); failureMode is FailClose"
+)
 _DRIFT: Final = Expected(m.DRIFT, _SUBJECT, f"PodMonitor {DECODE} differs: spec.selector")
 
 _GRACED: Final = (m.OBJECT_MISSING, m.EPP, m.DRIFT)

@@ -60,7 +60,7 @@ class Step:
 
 
 class Background(Protocol):
-    """What goes on in the cluster besides what the steps do, and what there is to say of it."""
+    """What goes on in the cluster in addition to what the steps do, and what there is to say of it."""
 
     @property
     def at_rest(self) -> bool:
@@ -84,7 +84,7 @@ class Story:
     """Steps, and how the daemon has to run for them.
 
     Attributes:
-        flags: of the daemon, besides those that every story has.
+        flags: of the daemon, in addition to those that every story has.
         steps: one after another.
         scrapes: whether there are simulated pods, which the daemon scrapes.
         background: what else goes on in the sandbox, given what prints a line.

@@ -128,6 +128,7 @@ BUILT_IN: tuple[Resource, ...] = (
     _resource("", "v1", "configmaps", kind="ConfigMap", short="cm"),
     _resource("", "v1", "endpoints", kind="Endpoints", short="ep", list_kind="EndpointsList"),
     _resource("", "v1", "events", kind="Event", short="ev", create_on_update=True),
+    _resource("", "v1", "limitranges", kind="LimitRange", short="limits"),
     _resource(
         "",
         "v1",
@@ -152,6 +153,7 @@ BUILT_IN: tuple[Resource, ...] = (
         status=True,
     ),
     _resource("", "v1", "pods", kind="Pod", short="po", **_WORKLOAD),
+    _resource("", "v1", "resourcequotas", kind="ResourceQuota", short="quota", status=True),
     _resource("", "v1", "secrets", kind="Secret"),
     _resource("", "v1", "serviceaccounts", kind="ServiceAccount", short="sa"),
     _resource("", "v1", "services", kind="Service", short="svc", status=True, categories=("all",)),
@@ -178,6 +180,14 @@ BUILT_IN: tuple[Resource, ...] = (
         scale=_REPLICATED,
         **_WORKLOAD,
     ),
+    _resource(
+        "autoscaling",
+        "v2",
+        "horizontalpodautoscalers",
+        kind="HorizontalPodAutoscaler",
+        short="hpa",
+        status=True,
+    ),
     _resource("batch", "v1", "jobs", kind="Job", **_WORKLOAD),
     _resource(
         "coordination.k8s.io",
@@ -187,6 +197,7 @@ BUILT_IN: tuple[Resource, ...] = (
         unconditional_update=False,
         create_on_update=True,
     ),
+    _resource("discovery.k8s.io", "v1", "endpointslices", kind="EndpointSlice", generation=True),
     _resource(
         EVENTS_GROUP,
         "v1",

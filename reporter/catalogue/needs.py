@@ -6,8 +6,6 @@ from reporter.catalogue import resources as r
 from reporter.model.objects import (
     AuthorizationPolicy,
     Conditioned,
-    Deployment,
-    EnvoyFilter,
     Gateway,
     HttpRoute,
     KubeObject,
@@ -67,9 +65,8 @@ def _needs_istio(gateway: Gateway, objects: Objects) -> bool:
 def is_of_istio(gateway: Gateway, objects: Objects) -> bool:
     """Tell whether Istio runs the class of a Gateway.
 
-    Its controllers are `istio.io/gateway-controller` and others of that domain. Where the class is
-    not there, or does not say, the names that istiod gives to its own classes decide (Istio,
-    pkg/config/constants, 1.29).
+    Its controllers are of the domain istio.io. Where the class is not there, or does not say, the
+    names that istiod gives to its own classes decide (Istio, pkg/config/constants, 1.29).
     """
     name = gateway.spec.gateway_class_name
     for each in objects[r.GATEWAYCLASSES]:
@@ -79,13 +76,7 @@ def is_of_istio(gateway: Gateway, objects: Objects) -> bool:
 
 
 def is_of_harness(obj: KubeObject) -> bool:
-    """Tell whether the chart of a workload namespace made an object."""
     return obj.metadata.label(OWNED_BY) == MODELHARNESS
-
-
-def is_of_model(obj: KubeObject) -> bool:
-    """Tell whether the chart of a model made an object."""
-    return obj.metadata.label(OWNED_BY) == MODELDEPLOYMENT
 
 
 def _matches_model(route: HttpRoute) -> bool:
@@ -112,14 +103,6 @@ def _asks_api_keys(policy: AuthorizationPolicy) -> bool:
     )
 
 
-def _is_made_by_istio(deployment: Deployment) -> bool:
-    return (deployment.metadata.label(_ISTIO_MADE) or "").startswith(_ISTIO.rstrip("/"))
-
-
-def _filters_api_keys(envoy_filter: EnvoyFilter) -> bool:
-    return envoy_filter.name == API_KEY_PROVIDER
-
-
 GATEWAYS_OF_ISTIO: Final = need(
     r.GATEWAYS,
     "Gateways of a class that Istio runs, which are accepted or managed, or whose class is there",
@@ -134,7 +117,9 @@ DATA_PLANES_OF_ISTIO: Final = need(
     "Deployments that Istio made for a Gateway",
     evidence=f"istiod labels them {_ISTIO_MADE}, and their proxies take their configuration from "
     "it (Istio, pilot/pkg/config/kube/gateway, 1.29)",
-    shows=lambda deployment, _: _is_made_by_istio(deployment),
+    shows=lambda deployment, _: (deployment.metadata.label(_ISTIO_MADE) or "").startswith(
+        _ISTIO.rstrip("/")
+    ),
 )
 API_KEYS: Final = need(
     r.APIKEYS,
@@ -154,7 +139,7 @@ FILTERS_OF_API_KEYS: Final = need(
     f"EnvoyFilters {API_KEY_PROVIDER}",
     evidence="they send each request to apikey-authz (kaito-project/production-stack, chart "
     "modelharness)",
-    shows=lambda envoy_filter, _: _filters_api_keys(envoy_filter),
+    shows=lambda envoy_filter, _: envoy_filter.name == API_KEY_PROVIDER,
 )
 ROUTES_BY_MODEL: Final = need(
     r.HTTPROUTES,
@@ -224,7 +209,7 @@ DEPLOYMENTS_OF_MODELS: Final = need(
     "Deployments that the chart of a model made",
     evidence="the chart makes an endpoint picker, an InferencePool and an HTTPRoute together "
     "(kaito-project/production-stack, chart modeldeployment)",
-    shows=lambda deployment, _: is_of_model(deployment),
+    shows=lambda deployment, _: deployment.metadata.label(OWNED_BY) == MODELDEPLOYMENT,
 )
 
 OF_API_KEYS: Final[tuple[Need, ...]] = (API_KEYS, FILTERS_OF_API_KEYS, POLICIES_OF_API_KEYS)

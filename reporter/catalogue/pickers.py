@@ -1,15 +1,14 @@
 """Reasons that come from the metrics of endpoint pickers, the same for all stacks that have them.
 
-An endpoint picker chooses the pod for every request of an InferencePool. Its page shows what no page of
-an engine can. Sources: kubernetes-sigs/gateway-api-inference-extension v1.3 to v1.5
-(pkg/epp/metrics/metrics.go, pkg/epp/datalayer/logger/logger.go, pkg/epp/requestcontrol/director.go) and its
-successor llm-d/llm-d-router from v0.9 on. Names here are the ends of names,
-as in `runtime.py`.
+An endpoint picker chooses the pod for every request of an InferencePool. Its page shows what no
+page of an engine can. Sources: kubernetes-sigs/gateway-api-inference-extension v1.3 to v1.5
+(pkg/epp/metrics/metrics.go, pkg/epp/datalayer/logger/logger.go, pkg/epp/requestcontrol/director.go)
+and its successor llm-d/llm-d-router from v0.9 on. Names here are the ends of names, as in
+`runtime.py`.
 
-Which engine can raise which of the reasons about serving: the table in `docs/runtime.md`.
-
-The sources are the metric names of the releases: vLLM (vllm/v1/metrics/loggers.py, and its Rust front
-end, which has families of its own) and SGLang (python/sglang/srt/observability/metrics_collector.py).
+The sources are the metric names of the releases: vLLM (vllm/v1/metrics/loggers.py, and its Rust
+front end, which has families of its own) and SGLang
+(python/sglang/srt/observability/metrics_collector.py).
 """
 
 from collections.abc import Mapping
@@ -107,12 +106,10 @@ PICKERS: Final = (
         thresholds=(REJECTED_REQUESTS, REJECTED_SHARE),
     ),
 )
-"""The first is of the priority chain."""
 
 PICKER_NAMES: Final = tuple(reason.name for reason in PICKERS)
 
 SWITCHED_NAMES: Final = (*RUNTIME_NAMES, *PICKER_NAMES)
-"""What `--runtime-reasons` switches."""
 
 FROM_PAGES: Final = {**ROWS, **{reason.name: reason for reason in PICKERS}}
 """Every reason that comes from pages, of model pods and of pickers, by the end of its name."""
@@ -134,7 +131,6 @@ PICKER_SUPPRESSION: Final = (
 
 
 def picker_suppression_of(kind: SubjectKind) -> tuple[PodSuppressionRow, ...]:
-    """Return the rows between the faults of a picker, for subjects of a kind."""
     return tuple(
         PodSuppressionRow(
             of_kind(row.upstream, kind),
@@ -148,9 +144,8 @@ def picker_suppression_of(kind: SubjectKind) -> tuple[PodSuppressionRow, ...]:
 def picker_rows_of(
     kind: SubjectKind, *, chain: bool, reads: tuple[Resource[KubeObject], ...]
 ) -> tuple[Reason, ...]:
-    """Return the rows for subjects of a kind.
-
-    Those of the chain stand after what tells of the picker not Ready, the others with the reasons of pods.
+    """Return the rows for subjects of a kind: those of the chain stand after what tells of the
+    picker not Ready, the others with the reasons of pods.
     """
     return tuple(
         replace(row, name=of_kind(row.name, kind), of=kind, reads=reads)
@@ -169,9 +164,7 @@ _FROM_0_5_10: Final = "0.5.10 and later"
 class Engines:
     """Whether an engine's page has what a reason needs: yes, no, or under which condition.
 
-    Attributes:
-        sglang: with `--enable-metrics`; without it there is no page.
-
+    Of SGLang with `--enable-metrics`; without it there is no page.
     """
 
     vllm: str = YES

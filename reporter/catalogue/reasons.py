@@ -1,9 +1,7 @@
-"""Rows as stacks have them: about the deployment of a model, and about a controller.
+"""The reasons of the cluster and of workload namespaces, and rows that stacks make alike.
 
-The reasons of the cluster and of workload namespaces, whatever stacks there are.
-
-A row's place in its table is its priority. The reasons of a stack are in its folder; a `Catalogue` has
-all of them. `docs/reasons.md` and `status-reporter explain` are rendered from these tables.
+A row's place in its table is its priority. The reasons of a stack are in its folder; a `Catalogue`
+has all of them. `docs/reasons.md` and `status-reporter explain` are rendered from these tables.
 """
 
 from dataclasses import replace
@@ -58,7 +56,6 @@ def row(
 
 
 def outside_chain(reason: Reason, type_: EventType = EventType.WARNING) -> Reason:
-    """Return a row outside of the chain: it does not keep the model from serving."""
     return replace(reason, type=type_, chain=False, blocks_ready=False)
 
 
@@ -68,7 +65,6 @@ def switch_off(part: str) -> str:
 
 
 def controller_row(name: str, what: str, *, setting: str, frozen: str) -> Reason:
-    """Return the row of the controller of a stack, whose part and settings begin alike."""
     return Reason(
         name=name,
         layer=Layer.CLUSTER,
@@ -89,20 +85,8 @@ def ready_row(
     trigger: str,
     reads: tuple[Resource[KubeObject], ...],
 ) -> Reason:
-    """Return the row by which a deployment is said to serve."""
-    return Reason(
-        name=name,
-        layer=Layer.DEPLOYMENT,
-        of=of,
-        type=EventType.NORMAL,
-        says_ready=True,
-        summary=summary,
-        trigger=trigger,
-        action="Nothing.",
-        reads=reads,
-        chain=False,
-        blocks_ready=False,
-    )
+    reason = row(name, summary, of=of, trigger=trigger, action="Nothing.", reads=reads)
+    return replace(outside_chain(reason, EventType.NORMAL), says_ready=True)
 
 
 CLUSTER_CRD_MISSING: Final = "clusterCRDMissing"
@@ -208,7 +192,7 @@ CLUSTER_AFTER_STACKS: Final[tuple[Reason, ...]] = (
         name=CLUSTER_STATUS_UNKNOWN,
         layer=Layer.CLUSTER,
         summary="The reporter cannot see something it needs, so parts of its report are missing. It is no "
-        "cause of the stack: it is told apart from the causes, and is never the primary one.",
+        "cause in the stack, and is never the primary one.",
         trigger="A resource is forbidden, or could not be reached for 120 s, for longer than the "
         "grace; no metrics page of any pod can be read; the reporter failed on an object, so that a "
         "subject, or a reason, cannot be judged; or something else, such as a second installation, changed "

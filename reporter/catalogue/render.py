@@ -1,7 +1,4 @@
-"""The catalogue for readers, as `status-reporter explain` prints it.
-
-What an operator asks of a reason at night: do users get errors, how to look, how to keep it quiet.
-"""
+"""The catalogue for readers, as `status-reporter explain` prints it."""
 
 import textwrap
 from collections.abc import Callable, Iterator
@@ -15,9 +12,16 @@ from reporter.catalogue.shared_parts import missed_where
 from reporter.model.catalogue import Catalogue
 from reporter.model.commands import commands_for
 from reporter.model.objects import KubeObject
-from reporter.model.reason import EventType, Reason, SuppressionRow, Threshold
+from reporter.model.reason import EventType, Reason, SuppressionRow
 from reporter.model.resource import Resource
-from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, ObjectRef, SubjectKind
+from reporter.model.subject import (
+    CLUSTER_KIND,
+    NAMESPACE_KIND,
+    Layer,
+    ObjectRef,
+    SubjectKind,
+    crd_ref,
+)
 
 _BY_WORD: Final[tuple[tuple[str, Resource[KubeObject]], ...]] = (
     ("EPP", r.DEPLOYMENTS),
@@ -84,7 +88,6 @@ def users_get(reason: Reason) -> str:
 
 
 def looks(reason: Reason, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return the commands that show what a reason is about, with room for the names."""
     if reason.says_ready:
         return ()
     ref = _at_fault(reason, catalogue)
@@ -97,27 +100,21 @@ def looks(reason: Reason, catalogue: Catalogue) -> tuple[str, ...]:
         .replace(_GROUP, "<group>")
         for each in own
     )
-    return tuple(dict.fromkeys((*filled, *reason.look, *_of_metrics(reason))))
+    page = "status-reporter status --pod <namespace>/<pod>"
+    of_metrics = () if reason.window_seconds is None else (page,)
+    return tuple(dict.fromkeys((*filled, *reason.look, *of_metrics)))
 
 
 def switched_off(reason: Reason) -> str:
-    """Return how to keep a reason from being told."""
     if reason.says_ready:
         return f"--disable-reasons {reason.name}."
     muted = ", or for one object the annotation status-reporter.io/mute" if reason.mutable else ""
     return f"--disable-reasons {reason.name}{muted}. The report shows it all the same."
 
 
-def _of_metrics(reason: Reason) -> Iterator[str]:
-    if reason.window_seconds is not None:
-        yield "status-reporter status --pod <namespace>/<pod>"
-
-
 def _at_fault(reason: Reason, catalogue: Catalogue) -> ObjectRef | None:
-    """Return what stands for the object that is mostly at fault."""
     if reason.name == CLUSTER_CRD_MISSING:
-        name = f"{_PLURAL}.{_GROUP}"
-        return ObjectRef("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name)
+        return crd_ref(f"{_PLURAL}.{_GROUP}")
     found = _resource(reason, catalogue)
     if found is None:
         return None
@@ -146,7 +143,6 @@ _DECLARED: Final = "by you, in custom-components of the file of --config"
 
 
 def reason_text(reason: Reason, catalogue: Catalogue) -> str:
-    """Return everything the catalogue says about a reason, for a terminal."""
     lines = [f"{reason.name} ({reason.layer}, {reason.type})", ""]
     for title, text in facts(reason, catalogue):
         lines += textwrap.wrap(
@@ -163,7 +159,6 @@ def reason_text(reason: Reason, catalogue: Catalogue) -> str:
 
 
 def reason_table(catalogue: Catalogue) -> str:
-    """Return one line for each reason, by layer."""
     width = max(len(reason.name) for reason in catalogue)
     lines: list[str] = []
     for title, reasons in by_subject(catalogue):
@@ -175,7 +170,6 @@ def reason_table(catalogue: Catalogue) -> str:
 
 
 def reason_document(reason: Reason, catalogue: Catalogue) -> dict[str, object]:
-    """Return everything the catalogue says about a reason, for JSON."""
     return {
         "reason": reason.name,
         "layer": str(reason.layer),
@@ -217,14 +211,12 @@ def reason_document(reason: Reason, catalogue: Catalogue) -> dict[str, object]:
 
 
 def by_subject(catalogue: Catalogue) -> Iterator[tuple[str, list[Reason]]]:
-    """Yield the reasons of each kind of subject under a title."""
     for kind, reasons in groupby(catalogue, key=lambda reason: reason.subject_kind):
         of_kind = list(reasons)
         yield f"{of_kind[0].layer}: {_about(kind, catalogue)}", of_kind
 
 
 def _about(kind: SubjectKind, catalogue: Catalogue) -> str:
-    """Say what the subjects of a kind are."""
     stack = catalogue.stack_of(kind)
     if stack is None:
         return _UPPER_LAYERS[kind]
@@ -233,7 +225,6 @@ def _about(kind: SubjectKind, catalogue: Catalogue) -> str:
 
 
 def _rows_of(reason: Reason, catalogue: Catalogue) -> list[SuppressionRow]:
-    """Return the rows of an upstream; those that differ by CRD alone in the order of its name."""
     rows = (row for row in catalogue.suppression if row.upstream == reason.name)
     return sorted(rows, key=lambda row: row.crd)
 
@@ -265,12 +256,17 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
         ("Meaning", reason.summary),
         ("Raised when", reason.trigger),
         ("Not raised by", reason.silent),
-        ("Missed where", _missed(reason, catalogue)),
+        ("Expected when", _missed(reason, catalogue)),
         ("Do users get errors", users_get(reason)),
         ("What to do", reason.action),
         ("Grace", _grace(reason)),
         ("Window", f"{reason.window_seconds} s." if reason.window_seconds else ""),
-        ("Thresholds", "; ".join(map(_threshold, reason.thresholds))),
+        (
+            "Thresholds",
+            "; ".join(
+                f"{each.name} ({each.default:g}): {each.meaning}" for each in reason.thresholds
+            ),
+        ),
         ("Suppressed by", "; ".join(upstreams)),
         ("Suppresses", "; ".join(downstream)),
         ("Reads", _reads(reason)),
@@ -285,9 +281,7 @@ def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
 
 
 def _missed(reason: Reason, catalogue: Catalogue) -> str:
-    """Say what in a cluster shows that something of a reason has to be there."""
-    found = (f"{name}: {need.words}" for name, need in missed_where(reason, catalogue))
-    rows = "; ".join(found)
+    rows = "; ".join(f"{name}: {need.words}" for name, need in missed_where(reason, catalogue))
     return f"In auto, where it was there before, or the cluster has: {rows}." if rows else ""
 
 
@@ -309,14 +303,8 @@ _NO_GRACE: Final = "Fires at once:"
 def _grace(reason: Reason) -> str:
     if reason.says_ready:
         return ""
-    if reason.window_seconds is not None:
-        return reason.grace_note
-    if reason.grace_note.startswith(_NO_GRACE):
+    if reason.window_seconds is not None or reason.grace_note.startswith(_NO_GRACE):
         return reason.grace_note
     own = reason.grace_seconds
     base = f"{own} s." if own is not None else "The global one, --startup-grace-seconds."
     return f"{base} {reason.grace_note}".strip()
-
-
-def _threshold(threshold: Threshold) -> str:
-    return f"{threshold.name} ({threshold.default:g}): {threshold.meaning}"

@@ -2,10 +2,8 @@
 
 Watches, dump loading, `clusterCRDMissing`, RBAC rules and documentation follow the table.
 
-The rules of the chart's ClusterRole: what is listed, watched or looked up.
-
-`make docs` writes them to the chart, a file for what is always read and one for each stack;
-`make docs-check` holds them to the table.
+`make docs` writes the rules of the ClusterRole to the chart, a file for what is always read and one
+for each stack; `make docs-check` holds them to the table.
 """
 
 from typing import Final
@@ -184,6 +182,16 @@ CLUSTERQUEUES: Final = Resource(
     kind="ClusterQueue", namespaced=False, custom=True, type=objects.ClusterQueue, explains=True,
     purpose="whether a queue of Kueue admits anything",
 )  # fmt: skip
+AUTOSCALERS: Final = Resource(
+    group="autoscaling", versions=("v2",), plural="horizontalpodautoscalers",
+    kind="HorizontalPodAutoscaler", namespaced=True, type=objects.PodAutoscaler, explains=True,
+    purpose="whether models are scaled; never watched, as their status changes all the time",
+)  # fmt: skip
+LEASES: Final = Resource(
+    group="coordination.k8s.io", versions=("v1",), plural="leases", kind="Lease", namespaced=True,
+    type=objects.Lease, explains=True,
+    purpose="whether a controller that is not found works all the same",
+)  # fmt: skip
 CLUSTERPOLICIES: Final = Resource(
     group="nvidia.com", versions=("v1",), plural="clusterpolicies", kind="ClusterPolicy",
     namespaced=False, custom=True, type=objects.ClusterPolicy, explains=True,
@@ -192,7 +200,7 @@ CLUSTERPOLICIES: Final = Resource(
 
 ON_DEMAND: Final[tuple[Resource[KubeObject], ...]] = (
     VOLUMES, ATTACHMENTS, CSINODES, STORAGECLASSES, NODEPOOLS, NODECLAIMS, QUEUES, WORKLOADS,
-    LOCALQUEUES, CLUSTERQUEUES, CLUSTERPOLICIES,
+    LOCALQUEUES, CLUSTERQUEUES, CLUSTERPOLICIES, AUTOSCALERS, LEASES,
 )  # fmt: skip
 """Never watched: read where something at fault may be explained by them; of a dump where they are."""
 
@@ -204,9 +212,12 @@ VERBS: Final = ("list", "watch")
 """What an informer asks for; it gets no single objects."""
 
 ON_DEMAND_VERBS: Final = ("list",)
-"""What is asked for of kinds that may explain something at fault; of volumes, each by its name."""
+"""What is asked for of kinds that may explain something at fault."""
 
-VOLUME_VERBS: Final = ("get",)
+BY_NAME: Final = (VOLUMES, LEASES)
+"""Of kinds on demand those of which single objects are asked for."""
+
+BY_NAME_VERBS: Final = ("get",)
 
 EVENT_VERBS: Final = ("list",)
 """What is asked for of Events of others, in one namespace and only while something there is at fault."""

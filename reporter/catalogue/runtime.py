@@ -1,7 +1,7 @@
 """Reasons that come from the metrics of model pods, the same for all stacks whose pods are scraped.
 
-Here they have the end of their names, such as `KVCacheSaturated`; a kind of subject puts its own name
-before it. Each is judged for a pod, over a window that is its grace. They stand outside of the
+Here they have the end of their names, such as `KVCacheSaturated`; a kind of subject puts its own
+name before it. Each is judged for a pod, over a window that is its grace. They stand outside of the
 priority chain and do not keep a model from being Ready: it serves, but badly.
 """
 
@@ -291,12 +291,10 @@ THRESHOLDS: Final = {each.name: each for reason in RUNTIME for each in reason.th
 
 
 def of_kind(reason: str, kind: SubjectKind) -> str:
-    """Return the name that a reason has for subjects of a kind."""
     return f"{kind}{reason}"
 
 
 def rows_of(kind: SubjectKind, *, reads: tuple[Resource[KubeObject], ...]) -> tuple[Reason, ...]:
-    """Return the rows for subjects of a kind; the pods of all kinds are judged by the same rules."""
     return tuple(
         replace(row, name=of_kind(row.name, kind), of=kind, reads=reads) for row in ROWS.values()
     )

@@ -1,7 +1,4 @@
-"""The shared parts that are of no single stack: their Deployments, their CRDs, and who needs them.
-
-The catalogue without anything that a user declares: the shared tables and those of the stacks.
-"""
+"""The shared parts that are of no single stack, and the catalogue without anything that a user declares."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,6 +33,8 @@ SHARED_CONTROLLERS: Final[tuple[Controller, ...]] = (
         deployment="istiod_deployment",
         images=("istio/pilot",),
         labels=("app=istiod",),
+        leases=("istio-gateway-deployment-default",),
+        observes=True,
         namespaces="istio_namespace",
         needs=(n.GATEWAYS_OF_ISTIO, n.DATA_PLANES_OF_ISTIO),
         governs=True,
@@ -46,6 +45,7 @@ SHARED_CONTROLLERS: Final[tuple[Controller, ...]] = (
         part=GATEWAY_AUTH,
         deployment="gateway_auth_operator_deployment",
         namespaces="gateway_auth_namespace",
+        observes=True,
         given=("gateway_auth_deployment",),  # without API keys there is no operator of them
         needs=n.OF_API_KEYS,
         governs=True,
@@ -73,7 +73,6 @@ SHARED_CONTROLLERS: Final[tuple[Controller, ...]] = (
         needs=(n.ROUTES_BY_MODEL, n.FILTERS_OF_BBR),
     ),
 )
-"""In the order of their reasons."""
 
 SHARED_REQUIRED: Final[tuple[RequiredKind, ...]] = (
     RequiredKind(
@@ -115,23 +114,20 @@ SHARED_REQUIRED: Final[tuple[RequiredKind, ...]] = (
         of=(GATEWAY_AUTH,),
     ),
 )
-"""Only kinds whose objects the charts make or the reporter reads: InferenceObjective and its like are
-missing from healthy clusters."""
+"""Only kinds whose objects the charts make or the reporter reads: InferenceObjective and its like
+are missing from healthy clusters."""
 
 SHARED_PARTS: Final[tuple[str, ...]] = (ISTIO, GATEWAY_AUTH, BBR)
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPart:
-    """A shared part, by its name in `--components`, with its rows."""
-
     name: str
     controllers: tuple[Controller, ...]
     required: tuple[RequiredKind, ...]
 
 
 def shared_parts(catalogue: Catalogue) -> tuple[SharedPart, ...]:
-    """Return the shared parts, those that are of no stack first."""
     controllers = [(each.part, each) for each in SHARED_CONTROLLERS]
     required = [(each.part, each) for each in SHARED_REQUIRED]
     for stack in catalogue.stacks:
@@ -148,7 +144,6 @@ def shared_parts(catalogue: Catalogue) -> tuple[SharedPart, ...]:
 
 
 def missed_where(reason: Reason, catalogue: Catalogue) -> list[tuple[str, Need]]:
-    """Return what shows that something of a reason has to be there, by the name of what it is."""
     found: list[tuple[str, Need]] = []
     for part in shared_parts(catalogue):
         found += [
@@ -164,7 +159,6 @@ def missed_where(reason: Reason, catalogue: Catalogue) -> list[tuple[str, Need]]
 
 @lru_cache
 def built_in(stacks: tuple[StackRows, ...]) -> Catalogue:
-    """Return the catalogue of some stacks, in their order."""
     return Catalogue(
         reasons=(
             *CLUSTER_BEFORE_STACKS,

@@ -1,11 +1,10 @@
-"""Which firing reason hides which others, whatever stacks there are, and why that is no correlation.
+"""Which firing reason hides which others, whatever stacks there are, and why that is no
+correlation.
 
-A row needs evidence that the downstream check has no valid input while the upstream is down. The rows
-that a stack's reasons are in are in its folder.
+A row needs evidence that the downstream check has no valid input while the upstream is down. The
+rows that a stack's reasons are in are in its folder.
 
-Which fault of a pod suppresses which others of the same pod.
-
-As in `suppression.py` the downstream check has no valid input meanwhile; but here that is so for
+Of faults of a pod the downstream check has no valid input meanwhile; but here that is so for
 one pod, not for all that a component governs.
 """
 
@@ -21,7 +20,6 @@ from reporter.model.subject import SubjectKind
 
 
 def missing_kind(resource: Resource[KubeObject], *downstream: str, why: str = "") -> SuppressionRow:
-    """Return the row of a CustomResourceDefinition that is missing."""
     why = why or f"the API server cannot serve {resource.plural}"
     return SuppressionRow(c.CLUSTER_CRD_MISSING, downstream, why, crd=resource.crd_name)
 
@@ -136,13 +134,7 @@ _ROWS: Final[tuple[PodSuppressionRow, ...]] = (
 
 
 def pod_rows_of(kind: SubjectKind, not_ready: str) -> tuple[PodSuppressionRow, ...]:
-    """Return the rows for subjects of a kind.
-
-    Args:
-        kind: of the subjects.
-        not_ready: the reason that tells of their pods that are not Ready.
-
-    """
+    """Return the rows for subjects of a kind, where `not_ready` tells of pods that are not Ready."""
     return tuple(
         PodSuppressionRow(
             not_ready if row.upstream == _NOT_READY else t.of_kind(row.upstream, kind),

@@ -10,14 +10,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """One part on the way of requests.
+    """One part on the request path.
 
-    Attributes:
-        without: what becomes of requests without it, and what says so.
-        clients: status and code of the answer; empty where no source says it.
-        source: where that is public.
-        error_source: the answer's header `x-kaito-error-source`; empty where it has none.
-
+    `clients` is the status and code of the answer, empty where no source says it. `error_source` is
+    the answer's header `x-kaito-error-source`.
     """
 
     part: str
@@ -29,7 +25,6 @@ class Passing:
 
     @property
     def code(self) -> str:
-        """The code in the body of the answer; empty where it has none."""
         return self.clients.partition(" ")[2]
 
 
@@ -165,6 +160,5 @@ def explaining(seen: str) -> tuple[Passing, ...]:
 
 
 def clients_get(reason: str) -> str:
-    """Return what clients get while a reason stops models; empty where no code is known."""
     rows = [each for each in WAYS if reason in each.reasons and each.code]
     return rows[0].clients if rows else ""

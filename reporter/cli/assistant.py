@@ -30,7 +30,7 @@ from reporter.errors import UsageError
 from reporter.kube.errors import KubeError
 from reporter.model.subject import CLUSTER_KIND
 from reporter.resolution.records import records_of
-from reporter.sinks.report_json import recorded_history
+from reporter.sinks.history import history_document, recorded
 from reporter.version import version
 
 Json: TypeAlias = dict[str, object]
@@ -138,12 +138,7 @@ class Tools:
         return {**rest, "episodes": kept[:limit], "moreEpisodes": more}
 
     async def _told(self, answer: Callable[[], ResultT]) -> ResultT:
-        """Return an answer, one at a time; what a person would be told, the assistant is told.
-
-        Raises:
-            ToolError: there is none.
-
-        """
+        """What a person would be told, the assistant is told; one answer at a time."""
         async with self.turn:
             try:
                 return await asyncio.wait_for(asyncio.to_thread(answer), SECONDS)
@@ -167,8 +162,8 @@ class Tools:
             snapshot, now = look.snapshot, look.now
         else:
             snapshot, now = asyncio.run(read_cluster(self.settings)), datetime.now(UTC)
-        recorded = recorded_history(records_of(snapshot), now)
-        return {"about": self._about(asked), **recorded, "note": _RECORDED}
+        told = history_document(map(recorded, records_of(snapshot)), now)
+        return {"about": self._about(asked), **told, "note": _RECORDED}
 
     def _about(self, asked: argparse.Namespace) -> str:
         if asked.sources:
@@ -187,12 +182,6 @@ class Tools:
         return {"about": f"the daemon at {url}", **found}
 
     def _below(self, path: str) -> argparse.Namespace:
-        """Return the arguments for a dump below the folder that may be read.
-
-        Raises:
-            UsageError: it is outside.
-
-        """
         folder = Path(self.arguments.dumps).resolve()
         place = (folder / path).resolve()
         if not place.is_relative_to(folder):
@@ -203,7 +192,6 @@ class Tools:
 
 
 def serve(arguments: argparse.Namespace, settings: ProgramSettings) -> None:
-    """Serve until standard input ends."""
     tools = Tools(arguments, settings)
     server = MCPServer(PROGRAM, version=version(), instructions=_INSTRUCTIONS, log_level="ERROR")
     for tool in (tools.report, tools.explain, tools.check_dump, tools.history):
@@ -215,10 +203,6 @@ def _summary(report: Mapping[str, object], namespace: str, limit: int, *, everyt
     """Return a report, or what it says of a namespace and of the cluster, whose faults may be behind it.
 
     What fires comes first, the rest is counted, and no list has more than `limit` entries.
-
-    Raises:
-        ToolError: nothing in the namespace is looked at; a misspelt name must not look healthy.
-
     """
     judged = {name: _entries(report, name) for name in ("findings", "subjects", "ready")}
     if namespace:

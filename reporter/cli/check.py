@@ -2,13 +2,12 @@
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from reporter.arguments import PROGRAM, Parser
-from reporter.cli.configure import ProgramSettings, misspelt_variables
+from reporter.cli.configure import ProgramSettings
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.cli.one_look import (
     CheckInput,
@@ -22,7 +21,6 @@ from reporter.cli.one_look import (
 from reporter.cli.previewing import read_manifests
 from reporter.cli.rendering import View, add_options, exit_status_of, require_sense, view_of, write
 from reporter.errors import UsageError
-from reporter.model.report import Report
 from reporter.snapshot.inputs.reading import STDIN
 
 __all__ = ["CheckInput", "evaluate_look", "main"]
@@ -38,21 +36,13 @@ _EXAMPLES: Final = (
 
 
 def main(argv: Sequence[str]) -> int:
-    """Evaluate and print the report, once or on every change.
-
-    Returns:
-        0 if nothing fires that counts, 1 if something does; `--fail-on` says what counts. 2 if nothing
-        fires and a model has no verdict because something could not be read.
-
-    Raises:
-        UsageError: it could not be evaluated.
-
+    """Return 0 if nothing fires that counts, 1 if something does; `--fail-on` says what counts. 2
+    if nothing fires and a model has no verdict because something could not be read.
     """
     return check(command_parser().parse(argv), PROGRAM)
 
 
 def command_parser() -> Parser:
-    """Return the parser of the command."""
     parser = Parser("check", DESCRIPTION, EPILOG, arguments="[PATH...] [FLAGS]", examples=_EXAMPLES)
     add_check_flags(parser)
     return parser
@@ -94,21 +84,24 @@ def add_check_flags(parser: Parser) -> None:
 
 
 def check(arguments: argparse.Namespace, program: str) -> int:
-    """Carry out what was asked for on a command line."""
     require_sense(arguments)
     _require_paths(arguments.paths)
     arguments.sources = [*arguments.sources, *arguments.paths]
     _require_dump_flags(arguments)
-    for warning in misspelt_variables():
-        sys.stderr.write(f"{program}: {warning}\n")
-    settings = settings_from(arguments)
-    _log_little(arguments, settings)
+    settings = settings_from(arguments, program)
+    if not arguments.sources:
+        from reporter.daemon import logs
+
+        # What goes wrong stands in the answer, and would break its first line.
+        logs.configure("error", settings.log_format)
     arguments.manifests = read_manifests(arguments.manifests)
     if arguments.watch:
         from reporter.cli.following import watch
 
         return watch(arguments, settings)
-    return _look_once(arguments, settings)
+    view = viewed(arguments, settings)
+    write(view.text(arguments.output, full=arguments.full), arguments.output)
+    return exit_status_of(view.report, arguments)
 
 
 def _require_paths(paths: Sequence[str]) -> None:
@@ -122,7 +115,6 @@ def _require_paths(paths: Sequence[str]) -> None:
 
 
 def _require_dump_flags(arguments: argparse.Namespace) -> None:
-    """Refuse what does not go with a dump, and what only goes with one."""
     for field in ("kubeconfig", "context"):
         if arguments.sources and getattr(arguments, field):
             raise UsageError(f"--{field} is not used where a dump is judged; leave out one of them")
@@ -134,28 +126,7 @@ def _require_dump_flags(arguments: argparse.Namespace) -> None:
         raise UsageError("-w is about a cluster, and a dump does not change; leave out --watch")
 
 
-def _log_little(arguments: argparse.Namespace, settings: ProgramSettings) -> None:
-    """Log errors alone: what goes wrong stands in the answer, and would break its first line."""
-    if arguments.sources:
-        return
-    from reporter.daemon import logs
-
-    logs.configure("error", settings.log_format)
-
-
-def _look_once(arguments: argparse.Namespace, settings: ProgramSettings) -> int:
-    view = viewed(arguments, settings)
-    write(view.text(arguments.output), arguments.output)
-    return exit_status_of(view.report, arguments)
-
-
 def viewed(arguments: argparse.Namespace, settings: ProgramSettings) -> View:
-    """Look once.
-
-    Raises:
-        UsageError: nothing can be judged.
-
-    """
     look = (
         look_at_dump(arguments, settings)
         if arguments.sources
@@ -165,14 +136,10 @@ def viewed(arguments: argparse.Namespace, settings: ProgramSettings) -> View:
     look = with_manifests(look, arguments.manifests, settings, namespace=namespace)
     report = judged(look, arguments, settings)
     if settings.pod_logs and not arguments.sources:
-        report = _with_last_lines(report, look, settings)
+        from reporter.cli.one_look import read_crash_logs
+        from reporter.sinks.pod_view import crashes_of, with_last_lines
+
+        crashes = crashes_of(report, look.snapshot)
+        report = with_last_lines(report, asyncio.run(read_crash_logs(settings, crashes)))
     look = compared(look, report, arguments, settings=settings)
     return view_of(report, look, settings, namespace=namespace)
-
-
-def _with_last_lines(report: Report, look: CheckInput, settings: ProgramSettings) -> Report:
-    from reporter.cli.one_look import read_crash_logs
-    from reporter.sinks.pod_view import crashes_of, with_last_lines
-
-    crashes = crashes_of(report, look.snapshot)
-    return with_last_lines(report, asyncio.run(read_crash_logs(settings, crashes)))

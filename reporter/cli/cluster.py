@@ -4,7 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeVar
+
+import msgspec
 
 from reporter.cli.configure import ProgramSettings
 from reporter.kube.client import KubeClient, connect
@@ -17,6 +20,7 @@ from reporter.kube.errors import (
     Unauthorized,
 )
 from reporter.kube.live import LiveCluster
+from reporter.model.objects import Namespace
 from reporter.snapshot.snapshot import Snapshot
 
 LISTED_SECONDS: Final = 30.0
@@ -25,6 +29,7 @@ LISTED_SECONDS: Final = 30.0
 PATIENCE_SECONDS: Final = 7.0
 """How long nothing good may come of the API server until that is said; somebody waits for it."""
 
+_TYPING_SECONDS: Final = 2.0
 _TRIES: Final = 7
 """How often a server that says it is not well is asked again, spread over the patience."""
 
@@ -45,12 +50,10 @@ class _Patience:
     _scope: asyncio.Timeout | None = None
 
     def observe(self, _verb: str, _resource: str, code: str) -> None:
-        """Take note of an answer."""
         if code.startswith("2") and self._scope is not None and not self._scope.expired():
             self._scope.reschedule(asyncio.get_running_loop().time() + self.seconds)
 
     async def first_of(self, *tasks: asyncio.Task[None]) -> None:
-        """Return when one of the tasks is done, or nothing good has come for too long."""
         try:
             async with asyncio.timeout(self.seconds) as self._scope:
                 await asyncio.wait(
@@ -71,18 +74,8 @@ async def watched_cluster(
     watch: bool = True,
     patience: float = PATIENCE_SECONDS,
 ) -> AsyncIterator[LiveCluster]:
-    """Read the cluster; it is yielded once each kind is listed or declared unknown.
-
-    Args:
-        settings: the way to the cluster, and what is read of it.
-        on_change: called whenever a snapshot would differ.
-        namespace: read only what is in it; empty for all.
-        watch: go on watching; else everything is listed once.
-        patience: seconds without a good answer after which nothing more is waited for.
-
-    Raises:
-        KubeError: there is no usable configuration, or nobody answers who lets us in.
-
+    """Read the cluster; it is yielded once each kind is listed or declared unknown. `patience` are
+    the seconds without a good answer after which nothing more is waited for.
     """
     waiting = _Patience(patience)
     client = await connect(
@@ -111,14 +104,23 @@ async def watched_cluster(
             await asyncio.gather(reading, listed, return_exceptions=True)
 
 
+async def namespaces(kubeconfig: str | None, context: str | None) -> tuple[str, ...]:
+    """Return the names of namespaces, of a cluster that answers at once: somebody is typing."""
+    path = Path(kubeconfig) if kubeconfig else None
+    client = await connect(kubeconfig=path, context=context)
+    async with client, asyncio.timeout(_TYPING_SECONDS):
+        answer = await client.request(
+            "GET", "/api/v1/namespaces", verb="list", resource="namespaces"
+        )
+    return tuple(each.metadata.name for each in answer.decode(_Namespaces).items)
+
+
+class _Namespaces(msgspec.Struct):
+    items: tuple[Namespace, ...]
+
+
 async def require_answer(client: KubeClient, patience: float = PATIENCE_SECONDS) -> None:
-    """Ask for what everybody may read: lists and watches would only try again and again.
-
-    Raises:
-        KubeError: there is no API server, it is not well, or it does not know us; the message names it,
-            and what was tried.
-
-    """
+    """Ask for what everybody may read: lists and watches would only try again and again."""
     loop = asyncio.get_running_loop()
     began, tries, pause = loop.time(), 0, patience / _TRIES
     while True:
@@ -133,13 +135,16 @@ async def require_answer(client: KubeClient, patience: float = PATIENCE_SECONDS)
                 f"{client.server}: credentials expired or refused ({error}); "
                 f"to renew: {client.renewal}"
             ) from None
-        except (ServerError, TooManyRequests) as error:
-            if left > pause:
+        except (ServerError, TooManyRequests, ConnectionFailed, NotJson) as error:
+            if isinstance(error, ServerError | TooManyRequests) and left > pause:
                 await asyncio.sleep(pause)
                 continue
-            raise KubeError(_tried(client, error, tries, seconds=loop.time() - began)) from None
-        except (ConnectionFailed, NotJson) as error:
-            raise KubeError(_tried(client, error, tries, seconds=loop.time() - began)) from None
+            seconds = loop.time() - began
+            times = "once" if tries == 1 else f"{tries} times"
+            long = f" in {seconds:.0f} s" if seconds >= 1 else ""
+            raise KubeError(
+                f"{client.server}: {error} (tried {times}{long}: GET {_VERSION})"
+            ) from None
         except KubeError:
             # It is there; the lists will show what it lets us read.
             return
@@ -153,11 +158,8 @@ async def result_of(
     server: str,
     patience: float = PATIENCE_SECONDS,
 ) -> ResultT:
-    """Return what comes of a task that lists; `listed` is set with its first good answer.
-
-    Raises:
-        KubeError: there was none in time. Later on each list has its own time.
-
+    """Return what comes of a task that lists; `listed` is set with its first good answer. Later on
+    each list has its own time.
     """
     first = asyncio.create_task(listed.wait())
     try:
@@ -171,14 +173,7 @@ async def result_of(
         await asyncio.gather(reading, first, return_exceptions=True)
 
 
-def _tried(client: KubeClient, error: KubeError, tries: int, *, seconds: float) -> str:
-    times = "once" if tries == 1 else f"{tries} times"
-    long = f" in {seconds:.0f} s" if seconds >= 1 else ""
-    return f"{client.server}: {error} (tried {times}{long}: GET {_VERSION})"
-
-
 async def as_listed(_cluster: LiveCluster, snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot without anything that is read besides."""
     return snapshot
 
 
@@ -189,18 +184,7 @@ async def read_cluster(
     patience: float = PATIENCE_SECONDS,
     explained: Callable[[LiveCluster, Snapshot], Awaitable[Snapshot]] = as_listed,
 ) -> Snapshot:
-    """Return the cluster as it is now; everything is listed once, and nothing is watched.
-
-    Args:
-        settings: the way to the cluster, and what is read of it.
-        namespace: read only what is in it; empty for all.
-        patience: seconds without a good answer after which nothing more is waited for.
-        explained: reads what explains the faults in it.
-
-    Raises:
-        KubeError: there is no usable configuration, or nobody answers who lets us in.
-
-    """
+    """Return the cluster as it is now; `explained` reads what explains the faults in it."""
     looked = watched_cluster(settings, namespace=namespace, watch=False, patience=patience)
     async with looked as cluster:
         return await explained(cluster, cluster.snapshot())

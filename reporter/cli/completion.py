@@ -6,15 +6,16 @@ what it means behind a tab, and `:4` or `:0` at the end: no file names, or file 
 protocol of cobra (spf13/cobra, completions.go), by which kubectl asks plugins: it runs
 `kubectl_complete-status_reporter` (Kubernetes, kubectl/pkg/cmd/plugin/plugin_completion.go, v1.26).
 
-Why no library: argcomplete 3 knows neither that protocol nor commands that are loaded when they are
-asked for, and each shell must load its own script first; shtab 1.7 writes scripts for bash, zsh and tcsh, not for
-fish, and knows no names of contexts and reasons. The scripts here are a few lines each.
+argcomplete 3 knows neither that protocol nor commands that are loaded when they are asked for; shtab
+1.7 writes no script for fish, and knows no names of contexts and reasons.
 """
 
 import argparse
+import asyncio
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Final
 
 from reporter.arguments import Parser
@@ -37,15 +38,11 @@ Candidate = tuple[str, str]
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the script for a shell."""
-    parser = command_parser()
-    shell = parser.parse(argv).shell
-    sys.stdout.write(_SCRIPTS[shell])
+    sys.stdout.write(_SCRIPTS[command_parser().parse(argv).shell])
     return 0
 
 
 def command_parser() -> Parser:
-    """Return the parser of `completion`."""
     parser = Parser(
         "completion",
         "Print the script that completes command lines in a shell.",
@@ -56,50 +53,46 @@ def command_parser() -> Parser:
     return parser
 
 
-def complete(words: Sequence[str]) -> int:
-    """Print what may be typed at the end of a command line of the program."""
+def complete(
+    words: Sequence[str],
+    commands: Callable[[], Mapping[str, str]],
+    main_of: Callable[[str], Callable[..., int]],
+) -> int:
+    """Print what may be typed at the end of a command line; the last word is being typed."""
     if len(words) <= 1:
-        from reporter.cli.main import known_commands
-
-        _answer(known_commands().items(), (words or [""])[-1], files=False)
+        _answer(commands().items(), (words or [""])[-1], files=False)
         return 0
-    parser = _parser_of(words[0])
+    parser = _parser_of(words[0], main_of)
     if parser is None:
         sys.stdout.write(f"{_FILES}\n")
         return 0
     return complete_flags(parser, words[1:])
 
 
-def complete_plugin(words: Sequence[str]) -> int:
-    """Print what may be typed at the end of a command line of the kubectl plugin."""
-    from reporter.cli.kubectl import parser
-
-    return complete_flags(parser(), words)
-
-
-def program() -> int:
-    """Answer kubectl; the entry point of `kubectl_complete-status_reporter`."""
-    return complete_plugin(sys.argv[1:])
-
-
 def complete_flags(parser: Parser, words: Sequence[str]) -> int:
-    """Print the flags of a command, or the values of the one before."""
     *before, word = words or [""]
     flags = {name: each for each in parser.visible() for name in each.option_strings}
     name, equals, start = word.partition("=")
     action = flags.get(name) if equals else flags.get(before[-1]) if before else None
     if action is not None and action.nargs != 0:
         prefix = f"{name}=" if equals else ""
-        _values(action, start if equals else word, prefix)
+        _values(action, start if equals else word, prefix, before=before)
     elif word.startswith("-"):
-        _answer(((flag, _short(each)) for flag, each in flags.items()), word, files=False)
+        # The beginning of what each means.
+        shown = (
+            (flag, (each.help or "").replace("%%", "%").split(";")[0].split(": ")[0])
+            for flag, each in flags.items()
+        )
+        _answer(shown, word, files=False)
     else:
         positional = next((each for each in parser.visible() if not each.option_strings), None)
         _values(positional, word, "")
     return 0
 
 
-def _values(action: argparse.Action | None, word: str, prefix: str) -> None:
+def _values(
+    action: argparse.Action | None, word: str, prefix: str, *, before: Sequence[str] = ()
+) -> None:
     if action is None:
         _answer((), word, files=False)
         return
@@ -107,8 +100,11 @@ def _values(action: argparse.Action | None, word: str, prefix: str) -> None:
     found: Iterable[Candidate] = [(str(each), "") for each in action.choices or ()]
     if not found and "|" in metavar:
         found = [(each, "") for each in metavar.split("|")]
-    elif action.dest in _NAMES:
-        found = [*_NAMES[action.dest]()]
+    elif find := _NAMES.get(action.dest, _NAMES.get(metavar)):
+        found = [*find(before)]
+        # Several are separated by commas, and what is typed is the last of them.
+        known, comma, word = word.rpartition(",")
+        prefix = f"{prefix}{known}{comma}"
     named = ((f"{prefix}{each}", meaning) for each, meaning in found)
     _answer(named, f"{prefix}{word}", files=metavar in _PATHS)
 
@@ -119,12 +115,7 @@ def _answer(candidates: Iterable[Candidate], word: str, *, files: bool) -> None:
     sys.stdout.write("\n".join([*lines, _FILES if files else _NO_FILES]) + "\n")
 
 
-def _short(action: argparse.Action) -> str:
-    """Return the beginning of what a flag means."""
-    return (action.help or "").replace("%%", "%").split(";")[0].split(": ")[0]
-
-
-def _contexts() -> Iterator[Candidate]:
+def _contexts(_: Sequence[str]) -> Iterator[Candidate]:
     from reporter.kube.credentials import context_names
     from reporter.kube.errors import ConfigurationError
 
@@ -134,24 +125,46 @@ def _contexts() -> Iterator[Candidate]:
         return  # somebody is typing; there is nobody to tell
 
 
-def _reasons() -> Iterator[Candidate]:
+def _reasons(_: Sequence[str]) -> Iterator[Candidate]:
     from reporter.stacks import BUILT_IN
 
     yield from ((each.name, each.summary) for each in BUILT_IN)
 
 
-_NAMES: Final[dict[str, Callable[[], Iterator[Candidate]]]] = {
+def _parts(_: Sequence[str]) -> Iterator[Candidate]:
+    from reporter.stacks.settings import FullEvaluationSettings
+
+    for name in FullEvaluationSettings.known_parts():
+        yield from ((f"{name}={mode}", "") for mode in ("auto", "on", "off"))
+
+
+def _namespaces(before: Sequence[str]) -> Iterator[Candidate]:
+    from reporter.cli.cluster import namespaces
+    from reporter.kube.errors import KubeError
+
+    given = dict(pairwise(part for word in before for part in word.split("=", 1)))
+    try:
+        found = asyncio.run(namespaces(given.get("--kubeconfig"), given.get("--context")))
+    except (KubeError, TimeoutError):
+        return
+    yield from ((each, "") for each in found)
+
+
+_NAMES: Final[dict[str, Callable[[Sequence[str]], Iterable[Candidate]]]] = {
     "context": _contexts,
     "reason": _reasons,
     "explain": _reasons,
+    "REASON": _reasons,
+    "REASON=SECONDS": lambda _: ((f"{name}=", meaning) for name, meaning in _reasons(())),
+    "components": _parts,
+    "namespace": _namespaces,
+    "NAMESPACE": _namespaces,
 }
-"""What has names of its own to offer, by where argparse puts it."""
+"""What has names of its own to offer, by where argparse puts it or by what stands for it in the help."""
 
 
-def _parser_of(command: str) -> Parser | None:
-    """Return the parser of a command; None where it has none of ours to show, or is not installed."""
-    from reporter.cli.main import main_of
-
+def _parser_of(command: str, main_of: Callable[[str], Callable[..., int]]) -> Parser | None:
+    """None where it has none of ours to show, or is not installed."""
     try:
         module = import_module(main_of(command).__module__)
         found: Callable[[], Parser] | None = getattr(module, "command_parser", None)

@@ -78,26 +78,14 @@ class _Layer:
 
 
 def flag_of(field: str) -> str:
-    """Return the flag of a setting."""
     return "--" + field.replace("_", "-")
 
 
 def variable_of(field: str) -> str:
-    """Return the environment variable of a setting."""
     return ENV_PREFIX + field.upper()
 
 
 def load_settings(flags: Mapping[str, str], config: str | None = None) -> ProgramSettings:
-    """Return the settings.
-
-    Args:
-        flags: the settings given on the command line, by field.
-        config: the file of settings; by default the one that the environment names.
-
-    Raises:
-        UsageError: a value is not allowed, or the file cannot be used.
-
-    """
     config = config or os.environ.get(CONFIG_VARIABLE)
     file = _read_file(Path(config)) if config else {}
     environment = EnvSettingsSource(_VARIABLES)()
@@ -145,7 +133,6 @@ def misspelt_variables() -> list[str]:
 
 
 def allowed(field: str) -> str:
-    """Say what a setting takes."""
     info = FullProgramSettings.model_fields[field]
     for part in info.metadata:
         if isinstance(part, Allowed):
@@ -216,7 +203,6 @@ def _shown(value: object) -> str:
 
 
 def _explain(error: ValidationError, layers: Sequence[_Layer]) -> list[str]:
-    """Return one line for each wrong setting, and for each wrong key of a declaration."""
     lines: dict[str, str] = {}
     errors = error.errors(include_url=False)
     for line in _wrong_declarations(errors, layers):
@@ -247,7 +233,6 @@ def _is_declaration(error: ErrorDetails) -> bool:
 
 
 def _wrong_declarations(errors: Sequence[ErrorDetails], layers: Sequence[_Layer]) -> list[str]:
-    """Return the lines of errors that are about single declarations, in their order."""
     name, value = _given(FIELD, layers)
     found: list[Wrong] = []
     for each in filter(_is_declaration, errors):
@@ -271,7 +256,6 @@ def _declaration_line(setting: str, wrong: Wrong) -> str:
 
 
 def _given(field: str, layers: Sequence[_Layer]) -> tuple[str, object]:
-    """Return a setting's name as the user wrote it, and its value."""
     for layer in layers:
         if field in layer.values:
             return layer.name(field), layer.values[field]

@@ -1,8 +1,6 @@
 """`status-reporter dump`: what `check` would read of the live cluster, into one archive.
 
-The files of a dump: a list for each resource that was read, and what tells of the others.
-
-What is said of a dump that was written: where it is, what is in it, and what is not.
+It has a list for each resource that was read, and what tells of the others.
 """
 
 import asyncio
@@ -14,19 +12,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reporter.arguments import PROGRAM, Parser
-from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES
-from reporter.cli.configure import ProgramSettings, misspelt_variables
+from reporter.arguments import Parser
+from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES, PODS
+from reporter.cli.configure import ProgramSettings
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
-from reporter.kube.collecting import Collection
+from reporter.kube.collecting import Collection, collect
 from reporter.kube.errors import ApiStatusError, KubeError
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.text import clean
-from reporter.snapshot.outputs.archive import DumpHeader, Json, Member
-from reporter.snapshot.outputs.masking import Masking, Redaction, Vocabulary, learn_objects
-from reporter.snapshot.snapshot import ResourceState, Served
+from reporter.snapshot.outputs.archive import DumpHeader, Json, Member, create, write_archive
+from reporter.snapshot.outputs.masking import (
+    Masking,
+    Redaction,
+    Vocabulary,
+    learn_objects,
+    vocabulary,
+)
+from reporter.snapshot.snapshot import FORBIDDEN, Served
 from reporter.version import version
 
 if TYPE_CHECKING:
@@ -48,23 +52,13 @@ _EXAMPLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What goes into a dump: of one namespace or of all, with the pages of so many seconds."""
-
     namespace: str
     seconds: float
     redact: bool = field(kw_only=True)
 
 
 def main(argv: Sequence[str]) -> int:
-    """Collect, and write the archive.
-
-    Raises:
-        UsageError: the cluster cannot be read, or the file cannot be written.
-
-    """
     arguments = command_parser().parse(argv)
-    for warning in misspelt_variables():
-        sys.stderr.write(f"{PROGRAM}: {warning}\n")
     settings = settings_from(arguments)
     path = _path(arguments.output, datetime.now(UTC))
     seconds = _seconds(arguments.metrics)
@@ -74,7 +68,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def command_parser() -> Parser:
-    """Return the parser of the command."""
     parser = Parser("dump", _DESCRIPTION, EPILOG, examples=_EXAMPLES)
     parser.add_argument(
         "-o",
@@ -118,8 +111,6 @@ def _path(output: str | None, now: datetime) -> Path:
 def _collect(settings: ProgramSettings, path: Path, asked: _Asked) -> str:
     from reporter.cli.saved_pages import learn_pages, members_of_pages
     from reporter.daemon import logs
-    from reporter.kube.errors import KubeError
-    from reporter.snapshot.outputs.masking import vocabulary
 
     logs.configure("error", settings.log_format)
     try:
@@ -136,22 +127,17 @@ def _collect(settings: ProgramSettings, path: Path, asked: _Asked) -> str:
     return summary(collection, path, len(pages) if asked.seconds else None)
 
 
-def _require_objects(collection: "Collection") -> None:
-    from reporter.catalogue.resources import NAMESPACES
-    from reporter.snapshot.snapshot import FORBIDDEN
-
+def _require_objects(collection: Collection) -> None:
     if not collection.objects:
         refused = any(state.cause == FORBIDDEN for state in collection.states.values())
         hint = "; with rights in one namespace only: -n NAMESPACE"
         less = hint if refused and not collection.namespace else ""
-        raise UsageError(f"nothing could be read; {unread(collection)}{less}")
+        raise UsageError(f"nothing could be read; {'; '.join(_causes(collection))}{less}")
     if collection.namespace and collection.objects.get(NAMESPACES) == []:
         raise UsageError(f"there is no namespace {clean(collection.namespace)}; see -n")
 
 
-def _write(path: Path, members: "list[Member]", now: datetime) -> None:
-    from reporter.snapshot.outputs.archive import create, write_archive
-
+def _write(path: Path, members: list[Member], now: datetime) -> None:
     try:
         with create(path) as file:
             write_archive(file, members, folder=path.name.partition(".")[0], moment=now)
@@ -180,12 +166,10 @@ def _given(settings: ProgramSettings) -> Iterator[str]:
 
 
 async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, list[DumpedPage]]":
-    from reporter.catalogue.resources import PODS
     from reporter.cli.cluster import require_answer, result_of
     from reporter.cli.saved_pages import scrape, targets_of
     from reporter.daemon.pod_scraping import server_addresses
     from reporter.kube.client import connect
-    from reporter.kube.collecting import collect
 
     listed = asyncio.Event()
 
@@ -208,26 +192,20 @@ async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, 
         return await collect(client, settings, asked.namespace), pages
 
 
-HEADER: Final = "dump.json"
-SERVED: Final = "served.json"
-REFUSED: Final = "refused.json"
-
 _REPLACED: Final[Mapping[Resource[KubeObject], str]] = {
     NAMESPACES: "namespace", NODES: "node", GATEWAYS: "gateway",
 }  # fmt: skip
-"""Resources whose names are replaced as a whole, besides those of models, and by what."""
+"""Resources whose names are replaced as a whole, apart from those of models, and by what."""
 
 
 def members_of(
     collection: Collection, now: datetime, redaction: Redaction | None = None
 ) -> list[Member]:
-    """Return the files of a dump that was complete at a moment, with other names if asked for."""
     documents = _documents(collection, now, redaction)
     return [Member.of_documents(name, each) for name, each in documents.items()]
 
 
 def redaction_of(collection: Collection, known: Vocabulary) -> Redaction:
-    """Return what replaces the names of everything that was read."""
     redaction = Redaction(known)
     redaction.learn_name("namespace", collection.namespace)
     for name in collection.discovered.versions:
@@ -246,19 +224,24 @@ def _documents(
 ) -> dict[str, list[Json]]:
     discovery = collection.discovered.discovery
     text: Callable[[str], str] = redaction.text if redaction else str
+    # The rights that are missing name the one namespace that was read.
+    states = {
+        each: replace(state, permission=text(state.permission)) if collection.namespace else state
+        for each, state in collection.states.items()
+    }
     header = DumpHeader.of(
-        _states(collection, text),
+        states,
         discovery,
         now,
         version=version(),
         redacted=redaction is not None,
         namespace=text(collection.namespace),
     )
-    files: dict[str, list[Json]] = {HEADER: [header.document()]}
+    files: dict[str, list[Json]] = {"dump.json": [header.document()]}
     if discovery.served is not None:
-        files[SERVED] = list(_api_resources(collection, redaction))
+        files["served.json"] = list(_api_resources(collection, redaction))
     if collection.failures:
-        files[REFUSED] = [_status(*each) for each in collection.failures.items()]
+        files["refused.json"] = [_status(*each) for each in collection.failures.items()]
     masking = Masking()
     for resource, objects in collection.objects.items():
         version_read = collection.versions.get(resource, resource.versions[0])
@@ -266,16 +249,6 @@ def _documents(
         listed = _list(resource, version_read, redaction.redacted(kept) if redaction else kept)
         files.setdefault(f"{resource}.json", []).append(listed)
     return files
-
-
-def _states(
-    collection: Collection, text: Callable[[str], str]
-) -> dict[Resource[KubeObject], ResourceState]:
-    """Return the states; the rights that are missing name the one namespace that was read."""
-    return {
-        each: replace(state, permission=text(state.permission)) if collection.namespace else state
-        for each, state in collection.states.items()
-    }
 
 
 def _list(resource: Resource[KubeObject], version_read: str, objects: object) -> Json:
@@ -291,7 +264,6 @@ def _list(resource: Resource[KubeObject], version_read: str, objects: object) ->
 
 
 def _api_resources(collection: Collection, redaction: Redaction | None) -> Iterator[Json]:
-    """Yield what is served as the API server itself says it, by group and version."""
     plurals: dict[str, set[str]] = defaultdict(set)
     for found, versions in collection.discovered.versions.items():
         name = redaction.text(found) if redaction else found
@@ -326,7 +298,7 @@ def _status(resource: Resource[KubeObject], error: KubeError) -> Json:
 
 
 def summary(collection: Collection, path: Path, pages: int | None) -> str:
-    """Return a few lines for whoever made the dump; `pages` is None where none were asked for."""
+    """`pages` is None where none were asked for."""
     objects = sum(map(len, collection.objects.values()))
     kinds = sum(bool(each) for each in collection.objects.values())
     size = max(1, path.stat().st_size // 1024)
@@ -338,13 +310,7 @@ def summary(collection: Collection, path: Path, pages: int | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def unread(collection: Collection) -> str:
-    """Say in one line what could not be read, and why."""
-    return "; ".join(_causes(collection))
-
-
 def _causes(collection: Collection) -> list[str]:
-    """Return for each cause why something could not be read what it was."""
     by_cause: dict[str, list[str]] = defaultdict(list)
     for resource, state in collection.states.items():
         if state.served is Served.UNKNOWN:

@@ -1,7 +1,4 @@
-"""`status-reporter explain`: the catalogue, and what a log says by the table of signatures.
-
-`status-reporter explain --log`: what a container's log says, without any cluster.
-"""
+"""`status-reporter explain`: the catalogue, and what a container's log says, without any cluster."""
 
 import json
 import os
@@ -34,19 +31,15 @@ _OFFERED: Final = 12
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print one reason, a line for each, or what a log says.
-
-    Raises:
-        UsageError: there is no such reason, or a file cannot be used.
-
-    """
     arguments = command_parser().parse(argv)
     if arguments.log is not None:
         if arguments.reason:
             raise UsageError("a REASON and --log do not go together")
-
-        as_json = arguments.output == "json"
-        return explain_log(arguments.log, signatures=arguments.log_signatures, as_json=as_json)
+        # First what is wrong with the table: a log may be a pipe, which is read once.
+        table = signatures_with(arguments.log_signatures)
+        reading = read_log(_text(arguments.log), table)
+        sys.stdout.write(_document(reading) if arguments.output == "json" else _told(reading))
+        return 0
     if arguments.dialects is not None and not arguments.reason:
         lines = dialects_told(arguments.dialects, arguments.sources)
         sys.stdout.write("".join(f"{each}\n" for each in lines))
@@ -66,12 +59,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def explained(asked: str, catalogue: Catalogue) -> dict[str, object] | list[dict[str, object]]:
-    """Return a reason, those that explain what a client got, or, asked for nothing, all.
-
-    Raises:
-        UsageError: there is no such reason.
-
-    """
+    """Return a reason, those that explain what a client got, or, asked for nothing, all."""
     if not asked:
         return [reason_document(each, catalogue) for each in catalogue]
     if ways := explaining(asked):
@@ -81,7 +69,6 @@ def explained(asked: str, catalogue: Catalogue) -> dict[str, object] | list[dict
 
 
 def _clients(ways: Sequence[Passing], catalogue: Catalogue) -> str:
-    """Return what an answer to a client means, and the reasons that explain it."""
     lines: list[str] = []
     for each in ways:
         lines.append(f"{each.clients}: {each.part}; without it requests {each.without}.")
@@ -91,7 +78,6 @@ def _clients(ways: Sequence[Passing], catalogue: Catalogue) -> str:
 
 
 def command_parser() -> Parser:
-    """Return the parser of the command."""
     parser = Parser(
         "explain",
         "Say what a reason means, what raises it and what to do; or why a container ended, by its log.",
@@ -115,6 +101,7 @@ def command_parser() -> Parser:
     )
     parser.add_argument(
         "--dialects",
+        "--dialect",
         type=Path,
         metavar="FILE",
         help="kinds of models of your own, YAML: what its paths read, and find in a dump (--from)",
@@ -145,7 +132,6 @@ def catalogue_of(config: str | None, dialects: Path | None = None) -> Catalogue:
 
 
 def _named(text: str, catalogue: Catalogue) -> str:
-    """Return the reason that is meant; letter case does not matter."""
     lowered = {reason.name.lower(): reason.name for reason in catalogue}
     if text.lower() in lowered:
         return lowered[text.lower()]
@@ -153,7 +139,6 @@ def _named(text: str, catalogue: Catalogue) -> str:
 
 
 def _hint(text: str, lowered: Mapping[str, str]) -> str:
-    """Return which reasons may be meant: all that a word is part of, else the nearest."""
     parts = [name for lower, name in lowered.items() if len(text) >= _SHORTEST and text in lower]
     near = parts or [lowered[each] for each in get_close_matches(text, lowered, n=1)]
     if not near:
@@ -174,19 +159,6 @@ _SURENESS: Final = {
     "likely": "check one more fact before you rely on it",
     "symptom": "no cause by itself: something before it is",
 }
-
-
-def explain_log(source: str, *, signatures: Path | None, as_json: bool) -> int:
-    """Print what a log says; of a long one its end counts.
-
-    Raises:
-        UsageError: the file cannot be read, or that of signatures is wrong.
-
-    """
-    table = signatures_with(signatures)
-    reading = read_log(_text(source), table)
-    sys.stdout.write(_document(reading) if as_json else _told(reading))
-    return 0
 
 
 def _text(source: str) -> str:

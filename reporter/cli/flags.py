@@ -1,124 +1,71 @@
 """A flag for each setting, made from the settings themselves."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sized
+import sys
+from collections.abc import Iterator, Sized
 from enum import Enum
 from typing import Final
 
-from reporter.arguments import Parser
-from reporter.cli.configure import FullProgramSettings, ProgramSettings, flag_of, load_settings
+from reporter.arguments import PROGRAM, Parser
+from reporter.cli.configure import (
+    FullProgramSettings,
+    ProgramSettings,
+    flag_of,
+    load_settings,
+    misspelt_variables,
+)
 from reporter.settings import DaemonSettings
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.stacks.stack import stacks_of
 
-_LAST: Final = 3
-"""Groups of flags that come after those of the stacks: listeners, leading, logging."""
-
 _CLUSTER: Final = "cluster"
 
-_SHARED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+_Groups = tuple[tuple[str, tuple[str, ...]], ...]
+
+# fmt: off
+_FIRST: Final[_Groups] = (
     (_CLUSTER, ("kubeconfig", "context")),
-    (
-        "passes, graces and budgets",
-        (
-            "resync_seconds",
-            "self_check_seconds",
-            "startup_grace_seconds",
-            "grace",
-            "node_boot_budget_seconds",
-            "model_startup_budget_seconds",
-            "load_balancer_budget_seconds",
-            "change_window_seconds",
-            "model_namespaces",
-        ),
-    ),
-    (
-        "metrics of model pods",
-        (
-            "weight_download_window_seconds",
-            "weight_download_min_mbps",
-            "runtime_reasons",
-            "runtime_window",
-            "runtime_threshold",
-        ),
-    ),
-    (
-        "scraping of model pods",
-        (
-            "scrape_via",
-            "scrape_interval_seconds",
-            "scrape_timeout_seconds",
-            "scrape_concurrency",
-            "scrape_max_bytes",
-            "scrape_max_series",
-            "scrape_scheme",
-            "scrape_port",
-            "scrape_path",
-        ),
-    ),
-    (
-        "events",
-        ("emit", "disable_reasons", "release_namespace", "mirror_to_workload"),
-    ),
-    (
-        "alerts",
-        (
-            "alertmanager_url",
-            "alertmanager_token_file",
-            "alertmanager_ca_file",
-            "cluster_name",
-            "alert_docs_url",
-            "alert_dashboard_url",
-        ),
-    ),
-    (
-        "logs of pods that crash",
-        ("pod_logs", "log_signatures"),
-    ),
-    (
-        "components; an empty name switches one off",
-        (
-            "components",
-            "istio_namespace",
-            "istiod_deployment",
-            "gateway_auth_namespace",
-            "gateway_auth_deployment",
-            "gateway_auth_operator_deployment",
-            "azure_authz_namespace",
-            "azure_authz_deployment",
-            "bbr_namespace",
-            "bbr_deployment",
-            "network_policy_ignored_namespaces",
-        ),
-    ),
-    (
-        "listeners",
-        (
-            "metrics_bind_address",
-            "metrics_authentication",
-            "health_probe_bind_address",
-            "report_bind_address",
-            "report_hosts",
-            "subject_series",
-        ),
-    ),
-    (
-        "leading",
-        (
-            "leader_elect",
-            "leader_election_id",
-            "lease_duration_seconds",
-            "renew_deadline_seconds",
-            "retry_period_seconds",
-        ),
-    ),
+    ("passes, graces and budgets", (
+        "resync_seconds", "self_check_seconds", "startup_grace_seconds", "grace",
+        "node_boot_budget_seconds", "model_startup_budget_seconds",
+        "load_balancer_budget_seconds", "change_window_seconds", "model_namespaces",
+    )),
+    ("metrics of model pods", (
+        "weight_download_window_seconds", "weight_download_min_mbps",
+        "runtime_reasons", "runtime_window", "runtime_threshold",
+    )),
+    ("scraping of model pods", (
+        "scrape_via", "scrape_interval_seconds", "scrape_timeout_seconds", "scrape_concurrency",
+        "scrape_max_bytes", "scrape_max_series", "scrape_scheme", "scrape_port", "scrape_path",
+    )),
+    ("events", ("emit", "disable_reasons", "release_namespace", "mirror_to_workload")),
+    ("alerts", (
+        "alertmanager_url", "alertmanager_token_file", "alertmanager_ca_file",
+        "cluster_name", "alert_docs_url", "alert_dashboard_url",
+    )),
+    ("logs of pods that crash", ("pod_logs", "log_signatures")),
+    ("components; an empty name switches one off", (
+        "components", "istio_namespace", "istiod_deployment",
+        "gateway_auth_namespace", "gateway_auth_deployment", "gateway_auth_operator_deployment",
+        "azure_authz_namespace", "azure_authz_deployment", "bbr_namespace", "bbr_deployment",
+        "network_policy_ignored_namespaces",
+    )),
+)
+_LAST: Final[_Groups] = (
+    ("listeners", (
+        "metrics_bind_address", "metrics_authentication", "health_probe_bind_address",
+        "report_bind_address", "report_hosts", "subject_series",
+    )),
+    ("leading", (
+        "leader_elect", "leader_election_id",
+        "lease_duration_seconds", "renew_deadline_seconds", "retry_period_seconds",
+    )),
     ("logging", ("log_level", "log_format")),
 )
-"""The flags that are there whatever stacks there are."""
+# fmt: on
 
 
 def _of_stacks() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the flags of the stacks: which are looked at, then each one's own."""
     yield "stacks", ("stacks", "dialects")
     for stack in stacks_of(FullProgramSettings()):
         fields = dict.fromkeys(
@@ -130,11 +77,7 @@ def _of_stacks() -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"{stack.project}; an empty name switches a component off", tuple(fields)
 
 
-GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    *_SHARED[:-_LAST],
-    *_of_stacks(),
-    *_SHARED[-_LAST:],
-)
+GROUPS: Final[_Groups] = (*_FIRST, *_of_stacks(), *_LAST)
 """The flags in the order of the help; a setting that is not named here has no flag."""
 
 FILE_ONLY: Final = frozenset({"custom_components"})
@@ -157,20 +100,14 @@ class _Switch(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        """Store `true`, `false` or the text given."""
         del parser
         negative = (option_string or "").startswith("--no-")
         setattr(namespace, self.dest, "false" if negative else (values or "true"))
 
 
 def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
-    """Add a flag for each setting.
-
-    Args:
-        parser: the parser of a command.
-        daemon: show the flags that only a daemon needs; they are accepted in any case, so that
-            the command line of a daemon can be tried with `check`.
-
+    """Add a flag for each setting. Those that only a daemon needs are accepted in any case, so that
+    its command line can be tried with `check`, and shown with `daemon`.
     """
     parser.add_argument(
         "--config", metavar="PATH", help="file of settings, YAML; STATUS_REPORTER_CONFIG"
@@ -179,8 +116,7 @@ def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
         # Which cluster is asked for as often as what is looked at.
         group = parser if title == _CLUSTER else parser.add_settings_group(title)
         for field in fields:
-            shown = daemon or field in _EVALUATION
-            _add_flag(group, field, shown=shown)
+            _add_flag(group, field, shown=daemon or field in _EVALUATION)
 
 
 _EVALUATION: Final = frozenset({*FullEvaluationSettings.model_fields, "kubeconfig", "context"})
@@ -201,28 +137,20 @@ def _add_flag(group: argparse._ActionsContainer, field: str, *, shown: bool) -> 
         *_OTHER_NAMES.get(field, ()),
         dest=field,
         metavar=_metavar(field),
-        action="append"
-        if isinstance(FullProgramSettings.model_fields[field].default, (tuple, dict))
-        else "store",
+        action="append" if isinstance(info.default, (tuple, dict)) else "store",
         help=help_text,
     )
 
 
-def settings_from(arguments: argparse.Namespace) -> ProgramSettings:
-    """Return the settings that the command line, the environment and the file give.
-
-    Raises:
-        UsageError: a value is not allowed, or the file cannot be used.
-
-    """
-    given: Mapping[str, object] = {
-        field: value
-        for field in FullProgramSettings.model_fields
-        if (value := getattr(arguments, field, None)) is not None
-    }
+def settings_from(arguments: argparse.Namespace, program: str = PROGRAM) -> ProgramSettings:
+    """Return what the command line, the environment and the file give; say what is misspelt."""
+    for warning in misspelt_variables():
+        sys.stderr.write(f"{program}: {warning}\n")
+    given = {field: getattr(arguments, field, None) for field in FullProgramSettings.model_fields}
     flags = {
         field: ",".join(value) if isinstance(value, list) else str(value)
         for field, value in given.items()
+        if value is not None
     }
     return load_settings(flags, arguments.config)
 
@@ -241,40 +169,34 @@ def _metavar(field: str) -> str:
     info = FullProgramSettings.model_fields[field]
     if isinstance(info.annotation, type) and issubclass(info.annotation, Enum):
         return "|".join(str(each.value) for each in info.annotation)
-    return next((word for end, word in _METAVARS.items() if field.endswith(end)), "TEXT")
+    return next((word for word, ends in _METAVARS.items() if field.endswith(ends)), "TEXT")
 
 
-_OTHER_NAMES: Final = {"scrape_port": ("--weight-download-metric-port",)}
+_OTHER_NAMES: Final = {
+    "dialects": ("--dialect",),
+    "scrape_port": ("--weight-download-metric-port",),
+}
 """Names that flags have in the status reporter of kaito-project/production-stack, v0.4.0."""
 
 _METAVARS: Final = {
-    "_seconds": "SECONDS",
-    "_address": "ADDRESS",
-    "_namespace": "NAMESPACE",
-    "_namespaces": "NAMESPACE",
-    "_flags": "FLAG=VALUE",
-    "_deployment": "NAME",
-    "_name": "NAME",
-    "_id": "NAME",
-    "_level": "LEVEL",
-    "_reasons": "REASON",
-    "grace": "REASON=SECONDS",
-    "_window": "REASON=SECONDS",
-    "_threshold": "NAME=VALUE",
-    "components": "NAME=MODE",
-    "stacks": "STACK=MODE",
-    "_mbps": "MBPS",
-    "_bytes": "BYTES",
-    "_series": "NUMBER",
-    "_concurrency": "NUMBER",
-    "_selector": "KEY",
-    "_port": "PORT",
-    "_path": "PATH",
-    "log_signatures": "FILE",
-    "dialects": "FILE",
-    "_file": "FILE",
-    "_url": "URL",
-    "cluster_name": "NAME",
-    "kubeconfig": "PATH",
-    "context": "NAME",
+    "SECONDS": ("_seconds",),
+    "ADDRESS": ("_address",),
+    "NAMESPACE": ("_namespace", "_namespaces"),
+    "FLAG=VALUE": ("_flags",),
+    "NAME": ("_deployment", "_name", "_id", "context"),
+    "LEVEL": ("_level",),
+    "REASON": ("_reasons",),
+    "REASON=SECONDS": ("grace", "_window"),
+    "NAME=VALUE": ("_threshold",),
+    "NAME=MODE": ("components",),
+    "STACK=MODE": ("stacks",),
+    "MBPS": ("_mbps",),
+    "BYTES": ("_bytes",),
+    "NUMBER": ("_series", "_concurrency"),
+    "KEY": ("_selector",),
+    "PORT": ("_port",),
+    "PATH": ("_path", "kubeconfig"),
+    "FILE": ("log_signatures", "dialects", "_file"),
+    "URL": ("_url",),
 }
+"""What the help shows for a value, by how a setting's name ends."""

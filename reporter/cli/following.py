@@ -1,7 +1,4 @@
-"""`--watch`: the report again on every change, of a cluster or of a daemon.
-
-A text that changes: redrawn in place on a terminal, printed again elsewhere.
-"""
+"""`--watch`: the report again on every change, redrawn in place on a terminal, printed again elsewhere."""
 
 import argparse
 import asyncio
@@ -10,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Final, TextIO
 
 from reporter.cli.configure import ProgramSettings
@@ -19,6 +16,7 @@ from reporter.cli.rendering import NOTHING_FIRES, View, view_of
 from reporter.errors import UsageError
 from reporter.interrupts import own_interrupts
 from reporter.model.report import Report
+from reporter.sinks.report_text import news_text
 from reporter.snapshot.snapshot import Served, Snapshot
 
 _HOME: Final = "\x1b[H"
@@ -29,8 +27,6 @@ _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Screen:
-    """Where a text is shown again and again."""
-
     def __init__(self, stream: TextIO, errors: TextIO) -> None:
         self._stream = stream
         self._errors = errors
@@ -38,16 +34,29 @@ class Screen:
         self._shown: object = None
         self._text = ""
         self._first = True
+        self._report: Report | None = None
+        self._before: Report | None = None
 
-    def show(self, text: str, essence: object) -> None:
-        """Show a text; where nothing can be redrawn, only if its `essence` is new."""
+    def show(self, view: View, output: str, *, full: bool = True) -> None:
+        """Show a report; where nothing can be redrawn, what of a text is news since the last."""
+        now = essence(view.report)
+        is_news = self._report is None or now != essence(self._report)
+        if is_news:
+            self._before, self._report = self._report, view.report
+        text = view.text(output, full=full, before=self._before if self._terminal else None)
+        if output == "events" and not text:
+            text = "No Events.\n"
+        if output == "yaml":
+            text = f"---\n{text}"
         if self._terminal:
             self._draw(text)
-        elif self._first or essence != self._shown:
+        elif self._first or is_news or self._shown != now:
+            if output == "text" and self._before and self._shown == essence(self._before):
+                text = news_text(self._before, view.report)
             self._stream.write(text)
             self._stream.flush()
         self._first = False
-        self._text, self._shown = text, essence
+        self._text, self._shown = text, now
 
     def remark(self, text: str, *, keep: bool = False) -> None:
         """Say why there is no newer text, above the last one if that is to be kept.
@@ -71,7 +80,6 @@ class Screen:
 
 
 def fitting(text: str, size: os.terminal_size) -> list[str]:
-    """Return the lines of a text that a terminal has room for, and how many it has not."""
     lines = text.splitlines()
     heights = [max(1, math.ceil(len(_STYLE.sub("", line)) / size.columns)) for line in lines]
     # The cursor stands on a line of its own below.
@@ -96,12 +104,6 @@ _LOST: Final = (
 
 
 def watch(arguments: argparse.Namespace, settings: ProgramSettings) -> int:
-    """Show reports of the cluster until Ctrl-C.
-
-    Raises:
-        UsageError: there is no way to the cluster.
-
-    """
     from reporter.kube.errors import KubeError
 
     try:
@@ -110,28 +112,13 @@ def watch(arguments: argparse.Namespace, settings: ProgramSettings) -> int:
         raise UsageError(str(error)) from None
 
 
-def until_interrupted(showing: Callable[[], Awaitable[None]]) -> int:
-    """Run what shows reports until Ctrl-C, which is how it ends."""
-
-    async def run() -> None:
-        await showing()
-
+def until_interrupted(showing: Callable[[], Coroutine[object, object, None]]) -> int:
     try:
         with own_interrupts():
-            asyncio.run(run())
+            asyncio.run(showing())
     except KeyboardInterrupt:
         sys.stdout.write("\n" if sys.stdout.isatty() else "")
     return NOTHING_FIRES
-
-
-def show(screen: Screen, view: View, output: str) -> None:
-    """Show a report; where nothing can be redrawn, only if it has news."""
-    text = view.text(output)
-    if output == "events" and not text:
-        text = "No Events.\n"
-    if output == "yaml":
-        text = f"---\n{text}"
-    screen.show(text, essence(view.report))
 
 
 def essence(report: Report) -> object:
@@ -145,6 +132,7 @@ async def _show_changes(arguments: argparse.Namespace, settings: ProgramSettings
     from reporter.cli.cluster import watched_cluster
     from reporter.cli.one_look import evidence_of
     from reporter.diagnosis.wanted_evidence import wanted_evidence
+    from reporter.workload.components import with_verdicts
 
     def view(snapshot: Snapshot) -> View:
         look = live_look(snapshot, arguments, settings)
@@ -172,8 +160,9 @@ async def _show_changes(arguments: argparse.Namespace, settings: ProgramSettings
                     screen.remark(_LOST, keep=True)
                 else:
                     seen = await asyncio.to_thread(view, snapshot)
-                    evidence.passed(wanted_evidence(seen.report, snapshot))
-                    show(screen, seen, arguments.output)
+                    wanted = wanted_evidence(seen.report, snapshot)
+                    evidence.passed(with_verdicts(wanted, seen.report, snapshot, settings=settings))
+                    screen.show(seen, arguments.output, full=arguments.full)
             except UsageError as error:
                 screen.remark(str(error))
             await asyncio.sleep(SHORTEST_SECONDS)

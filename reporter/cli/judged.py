@@ -33,9 +33,9 @@ def is_judged(evaluation: Evaluation, snapshot: Snapshot, settings: EvaluationSe
     A subject is judged if a fault of it is seen, or if all that one of its reasons reads is known;
     the cluster also has to have been looked at where its components may be.
     """
-    if any(each.reason != CLUSTER_STATUS_UNKNOWN for each in evaluation.findings):
-        return True
-    return any(_is_judged(each.subject, snapshot, settings) for each in evaluation.subjects)
+    return any(each.reason != CLUSTER_STATUS_UNKNOWN for each in evaluation.findings) or any(
+        _is_judged(each.subject, snapshot, settings) for each in evaluation.subjects
+    )
 
 
 def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
@@ -74,14 +74,12 @@ def _was_looked_at(declared: Declared, snapshot: Snapshot) -> bool:
 
 
 def reads_anything(snapshot: Snapshot) -> bool:
-    """Tell whether objects of any kind could be read."""
     return any(state.served is Served.SERVED for state in snapshot.states.values())
 
 
 def why_nothing_is_judged(
     snapshot: Snapshot, settings: EvaluationSettings, *, from_dump: bool
 ) -> str:
-    """Say in a few lines why nothing can be judged and what would help."""
     if from_dump:
         lines = [
             "nothing can be judged from this dump; a sufficient one is what `status-reporter dump` writes, or:",
@@ -130,7 +128,6 @@ def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:
 
 
 def _all_of(names: Iterable[str], selector: str) -> str:
-    """Return the command for the kinds that are selected by the same labels, or by none."""
     kinds = ["crd"] if not selector else []
     kinds += [_SHORT.get(each, each) for each in names]
     chosen = f" -l {quote(selector)}" if selector else ""
@@ -171,12 +168,6 @@ def in_namespace(report: Report, namespace: str) -> Report:
 
 
 def require_namespace(namespace: str, snapshot: Snapshot, only: str = "") -> None:
-    """Refuse a namespace that is known not to exist: a misspelt name must not look healthy.
-
-    Raises:
-        UsageError: there is none of that name, or `only` another one was read.
-
-    """
     if only not in {"", namespace}:
         raise UsageError(f"only namespace {clean(only)} was read, not {clean(namespace)}; see -n")
     state = snapshot.state(NAMESPACES)
@@ -186,13 +177,7 @@ def require_namespace(namespace: str, snapshot: Snapshot, only: str = "") -> Non
 
 
 def not_looked_at(*, metrics: bool, namespace: str = "") -> tuple[str, ...]:
-    """Return in words what a look passed over, so that its silence is not taken for health.
-
-    Args:
-        metrics: whether pages of model pods were read.
-        namespace: the only one that was read; empty for all.
-
-    """
+    """Say what a look passed over, so that its silence is not taken for health."""
     notes: list[str] = []
     if not metrics:
         notes.append(_NO_METRICS if not namespace else f"{_NO_METRICS}{_NO_EVENTS}")

@@ -4,13 +4,13 @@ kubectl runs the executable `kubectl-status_reporter` that it finds on PATH; it 
 arguments and its environment, and its exit status.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from typing import Final
 
 from reporter.arguments import Parser
 from reporter.cli.check import DESCRIPTION, add_check_flags, check
+from reporter.cli.completion import complete_flags
 from reporter.cli.flags import EPILOG
 from reporter.cli.main import exit_status
 from reporter.errors import UsageError
@@ -25,34 +25,29 @@ _EXAMPLES: Final = (
 
 
 def program() -> int:
-    """Run the plugin with the arguments of the process; the entry point of the executable."""
     return exit_status(lambda: main(sys.argv[1:]), PROGRAM)
 
 
+def complete() -> int:
+    return complete_flags(parser(), sys.argv[1:])
+
+
 def main(argv: Sequence[str]) -> int:
-    """Evaluate and print, once or on every change.
-
-    Returns:
-        What `check` returns.
-
-    Raises:
-        UsageError: it could not be evaluated.
-
-    """
     arguments = parser().parse(argv)
-    return _explain(arguments) if arguments.explain is not None else check(arguments, PROGRAM)
+    if arguments.explain is None:
+        return check(arguments, PROGRAM)
+    from reporter.cli import explain
+
+    if arguments.output not in {"text", "json"}:
+        raise UsageError(f"--explain: -o {arguments.output} is about a report; allowed: text, json")
+    reason = [arguments.explain] if arguments.explain else []
+    config = ["--config", arguments.config] if arguments.config else []
+    return explain.main([*reason, *config, "-o", arguments.output])
 
 
 def parser() -> Parser:
-    """Return the parser of the plugin."""
-    made = Parser(
-        "",
-        DESCRIPTION,
-        EPILOG,
-        arguments="[PATH...] [FLAGS]",
-        examples=_EXAMPLES,
-        program=PROGRAM,
-    )
+    usage = "[PATH...] [FLAGS]"
+    made = Parser("", DESCRIPTION, EPILOG, arguments=usage, examples=_EXAMPLES, program=PROGRAM)
     add_check_flags(made)
     made.add_argument(
         "--explain",
@@ -62,13 +57,3 @@ def parser() -> Parser:
         help="what a reason means and what to do; without one, all reasons in short",
     )
     return made
-
-
-def _explain(arguments: argparse.Namespace) -> int:
-    from reporter.cli import explain
-
-    if arguments.output not in {"text", "json"}:
-        raise UsageError(f"--explain: -o {arguments.output} is about a report; allowed: text, json")
-    reason = [arguments.explain] if arguments.explain else []
-    config = ["--config", arguments.config] if arguments.config else []
-    return explain.main([*reason, *config, "-o", arguments.output])

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "dump": "what check would read of the live cluster, into one archive",
     "explain": "what a reason means, what triggers it, what suppresses it, what to do",
     "status": "what a running daemon sees now",
+    "history": "what fired during the last day, whom it hit, and what ended it",
     "completion": "the script that completes command lines in bash, zsh or fish",
     "mcp": "read-only tools for assistants, over standard input and output (an extra)",
 }
@@ -68,7 +69,6 @@ commands of {distribution}:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     return exit_status(lambda: _dispatch(arguments), PROGRAM)
 
@@ -141,21 +141,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if command == "__complete":
         from reporter.cli.completion import complete
 
-        return complete(arguments[1:])
+        return complete(arguments[1:], known_commands, main_of)
     try:
-        status = main_of(command)(arguments[1:])
+        return main_of(command)(arguments[1:])
     except UsageError as error:
         return _refuse(f"{command}: {error}" if command in known_commands() else str(error))
-    return status
 
 
 def main_of(command: str) -> Callable[[Sequence[str]], int]:
-    """Return what carries out a command.
-
-    Raises:
-        UsageError: there is none of that name, or it is not installed.
-
-    """
     run: Callable[[Sequence[str]], int]
     if command in COMMANDS:
         run = import_module(f"reporter.cli.{command}").main
@@ -176,19 +169,13 @@ def main_of(command: str) -> Callable[[Sequence[str]], int]:
 
 
 def _of_stacks() -> "dict[str, Command]":
-    """Return the commands that stacks add, by name."""
     from reporter.stacks import STACKS
 
     return {each.name: each for stack in STACKS for each in stack.commands}
 
 
-def _commands() -> dict[str, str]:
-    return COMMANDS | {name: each.summary for name, each in _of_stacks().items()}
-
-
 def known_commands() -> dict[str, str]:
-    """Return every command with its line of the help, those that are not installed too."""
-    return _commands() | LABORATORY
+    return COMMANDS | {name: each.summary for name, each in _of_stacks().items()} | LABORATORY
 
 
 def _refuse(message: str, program: str = PROGRAM) -> int:
@@ -199,20 +186,25 @@ def _refuse(message: str, program: str = PROGRAM) -> int:
 
 
 def _help() -> str:
-    width = max(map(len, known_commands()))
-    columns = help_columns()
-    commands, laboratory = (
-        "\n".join(hanging(name, text, width=width, columns=columns) for name, text in each.items())
-        for each in (_commands(), LABORATORY)
-    )
+    known, columns = known_commands(), help_columns()
+    width = max(map(len, known))
+    lines = {
+        name: hanging(name, text, width=width, columns=columns) for name, text in known.items()
+    }
+    laboratory = "\n".join(lines.pop(name) for name in LABORATORY)
     return _HELP.format(
-        program=PROGRAM, commands=commands, laboratory=laboratory, distribution=_LABORATORY
+        program=PROGRAM,
+        commands="\n".join(lines.values()),
+        laboratory=laboratory,
+        distribution=_LABORATORY,
     )
 
 
 def _unknown_command(command: str) -> str:
+    known = known_commands()
+    hint = f"one of {', '.join(known)}"
     if not command:
-        return f"no command given; one of {', '.join(known_commands())}"
-    near = get_close_matches(command, known_commands(), n=1)
-    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(known_commands())}"
+        return f"no command given; {hint}"
+    if near := get_close_matches(command, known, n=1):
+        hint = f"did you mean {near[0]}?"
     return f"{command!r} is not a command; {hint}"

@@ -1,12 +1,10 @@
 """`status-reporter mcp`: read-only tools for assistants, by the Model Context Protocol."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reporter.arguments import PROGRAM, Parser
-from reporter.cli.configure import misspelt_variables
+from reporter.arguments import Parser
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
 
@@ -25,15 +23,7 @@ _EXAMPLES: Final = (
 
 
 def main(argv: Sequence[str]) -> int:
-    """Serve until standard input ends.
-
-    Raises:
-        UsageError: a flag is wrong, or the extra is not installed.
-
-    """
     arguments = command_parser().parse(argv)
-    for warning in misspelt_variables():
-        sys.stderr.write(f"{PROGRAM}: {warning}\n")
     settings = settings_from(arguments)
     _require_sense(arguments)
     try:
@@ -68,7 +58,6 @@ def _require_sense(arguments: "argparse.Namespace") -> None:
 
 
 def command_parser() -> Parser:
-    """Return the parser of the command."""
     parser = Parser("mcp", _DESCRIPTION, EPILOG, examples=_EXAMPLES)
     source = parser.add_mutually_exclusive_group()
     source.add_argument(

@@ -1,14 +1,9 @@
-"""One look: what is evaluated, of a dump or of the live cluster, and what it says.
-
-What explains the faults of a live cluster, read once for a command that looks once, or beside it.
-
-The last lines before a crash, for a command that looks once.
-"""
+"""One look: what is evaluated, of a dump or of the live cluster, with what explains its faults."""
 
 import argparse
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -42,10 +37,11 @@ from reporter.model.instant import Instant, parse_rfc3339, rfc3339
 from reporter.model.report import Report
 from reporter.resolution import Memory, OneLook, resolve
 from reporter.sinks.pod_view import last_lines
-from reporter.snapshot.applying import AppliedManifests
+from reporter.snapshot.applying import AppliedManifests, apply_manifests
 from reporter.snapshot.documents import DumpError, sources_of
 from reporter.snapshot.dump_states import unserved_notes
-from reporter.snapshot.snapshot import Learned, Snapshot
+from reporter.snapshot.snapshot import Learned, Snapshot, with_held_leases
+from reporter.workload.components import with_verdicts
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_OBSERVED_SECONDS: Final = 10 * 365 * 86_400
@@ -69,19 +65,11 @@ class CheckInput:
 
     @property
     def passed_over(self) -> tuple[str, ...]:
-        """What was not looked at, in words."""
         return not_looked_at(metrics=self.samples.scraping, namespace=self.only)
 
 
 def look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
-    """Return a dump as it is evaluated.
-
-    Raises:
-        UsageError: it cannot be read.
-
-    """
     from reporter.cli.saved_pages import find_pages, read_saved, with_logs
-    from reporter.diagnosis.signatures import signatures_with
     from reporter.metrics.scraping.targets import find_targets
     from reporter.snapshot.dump import load_dump
 
@@ -98,6 +86,7 @@ def look_at_dump(arguments: argparse.Namespace, settings: ProgramSettings) -> Ch
     snapshot = replace(dump.snapshot, skipped=(*dump.snapshot.skipped, *misnamed))
     if dump.logs:
         snapshot = with_logs(snapshot, dump.logs, signatures_with(settings.log_signatures))
+    snapshot = with_held_leases(snapshot, now)
     targets = find_targets(snapshot, settings) or ()
     return CheckInput(
         snapshot=snapshot,
@@ -127,12 +116,6 @@ def evaluate_look(
     observed_for: timedelta | None = None,
     from_dump: bool = False,
 ) -> Report:
-    """Return what one look says; `observed_for` is how long findings without a time last already.
-
-    Raises:
-        UsageError: nothing can be judged.
-
-    """
     snapshot = _awaiting_nothing(look.snapshot)
     evaluation = evaluate(snapshot, settings, look.samples)
     if look.applied is not None:
@@ -168,12 +151,6 @@ def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
 
 
 def moment_of(text: str) -> datetime:
-    """Return the time of `--now`.
-
-    Raises:
-        UsageError: it is no time.
-
-    """
     try:
         return parse_rfc3339(text)
     except (ValueError, OverflowError):
@@ -184,12 +161,6 @@ def moment_of(text: str) -> datetime:
 
 
 def observed_of(text: str | None) -> timedelta | None:
-    """Return the time of `--observed-for`; None where it was not given.
-
-    Raises:
-        UsageError: it is no number of seconds.
-
-    """
     if text is None:
         return None
     try:
@@ -202,19 +173,14 @@ def observed_of(text: str | None) -> timedelta | None:
 
 
 async def look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettings) -> CheckInput:
-    """Return the live cluster as it is now.
-
-    Raises:
-        UsageError: it cannot be read; the message says why.
-
-    """
     from reporter.cli.cluster import read_cluster
-    from reporter.kube.errors import ConfigurationError, KubeError
+    from reporter.kube.errors import ConfigurationError
 
-    namespace = arguments.namespace or ""
+    explained = partial(with_evidence, arguments=arguments, settings=settings)
     try:
-        explained = partial(with_evidence, arguments=arguments, settings=settings)
-        snapshot = await read_cluster(settings, namespace=namespace, explained=explained)
+        snapshot = await read_cluster(
+            settings, namespace=arguments.namespace or "", explained=explained
+        )
     except ConfigurationError as error:
         raise UsageError(f"{error}; or name a dump with --from") from None
     except KubeError as error:
@@ -225,7 +191,6 @@ async def look_at_cluster(arguments: argparse.Namespace, settings: ProgramSettin
 def live_look(
     snapshot: Snapshot, arguments: argparse.Namespace, settings: ProgramSettings
 ) -> CheckInput:
-    """Return a snapshot of the live cluster as it is evaluated."""
     return CheckInput(
         snapshot=snapshot,
         now=moment_of(arguments.now) if arguments.now else datetime.now(UTC),
@@ -238,10 +203,15 @@ def live_look(
 def with_manifests(
     look: CheckInput, manifests: Manifests | None, settings: ProgramSettings, *, namespace: str
 ) -> CheckInput:
-    """Return a look as if manifests had just been applied."""
     if manifests is None:
         return look
-    applied = manifests.applied(look.snapshot, settings, look.now, namespace=namespace)
+    applied = apply_manifests(
+        look.snapshot,
+        manifests.documents,
+        settings.catalogue.resources,
+        now=look.now,
+        namespace=namespace,
+    )
     return replace(
         look,
         about=f"{look.about}; {manifests.title}",
@@ -253,7 +223,6 @@ def with_manifests(
 def compared(
     look: CheckInput, report: Report, arguments: argparse.Namespace, *, settings: ProgramSettings
 ) -> CheckInput:
-    """Return a look with notes on what the manifests bring and take away."""
     if look.applied is None:
         return look
     try:
@@ -264,12 +233,7 @@ def compared(
 
 
 def judged(look: CheckInput, arguments: argparse.Namespace, settings: ProgramSettings) -> Report:
-    """Return what a look says of what was asked for: one namespace, or everything.
-
-    Raises:
-        UsageError: nothing can be judged, or there is no such namespace.
-
-    """
+    """Return what a look says of what was asked for: one namespace, or everything."""
     namespace = arguments.namespace or look.only
     if namespace:
         snapshot = look.applied.snapshot if look.applied else look.snapshot
@@ -299,22 +263,14 @@ async def with_evidence(
     arguments: argparse.Namespace,
     settings: ProgramSettings,
 ) -> Snapshot:
-    """Return a snapshot with what others say of what is at fault, and what logs say."""
     try:
         look = live_look(snapshot, arguments, settings)
         report = await asyncio.to_thread(evaluate_look, look, settings)
     except UsageError:
         return snapshot  # it is said where the report is made
-    wanted = wanted_evidence(report, snapshot)
-    learned = Learned()
+    wanted = with_verdicts(wanted_evidence(report, snapshot), report, snapshot, settings=settings)
     slots = asyncio.Semaphore(_AT_ONCE)
-    reader = EvidenceReader(
-        cluster.client,
-        learned,
-        signatures_with(settings.log_signatures),
-        cluster.served_version,
-        _at_once,
-    )
+    reader = _reader(cluster, settings, _at_once)
 
     async def read(step: WantedRead) -> None:
         async with slots:
@@ -322,14 +278,25 @@ async def with_evidence(
                 await reader.take(step, wanted)
 
     only = arguments.namespace or ""
-    chosen = (each for each in steps(wanted, logs=True) if not only or _is_in(each, only))
+    chosen = (
+        each
+        for each in steps(wanted, logs=True)
+        if not only or each.lease or only in {each.events, each.log.namespace if each.log else ""}
+    )
     reading = [asyncio.create_task(read(each)) for each in islice(chosen, MOST_READS)]
     if reading:
         _, late = await asyncio.wait(reading, timeout=SECONDS)
         for task in late:
             task.cancel()
         await asyncio.gather(*reading, return_exceptions=True)
-    return learned.joined(snapshot)
+    return reader.learned.joined(snapshot)
+
+
+def _reader(
+    cluster: LiveCluster, settings: ProgramSettings, turn: Callable[[], Awaitable[None]]
+) -> EvidenceReader:
+    signatures = signatures_with(settings.log_signatures)
+    return EvidenceReader(cluster.client, Learned(), signatures, cluster.served_version, turn)
 
 
 @asynccontextmanager
@@ -337,12 +304,8 @@ async def evidence_of(
     cluster: LiveCluster, settings: ProgramSettings, changed: Callable[[], None]
 ) -> AsyncIterator[EvidenceTask]:
     """Read what explains faults beside a command that goes on looking, at the pace of a daemon."""
-    learned = Learned()
-    signatures = signatures_with(settings.log_signatures)
-    reader = EvidenceReader(
-        cluster.client, learned, signatures, cluster.served_version, RequestPace().turn
-    )
-    task = EvidenceTask(reader, learned, leading=lambda: True, changed=changed, logs=True)
+    reader = _reader(cluster, settings, RequestPace().turn)
+    task = EvidenceTask(reader, lambda: True, changed, logs=True)
     running = asyncio.create_task(task.run())
     try:
         yield task
@@ -351,12 +314,7 @@ async def evidence_of(
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def _at_once() -> None:
-    """Let a request begin: there are few, and somebody waits."""
-
-
-def _is_in(step: WantedRead, namespace: str) -> bool:
-    return namespace in {step.events, step.log.namespace if step.log else ""}
+async def _at_once() -> None: ...
 
 
 MOST_LOGS: Final = 10
@@ -366,7 +324,7 @@ MOST_LOGS: Final = 10
 async def read_crash_logs(
     settings: ProgramSettings, crashes: Mapping[EpisodeKey, Crash]
 ) -> dict[EpisodeKey, tuple[str, ...]]:
-    """Return the last lines of the first crashes; of what cannot be read there are none."""
+    """Of what cannot be read there are none."""
     found: dict[EpisodeKey, tuple[str, ...]] = {}
     if not crashes:
         return found

@@ -12,13 +12,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
 
-from reporter.cli.configure import ProgramSettings
 from reporter.errors import UsageError
 from reporter.model.finding import Evaluation, Finding
 from reporter.model.report import Report
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import clean
-from reporter.snapshot.applying import AppliedManifests, apply_manifests
 from reporter.snapshot.documents import (
     BrokenDocument,
     Document,
@@ -27,38 +25,21 @@ from reporter.snapshot.documents import (
     sources_of,
 )
 from reporter.snapshot.inputs.reading import STDIN
-from reporter.snapshot.snapshot import Snapshot
 
 _Said: TypeAlias = tuple[str, Subject, ObjectRef, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What is to be applied."""
+    """What is to be applied, and where it is from, for the first line of a report."""
 
     documents: tuple[object, ...]
-    files: tuple[str, ...]
-
-    def applied(
-        self, snapshot: Snapshot, settings: ProgramSettings, now: datetime, *, namespace: str
-    ) -> AppliedManifests:
-        """Return a snapshot as if they had just been applied."""
-        return apply_manifests(
-            snapshot, self.documents, settings.catalogue.resources, now=now, namespace=namespace
-        )
-
-    @property
-    def title(self) -> str:
-        """Where they are from, for the first line of a report."""
-        return f"with {', '.join(self.files)}"
+    title: str
 
 
 def read_manifests(paths: Iterable[str]) -> Manifests | None:
-    """Read the files of `--with`; None where there are none.
-
-    Raises:
-        UsageError: one cannot be read: a document that is left out would look as if it did no harm.
-
+    """Read the files of `--with`. What is left out would look as if it did no harm, so that none
+    is.
     """
     files = tuple(paths)
     if not files:
@@ -73,11 +54,8 @@ def read_manifests(paths: Iterable[str]) -> Manifests | None:
                     raise UsageError(f"--with: {source}: {cause}")
     except DumpError as error:
         raise UsageError(f"--with: {error}") from None
-    return Manifests(tuple(documents), tuple(map(_title, files)))
-
-
-def _title(path: str) -> str:
-    return "standard input" if path == STDIN else Path(path).name or path
+    names = ("standard input" if each == STDIN else Path(each).name or each for each in files)
+    return Manifests(tuple(documents), f"with {', '.join(names)}")
 
 
 def unsettled_evaluation(
@@ -85,7 +63,8 @@ def unsettled_evaluation(
 ) -> Evaluation:
     """Return what is said after applying, without what only a status can say that has not followed."""
     known = {_said(each) for each in before.findings}
-    subjects = frozenset(_subjects(after, unsettled))
+    names = {(ref.kind.lower(), ref.namespace, ref.name) for ref in unsettled}
+    subjects = frozenset(each.subject for each in after.subjects if tuple(each.subject) in names)
     return replace(
         after,
         findings=tuple(
@@ -98,7 +77,6 @@ def unsettled_evaluation(
 
 
 def differences(before: Report, after: Report) -> Iterator[str]:
-    """Yield in a sentence each what the manifests bring, and what they take away."""
     old = {each.key: each for each in before.findings}
     new = {each.key: each for each in after.findings}
     brought = [new[key] for key in sorted(new.keys() - old.keys())]
@@ -129,14 +107,6 @@ def _placed(
     if finding.related in unsettled or finding.subject in subjects:
         return replace(finding, created=now, transition=now, exempt=False)
     return finding
-
-
-def _subjects(evaluation: Evaluation, unsettled: frozenset[ObjectRef]) -> Iterator[Subject]:
-    """Yield the subjects that are among the objects which have not settled."""
-    names = {(ref.kind.lower(), ref.namespace, ref.name) for ref in unsettled}
-    for each in evaluation.subjects:
-        if tuple(each.subject) in names:
-            yield each.subject
 
 
 def _said(finding: Finding) -> _Said:

@@ -1,6 +1,4 @@
-"""A report in each of the formats of `-o`.
-
-The flags of every command that shows a report: `check`, `status` and the kubectl plugin.
+"""A report in each of the formats of `-o`, and the flags of every command that shows one.
 
 One table, so that a flag means the same everywhere. What a command cannot do with one of them, it
 says, with what to write instead.
@@ -12,7 +10,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from io import TextIOWrapper
@@ -26,16 +24,11 @@ from reporter.cli.one_look import CheckInput
 from reporter.errors import UsageError
 from reporter.model.report import Report
 from reporter.model.text import for_terminal, has_unseen, unseen_escaped
+from reporter.sinks import words
 from reporter.sinks.junit import report_junit
 from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import event_table, report_text
-from reporter.sinks.words import (
-    is_blind,
-    is_cause,
-    is_notice,
-    models_without_verdict,
-    why_without_verdict,
-)
+from reporter.snapshot.snapshot import Snapshot
 from reporter.version import version
 
 _FOR_PEOPLE: Final = frozenset({"text", "events"})
@@ -45,45 +38,33 @@ _UTF8: Final = frozenset({"json", "yaml", "html", "junit"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A report, and what is needed to show it.
-
-    Attributes:
-        about: where its time is from, for the first line of the text.
-
-    """
-
     report: Report
     document: Callable[[], bytes]
     page: Callable[[], str]
     about: str = ""
     notes: tuple[str, ...] = ()
 
-    def text(self, output: str) -> str:
-        """Return it in one of the formats of `-o`."""
-        return _RENDERED[output](self)
-
-
-@dataclass(frozen=True, slots=True)
-class Terminal:
-    """What text for people is written to; `columns` is None where it is no terminal."""
-
-    colour: bool = False
-    columns: int | None = None
-
-
-def terminal() -> Terminal:
-    """Return what standard output is."""
-    if not sys.stdout.isatty():
-        return Terminal()
-    columns = max(NARROWEST, shutil.get_terminal_size().columns)
-    return Terminal(colour=not os.environ.get("NO_COLOR"), columns=columns)
+    def text(self, output: str, *, full: bool = True, before: Report | None = None) -> str:
+        """Return it in a format of `-o`; of what was shown `before`, a text marks the differences."""
+        if output != "text":
+            return _RENDERED[output](self)
+        size = shutil.get_terminal_size() if sys.stdout.isatty() else None
+        return report_text(
+            self.report,
+            about=self.about,
+            notes=self.notes,
+            colour=size is not None and not os.environ.get("NO_COLOR"),
+            columns=max(NARROWEST, size.columns) if size else None,
+            rows=size.lines if size and not full else None,
+            before=before,
+        )
 
 
 def view_of(
     report: Report, look: CheckInput, settings: ProgramSettings, *, namespace: str = ""
 ) -> View:
-    """Return the view of what one look says."""
     about = f"{look.about}; namespace {namespace}" if namespace else look.about
+    notes = (*look.passed_over, *look.notes)
 
     def document() -> bytes:
         passed_over = {"notLookedAt": list(look.passed_over)} if look.passed_over else None
@@ -92,14 +73,13 @@ def view_of(
     return View(
         report=report,
         document=document,
-        page=lambda: _page(report, look),
+        page=lambda: page_of(report, look.about, notes, snapshot=look.snapshot),
         about=about,
-        notes=(*look.passed_over, *look.notes),
+        notes=notes,
     )
 
 
 def write(text: str, output: str) -> None:
-    """Write a report to standard output, in UTF-8 where its format says so."""
     if output in _UTF8 and isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     if output == "events" and not text:
@@ -108,7 +88,6 @@ def write(text: str, output: str) -> None:
 
 
 def yaml_of(document: object) -> str:
-    """Return a document as YAML, its keys in their order."""
     text = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6)
     return unseen_escaped(text)
 
@@ -117,7 +96,6 @@ class _Dumper(yaml.SafeDumper):
     """Writes texts with characters that nobody sees in double quotes, where they can be escaped."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
-        """Return the node of a text."""
         return self.represent_scalar(_TEXT_TAG, text, style='"' if has_unseen(text) else None)
 
 
@@ -125,39 +103,22 @@ _TEXT_TAG: Final = "tag:yaml.org,2002:str"
 _Dumper.add_representer(str, _Dumper.represent_text)
 
 
-def _page(report: Report, look: CheckInput) -> str:
+def page_of(
+    report: Report, about: str, notes: tuple[str, ...] = (), *, snapshot: Snapshot | None = None
+) -> str:
+    """Return the page in one file; in a snapshot Events tell of what was before."""
     from reporter.catalogue.resources import EVENTS
     from reporter.resolution.records import records_of
+    from reporter.sinks.history import EpisodeHistory
     from reporter.sinks.page.build import page_view
     from reporter.sinks.page.document import page_html
-    from reporter.sinks.page.episodes import EpisodeHistory
     from reporter.sinks.page.view import ReportOrigin
 
-    about = ReportOrigin(
-        time=look.about,
-        version=version(),
-        notes=(*look.passed_over, *look.notes),
-        saved=datetime.now(UTC),
-    )
+    origin = ReportOrigin(time=about, version=version(), notes=notes, saved=datetime.now(UTC))
     history = EpisodeHistory.of(report)
-    if look.snapshot.known(EVENTS):
-        history = history.with_records(records_of(look.snapshot), report.catalogue, report.now)
-    return page_html(page_view(report, about, history))
-
-
-def _text(view: View) -> str:
-    shown = terminal()
-    return report_text(
-        view.report,
-        about=view.about,
-        notes=view.notes,
-        colour=shown.colour,
-        columns=shown.columns,
-    )
-
-
-def _yaml(view: View) -> str:
-    return yaml_of(json.loads(view.document()))
+    if snapshot is not None and snapshot.known(EVENTS):
+        history = history.with_records(records_of(snapshot), report.catalogue, report.now)
+    return page_html(page_view(report, origin, history))
 
 
 def _events(view: View) -> str:
@@ -167,9 +128,8 @@ def _events(view: View) -> str:
 
 
 _RENDERED: Final[dict[str, Callable[[View], str]]] = {
-    "text": _text,
     "json": lambda view: view.document().decode(),
-    "yaml": _yaml,
+    "yaml": lambda view: yaml_of(json.loads(view.document())),
     "events": _events,
     "html": lambda view: view.page(),
     "junit": lambda view: report_junit(view.report),
@@ -184,8 +144,6 @@ SOMETHING_FIRES: Final = 1
 
 
 class FailOn(StrEnum):
-    """What makes the exit status 1."""
-
     CAUSE = "cause"
     NOTICE = "notice"
     UNKNOWN = "unknown"
@@ -196,64 +154,64 @@ _FORMER: Final = {"warning": FailOn.CAUSE}
 """Values of `--fail-on` that the plugin had before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One flag."""
-
-    names: tuple[str, ...]
-    meaning: str
-    more: dict[str, object] = field(default_factory=dict)
-
-
-OPTIONS: Final = (
-    Option(
+OPTIONS: Final[tuple[tuple[tuple[str, ...], str, dict[str, object]], ...]] = (
+    (
         ("-n", "--namespace"),
         "only this namespace: check needs rights there only, status shows the cluster layer too",
         {"metavar": "NAME"},
     ),
-    Option(("-A", "--all-namespaces"), "all namespaces, as without -n", {"action": "store_true"}),
-    Option(
+    (("-A", "--all-namespaces"), "all namespaces, as without -n", {"action": "store_true"}),
+    (
         ("-o", "--output"),
         f"{', '.join(OUTPUTS)} (text)",
         {"choices": OUTPUTS, "default": "text", "metavar": "FORMAT"},
     ),
-    Option(("-w", "--watch"), "again on every change, until Ctrl-C", {"action": "store_true"}),
-    Option(
-        ("--fail-on",),
-        "what makes the exit status 1: a cause that fires, a notice too, a cause or what "
-        "cannot be read, or nothing; several with commas (cause)",
-        {"metavar": "cause|notice|unknown|none", "default": "cause"},
-    ),
-    Option(
-        ("--allow-unknown",),
-        "exit with 0, not 2, where nothing fires and a model has no verdict because something "
-        "could not be read",
+    (
+        ("-w", "--watch"),
+        "what is new (+), changed (~) and gone (-) on every change, until Ctrl-C",
         {"action": "store_true"},
     ),
-    Option(
+    (
+        ("--full",),
+        "each cause with what to do, also where that does not fit the terminal",
+        {"action": "store_true"},
+    ),
+    (
+        ("--fail-on",),
+        (
+            "what makes the exit status 1: a cause that fires, a notice too, a cause or what "
+            "cannot be read, or nothing; several with commas (cause)"
+        ),
+        {"metavar": "cause|notice|unknown|none", "default": "cause"},
+    ),
+    (
+        ("--allow-unknown",),
+        (
+            "exit with 0, not 2, where nothing fires and a model has no verdict because something "
+            "could not be read"
+        ),
+        {"action": "store_true"},
+    ),
+    (
         ("-f", "--from"),
-        "look at a dump instead of a cluster: a file, a folder, an archive (.tgz, .tar, .zip, .gz), "
-        "a must-gather, a support bundle, or - for standard input; may be repeated",
+        (
+            "look at a dump instead of a cluster: a file, a folder, an archive (.tgz, .tar, .zip, .gz), "
+            "a must-gather, a support bundle, or - for standard input; may be repeated"
+        ),
         {"dest": "sources", "metavar": "PATH", "action": "append", "default": []},
     ),
 )
-"""In the order of the help."""
+"""Names, meaning and what argparse takes of each, in the order of the help."""
 
 
 def add_options(parser: Parser, *, dump: bool = True) -> None:
     """Add the flags that commands share; without `dump`, `--from` is understood only to be refused."""
-    for option in OPTIONS:
-        meaning = option.meaning if dump or "--from" not in option.names else argparse.SUPPRESS
-        parser.add_argument(*option.names, help=meaning, **option.more)  # type: ignore[arg-type]
+    for names, meaning, more in OPTIONS:
+        shown = meaning if dump or "--from" not in names else argparse.SUPPRESS
+        parser.add_argument(*names, help=shown, **more)  # type: ignore[arg-type]  # of mixed types
 
 
 def require_sense(arguments: argparse.Namespace) -> None:
-    """Refuse flags that contradict each other.
-
-    Raises:
-        UsageError: two of them do.
-
-    """
     if arguments.all_namespaces and arguments.namespace:
         raise UsageError("-A and -n contradict each other; leave one out")
     if arguments.watch and arguments.output in _ONE_DOCUMENT:
@@ -265,12 +223,6 @@ _ONE_DOCUMENT: Final = frozenset({"html", "junit"})
 
 
 def fail_on(text: str) -> frozenset[FailOn]:
-    """Return what makes the exit status 1.
-
-    Raises:
-        UsageError: it is none of what is allowed.
-
-    """
     found = {_FORMER.get(word) or word for word in text.split(",")}
     if not found <= {*FailOn} or (FailOn.NONE in found and len(found) > 1):
         allowed = ", ".join(FailOn)
@@ -282,23 +234,24 @@ def exit_status_of(report: Report, arguments: argparse.Namespace) -> int:
     """Return the exit status that a report has, and say on standard error why it is 2.
 
     A cause counts with every `--fail-on` but `none`. Where nothing that counts fires, a model without
-    a verdict is no success: what it rests on could not be read.
+    a verdict is no success: what it rests on could not be read, or nobody judges it.
     """
     wanted = fail_on(arguments.fail_on)
     if FailOn.NONE in wanted:
         return NOTHING_FIRES
     fails = (
-        any(map(is_cause, report.findings))
-        or (FailOn.NOTICE in wanted and any(map(is_notice, report.findings)))
+        any(each.is_cause for each in report.findings)
+        or (FailOn.NOTICE in wanted and any(map(words.is_notice, report.findings)))
         or (
             FailOn.UNKNOWN in wanted
-            and (bool(report.unknown) or any(map(is_blind, report.findings)))
+            and (bool(report.unknown) or any(each.is_blind for each in report.findings))
         )
     )
     if fails:
         return SOMETHING_FIRES
-    found = models_without_verdict(report)
-    if not found or arguments.allow_unknown:
+    found = words.models_without_verdict(report)
+    alone = "; ".join(str(each) for each in report.outside if each.is_model)
+    if arguments.allow_unknown or not (found or alone):
         return NOTHING_FIRES
-    sys.stderr.write(f"{PROGRAM}: {why_without_verdict(report, found)}\n")
+    sys.stderr.write(f"{PROGRAM}: {words.why_without_verdict(report, found) if found else alone}\n")
     return USAGE_STATUS

@@ -1,12 +1,10 @@
 """`status-reporter run`: the daemon."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from typing import Final
 
-from reporter.arguments import PROGRAM, Parser
-from reporter.cli.configure import misspelt_variables
+from reporter.arguments import Parser
 from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
 from reporter.interrupts import own_interrupts
@@ -18,15 +16,7 @@ _EXAMPLES: Final = (
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the daemon until SIGTERM or SIGINT.
-
-    Raises:
-        UsageError: a setting is not allowed, or there is no way to the cluster.
-
-    """
     settings = settings_from(command_parser().parse(argv))
-    for warning in misspelt_variables():
-        sys.stderr.write(f"{PROGRAM}: {warning}\n")
 
     from reporter.daemon.main import run_daemon
     from reporter.kube.errors import KubeError
@@ -41,7 +31,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def command_parser() -> Parser:
-    """Return the parser of the command."""
     parser = Parser(
         "run", "Watch the cluster and write root causes as Events.", EPILOG, examples=_EXAMPLES
     )

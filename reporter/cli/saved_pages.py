@@ -1,15 +1,14 @@
-"""Pages that somebody saved with a dump: `metrics/<namespace>/<pod>/<unix seconds>.prom`.
+"""Pages of metrics in a dump, several of each pod, so that they make a window, and its logs.
 
-Pages of metrics for a dump: several of each pod, so that they make a window.
-
-Logs that are in a dump, as evidence: only those that may say why a pod does not run are read.
+A page is at `metrics/<namespace>/<pod>/<unix seconds>.prom`. Of the logs only those are read that
+may say why a pod does not run.
 """
 
 import asyncio
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -45,7 +44,7 @@ from reporter.settings import DaemonSettings, EvaluationSettings
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.documents import LogFile, PageFile
 from reporter.snapshot.inputs.limits import INPUT_LIMITS
-from reporter.snapshot.outputs.archive import Json, Member
+from reporter.snapshot.outputs.archive import Member
 from reporter.snapshot.outputs.masking import Redaction
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
@@ -72,13 +71,7 @@ class SavedPage:
 def find_pages(
     folders: Iterable[Path], packed: Iterable[PageFile] = ()
 ) -> tuple[list[SavedPage], list[SkippedObject]]:
-    """Return the pages of a dump, the oldest first, and the misnamed files.
-
-    Args:
-        folders: folders of the dump.
-        packed: pages that were in archives.
-
-    """
+    """Return the pages of a dump, the oldest first, and the misnamed files."""
     found: list[tuple[PurePath, bytes | None]] = [(each.path, each.raw) for each in packed]
     found += [
         (path, None) for folder in folders for path in sorted((folder / FOLDER).glob("*/*/*.prom"))
@@ -123,37 +116,24 @@ def read_saved(
 
 
 def _judged(target: Target, pages: Sequence[SavedPage], settings: EvaluationSettings) -> Judged:
-    history = History(timedelta(seconds=_period(pages)))
+    # How often somebody fetched the page: there is no setting to tell.
+    gaps = [(after.at - before.at).total_seconds() for before, after in pairwise(pages)]
+    period = max(_SHORTEST_PERIOD, median(gaps)) if gaps else _SHORTEST_PERIOD
+    history = History(timedelta(seconds=period))
     keep, wanted = longest_window(settings), objectives(settings)
     for page in pages:
-        scrape = _scrape(page, settings)
-        history = history.seen(look_at(target, scrape, wanted), keep)
+        history = history.seen(look_at(target, _scrape(page, settings), wanted), keep)
     return Judged(history, judge(history, None, settings))
-
-
-def _period(pages: Sequence[SavedPage]) -> float:
-    """Return how often somebody fetched the page: there is no setting to tell."""
-    gaps = list(_gaps(pages))
-    return max(_SHORTEST_PERIOD, median(gaps)) if gaps else _SHORTEST_PERIOD
-
-
-def _gaps(pages: Sequence[SavedPage]) -> Iterator[float]:
-    for before, after in pairwise(pages):
-        yield (after.at - before.at).total_seconds()
-
-
-def _body(page: SavedPage, most: int) -> bytes:
-    if page.content is not None:
-        return page.content
-    with Path(page.path).open("rb") as file:
-        return file.read(most + 1)
 
 
 def _scrape(page: SavedPage, settings: EvaluationSettings) -> Scrape:
     most = settings.scrape_max_bytes
     at = Instant(page.at, page.at - _EPOCH)
     try:
-        body = _body(page, most)
+        body = page.content
+        if body is None:
+            with Path(page.path).open("rb") as file:
+                body = file.read(most + 1)
         if len(body) > most:
             return Scrape(at=at, failure=Failure.TOO_LARGE)
         return Scrape(at=at, page=read_page(body, PageLimits(series=settings.scrape_max_series)))
@@ -169,8 +149,6 @@ _LABEL: Final = re.compile(rb'(?<==")((?:[^"\\\n]|\\.)*)(?=")')
 
 @dataclass(frozen=True, slots=True)
 class DumpedPage:
-    """A page that a pod served."""
-
     namespace: str
     pod: str
     seconds: int
@@ -182,16 +160,14 @@ def targets_of(
 ) -> tuple[Target, ...]:
     """Return the pods that a daemon would scrape; `servers` are the addresses of the API server."""
     read = [each for each in collection.objects if each in {PODS, NODES} or each.subject_kind]
-    tables = {each: _table(each, collection.objects[each]) for each in read}
+    tables: dict[Resource[KubeObject], Table[KubeObject]] = {}
+    for resource in read:
+        encoded = map(msgspec.json.encode, collection.objects[resource])
+        found = (decode_object(resource, each) for each in encoded)
+        objects = [each for each in found if isinstance(each, KubeObject)]
+        tables[resource] = Table({(each.namespace, each.name): each for each in objects})
     snapshot = Snapshot(tables=tables, states=collection.states)
     return find_targets(snapshot, settings, pod_addresses(snapshot, servers)) or ()
-
-
-def _table(resource: Resource[KubeObject], objects: Iterable[Json]) -> Table[KubeObject]:
-    found = (decode_object(resource, msgspec.json.encode(each)) for each in objects)
-    return Table(
-        {(each.namespace, each.name): each for each in found if isinstance(each, KubeObject)}
-    )
 
 
 async def scrape(
@@ -229,15 +205,12 @@ async def scrape(
 
 
 def learn_pages(redaction: Redaction, pages: list[DumpedPage]) -> None:
-    """Learn the names in the labels of pages."""
     for page in pages:
         for value in _LABEL.findall(page.raw):
             redaction.learn_text(value.decode("utf-8", "replace"))
 
 
 def members_of_pages(pages: list[DumpedPage], redaction: Redaction | None) -> list[Member]:
-    """Return the files of the pages, with other names if asked for."""
-
     def other(match: re.Match[bytes]) -> bytes:
         text = match[0].decode("utf-8", "replace")
         return (redaction.text(text) if redaction else text).encode()
@@ -255,7 +228,6 @@ def members_of_pages(pages: list[DumpedPage], redaction: Redaction | None) -> li
 def with_logs(
     snapshot: Snapshot, logs: Iterable[LogFile], signatures: Sequence[Signature]
 ) -> Snapshot:
-    """Return a snapshot with what the logs of a dump say."""
     saved: dict[tuple[str, str, str], dict[bool, bytes]] = defaultdict(dict)
     for each in logs:
         saved[each.log[:3]][each.log.previous] = each.raw

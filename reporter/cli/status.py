@@ -7,19 +7,17 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Final, cast
 
 from reporter.arguments import Parser
 from reporter.cli.daemon_report import FORWARD, LOCAL, REPORT, fetch, report_of
 from reporter.cli.explain import catalogue_of
 from reporter.cli.judged import in_namespace
-from reporter.cli.rendering import View, add_options, exit_status_of, require_sense, write
+from reporter.cli.rendering import View, add_options, exit_status_of, page_of, require_sense, write
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Report
 from reporter.model.text import clean, unseen_escaped
-from reporter.version import version
 
 _POD_PATHS: Final = {"json": "/api/v1/pods/{}", "text": "/pods/{}"}
 _POD: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -32,15 +30,6 @@ _EXAMPLES: Final = (
 
 
 def main(argv: Sequence[str]) -> int:
-    """Fetch the report of a daemon and print it, once or on every change.
-
-    Returns:
-        What `check` returns; 0 with `--pod`.
-
-    Raises:
-        UsageError: no daemon answers there.
-
-    """
     arguments = command_parser().parse(argv)
     require_sense(arguments)
     if arguments.sources:
@@ -58,12 +47,11 @@ def main(argv: Sequence[str]) -> int:
 
         return until_interrupted(lambda: _show_changes(url, arguments, catalogue))
     view = _view(fetch(url, REPORT), arguments, catalogue)
-    write(view.text(arguments.output), arguments.output)
+    write(view.text(arguments.output, full=arguments.full), arguments.output)
     return exit_status_of(view.report, arguments)
 
 
 def command_parser() -> Parser:
-    """Return the parser of the command."""
     made = Parser("status", "Show what a running daemon sees now.", examples=_EXAMPLES)
     made.add_argument(
         "--url",
@@ -104,7 +92,7 @@ def _view(body: bytes, arguments: argparse.Namespace, catalogue: Catalogue) -> V
     return View(
         report=report,
         document=lambda: _document(body, report, namespace),
-        page=lambda: _page(report),
+        page=lambda: page_of(report, "the daemon"),
         about=f"the daemon; namespace {namespace}" if namespace else "the daemon",
         notes=passed_over,
     )
@@ -129,18 +117,8 @@ def _document(body: bytes, report: Report, namespace: str) -> bytes:
     return unseen_escaped(json.dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
 
 
-def _page(report: Report) -> str:
-    from reporter.sinks.page.build import page_view
-    from reporter.sinks.page.document import page_html
-    from reporter.sinks.page.episodes import EpisodeHistory
-    from reporter.sinks.page.view import ReportOrigin
-
-    about = ReportOrigin(time="the daemon", version=version(), saved=datetime.now(UTC))
-    return page_html(page_view(report, about, EpisodeHistory.of(report)))
-
-
 async def _show_changes(url: str, arguments: argparse.Namespace, catalogue: Catalogue) -> None:
-    from reporter.cli.following import Screen, show
+    from reporter.cli.following import Screen
 
     def ask() -> View:
         return _view(fetch(url, REPORT), arguments, catalogue)
@@ -149,7 +127,7 @@ async def _show_changes(url: str, arguments: argparse.Namespace, catalogue: Cata
     # That there is no daemon is said at once; one that goes away may come back.
     view = await asyncio.to_thread(ask)
     while True:
-        show(screen, view, arguments.output)
+        screen.show(view, arguments.output, full=arguments.full)
         await asyncio.sleep(_POLL_SECONDS)
         try:
             view = await asyncio.to_thread(ask)

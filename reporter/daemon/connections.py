@@ -1,7 +1,4 @@
-"""How many connections a listener has, for how long one may ask for nothing, and who makes room.
-
-The way to the API server, with what is measured on it.
-"""
+"""The connections of listeners, bounded in number and idle time, and the measured one to the API server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -35,8 +32,9 @@ class Connections:
     """Counts the connections of one listener and closes what is too much.
 
     A new one at the limit takes the place of the one that has asked for nothing for longest: to ask
-    again and again keeps no place for ever. Where all are being answered, it takes the place of the one
-    that has been for longest, as a stream of the page has, which a browser opens again by itself.
+    again and again keeps no place for ever. Where all are being answered, it takes the place of the
+    one that has been for longest, as a stream of the page has, which a browser opens again by
+    itself.
     """
 
     def __init__(
@@ -63,14 +61,12 @@ class Connections:
         return True
 
     def closed(self, transport: asyncio.BaseTransport) -> None:
-        """Forget a connection."""
         self._open.discard(transport)
         self._answered_since.pop(transport, None)
         self._stop_waiting(transport)
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer, however long that takes, and then wait for the next request."""
         transport = request.transport
         if transport is None:
             return await handler(request)
@@ -109,8 +105,6 @@ class Connections:
 
 
 class Guarded(asyncio.Protocol):
-    """Passes a connection on to aiohttp, unless there are too many."""
-
     def __init__(self, connections: Connections, protocol: Callable[[], asyncio.Protocol]) -> None:
         self._connections = connections
         self._make = protocol
@@ -118,35 +112,29 @@ class Guarded(asyncio.Protocol):
         self._transport: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take it over, or close it."""
         if self._connections.opened(transport):
             self._transport = transport
             self._protocol = self._make()
             self._protocol.connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
         if self._transport is not None:
             self._connections.closed(self._transport)
         if self._protocol is not None:
             self._protocol.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Pass it on."""
         if self._protocol is not None:
             self._protocol.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """Pass it on."""
         return self._protocol.eof_received() if self._protocol is not None else None
 
     def pause_writing(self) -> None:
-        """Pass it on."""
         if self._protocol is not None:
             self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass it on."""
         if self._protocol is not None:
             self._protocol.resume_writing()
 
@@ -160,14 +148,6 @@ def _close(transport: asyncio.BaseTransport) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The bottom of a daemon.
-
-    Attributes:
-        clock: tells the API server's time, from the answers to them.
-        metrics: counts them, and what the parts of the daemon do.
-
-    """
-
     client: KubeClient
     clock: ServerClock
     metrics: Metrics
@@ -177,12 +157,7 @@ class Connection:
 async def connected(
     *, kubeconfig: Path | None = None, context: str | None = None
 ) -> AsyncIterator[Connection]:
-    """Open the connection to the API server; sends no request.
-
-    Raises:
-        ConfigurationError: there is no usable configuration.
-
-    """
+    """Open the connection to the API server; sends no request."""
     offset = ClockOffset()
     clock = ServerClock(real_now, offset.seconds)
     metrics = Metrics(__version__, commit(), lambda: clock.now().wall)

@@ -1,30 +1,27 @@
 """Reads what explains faults, beside the passes: Events of others, objects on demand, ends of logs.
 
-The problem. A pass makes no request, and what says why a pod does not run is not watched. When a node pool is
-emptied, hundreds of models break in the same minute, and the API server has other things to do.
+A pass makes no request, and what says why a pod does not run is not watched. When a node pool is
+emptied, hundreds of models break in the same minute, and the API server has other things to do. So
+each pass says what it could not explain, what hits most models first. It is read at once, again after
+10 s and after 60 s, as kubelets and autoscalers need that long to say what they have to say, and then
+at most once a minute: at most two requests a second in all. Nothing waits for it: the symptom is told
+in its time, and its message changes when the cause is known.
 
-The choice. Each pass says what it could not explain, what hits most models first. It is read at once, again
-after 10 s and after 60 s, as kubelets and autoscalers need that long to say what they have to say, and then at
-most once a minute while it is unexplained. All of that together makes at most two requests a second. Nothing
-waits for it: the symptom is told in its time, and its message changes when the cause is known.
-
-Only the replica that leads reads: standbys would ask for the same again, and the API server keeps no cache of
-Events. A standby that takes over has everything due at once; until it has read, its messages are those of the
-symptoms. What was learned is kept as long as anything is at fault in that namespace, for an Event ends after
-an hour. What a right is missing for is asked for again after ten minutes.
-
-One step of reading what explains a fault; the daemon takes steps when they are due, `check` all at once.
+Only the replica that leads reads, but for what verdicts rest on, as the API server keeps no cache of
+Events. What was learned is kept as long as anything is at fault in that namespace, for an Event ends
+after an hour. What a right is missing for is asked for again after ten minutes.
 """
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
 import structlog
 
-from reporter.catalogue.resources import VOLUMES
+from reporter.catalogue.resources import AUTOSCALERS, LEASES, VOLUMES
 from reporter.diagnosis.logs import read_log
 from reporter.diagnosis.signatures import Signature
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, WantedRun, together
@@ -42,12 +39,18 @@ from reporter.snapshot.snapshot import Learned, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class WantedRead:
-    """What is read at once: the Events of a namespace, a kind, a volume, or a log."""
+    """What is read at once: a Lease, the Events of a namespace, a kind, a volume, or a log."""
 
+    lease: tuple[str, str] | None = None
     events: str = ""
     kind: Resource[KubeObject] | None = None
     volume: str = ""
     log: WantedRun | None = None
+
+    @property
+    def is_of_verdicts(self) -> bool:
+        """Whether verdicts rest on it, so that standbys read it too."""
+        return self.lease is not None or self.kind is AUTOSCALERS
 
     @property
     def repeats(self) -> bool:
@@ -56,7 +59,10 @@ class WantedRead:
 
 
 def steps(wanted: WantedEvidence, *, logs: bool) -> Iterator[WantedRead]:
-    """Yield what is wanted, what says most first: Events, then logs, then objects."""
+    """Yield what is wanted, what says most first: Leases and Events, then logs, then objects."""
+    yield from (WantedRead(lease=each) for each in wanted.leases)
+    if wanted.scalers:
+        yield WantedRead(kind=AUTOSCALERS)
     yield from (WantedRead(events=each) for each in wanted.namespaces)
     if logs:
         yield from (WantedRead(log=each) for each in wanted.logs)
@@ -66,13 +72,6 @@ def steps(wanted: WantedEvidence, *, logs: bool) -> Iterator[WantedRead]:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceReader:
-    """Carries out steps.
-
-    Attributes:
-        version: the API version of a kind that the cluster serves, empty if it serves none.
-
-    """
-
     client: KubeClient
     learned: Learned
     signatures: Sequence[Signature]
@@ -80,13 +79,15 @@ class EvidenceReader:
     turn: Turn
 
     async def take(self, step: WantedRead, wanted: WantedEvidence) -> bool:
-        """Read, and return whether something else is known than before.
-
-        Raises:
-            Forbidden: the right is not granted.
-            KubeError: anything else, see `errors`.
-
-        """
+        """Read, and return whether something else is known than before."""
+        if step.lease:
+            namespace, name = step.lease
+            lease = await read_object(
+                self.client, LEASES, name, namespace=namespace, turn=self.turn
+            )
+            ahead = timedelta(seconds=self.client.clock_offset_seconds)
+            held = lease is not None and lease.is_held(datetime.now(UTC) + ahead)
+            return self.learned.note_lease(step.lease, lease if held else None)
         if step.events:
             pods = wanted.pods.get(step.events, ())
             uids = [each.metadata.uid for each in pods if each.metadata.uid]
@@ -154,13 +155,10 @@ class _Due:
 
 
 class RequestPace:
-    """Lets a request begin, at most one in `SECONDS`."""
-
     def __init__(self) -> None:
         self._free_at = 0.0
 
     async def turn(self) -> None:
-        """Wait until the next request may be made."""
         now = asyncio.get_running_loop().time()
         begins = max(now, self._free_at)
         self._free_at = begins + SECONDS
@@ -170,15 +168,7 @@ class RequestPace:
 
 @dataclass(slots=True)
 class EvidenceTask:
-    """What is to be read, and when.
-
-    Attributes:
-        changed: asks for a pass, which takes what was learned.
-
-    """
-
     reader: EvidenceReader
-    learned: Learned
     leading: Callable[[], bool]
     changed: Callable[[], None]
     logs: bool
@@ -188,12 +178,13 @@ class EvidenceTask:
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def joined(self, snapshot: Snapshot) -> Snapshot:
-        """Return a snapshot with what is known."""
-        return self.learned.joined(snapshot)
+        return self.reader.learned.joined(snapshot)
 
     def last_lines(self) -> Mapping[EpisodeKey, tuple[str, ...]]:
         """Return the last lines before the crashes of the last pass, as far as they were read."""
-        found = {key: self.learned.last_lines(each.log) for key, each in self._crashes.items()}
+        found = {
+            key: self.reader.learned.last_lines(each.log) for key, each in self._crashes.items()
+        }
         return {key: lines for key, lines in found.items() if lines}
 
     def passed(
@@ -216,30 +207,33 @@ class EvidenceTask:
             due[step] = known
         self._due = due
         logs = {each.key for each in wanted.logs} | {each.log for each in crashes.values()}
-        self.learned.forget(wanted.at_fault, logs)
+        self.reader.learned.forget(wanted.at_fault, logs, wanted.leases)
         self._woken.set()
 
     async def run(self) -> None:
-        """Read until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             self._woken.clear()
-            if not self.leading():
+            if not self._mine():
                 await self._woken.wait()  # a pass follows each change of roles
             elif (step := self._next(loop.time())) is not None:
                 await self._take(step, self._due[step])
             else:
                 await self._pause(loop.time())
 
+    def _mine(self) -> dict[WantedRead, _Due]:
+        """Return what this replica reads: standbys what verdicts rest on, the leader all."""
+        leads = self.leading()
+        return {step: each for step, each in self._due.items() if leads or step.is_of_verdicts}
+
     def _next(self, now: float) -> WantedRead | None:
         """Return what is due: what was never read in the order of the report, then what waits longest."""
-        due = {step: each for step, each in self._due.items() if each.at <= now}
+        due = {step: each for step, each in self._mine().items() if each.at <= now}
         new = next((step for step, each in due.items() if each.last < 0), None)
         return new or min(due, key=lambda step: due[step].at, default=None)
 
     async def _pause(self, now: float) -> None:
-        """Sleep until a pass has wishes, or something is due."""
-        soonest = min((each.at for each in self._due.values()), default=None)
+        soonest = min((each.at for each in self._mine().values()), default=None)
         wait = max(SECONDS, soonest - now) if soonest is not None else None
         try:
             async with asyncio.timeout(wait):
@@ -252,16 +246,13 @@ class EvidenceTask:
         try:
             if await self.reader.take(step, self._wanted):
                 self.changed()
-        except (ServerError, TooManyRequests) as error:
-            log.info("evidence_not_read", what=_named(step), cause=str(error))
-            due.at, due.last = loop.time() + max(_SOONEST, retry_after(error)), loop.time()
-            return
-        except ApiStatusError as error:
-            log.info("evidence_not_read", what=_named(step), cause=str(error))
-            due.at, due.last = loop.time() + _REFUSED, loop.time()
-            return
         except KubeError as error:
             log.info("evidence_not_read", what=_named(step), cause=str(error))
+            if isinstance(error, ApiStatusError):
+                is_busy = isinstance(error, ServerError | TooManyRequests)
+                pause = max(_SOONEST, retry_after(error)) if is_busy else _REFUSED
+                due.at, due.last = loop.time() + pause, loop.time()
+                return
         due.last = loop.time()
         wait = LATER[due.times] if due.times < len(LATER) else AGAIN
         due.times += 1
@@ -271,4 +262,6 @@ class EvidenceTask:
 def _named(step: WantedRead) -> str:
     if step.log:
         return f"log of {'/'.join(step.log.key)}"
+    if step.lease:
+        return f"Lease {'/'.join(step.lease)}"
     return f"events in {step.events}" if step.events else str(step.kind or step.volume)

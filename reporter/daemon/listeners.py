@@ -1,37 +1,37 @@
-"""What the daemon serves, and where.
+"""What the daemon serves and where: metrics, health, the report, and the page with its changes.
 
-Who may read the metrics, asked of the API server: `--metrics-authentication`.
-
-As kube-rbac-proxy and controller-runtime do it (pkg/metrics/filters): a TokenReview says whose the bearer
-token is, a SubjectAccessReview whether they may `get` the path `/metrics`. What is answered is kept for a
-while, by the token's digest. A client with ever other tokens costs the API server a few requests at a time,
-and keeps out nobody whose token was good.
+Who may read the metrics (`--metrics-authentication`) is asked as kube-rbac-proxy and
+controller-runtime do it (pkg/metrics/filters): a TokenReview says whose the bearer token is, a
+SubjectAccessReview whether they may `get` the path `/metrics`. What is answered is kept for a
+while, by the token's digest. A client with ever other tokens costs the API server a few requests
+at a time, and keeps out nobody whose token was good.
 """
 
 import asyncio
 import hashlib
+import json
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
 import msgspec
 import structlog
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from reporter.daemon.connections import Connection
 from reporter.daemon.live_page import LivePage
-from reporter.daemon.page_routes import with_page
 from reporter.daemon.server import (
     Handler,
     ListenAddress,
     MetricsPage,
     Pages,
-    Probes,
     Servers,
+    check_host,
     health_routes,
     report_routes,
 )
@@ -40,7 +40,190 @@ from reporter.kube.client import KubeClient, encode
 from reporter.kube.errors import ApiStatusError, KubeError
 from reporter.settings import DaemonSettings
 from reporter.sinks.own_metrics import LiveMetrics
+from reporter.sinks.page.document import POLICY, TYPES, asset
 from reporter.sinks.subject_metrics import SubjectMetrics
+
+Rendering = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class RenderingPace:
+    """One answer at a time, and after each one as long a rest as it took.
+
+    However many ask for the report and the page, health and the Lease have at least every second
+    moment.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        rest: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._clock = clock
+        self._rest = rest
+        self._lock = asyncio.Lock()
+        self._resting: asyncio.Future[object] | None = None
+
+    def paced(self, handler: Rendering) -> Rendering:
+        async def serve(request: web.Request) -> web.StreamResponse:
+            await self._lock.acquire()
+            began = self._clock()
+            try:
+                if request.transport is None:
+                    # Its client left while it waited; nothing is rendered for nobody.
+                    return web.Response(status=503)
+                return await handler(request)
+            finally:
+                self._rest_for(self._clock() - began)
+
+        return serve
+
+    def _rest_for(self, seconds: float) -> None:
+        """Keep the lock for a rest that the answer does not wait for."""
+        self._resting = asyncio.ensure_future(self._rest(seconds))
+        self._resting.add_done_callback(lambda _: self._lock.release())
+
+
+MOST_STREAMS: Final = 32
+"""Browsers that may wait for changes at a time; others ask again by themselves."""
+
+ALIVE_SECONDS: Final = 5.0
+"""How often a stream says that it is still alive, and how old the newest report is."""
+
+SLOW_SECONDS: Final = 10.0
+"""A browser that takes nothing for so long is dropped."""
+
+_NOTHING_YET: Final = "No pass has ended yet.\n"
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_AGAIN_MILLISECONDS: Final = 1000
+"""How soon a browser asks for a stream again that has ended."""
+
+_STREAM_HEADERS: Final = {
+    **_HEADERS,
+    "Content-Type": "text/event-stream",
+    # nginx would collect the answer until its buffer is full.
+    "X-Accel-Buffering": "no",
+}
+
+
+def with_page(
+    routes: Mapping[str, Handler],
+    page: LivePage,
+    address: ListenAddress | None,
+    *,
+    pace: RenderingPace | None = None,
+) -> dict[str, Handler]:
+    """Return the routes of the report listener with the page, which keep one pace.
+
+    `/` stays text for clients that do not ask for HTML, such as curl and `status-reporter status`.
+    """
+    as_text = routes["/"]
+
+    async def root(request: web.Request) -> web.StreamResponse:
+        if "text/html" not in request.headers.get("Accept", ""):
+            response = await as_text(request)
+            response.headers["Vary"] = "Accept"
+            return response
+        check_host(request, address)
+        html = await page.html(request.query.get("q", ""), whole="all" in request.query)
+        if html is None:
+            # A browser asks again by itself.
+            return web.Response(status=503, text=_NOTHING_YET, headers={**_HEADERS, "Refresh": "1"})
+        return web.Response(
+            body=html,
+            content_type="text/html",
+            charset="utf-8",
+            headers={**_HEADERS, "Vary": "Accept"},
+        )
+
+    async def history(request: web.Request) -> web.StreamResponse:
+        check_host(request, address)
+        body = await asyncio.to_thread(page.history)
+        if body is None:
+            return web.json_response({"error": "no pass has ended yet"}, status=503)
+        return web.Response(body=body, content_type="application/json")
+
+    async def file(request: web.Request, name: str) -> web.StreamResponse:
+        check_host(request, address)
+        return web.Response(
+            text=asset(name), content_type=TYPES[name], charset="utf-8", headers=_HEADERS
+        )
+
+    streams = _Streams(page)
+
+    async def stream(request: web.Request) -> web.StreamResponse:
+        check_host(request, address)
+        if request.method == hdrs.METH_HEAD:
+            return web.Response(headers=_STREAM_HEADERS)
+        return await streams.serve(request)
+
+    pace = pace or RenderingPace()
+    drawn = {**routes, "/": root, "/api/v1/history": history}
+    rendered = {path: pace.paced(each) for path, each in drawn.items()}
+    files = {f"/{name}": partial(file, name=name) for name in TYPES}
+    return {**rendered, **files, "/live": stream}
+
+
+class _Streams:
+    """Server-sent events: each browser has a coroutine of its own that only ever waits.
+
+    What is sent is the version and not the page, so that a browser that is slow skips versions
+    and nothing is kept for it.
+    """
+
+    def __init__(self, page: LivePage) -> None:
+        self._page = page
+        self._open = 0
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        if self._open >= MOST_STREAMS or self._page.closed:
+            return web.Response(
+                status=503,
+                text="Too many pages are open.\n",
+                headers={**_HEADERS, "Retry-After": "15"},
+            )
+        self._open += 1
+        try:
+            return await self._stream(request)
+        finally:
+            self._open -= 1
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers=_STREAM_HEADERS)
+        try:
+            async with asyncio.timeout(SLOW_SECONDS):
+                await response.prepare(request)
+                await response.write(f"retry: {_AGAIN_MILLISECONDS}\n\n".encode())
+            known: str | None = None
+            while True:
+                known = await self._next(known)
+                if self._page.closed:
+                    break
+                news = self._page.news
+                data = f"event: report\ndata: {json.dumps(news)}\n\n" if news else ": waiting\n\n"
+                async with asyncio.timeout(SLOW_SECONDS):
+                    await response.write(data.encode())
+        except (TimeoutError, ConnectionError):
+            # It is slow or gone; it will come back by itself.
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+    async def _next(self, known: str | None) -> str | None:
+        """Wait for another version than `known`, or until it is time to say that all is well."""
+        try:
+            async with asyncio.timeout(ALIVE_SECONDS):
+                await self._page.changed(known)
+        except TimeoutError:
+            pass
+        return self._page.version
+
 
 ALLOWED_SECONDS: Final = 60.0
 """For how long a good answer is believed; a revoked token is good for as long."""
@@ -75,16 +258,12 @@ class _Review(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What a token is good for, until a time of the clock."""
-
     status: HTTPStatus
     text: str
     until: float
 
 
 class MetricsAccess:
-    """Lets in whom the API server lets in."""
-
     def __init__(self, client: KubeClient, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock
@@ -93,8 +272,6 @@ class MetricsAccess:
         self._asked: dict[bytes, asyncio.Task[_Verdict]] = {}
 
     def guarded(self, handler: Handler) -> Handler:
-        """Return a handler that answers those alone who may read."""
-
         async def serve(request: web.Request) -> web.StreamResponse:
             verdict = await self._verdict(request.headers.get("Authorization", ""))
             if verdict.status is HTTPStatus.OK:
@@ -143,13 +320,12 @@ class MetricsAccess:
             if not user.username:
                 text = "The API server does not know this token: it may have expired.\n"
                 return self._for(HTTPStatus.UNAUTHORIZED, text)
-            attributes = {"path": "/metrics", "verb": "get"}
             spec = {
                 "user": user.username,
                 "uid": user.uid,
                 "groups": user.groups,
                 "extra": user.extra,
-                "nonResourceAttributes": attributes,
+                "nonResourceAttributes": {"path": "/metrics", "verb": "get"},
             }
             if (await self._review(_RIGHTS, "SubjectAccessReview", spec)).allowed:
                 return self._for(HTTPStatus.OK, "")
@@ -192,12 +368,6 @@ def _why(error: KubeError) -> str:
 async def listening(
     settings: DaemonSettings, connection: Connection, state: DaemonState, *, page: LivePage
 ) -> AsyncIterator[None]:
-    """Serve metrics, health, the report and the page while entered.
-
-    Raises:
-        UsageError: an address cannot be used.
-
-    """
     report_address = ListenAddress.parse("report-bind-address", settings.report_bind_address)
     if report_address is not None:
         report_address = replace(report_address, names=settings.report_hosts)
@@ -206,7 +376,6 @@ async def listening(
         "health-probe-bind-address", settings.health_probe_bind_address
     )
     pages = Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
-    probes = Probes(unhealthy=state.unhealthy, not_ready=state.not_ready)
     async with Servers(before_close=page.close) as servers, AsyncExitStack() as stack:
         of_subjects = SubjectMetrics(state.report, settings.subject_series)
         exported = MetricsPage(LiveMetrics(connection.metrics, state), of_subjects, state.report)
@@ -214,19 +383,15 @@ async def listening(
         serve: Handler = exported.serve
         if settings.metrics_authentication:
             serve = MetricsAccess(connection.client).guarded(serve)
-        await _listen(servers, metrics_address, {"/metrics": serve})
-        await _listen(servers, health_address, health_routes(probes))
-        routes = with_page(report_routes(pages, report_address), page, report_address)
-        await _listen(servers, report_address, routes)
+        for address, routes in (
+            (metrics_address, {"/metrics": serve}),
+            (health_address, health_routes(state.unhealthy, state.not_ready)),
+            (report_address, with_page(report_routes(pages, report_address), page, report_address)),
+        ):
+            port = await servers.listen(address, routes)
+            if address is not None and port is not None:
+                # The port is the system's choice where the setting says 0.
+                structlog.get_logger("daemon").info(
+                    "listening", setting=address.setting, address=str(replace(address, port=port))
+                )
         yield
-
-
-async def _listen(
-    servers: Servers, address: ListenAddress | None, routes: Mapping[str, Handler]
-) -> None:
-    port = await servers.listen(address, routes)
-    if address is not None and port is not None:
-        # The port is the system's choice where the setting says 0.
-        structlog.get_logger("daemon").info(
-            "listening", setting=address.setting, address=str(replace(address, port=port))
-        )

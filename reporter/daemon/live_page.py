@@ -3,7 +3,7 @@
 import asyncio
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,14 +11,13 @@ from typing import Final
 from reporter.daemon.state import LostWatches
 from reporter.kube.clock import boot_seconds
 from reporter.model.instant import rfc3339_micro
-from reporter.model.report import Report
+from reporter.model.report import Report, SpecChange
 from reporter.resolution.records import Records
+from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
-from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.view import Lost, PageView, ReportOrigin
-from reporter.sinks.report_json import history_json
 from reporter.version import version
 
 _TOKEN_BYTES: Final = 4
@@ -32,8 +31,6 @@ PASS_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """All that the page is drawn from."""
-
     report: Report
     history: EpisodeHistory
     records: Records | None
@@ -44,8 +41,6 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """The page, and what it was drawn from."""
-
     state: _State
     overdue: bool
     view: PageView
@@ -53,16 +48,8 @@ class _Drawn:
 
 
 class LivePage:
-    """The newest report as a page.
-
-    A pass costs it only a comparison. The page is drawn in a thread, when somebody asks for it, and
-    once for each report.
-
-    Args:
-        leading: whether this replica writes.
-        lost_watches: the watches that have lost their connection, None where none has.
-        overdue_seconds: the newest report is old after so long without a pass.
-
+    """The newest report as a page. A pass costs it only a comparison: the page is drawn in a
+    thread, when somebody asks for it, and once for each report.
     """
 
     def __init__(
@@ -84,18 +71,22 @@ class LivePage:
         self._drawn: _Drawn | None = None
         self.closed = False
 
-    def passed(self, report: Report, records: Records | None = None) -> None:
-        """Note the report of a pass, and our Events on record, None where they are unknown."""
+    def passed(
+        self,
+        report: Report,
+        records: Records | None = None,
+        changes: Iterable[SpecChange] = (),
+    ) -> None:
+        """Note the report of a pass, our Events on record, None where they are unknown, and what changed."""
         before = self._state
-        history = (before.history if before else EpisodeHistory()).after(report)
+        history = (before.history if before else EpisodeHistory()).after(report, changes)
         leading = self._leading()
         lost = self._lost(before, report.now)
         self._passed = boot_seconds()
         same = (
             before is not None
-            and leading == before.leading
-            and lost == before.lost
-            and _same(report, before.report)
+            and (leading, lost) == (before.leading, before.lost)
+            and _shown(report) == _shown(before.report)
         )
         self._count += not same
         this_one = f"{self._process}-{self._count}"
@@ -114,7 +105,6 @@ class LivePage:
 
     @property
     def version(self) -> str | None:
-        """Which page there is now, None before the first pass."""
         return self._state.version if self._state else None
 
     @property
@@ -140,12 +130,10 @@ class LivePage:
         return boot_seconds() - self._passed
 
     async def changed(self, known: str | None) -> None:
-        """Wait until there is another version than `known`, or the page is closed."""
         while not self.closed and self.version == known:
             await self._changed.wait()
 
     def close(self) -> None:
-        """End all waiting for good."""
         self.closed = True
         self._wake()
 
@@ -154,9 +142,8 @@ class LivePage:
         self._changed = asyncio.Event()
 
     def history(self) -> bytes | None:
-        """Return the episodes of late as JSON; None before the first pass."""
         state = self._state
-        return history_json(_history(state), state.report.now) if state else None
+        return _history(state).json(state.report.now) if state else None
 
     async def html(self, query: str = "", *, whole: bool = False) -> bytes | None:
         """Return the page, narrowed to what names `query`; None before the first pass.
@@ -180,26 +167,22 @@ class LivePage:
             return await asyncio.to_thread(_html, narrowed, state.version, whole=whole)
 
 
-def _same(report: Report, other: Report) -> bool:
+def _shown(report: Report) -> tuple[object, ...]:
     return (
-        report.findings == other.findings
-        and report.unknown == other.unknown
-        and report.skipped == other.skipped
-        and report.subjects == other.subjects
-        and report.mutes == other.mutes
-        and report.mute_faults == other.mute_faults
-        and report.states == other.states
-        and [each.subject for each in report.ready] == [each.subject for each in other.ready]
+        report.findings,
+        report.unknown,
+        report.skipped,
+        report.subjects,
+        report.mutes,
+        report.mute_faults,
+        report.states,
+        [each.subject for each in report.ready],
     )
 
 
 def _draw(state: _State, *, overdue: bool) -> _Drawn:
     about = ReportOrigin(
-        version=version(),
-        leading=state.leading,
-        live=True,
-        lost=state.lost,
-        overdue=overdue,
+        version=version(), leading=state.leading, live=True, lost=state.lost, overdue=overdue
     )
     view = page_view(state.report, about, _history(state))
     return _Drawn(state, overdue, view, _html(view, state.version))

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import structlog
 
 from reporter.metrics.looks.target import Scrape, Target
-from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
+from reporter.model.report import ReadySubject, Report, ResolvedFinding
 from reporter.model.text import redact
 from reporter.setting_types import LogFormat
 from reporter.sinks.words import mute_place
@@ -18,14 +18,13 @@ MUTES_LOGGED: Final = 10
 """Most mutes that the line of a finding names: thousands of pods may carry one."""
 
 LINES: Final = 50
-"""Most lines of one kind for one pass: at the first start thousands of subjects are ready, and to write
-that many lines would stop the event loop. Events and the report have them all."""
+"""Most lines of one kind for one pass: at the first start thousands of subjects are ready, and to
+write that many lines would stop the event loop. Events and the report have them all."""
 
 _ChangeT = TypeVar("_ChangeT")
 
 
 def configure(level: str, format_: LogFormat) -> None:
-    """Set up structlog once, on stderr."""
     console = format_ is LogFormat.CONSOLE or (format_ is LogFormat.AUTO and sys.stderr.isatty())
     processors: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -66,15 +65,20 @@ class ChangeLog:
         self._mute_faults: frozenset[object] = frozenset()
 
     def note(self, report: Report) -> None:
-        """Log what is different from the report before."""
         findings: dict[object, ResolvedFinding] = {each.key: each for each in report.findings}
         known = self._findings
-        changed = [each for key, each in findings.items() if _is_news(each, known.get(key))]
-        for finding in self._some(sorted(changed, key=_urgency), "findings"):
+        changed = [
+            each
+            for key, each in findings.items()
+            if key not in known or _told(known[key]) != _told(each)
+        ]
+        for finding in self._some(sorted(changed, key=lambda each: not each.fires), "findings"):
             self._finding(finding, known.get(finding.key))
         gone = [each for key, each in known.items() if key not in findings]
         for finding in self._some(gone, "findings that are over"):
-            self._gone(finding)
+            self._log.info(
+                "finding", **_about(finding), disposition="none", was=str(finding.disposition)
+            )
         ready: dict[object, ReadySubject] = {each.subject: each for each in report.ready}
         for subject in self._some(
             [*(ready.keys() - self._ready.keys())], "subjects that are ready"
@@ -87,35 +91,21 @@ class ChangeLog:
         self._findings, self._ready = findings, ready
 
     def _some(self, changes: Sequence[_ChangeT], what: str) -> Iterable[_ChangeT]:
-        """Yield what is logged line by line, and log how many more there are."""
         if len(changes) > LINES:
             self._log.info("more_changes", of=what, count=len(changes) - LINES)
         return islice(changes, LINES)
 
     def _finding(self, finding: ResolvedFinding, before: ResolvedFinding | None) -> None:
-        firing = finding.disposition is Disposition.FIRING
-        log = self._log.warning if firing else self._log.info
+        log = self._log.warning if finding.fires else self._log.info
         log(
             "finding",
-            reason=finding.reason,
-            subject=str(finding.subject),
-            object=str(finding.related),
+            **_about(finding),
             disposition=str(finding.disposition),
             was=str(before.disposition) if before else "none",
             stale=finding.stale,
             by=list(finding.by),
             mutes=[mute_place(each) for each in finding.mutes[:MUTES_LOGGED]],
             message=finding.message,
-        )
-
-    def _gone(self, finding: ResolvedFinding) -> None:
-        self._log.info(
-            "finding",
-            reason=finding.reason,
-            subject=str(finding.subject),
-            object=str(finding.related),
-            disposition="none",
-            was=str(finding.disposition),
         )
 
     def _sets(self, report: Report) -> None:
@@ -136,12 +126,9 @@ class ChangeLog:
         self._skipped = frozenset(report.skipped)
 
 
-def _urgency(finding: ResolvedFinding) -> bool:
-    return finding.disposition is not Disposition.FIRING
-
-
-def _is_news(finding: ResolvedFinding, before: ResolvedFinding | None) -> bool:
-    return before is None or _told(before) != _told(finding)
+def _about(finding: ResolvedFinding) -> dict[str, str]:
+    subject, related = str(finding.subject), str(finding.related)
+    return {"reason": finding.reason, "subject": subject, "object": related}
 
 
 def _told(finding: ResolvedFinding) -> tuple[object, ...]:

@@ -1,6 +1,4 @@
-"""The daemon: how it starts and how it ends; `wiring` says what it is made of.
-
-The parts of the daemon, and what is wired to what.
+"""The daemon: how it starts and ends, and what is wired to what.
 
 Each part is given to its constructor what it needs, so it is made of parts that exist already.
 Where two parts need each other, a value stands between them: `due` asks for a pass, `targets_due`
@@ -37,8 +35,6 @@ from reporter.daemon.passes import (
     Publisher,
     WriteGate,
     handed_by,
-    nothing_handed,
-    nothing_scraped,
     spare_the_old,
 )
 from reporter.daemon.pod_scraping import SampleStore, run_scraper, way_to_pods
@@ -49,7 +45,9 @@ from reporter.diagnosis.signatures import signatures_with
 from reporter.kube.client import KubeClient
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
+from reporter.metrics.looks.samples import NONE
 from reporter.metrics.looks.target import Scrape, Target
+from reporter.resolution.handing_on import NOTHING
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
 from reporter.sinks.alerts.writer import AlertWriter
@@ -61,31 +59,10 @@ Work = Callable[[], Coroutine[object, object, None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watching:
-    """What reads the cluster, and what is woken by it.
-
-    Attributes:
-        targets_due: set when the pods to scrape may be other ones.
-
-    """
-
+class Parts:
     due: asyncio.Event
-    targets_due: asyncio.Event
     cluster: LiveCluster
     heartbeat: Heartbeat
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """All that runs, and what the listeners ask.
-
-    Attributes:
-        elector: takes part in the election; None where this replica always leads.
-        self_check: compares a pass with one from nothing now and then.
-
-    """
-
-    watching: Watching
     elector: Elector | None
     writers: Writers
     scrape: Work
@@ -97,20 +74,26 @@ class Parts:
 
 
 def build(connection: Connection, settings: DaemonSettings, *, instance: str) -> Parts:
-    """Make all parts; nothing runs yet, and no request is made.
-
-    Raises:
-        UsageError: the certificates for Alertmanager cannot be used.
-
-    """
     client, metrics = connection.client, connection.metrics
-    watching = _watching(client, settings)
-    due, cluster, pauses = watching.due, watching.cluster, watching.heartbeat.pauses
+    due, targets_due = asyncio.Event(), asyncio.Event()
+
+    def changed() -> None:
+        due.set()
+        targets_due.set()
+
+    cluster = LiveCluster(client, settings, on_change=changed)
+
+    def paused() -> None:
+        cluster.unconfirm_all()
+        due.set()
+
+    heartbeat = Heartbeat(paused)
+    pauses = heartbeat.pauses
     hand_over = HandOver()
     elector = None
     if settings.leader_elect:
         elector = _elector(client, settings, instance=instance, hand_over=hand_over)
-    leading = elector.is_leader if elector is not None else _always
+    leading = elector.is_leader if elector is not None else lambda: True
     gate = WriteGate(leading, pauses)
     writers = Writers(
         client,
@@ -132,10 +115,18 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         due.set,
         gave_up=metrics.scrapes.gave_up,
     )
+
+    def scraped(target: Target, scrape: Scrape) -> Awaitable[None]:
+        logs.note_scrape(target, scrape)
+        return store.scraped_aside(target, scrape)
+
     state = DaemonState(settings, cluster, writers, leading=leading, judged=store.judged)
     overdue = OVERDUE_RESYNCS * settings.resync_seconds + PASS_SECONDS
     page = LivePage(leading, state.lost_watches, overdue_seconds=overdue)
-    evidence = _evidence(client, settings, cluster, leading=leading, changed=due.set)
+    signatures = signatures_with(settings.log_signatures) if settings.pod_logs else ()
+    turn = RequestPace().turn
+    reader = EvidenceReader(client, Learned(), signatures, cluster.served_version, turn)
+    evidence = EvidenceTask(reader, leading, due.set, logs=settings.pod_logs)
     publisher = Publisher(
         state=state,
         page=page,
@@ -154,60 +145,36 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         due=due,
         pauses=pauses,
         leading=leading,
-        lately=writers.lately,
-        samples=nothing_scraped if settings.scrape_via is ScrapeVia.OFF else store.samples,
+        recent_writes=writers.recent_writes,
+        samples=(lambda _: NONE) if settings.scrape_via is ScrapeVia.OFF else store.samples,
         publish=publisher.publish,
         self_check=self_check,
-        handed=nothing_handed if elector is None else partial(handed_by, elector),
+        handed=(lambda _: NOTHING) if elector is None else partial(handed_by, elector),
         last_lines=evidence.last_lines,
         evidence=evidence.joined,
     )
     return Parts(
-        watching=watching,
+        due=due,
+        cluster=cluster,
+        heartbeat=heartbeat,
         elector=elector,
         writers=writers,
-        scrape=_scraping(connection, settings, watching, store=store),
+        scrape=partial(
+            run_scraper,
+            client,
+            cluster,
+            settings,
+            tell=scraped,
+            targets_due=targets_due,
+            observer=metrics.scrapes,
+            pauses=pauses,
+        ),
         passes=passes,
         evidence=evidence,
         self_check=self_check,
         state=state,
         page=page,
     )
-
-
-def _watching(client: KubeClient, settings: DaemonSettings) -> Watching:
-    due, targets_due = asyncio.Event(), asyncio.Event()
-
-    def changed() -> None:
-        due.set()
-        targets_due.set()
-
-    cluster = LiveCluster(client, settings, on_change=changed)
-
-    def paused() -> None:
-        cluster.unconfirm_all()
-        due.set()
-
-    return Watching(due=due, targets_due=targets_due, cluster=cluster, heartbeat=Heartbeat(paused))
-
-
-def _evidence(
-    client: KubeClient,
-    settings: DaemonSettings,
-    cluster: LiveCluster,
-    *,
-    leading: Callable[[], bool],
-    changed: Callable[[], None],
-) -> EvidenceTask:
-    learned = Learned()
-    reader = EvidenceReader(
-        client,
-        learned,
-        signatures_with(settings.log_signatures) if settings.pod_logs else (),
-        cluster.served_version,
-        RequestPace().turn,
-    )
-    return EvidenceTask(reader, learned, leading=leading, changed=changed, logs=settings.pod_logs)
 
 
 def _elector(
@@ -229,30 +196,6 @@ def _elector(
     )
 
 
-def _always() -> bool:
-    """Lead, as there is no election."""
-    return True
-
-
-def _scraping(
-    connection: Connection, settings: DaemonSettings, watching: Watching, *, store: SampleStore
-) -> Work:
-    def scraped(target: Target, scrape: Scrape) -> Awaitable[None]:
-        logs.note_scrape(target, scrape)
-        return store.scraped_aside(target, scrape)
-
-    return partial(
-        run_scraper,
-        connection.client,
-        watching.cluster,
-        settings,
-        tell=scraped,
-        targets_due=watching.targets_due,
-        observer=connection.metrics.scrapes,
-        pauses=watching.heartbeat.pauses,
-    )
-
-
 SWITCH_SECONDS: Final = 0.0005
 """How soon a pass, which runs in a thread, lets the event loop go on; Python's own is 5 ms."""
 
@@ -260,13 +203,6 @@ SWITCH_SECONDS: Final = 0.0005
 async def run_daemon(
     settings: DaemonSettings, *, kubeconfig: Path | None = None, context: str | None = None
 ) -> int:
-    """Run until SIGTERM or SIGINT and return the exit status.
-
-    Raises:
-        UsageError: an address or a file cannot be used.
-        KubeError: there is no usable configuration.
-
-    """
     logs.configure(settings.log_level, settings.log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     spare_the_old()
@@ -287,12 +223,7 @@ def instance_name() -> str:
 async def serve(
     connection: Connection, settings: DaemonSettings, stop: asyncio.Event, *, instance: str
 ) -> None:
-    """Watch, evaluate, serve and, while leading, write, until `stop` is set.
-
-    Raises:
-        UsageError: an address or a file cannot be used.
-
-    """
+    """Watch, evaluate, serve and, while leading, write, until `stop` is set."""
     log = structlog.get_logger("daemon")
     via, why = way_to_pods(settings, in_cluster=connection.client.in_cluster)
     settings = settings.model_copy(update={"scrape_via": via})
@@ -307,12 +238,12 @@ async def serve(
         )
         log.info("scraping_of_pods", via=str(via), why=why)
         work = {
-            "cluster": parts.watching.cluster.run(),
+            "cluster": parts.cluster.run(),
             "passes": _passes(parts),
             "self_check": parts.self_check.run(),
             "evidence": parts.evidence.run(),
             "writers": parts.writers.run(),
-            "heartbeat": parts.watching.heartbeat.run(),
+            "heartbeat": parts.heartbeat.run(),
             "scraper": parts.scrape(),
         }
         await _supervise(stop, work, _election(parts))
@@ -324,7 +255,7 @@ async def _passes(parts: Parts) -> None:
     # Nearly all that is made until then stays, so that to look for garbage only holds up the loop.
     gc.disable()
     try:
-        await parts.watching.cluster.wait_listed()
+        await parts.cluster.wait_listed()
         # What is decoded from the API holds no cycles and is not tracked; what is left is moved out
         # of the collector's sight, so that it never walks the whole heap while the loop waits.
         gc.freeze()
@@ -334,8 +265,7 @@ async def _passes(parts: Parts) -> None:
 
 
 async def _election(parts: Parts) -> None:
-    """Take part in the election, if there is one, until cancelled."""
-    due = parts.watching.due
+    due = parts.due
 
     def stopped() -> None:
         # What waits was planned under a lease that somebody else may hold by now.

@@ -1,76 +1,140 @@
-"""One pass, from the snapshot to the planned writes: pure, so that it can run in a thread."""
+"""One pass, from the snapshot to the planned writes: pure, so that it can run in a thread.
+
+A second installation without a common Lease writes our Events too: with other settings each ends
+those that the other one begins. What the cluster shows of it is an Event that we wrote and that says
+something else now, in a version that is none of our writes.
+"""
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import chain
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
+from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.resources import EVENTS
-from reporter.daemon.foreign_writers import (
-    NO_FOREIGN_WRITERS,
-    ForeignWriters,
-    findings_about,
-    look_for_foreign_writers,
-)
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, wanted_evidence
 from reporter.evaluation import evaluate_again
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.catalogue import Catalogue
-from reporter.model.finding import Crash, EpisodeKey
+from reporter.model.finding import Crash, EpisodeKey, Finding
 from reporter.model.instant import Instant
+from reporter.model.objects import Event
 from reporter.model.report import Report
+from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
 from reporter.probes.reuse import Answered
 from reporter.resolution import Memory, resolve
 from reporter.resolution.handing_on import NOTHING, Handed, hand_on
 from reporter.resolution.ready import ready_confirmed
 from reporter.resolution.records import NO_RECORDS, Records, records_of
 from reporter.resolution.unknown import confirmed
-from reporter.settings import DaemonSettings
+from reporter.settings import DaemonSettings, EvaluationSettings
 from reporter.sinks.alerts.plan import Alerts, plan_alerts
 from reporter.sinks.events.plan import OwnWrites, Plan, Written, overlay, plan_events
+from reporter.sinks.events.render import STATE_LABEL
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
 from reporter.sinks.pod_view import crashes_of, with_last_lines
 from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.output import Decision, OutputScope
+from reporter.stacks.output import OutputScope
 from reporter.stacks.stack import outputs_of
+from reporter.workload.components import namespace_ref, with_verdicts
 
-_NOTHING: Final = Plan((), None)
+_CHANGES: Final = 3
+_WITHIN: Final = timedelta(minutes=10)
+"""So many changes in that time are another writer: a former leader's last write is one."""
+
+_MESSAGE: Final = (
+    "Events: something else changes the Events that this reporter writes, so they may not say what "
+    "it found; look for another installation of it: two need one Lease (--leader-election-id and "
+    "namespace) and the same settings"
+)
+
+
+Change: TypeAlias = tuple[str, str]
+"""An Event by its name, and a version of it that may not be ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignWriters:
+    """What is remembered from pass to pass. A change is `doubtful` if it may be ours: the answer to
+    a write of ours may come after the watch has brought it.
+    """
+
+    doubtful: frozenset[Change] = frozenset()
+    changes: Mapping[Change, timedelta] = field(default_factory=dict)
+
+    @property
+    def are_there(self) -> bool:
+        return len(self.changes) >= _CHANGES
+
+
+def look_for_foreign_writers(
+    before: ForeignWriters, records: Records, own: OwnWrites, *, now: Instant, leading: bool
+) -> ForeignWriters:
+    """A change counts once, however many passes see it, and no more once an answer says that it was
+    ours. Who does not lead has a leader who changes our Events.
+    """
+    recent = {
+        change: counted
+        for change, counted in before.changes.items()
+        if now.boot - counted < _WITHIN and change[1] not in own.versions
+    }
+    if not leading:
+        return ForeignWriters(changes=recent)
+    foreign = sorted(each for each in before.doubtful if each[1] not in own.versions)
+    return ForeignWriters(
+        frozenset(_changed_since(records, own)), dict.fromkeys(foreign, now.boot) | recent
+    )
+
+
+def _changed_since(records: Records, own: OwnWrites) -> Iterator[Change]:
+    for name, written in own.events.items():
+        record = records.by_name.get(name)
+        if record is None:
+            continue
+        version = record.event.metadata.resource_version
+        if version in own.versions or version == written.before:
+            continue
+        if _says(record.event) != _says(written.event):
+            yield name, version
+
+
+def _says(event: Event) -> tuple[str, str]:
+    return event.message, (event.metadata.labels or {}).get(STATE_LABEL, "")
+
+
+def findings_about(
+    foreign_writers: ForeignWriters, snapshot: Snapshot, settings: EvaluationSettings
+) -> tuple[Finding, ...]:
+    if not foreign_writers.are_there:
+        return ()
+    return (
+        Finding(
+            reason=CLUSTER_STATUS_UNKNOWN,
+            subject=CLUSTER,
+            involved=namespace_ref(snapshot, settings.release_namespace),
+            related=ObjectRef("v1", API_RESOURCE, "", "events/writers"),
+            message=_MESSAGE,
+            cause="another writer of its Events",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What a pass is given of earlier ones.
-
-    Attributes:
-        answered: what need not be asked again.
-        outputs: what the output of each stack remembers, by the stack's name.
-        records: our Events of the last pass.
-        alerts: what Alertmanager was to know; None before the first pass.
-
-    """
-
     memory: Memory = field(default_factory=Memory)
     answered: Answered = field(default_factory=Answered)
     outputs: Mapping[str, object] = field(default_factory=dict)
     records: Records = field(default_factory=lambda: NO_RECORDS)
-    foreign_writers: ForeignWriters = NO_FOREIGN_WRITERS
+    foreign_writers: ForeignWriters = ForeignWriters()
     alerts: Alerts | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Lately:
-    """What was written lately, which the watches may not have brought back yet.
-
-    Attributes:
-        events: our Events by name.
-        mirrors: the mirrors by name, as they were written since we lead.
-        outputs: what was made of the writes of each stack, by the stack's name.
-        versions: of our Events, as our own writes made them.
-
-    """
+class RecentWrites:
+    """What was written lately, which the watches may not have brought back yet."""
 
     events: Mapping[str, Written] = field(default_factory=dict)
     mirrors: Mapping[str, Applied] = field(default_factory=dict)
@@ -80,17 +144,8 @@ class Lately:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """The result of a pass.
-
-    Attributes:
-        records: our Events on record; None where they cannot be read.
-        mirrors: the mirrors to write; None where nothing can be said of them.
-        next_in: time until the next pass is due without a change, None for the resync only.
-        processor_seconds: how much of that its thread had the processor.
-        to_hand_on: what the next process should know of faults that are not told yet.
-        wanted: what would explain what the report does not.
-        crashes: the containers whose logs are worth reading, where logs are read.
-
+    """`records` and `mirrors` are None where nothing can be said of them, `next_in` where only the
+    resync is due.
     """
 
     report: Report
@@ -110,7 +165,7 @@ class Pass:
 def run_pass(
     snapshot: Snapshot,
     before: Before,
-    lately: Lately,
+    recent_writes: RecentWrites,
     *,
     now: Instant,
     settings: DaemonSettings,
@@ -120,38 +175,26 @@ def run_pass(
     handed: Handed = NOTHING,
     last_lines: Mapping[EpisodeKey, tuple[str, ...]] = MappingProxyType({}),
 ) -> Pass:
-    """Evaluate a snapshot and what was scraped. No requests, no state but what is passed in and out.
-
-    Args:
-        snapshot: the cluster.
-        before: what the last pass returned.
-        lately: what the sinks wrote since.
-        now: the time of the pass.
-        settings: of the daemon.
-        instance: which replica this is.
-        samples: what was scraped.
-        leading: whether this replica writes.
-        handed: what the process that led before handed on.
-        last_lines: what was read of containers that crashed.
-
+    """Evaluate a snapshot and what was scraped: no requests, no state but what is passed in and
+    out.
     """
     began, spent = time.perf_counter(), time.thread_time()
     evaluation, answered = evaluate_again(snapshot, settings, before.answered, samples=samples)
-    outputs = _decide(
-        OutputScope(
-            derived=evaluation.derived,
-            snapshot=snapshot,
-            now=now,
-            settings=settings,
-            instance=instance,
-            leading=leading,
-        ),
-        before,
-        lately,
+    scope = OutputScope(
+        derived=evaluation.derived,
+        snapshot=snapshot,
+        now=now,
+        settings=settings,
+        instance=instance,
+        leading=leading,
     )
+    outputs = {
+        name: output.decide(scope, before.outputs.get(name), recent_writes.outputs.get(name))
+        for name, output in outputs_of(settings).items()
+    }
     kept_from = chain.from_iterable(each.findings for each in outputs.values())
     on_record = records_of(snapshot, before.records)
-    own = OwnWrites(lately.events, lately.versions)
+    own = OwnWrites(recent_writes.events, recent_writes.versions)
     foreign_writers = look_for_foreign_writers(
         before.foreign_writers, on_record, own, now=now, leading=leading
     )
@@ -166,18 +209,20 @@ def run_pass(
         records=on_record,
         handed=handed,
     )
-    records = overlay(on_record, lately.events)
-    plan = _NOTHING
+    records = overlay(on_record, recent_writes.events)
+    plan = Plan((), None)
     may_tell = _confirmed_in(snapshot, settings.catalogue)
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
         plan = plan_events(
             resolution.report, records, settings, instance=instance, confirmed=may_tell
         )
     mirrors = None
-    if settings.mirror_to_workload and leading and _records_confirmed(snapshot):
+    # Only then an Event that is not on record certainly does not exist.
+    are_known = snapshot.known(EVENTS) and snapshot.state(EVENTS).confirmed
+    if settings.mirror_to_workload and leading and are_known:
         mirrors = plan_mirrors(
             records,
-            lately.mirrors,
+            recent_writes.mirrors,
             snapshot,
             catalogue=settings.catalogue,
             now=now,
@@ -212,21 +257,14 @@ def run_pass(
         seconds=time.perf_counter() - began,
         processor_seconds=time.thread_time() - spent,
         to_hand_on=hand_on(resolution.memory),
-        wanted=wanted_evidence(resolution.report, snapshot),
+        wanted=with_verdicts(
+            wanted_evidence(resolution.report, snapshot),
+            resolution.report,
+            snapshot,
+            settings=settings,
+        ),
         crashes=crashes_of(resolution.report, snapshot) if settings.pod_logs else {},
     )
-
-
-def _decide(scope: OutputScope, before: Before, lately: Lately) -> dict[str, Decision]:
-    return {
-        name: output.decide(scope, before.outputs.get(name), lately.outputs.get(name))
-        for name, output in outputs_of(scope.settings).items()
-    }
-
-
-def _records_confirmed(snapshot: Snapshot) -> bool:
-    """Tell whether an Event that is not on record certainly does not exist."""
-    return snapshot.known(EVENTS) and snapshot.state(EVENTS).confirmed
 
 
 def _confirmed_in(snapshot: Snapshot, catalogue: Catalogue) -> Callable[[str], bool]:

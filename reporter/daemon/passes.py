@@ -1,61 +1,34 @@
 """When a pass takes place: on change, when a grace ends, and at least once per resync.
 
-A pass judges the whole cluster, since one cause explains faults of other objects. A controller
-reconciles object by object from a work queue that limits the rate per key (client-go,
-util/workqueue); here there would be one key, and what has to be limited is the share of the
-processor. Three times matter:
+A pass judges the whole cluster, since one cause explains faults of other objects. What has to be
+limited is the share of the processor:
 
-- **Soon after a change.** Somebody who repairs something waits for the answer. A change sets
-  `due`; changes of the next 50 ms join it, because a rollout touches several objects at once.
-- **At the moment a grace ends.** Nothing changes then, so each pass says when the next one is due
-  without a change. With a fixed interval only, faults would be told late by up to that interval.
+- **Soon after a change.** A change sets `due`; changes of the next 50 ms join it, because a rollout
+  touches several objects at once.
+- **At the moment a grace ends.** Nothing changes then, so each pass says when the next one is due.
 - **Once per resync**, whatever happens: what a pass did not foresee is found then.
 
-Under churn, passes must not follow each other without a pause: the watches and the Lease need the
-processor too. A fixed pause after each pass is not good enough: it delays the second change after
-an hour of quiet as much as the thousandth of a rollout. So passes spend an allowance that the clock
-earns. A pass costs five times the processor time that it took, at least 0.3 s, so that a fault among
-many changes is told within half a second. Its wall time is
-no measure: where others take the processor, a pass that waits for it would space the next ones out.
-What quiet times save up is worth three passes, or 5 s where that is more. Hence a few changes in a
-row are answered at once, and in the long run passes take a fifth of the time at most.
+Under churn the watches and the Lease need the processor too. A fixed pause after each pass would
+delay the second change after an hour of quiet as much as the thousandth of a rollout. So passes spend
+an allowance that the clock earns: a pass costs five times the processor time that it took, at least
+0.3 s. What quiet times save up is worth three passes, or 5 s where that is more. Hence a few changes in
+a row are answered at once, and in the long run passes take a fifth of the time at most.
 
 A pass runs in a thread, on a frozen snapshot, so that the event loop goes on renewing the Lease.
 A pass during which the process stood still is dropped: what it decided rests on old data.
 
-What goes from one leader to the next by the Lease: `resolution/handing_on.py` says why.
-
-Whether writes may start.
-
-Where the result of a pass goes.
-
-Notices that the process was stopped, suspended or starved, before anything else acts on it.
-
-The moment of a pass, corrected by the API server's clock.
-
-When Python's collector walks all objects: while nothing moves.
-
-Its third generation holds what has lived for a while. To look through it takes as long as there are
-objects, and nothing else of the process runs meanwhile: no watch, no renewal of the Lease. A burst
-makes the collector do just that, for it is many new objects that set it off: with a thousand models
-that broke and recovered, such walks were the longest blocks of the loop.
-
-There is hardly anything to find. What is decoded from the API and what a pass makes of it holds no
-cycles, so that it goes with its last reference. Cycles come from requests, connections and exceptions,
-and nearly all of them are so young that the first two generations find them.
-
-So the third generation is never looked through by itself, and on purpose only after a pass that no
-change asked for: then nobody waits. A cluster that never rests has its walk all the same, seldom.
-
-To turn the collector off, as some do, would keep what requests leave. To freeze what every pass leaves
-makes each walk short, but what is frozen as part of a cycle, such as a connection, is never freed.
+Python's collector walks all objects while nothing else runs, and a burst of new objects sets it off.
+There is hardly anything to find: what is decoded and what a pass makes of it holds no cycles, and
+those of requests and exceptions are young. So the third generation is looked through only after a pass
+that no change asked for, as nobody waits then; a cluster that never rests has its walk seldom. To
+freeze what every pass leaves would keep connections for ever.
 """
 
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Protocol
@@ -65,13 +38,13 @@ import structlog
 from reporter.daemon.evidence import EvidenceTask
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.logs import ChangeLog
-from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
+from reporter.daemon.one_pass import Before, Pass, RecentWrites, run_pass
 from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
 from reporter.daemon.state import DaemonState
 from reporter.daemon.writers import Writers
 from reporter.kube.clock import boot_seconds
 from reporter.kube.lease import Elector
-from reporter.metrics.looks.samples import NONE, Samples
+from reporter.metrics.looks.samples import Samples
 from reporter.model.finding import EpisodeKey
 from reporter.model.instant import Instant, parse_rfc3339
 from reporter.resolution.handing_on import NOTHING, Handed, take_over
@@ -96,33 +69,10 @@ SAVED_SECONDS: Final = 5.0
 
 
 class SnapshotSource(Protocol):
-    """Where snapshots come from."""
-
-    def snapshot(self) -> Snapshot:
-        """Return the present state; cheap."""
+    def snapshot(self) -> Snapshot: ...
 
     def index_again(self) -> None:
         """Let the next snapshot take over no order and no index of an earlier one."""
-
-
-def nothing_scraped(_snapshot: Snapshot) -> Samples:
-    """Return the samples of a daemon that scrapes nothing."""
-    return NONE
-
-
-def nothing_handed(_now: Instant) -> Handed:
-    """Return what was handed on to a daemon without an election."""
-    return NOTHING
-
-
-def nothing_learned(snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot without what others said."""
-    return snapshot
-
-
-def nothing_read() -> Mapping[EpisodeKey, tuple[str, ...]]:
-    """Return the last lines for a daemon that reads no logs."""
-    return {}
 
 
 class Allowance:
@@ -139,6 +89,7 @@ class Allowance:
         return self._free_at
 
 
+@dataclass(eq=False)
 class Passes:
     """Runs passes one after another and publishes each result.
 
@@ -146,67 +97,34 @@ class Passes:
     process; a pass that one fell into is forgotten, for what it decided rests on old data.
     """
 
-    def __init__(
-        self,
-        source: SnapshotSource,
-        *,
-        settings: DaemonSettings,
-        instance: str,
-        now: Callable[[], Instant],
-        due: asyncio.Event,
-        pauses: Callable[[], int],
-        leading: Callable[[], bool],
-        lately: Callable[[], Lately],
-        samples: Callable[[Snapshot], Samples],
-        publish: Callable[[Pass], Awaitable[None]],
-        self_check: SelfCheck,
-        handed: Callable[[Instant], Handed] = nothing_handed,
-        last_lines: Callable[[], Mapping[EpisodeKey, tuple[str, ...]]] = nothing_read,
-        evidence: Callable[[Snapshot], Snapshot] = nothing_learned,
-    ) -> None:
-        """Make them.
+    source: SnapshotSource
+    _: KW_ONLY
+    settings: DaemonSettings
+    instance: str
+    now: Callable[[], Instant]
+    due: asyncio.Event
+    pauses: Callable[[], int]
+    leading: Callable[[], bool]
+    recent_writes: Callable[[], RecentWrites]
+    samples: Callable[[Snapshot], Samples]
+    publish: Callable[[Pass], Awaitable[None]]
+    self_check: SelfCheck
+    handed: Callable[[Instant], Handed] = lambda _now: NOTHING
+    last_lines: Callable[[], Mapping[EpisodeKey, tuple[str, ...]]] = dict
+    evidence: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot
 
-        Args:
-            source: where snapshots come from.
-            settings: of the daemon.
-            instance: which replica this is.
-            now: the API server's time.
-            due: asks for a pass.
-            pauses: how often the process has paused.
-            leading: whether this replica writes.
-            lately: what was written lately.
-            samples: what was scraped.
-            publish: is given each result.
-            self_check: compares with a pass from nothing now and then.
-            handed: what the process that led before handed on.
-            last_lines: what was read of containers that crashed.
-            evidence: joins what others said of what is at fault.
-        """
-        self._source = source
-        self._settings = settings
-        self._instance = instance
-        self._now = now
-        self._due = due
-        self._pauses = pauses
-        self._leading = leading
-        self._lately = lately
-        self._samples = samples
-        self._publish = publish
-        self._handed = handed
-        self._last_lines = last_lines
-        self._evidence = evidence
+    def __post_init__(self) -> None:
         self._led = False
-        self._self_check = self_check
         self._before = Before()
         self._thread = ThreadPoolExecutor(1, "passes")
         self._log = structlog.get_logger("passes")
 
     async def run(self) -> None:
-        """Run passes until cancelled. A pass that fails is logged and the next one tried."""
+        """A pass that fails is logged and the next one tried."""
         loop = asyncio.get_running_loop()
         allowance, garbage, settled = Allowance(loop.time()), Garbage(), False
         while True:
-            self._due.clear()
+            self.due.clear()
             began = loop.time()
             wait: timedelta | None = None
             try:
@@ -228,49 +146,46 @@ class Passes:
             await asyncio.sleep(max(DEBOUNCE_SECONDS, earliest - loop.time()))
 
     async def _pass(self) -> Pass | None:
-        pauses = self._pauses()
+        pauses = self.pauses()
         before = self._before
-        if self._self_check.take_distrust():
+        if self.self_check.take_distrust():
             # Kept, so that a pass that is dropped or fails does not bring the mistake back.
             self._before = before = from_nothing(before)
-            self._source.index_again()
-        snapshot = self._evidence(self._source.snapshot())
-        now, leading = self._now(), self._leading()
+            self.source.index_again()
+        snapshot = self.evidence(self.source.snapshot())
+        now, leading = self.now(), self.leading()
         ask = partial(
             run_pass,
-            lately=self._lately(),
+            recent_writes=self.recent_writes(),
             now=now,
-            settings=self._settings,
-            instance=self._instance,
-            samples=self._samples(snapshot),
+            settings=self.settings,
+            instance=self.instance,
+            samples=self.samples(snapshot),
             leading=leading,
             # Who has led for a pass knows better. Who has not may have passed before the elector read it.
-            handed=NOTHING if leading and self._led else self._handed(now),
-            last_lines=self._last_lines(),
+            handed=NOTHING if leading and self._led else self.handed(now),
+            last_lines=self.last_lines(),
         )
         loop = asyncio.get_running_loop()
         # A thread of its own: what listeners render in others' must not be before it in a queue.
         done = await loop.run_in_executor(self._thread, ask, snapshot, before)
-        if self._pauses() != pauses:
+        if self.pauses() != pauses:
             return None
         self._before, self._led = done.after, leading
-        await self._publish(done)
-        self._self_check.passed(Passed(ask, snapshot, before, done), busy=self._due.is_set())
+        await self.publish(done)
+        self.self_check.passed(Passed(ask, snapshot, before, done), busy=self.due.is_set())
         return done
 
     async def _pause(self, began: float, wait: timedelta | None) -> bool:
-        """Sleep until something changes, a grace ends, or a resync has passed since `began`.
-
-        Returns:
-            Whether something has changed.
-
+        """Sleep until something changes, a grace ends, or a resync has passed since `began`; tell
+        whether something has changed.
         """
-        longest = float(self._settings.resync_seconds)
+        longest = float(self.settings.resync_seconds)
         if wait is not None:
             longest = min(longest, wait.total_seconds())
         try:
             async with asyncio.timeout_at(began + longest):
-                await self._due.wait()
+                await self.due.wait()
         except TimeoutError:
             return False
         return True
@@ -283,7 +198,6 @@ class HandOver:
         self._text: str | None = None
 
     def passed(self, done: Pass) -> None:
-        """Note what the newest pass hands on."""
         self._text = done.to_hand_on
 
     def outgoing(self) -> str | None:
@@ -292,7 +206,6 @@ class HandOver:
 
 
 def handed_by(elector: Elector, now: Instant) -> Handed:
-    """Return what the last other holder of the Lease has handed on."""
     left = elector.left_by_another
     return NOTHING if left is None else take_over(left.text, _moment(left.renewed), now.wall)
 
@@ -306,14 +219,8 @@ def _moment(text: str) -> datetime | None:
 
 class WriteGate:
     """Open while this replica leads and the process has not paused since the newest plan was made.
-
     After a pause the cluster may be another one and somebody else may lead, so a plan from before
-    it must not be carried out. The gate opens again with the next plan.
-
-    Args:
-        leading: whether this replica leads.
-        pauses: how often the process has paused.
-
+    it must not be carried out.
     """
 
     def __init__(self, leading: Callable[[], bool], pauses: Callable[[], int]) -> None:
@@ -323,15 +230,12 @@ class WriteGate:
 
     @property
     def outdated(self) -> bool:
-        """Whether the process has paused since the newest plan was made."""
         return self._pauses() != self._planned_after
 
     def may_write(self) -> bool:
-        """Tell whether a write may start now."""
         return not self.outdated and self._leading()
 
     def planned(self) -> None:
-        """Note that there is a new plan."""
         self._planned_after = self._pauses()
 
 
@@ -349,9 +253,8 @@ class Publisher:
     changes: ChangeLog = field(default_factory=ChangeLog)
 
     async def publish(self, done: Pass) -> None:
-        """Have written what a pass planned, and show it.
-
-        With a thousand faults that are new each of the three takes milliseconds, so the loop goes on in between.
+        """With a thousand new faults each of the three takes milliseconds: the loop goes on in
+        between.
         """
         self.state.passed(done)
         self.metrics.passed(done.seconds, done.report.now.timestamp())
@@ -363,7 +266,8 @@ class Publisher:
         self.gate.planned()
         self.writers.offer(done)
         await asyncio.sleep(0)
-        self.page.passed(done.report, done.records)
+        seen = done.after.memory.changes.changes
+        self.page.passed(done.report, done.records, (each.change for each in seen))
         await asyncio.sleep(0)
         self.changes.note(done.report)
 
@@ -384,7 +288,6 @@ class Heartbeat:
     def __init__(
         self, paused: Callable[[], None], seconds: Callable[[], float] = boot_seconds
     ) -> None:
-        """Make one that calls `paused` once after each pause, told by a clock in `seconds`."""
         self._paused = paused
         self._seconds = seconds
         self._last = seconds()
@@ -402,7 +305,6 @@ class Heartbeat:
         return self._pauses
 
     async def run(self) -> None:
-        """Beat until cancelled."""
         while True:
             self.pauses()
             await asyncio.sleep(_BEAT_SECONDS)
@@ -420,7 +322,6 @@ class ServerClock:
         self._offset_seconds = offset_seconds
 
     def now(self) -> Instant:
-        """Return the present moment."""
         instant = self._now()
         offset = self._offset_seconds()
         if abs(offset) <= CORRECTED_ABOVE_SECONDS:
@@ -445,25 +346,13 @@ def spare_the_old() -> None:
 
 
 class Garbage:
-    """Walks all objects now and then.
-
-    Args:
-        seconds: the clock.
-
-    """
-
     def __init__(self, seconds: Callable[[], float] = boot_seconds) -> None:
         self._seconds = seconds
         self._walked = seconds()
         self._log = structlog.get_logger("garbage")
 
     def walk(self, *, rests: bool) -> bool:
-        """Walk if it is time, and tell whether it was.
-
-        Args:
-            rests: whether nothing has changed since the last pass.
-
-        """
+        """Walk if it is time, and tell whether it was."""
         began = self._seconds()
         if began - self._walked < (EVERY_SECONDS if rests else LATEST_SECONDS):
             return False

@@ -1,19 +1,16 @@
-"""How the daemon scrapes: the settings, the cluster and the scraper put together.
-
-What is known of the pods that are scraped; kept up to date by the scraper, read by the passes.
-"""
+"""How the daemon scrapes, and what is known of the pods: written by the scraper, read by the passes."""
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from operator import is_
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 import yarl
@@ -37,30 +34,25 @@ from reporter.metrics.scraping.attempt import (
     ProxiedFetch,
 )
 from reporter.metrics.scraping.pickers import picker_rows
-from reporter.metrics.scraping.scraper import FairSlots, Observer, Scraper
+from reporter.metrics.scraping.scraper import FairSlots, Scraper
 from reporter.metrics.scraping.targets import FoundTargets, find, pod_addresses
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.probes.runtime.judge import judge, longest_window, objectives
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings, EvaluationSettings
+from reporter.sinks.own_metrics import ScrapeMetrics
 from reporter.snapshot.snapshot import Snapshot
 
 Tell = Callable[[Target, Scrape], Awaitable[None]]
 
 
-class PodObserver(Observer, Protocol):
-    """Is told of everything, for metrics."""
-
-    def refusing(self, pods: int) -> None:
-        """Note how many pods are not scraped because of their addresses."""
-
-
 def way_to_pods(settings: DaemonSettings, *, in_cluster: bool) -> tuple[ScrapeVia, str]:
     """Return how pods are scraped, and why so.
 
-    Outside of the cluster pod addresses lead nowhere, and the API server's pod proxy is a right to any
-    GET of any pod: it is for asking, not for assuming. So nothing is scraped, and nothing is told of that.
+    Outside of the cluster pod addresses lead nowhere, and the API server's pod proxy is a right to
+    any GET of any pod: it is for asking, not for assuming. So nothing is scraped, and nothing is
+    told of that.
     """
     if settings.scrape_via is not ScrapeVia.AUTO:
         return settings.scrape_via, "as --scrape-via says"
@@ -80,39 +72,32 @@ async def run_scraper(
     *,
     tell: Tell,
     targets_due: asyncio.Event,
-    observer: PodObserver,
+    observer: ScrapeMetrics,
     pauses: Callable[[], int],
 ) -> None:
-    """Scrape the pods of the cluster, as the settings say, until cancelled.
-
-    Args:
-        client: for the API server's pod proxy.
-        cluster: where the pods are from.
-        settings: whether, how, how often and within what limits.
-        tell: is given what came of each scrape.
-        targets_due: set when the pods to scrape may be other ones.
-        observer: is told of everything, for metrics.
-        pauses: how often the process has paused.
-
-    """
     if settings.scrape_via is ScrapeVia.OFF:
         await asyncio.Event().wait()
-    async with _fetching(client, settings) as fetch:
-        read = partial(
-            read_page, limits=PageLimits(series=settings.scrape_max_series, clock=time.thread_time)
-        )
+    endpoint = Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
+    limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
+    page = PageLimits(series=settings.scrape_max_series, clock=time.thread_time)
+    concurrency = settings.scrape_concurrency
+    async with AsyncExitStack() as stack:
+        fetch: Fetch
+        if settings.scrape_via is ScrapeVia.APISERVER_PROXY:
+            fetch = ProxiedFetch(client, endpoint, limits)
+            concurrency = min(concurrency, MOST_AT_ONCE)
+        else:
+            fetch = await stack.enter_async_context(DirectFetch(endpoint, limits))
+        servers = await server_addresses(client.server)
+        finder = Finder(cluster, settings, servers, refusing=observer.refusing)
+        read = partial(read_page, limits=page)
         with Attempts(fetch, read) as attempts:
             scraper = Scraper(
                 attempts,
-                Finder(
-                    cluster,
-                    settings,
-                    await server_addresses(client.server),
-                    refusing=observer.refusing,
-                ).find,
+                finder.find,
                 tell,
                 period=settings.scrape_period,
-                concurrency=_concurrency(settings),
+                concurrency=concurrency,
                 targets_due=targets_due,
                 observer=observer,
                 pauses=pauses,
@@ -131,34 +116,7 @@ async def server_addresses(server: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@asynccontextmanager
-async def _fetching(client: KubeClient, settings: DaemonSettings) -> AsyncIterator[Fetch]:
-    endpoint = Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
-    limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
-    async with AsyncExitStack() as stack:
-        if settings.scrape_via is ScrapeVia.APISERVER_PROXY:
-            yield ProxiedFetch(client, endpoint, limits)
-        else:
-            yield await stack.enter_async_context(DirectFetch(endpoint, limits))
-
-
-def _concurrency(settings: DaemonSettings) -> int:
-    if settings.scrape_via is ScrapeVia.APISERVER_PROXY:
-        return min(settings.scrape_concurrency, MOST_AT_ONCE)
-    return settings.scrape_concurrency
-
-
 class Finder:
-    """Finds targets among the pods of a cluster, if these or their subjects have changed.
-
-    Args:
-        cluster: where they are.
-        settings: which of them are scraped.
-        servers: addresses of the API server, which no pod has.
-        refusing: is told how many pods are left out because of their addresses.
-
-    """
-
     def __init__(
         self,
         cluster: LiveCluster,
@@ -174,7 +132,6 @@ class Finder:
         self._sought: Sequence[object] = ()
 
     async def find(self) -> tuple[Target, ...] | None:
-        """Return the targets; None if they are the same as the last time, or unknown."""
         snapshot = self._cluster.snapshot()
         tables = [snapshot.tables.get(each) for each in self._read()]
         if len(tables) == len(self._sought) and all(map(is_, tables, self._sought)):
@@ -191,7 +148,6 @@ class Finder:
         return find(snapshot, self._settings, pod_addresses(snapshot, self._servers))
 
     def _read(self) -> Iterator[Resource[KubeObject]]:
-        """Yield what the targets follow from."""
         yield PODS
         yield NODES
         for stack in self._settings.known_stacks:
@@ -209,15 +165,7 @@ _log = structlog.get_logger("scraper")
 
 
 class SampleStore:
-    """Judges a pod after each scrape, and asks for a pass if the verdict is another.
-
-    Args:
-        settings: windows and thresholds.
-        period: from one scrape of a pod to the next.
-        due: asks for a pass.
-        gave_up: is told how many looks were given up because they took too much memory.
-
-    """
+    """Judges a pod after each scrape, and asks for a pass if the verdict is another."""
 
     def __init__(
         self,
@@ -240,7 +188,6 @@ class SampleStore:
         self._turns = FairSlots(1)
 
     def scraped(self, target: Target, scrape: Scrape) -> None:
-        """Take in the result of a scrape."""
         self._take(target.pod, self._judge(target, scrape))
 
     async def scraped_aside(self, target: Target, scrape: Scrape) -> None:
@@ -251,7 +198,6 @@ class SampleStore:
         self._take(target.pod, judged)
 
     def close(self) -> None:
-        """Judge nothing more."""
         self._judging.shutdown(wait=False, cancel_futures=True)
 
     def _judge(self, target: Target, scrape: Scrape) -> Judged:
@@ -270,7 +216,8 @@ class SampleStore:
         self._put(pod, judged)
         if self._bytes > ALL_BYTES:
             self._give_up()
-        if before is None or _tells_more(before, judged.verdict):
+        # Reasons why nothing can be said change often, and no pass decides otherwise for them.
+        if before is None or _decisive(before) != _decisive(judged.verdict):
             self._due()
 
     def _put(self, pod: PodName, judged: Judged) -> None:
@@ -294,11 +241,9 @@ class SampleStore:
             self._put(pod, replace(known, history=kept))
 
     def judged(self, pod: PodName) -> Judged | None:
-        """Return what is known of a pod."""
         return self._pods.get(pod)
 
     def samples(self, snapshot: Snapshot) -> Samples:
-        """Return what is known of the pods of a snapshot, and forget all others."""
         if snapshot.known(PODS):
             pods = snapshot[PODS]
             for name in [name for name in self._pods if pods.get(*name) is None]:
@@ -306,8 +251,5 @@ class SampleStore:
         return Samples(scraping=True, pods=dict(self._pods))
 
 
-def _tells_more(before: PodVerdict, after: PodVerdict) -> bool:
-    """Tell whether a pass would decide otherwise: reasons why nothing can be said change often."""
-    return (before.faults, before.undecided, before.failing, before.in_service) != (
-        after.faults, after.undecided, after.failing, after.in_service
-    )  # fmt: skip
+def _decisive(verdict: PodVerdict) -> tuple[object, ...]:
+    return verdict.faults, verdict.undecided, verdict.failing, verdict.in_service

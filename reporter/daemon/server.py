@@ -52,7 +52,7 @@ _NOT_SCRAPED: Final = (
 class ListenAddress:
     """Where the listener of a setting is; an empty host is every interface.
 
-    `names` are those under which it may be asked besides; they count for the report alone.
+    `names` are those under which it may be asked too; they count for the report alone.
     """
 
     setting: str
@@ -66,12 +66,7 @@ class ListenAddress:
 
     @classmethod
     def parse(cls, setting: str, text: str) -> "ListenAddress | None":
-        """Read `:8080`, `127.0.0.1:8082` or `[::1]:8082`; `0` is None: do not listen.
-
-        Raises:
-            UsageError: it is none of these.
-
-        """
+        """Read `:8080`, `127.0.0.1:8082` or `[::1]:8082`; `0` is None: do not listen."""
         try:
             parts = bind_address(text)
         except ValueError:
@@ -82,17 +77,7 @@ class ListenAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class Probes:
-    """What the health endpoints ask; each returns a cause where it is not well, else None."""
-
-    unhealthy: Callable[[], str | None]
-    not_ready: Callable[[], str | None]
-
-
-@dataclass(frozen=True, slots=True)
 class Pages:
-    """The report, rendered."""
-
     report_json: Callable[[], bytes | None]
     report_text: Callable[[], str | None]
     pod_json: Callable[[PodName], bytes | None] = lambda _: None
@@ -100,14 +85,11 @@ class Pages:
 
 
 class Servers:
-    """Listens until closed."""
-
     def __init__(
         self,
         before_close: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Make one; `before_close` is called before it closes, such as to end streams."""
         self._before_close = before_close
         # Its own, not the process's: what it counts and when it is due is that of these listeners.
         self._logger = logging.Logger("reporter.listeners")  # noqa: LOG001
@@ -124,12 +106,6 @@ class Servers:
     async def listen(
         self, address: ListenAddress | None, routes: Mapping[str, Handler]
     ) -> int | None:
-        """Serve GET `routes` and return the port.
-
-        Raises:
-            UsageError: the address is taken or not ours.
-
-        """
         if address is None:
             return None
         connections = Connections()
@@ -171,7 +147,6 @@ class _FewLines(logging.Handler):
         self._unlogged = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log one line in place of aiohttp's stack, or count it."""
         now = self._clock()
         if now < self._due:
             self._unlogged += 1
@@ -203,18 +178,16 @@ def _cause(error: OSError) -> str:
 
 
 class _Collected(Collector):
-    """Metrics as they were at one moment."""
-
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._metrics = tuple(metrics)
 
     def collect(self) -> tuple[Metric, ...]:
-        """Return them."""
         return self._metrics
 
 
 class MetricsPage:
-    """The page of the metrics listener: written by a thread of its own, once for all who ask meanwhile.
+    """The page of the metrics listener: written by a thread of its own, once for all who ask
+    meanwhile.
 
     What names subjects is written once for a report. A few answers go out at a time, each piece by
     piece: what a client does not read must not lie in our memory, nor delay a pass or a probe.
@@ -232,11 +205,9 @@ class MetricsPage:
         self._answers = 0
 
     def close(self) -> None:
-        """End the thread."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """Answer, or say that others are being answered."""
         if self._answers >= _ANSWERS:
             text = "Others are being answered; ask again.\n"
             return web.Response(status=503, text=text, headers={"Retry-After": "1"})
@@ -276,8 +247,10 @@ class MetricsPage:
         return generate_latest(collected) + of_subjects
 
 
-def health_routes(probes: Probes) -> dict[str, Handler]:
-    """Return the routes of the health listener."""
+def health_routes(
+    unhealthy: Callable[[], str | None], not_ready: Callable[[], str | None]
+) -> dict[str, Handler]:
+    """Each returns a cause where it is not well, else None."""
 
     def route(ask: Callable[[], str | None]) -> Handler:
         async def serve(_request: web.Request) -> web.StreamResponse:
@@ -288,7 +261,7 @@ def health_routes(probes: Probes) -> dict[str, Handler]:
 
         return serve
 
-    return {"/healthz": route(probes.unhealthy), "/readyz": route(probes.not_ready)}
+    return {"/healthz": route(unhealthy), "/readyz": route(not_ready)}
 
 
 def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Handler]:
@@ -298,71 +271,60 @@ def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Hand
     name of its own that resolves to the loopback address.
     """
 
-    async def as_json(request: web.Request) -> web.StreamResponse:
-        check_host(request, address)
-        body = pages.report_json()
-        if body is None:
-            return web.json_response({"error": "no pass has ended yet"}, status=503)
-        return web.Response(body=body, content_type="application/json")
+    def as_json(
+        render: Callable[[web.Request], bytes | None], status: int, missing: str
+    ) -> Handler:
+        async def serve(request: web.Request) -> web.StreamResponse:
+            check_host(request, address)
+            body = render(request)
+            if body is None:
+                return web.json_response({"error": missing}, status=status)
+            return web.Response(body=body, content_type="application/json")
 
-    async def as_text(request: web.Request) -> web.StreamResponse:
-        check_host(request, address)
-        text = pages.report_text()
-        if text is None:
-            return web.Response(status=503, text="No pass has ended yet.\n")
-        return web.Response(text=text)
+        return serve
 
-    async def pod_as_json(request: web.Request) -> web.StreamResponse:
-        check_host(request, address)
-        body = pages.pod_json(_pod_of(request))
-        if body is None:
-            return web.json_response({"error": _NOT_SCRAPED}, status=404)
-        return web.Response(body=body, content_type="application/json")
+    def as_text(render: Callable[[web.Request], str | None], status: int, missing: str) -> Handler:
+        async def serve(request: web.Request) -> web.StreamResponse:
+            check_host(request, address)
+            text = render(request)
+            if text is None:
+                return web.Response(status=status, text=f"{missing}\n")
+            return web.Response(text=text)
 
-    async def pod_as_text(request: web.Request) -> web.StreamResponse:
-        check_host(request, address)
-        text = pages.pod_text(_pod_of(request))
-        if text is None:
-            return web.Response(status=404, text=f"{_NOT_SCRAPED}\n")
-        return web.Response(text=text)
+        return serve
+
+    def pod_of(request: web.Request) -> PodName:
+        return request.match_info["namespace"], request.match_info["name"]
 
     return {
-        "/api/v1/report": as_json,
-        "/": as_text,
-        "/api/v1/pods/{namespace}/{name}": pod_as_json,
-        "/pods/{namespace}/{name}": pod_as_text,
+        "/api/v1/report": as_json(lambda _: pages.report_json(), 503, "no pass has ended yet"),
+        "/": as_text(lambda _: pages.report_text(), 503, "No pass has ended yet."),
+        "/api/v1/pods/{namespace}/{name}": as_json(
+            lambda request: pages.pod_json(pod_of(request)), 404, _NOT_SCRAPED
+        ),
+        "/pods/{namespace}/{name}": as_text(
+            lambda request: pages.pod_text(pod_of(request)), 404, _NOT_SCRAPED
+        ),
     }
 
 
-def _pod_of(request: web.Request) -> PodName:
-    return request.match_info["namespace"], request.match_info["name"]
-
-
 def check_host(request: web.Request, address: ListenAddress | None) -> None:
-    """Refuse a request under a name that is not ours.
-
-    Raises:
-        web.HTTPForbidden: it came under another name than loopback's or those of `address`.
-
-    """
+    """Refuse a request under another name than loopback's or those of `address`."""
     name = request.host.rsplit(":", 1)[0] if not request.host.endswith("]") else request.host
     allowed = set(_LOCAL_NAMES)
     if address is not None:
         allowed.update((address.host, *address.names))
     if name.lower() in allowed:
         return
-    if address is not None and not _is_loopback(address.host) and _is_ip(name):
-        return
+    if address is not None and address.host != "localhost" and _ip(name):
+        own = _ip(address.host)
+        if own is None or not own.is_loopback:
+            return
     raise web.HTTPForbidden(text="This name is not served here; use kubectl port-forward.\n")
 
 
-def _is_loopback(host: str) -> bool:
-    return host == "localhost" or (_is_ip(host) and ipaddress.ip_address(host).is_loopback)
-
-
-def _is_ip(text: str) -> bool:
+def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(text.strip("[]"))
+        return ipaddress.ip_address(text.strip("[]"))
     except ValueError:
-        return False
-    return True
+        return None

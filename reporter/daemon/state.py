@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from reporter import __version__
 from reporter.daemon.one_pass import Pass
+from reporter.daemon.writers import Writers
 from reporter.kube.clock import boot_seconds, real_now
+from reporter.kube.live import LiveCluster, WatchHealth
 from reporter.metrics.looks.samples import Judged
 from reporter.metrics.looks.target import PodName
 from reporter.model.report import Report
 from reporter.settings import DaemonSettings
-from reporter.sinks.own_metrics import WatchHealth
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from reporter.sinks.report_json import report_json
 from reporter.sinks.report_text import report_text
@@ -26,60 +27,10 @@ FIRST_PASS_SECONDS: Final = 300.0
 """Time that the first pass has: a large cluster takes a while to be listed."""
 
 
-class Cluster(Protocol):
-    """What is asked of the watches."""
-
-    def all_listed(self) -> bool:
-        """Tell whether each kind is listed once or declared unknown."""
-
-    def health(self) -> Iterable[WatchHealth]:
-        """Return the health of each watch."""
-
-    @property
-    def clock_offset_seconds(self) -> float:
-        """How far the API server's clock is ahead of ours."""
-
-
-class Queue(Protocol):
-    """What is asked of a writer."""
-
-    @property
-    def waiting(self) -> int:
-        """How many writes wait."""
-
-
-class MirrorQueue(Queue, Protocol):
-    """What is asked of the writer of mirrors."""
-
-    @property
-    def refusing(self) -> int:
-        """How many namespaces refused the last write there."""
-
-
-class WriteQueues(Protocol):
-    """What is asked of the writers."""
-
-    @property
-    def events(self) -> Queue:
-        """Of our Events."""
-
-    @property
-    def mirrors(self) -> MirrorQueue:
-        """Of the mirrors of our Events."""
-
-    @property
-    def alerts(self) -> Queue:
-        """Of alerts."""
-
-
 @dataclass(frozen=True, slots=True)
 class LostWatches:
-    """Watches that have lost their connection.
-
-    Attributes:
-        seconds: since one of them heard something last.
-        resources: what they read; empty where all are lost.
-
+    """Watches that have lost their connection, all where no `resources` are named, and the seconds
+    since one of them heard something last.
     """
 
     seconds: float
@@ -87,13 +38,11 @@ class LostWatches:
 
 
 class DaemonState:
-    """The newest pass, who leads, and whether all is well."""
-
     def __init__(
         self,
         settings: DaemonSettings,
-        cluster: Cluster,
-        writers: WriteQueues,
+        cluster: LiveCluster,
+        writers: Writers,
         *,
         leading: Callable[[], bool],
         judged: Callable[[PodName], Judged | None],
@@ -109,20 +58,16 @@ class DaemonState:
         self._report: Report | None = None
 
     def passed(self, done: Pass) -> None:
-        """Note a pass."""
         self._report = done.report
         self._last = boot_seconds()
 
     def leading(self) -> bool:
-        """Tell whether this replica writes."""
         return self._leading()
 
     def report(self) -> Report | None:
-        """Return the newest report."""
         return self._report
 
     def watches(self) -> Iterable[WatchHealth]:
-        """Return the health of each watch."""
         return self._cluster.health()
 
     def lost_watches(self) -> LostWatches | None:
@@ -139,44 +84,31 @@ class DaemonState:
         names = tuple(sorted(each.resource for each in lost))
         return LostWatches(seconds, () if len(lost) == len(served) else names)
 
-    def events_waiting(self) -> int:
-        """Return how many Events wait to be written."""
-        return self._writers.events.waiting
-
-    def mirrors_waiting(self) -> int:
-        """Return how many mirrors wait to be written."""
-        return self._writers.mirrors.waiting
-
-    def alerts_waiting(self) -> int:
-        """Return how many alerts wait to be sent."""
-        return self._writers.alerts.waiting
-
-    def mirrors_refusing(self) -> int:
-        """Return how many namespaces refuse mirrors."""
-        return self._writers.mirrors.refusing
-
-    def clock_offset_seconds(self) -> float:
-        """Return how far the API server's clock is ahead of ours."""
-        return self._cluster.clock_offset_seconds
+    def gauges(self) -> dict[str, float]:
+        writers = self._writers
+        return {
+            "leader": self.leading(),
+            "events_waiting": writers.events.waiting,
+            "mirrors_waiting": writers.mirrors.waiting,
+            "alerts_waiting": writers.alerts.waiting,
+            "mirror_namespaces_refusing": writers.mirrors.refusing,
+            "clock_offset_seconds": self._cluster.client.clock_offset_seconds,
+        }
 
     def report_json(self) -> bytes | None:
-        """Return the newest report as JSON, with our version and whether we lead."""
         if self._report is None:
             return None
         about = {"version": __version__, "commit": commit(), "leading": self.leading()}
         return report_json(self._report, self._settings, about)
 
     def report_text(self) -> str | None:
-        """Return the newest report as text."""
         return report_text(self._report) if self._report is not None else None
 
     def pod_json(self, pod: PodName) -> bytes | None:
-        """Return what was scraped from a pod as JSON, None if nothing was."""
         judged = self._judged(pod)
         return pod_json(pod_view(judged, self._settings)) if judged else None
 
     def pod_text(self, pod: PodName) -> str | None:
-        """Return what was scraped from a pod as text, None if nothing was."""
         judged = self._judged(pod)
         return pod_text(judged, real_now().wall, self._settings) if judged else None
 
@@ -190,7 +122,6 @@ class DaemonState:
         return f"no pass has ended for {now - self._last:.0f} s" if late else None
 
     def not_ready(self) -> str | None:
-        """Return why this replica cannot report yet, None once it can."""
         if not self._cluster.all_listed():
             return "not every kind is listed yet"
         return "no pass has ended yet" if self._report is None else None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from reporter.catalogue.resources import EVENTS
-from reporter.daemon.one_pass import Lately, Pass
+from reporter.daemon.one_pass import Pass, RecentWrites
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
 from reporter.kube.writes import KubeEvents, KubeMirrors
@@ -14,12 +14,10 @@ from reporter.sinks.events.plan import Purpose
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.mirror.writer import MirrorWriter
 from reporter.sinks.own_metrics import Metrics
-from reporter.stacks.output import Output, WriterParts
+from reporter.stacks.output import Output, OutputWriter, WriterParts
 
 
 class Writers:
-    """All that writes to the API server but the Lease, and what tells Alertmanager."""
-
     def __init__(
         self,
         client: KubeClient,
@@ -31,17 +29,6 @@ class Writers:
         may_write: Callable[[], bool],
         changed: Callable[[], None],
     ) -> None:
-        """Make them.
-
-        Args:
-            client: makes the requests.
-            cluster: told where a watch is behind.
-            metrics: told of each write.
-            alerts: tells Alertmanager.
-            outputs: what the stacks write, by their names.
-            may_write: asked before each request.
-            changed: called when a new pass is needed.
-        """
         self._may_write = may_write
         self._changed = changed
         self._metrics = metrics
@@ -70,6 +57,12 @@ class Writers:
             outdated=cluster.relist,
         )
         self._outputs = {name: output.writer(parts) for name, output in outputs.items()}
+        self._all: dict[str, EventWriter | MirrorWriter | AlertWriter | OutputWriter] = {
+            "events": self.events,
+            "mirrors": self.mirrors,
+            "alerts": self.alerts,
+            **{f"output of {name}": each for name, each in self._outputs.items()},
+        }
 
     def _event_written(self, purpose: Purpose, outcome: str) -> None:
         """Count a write of an Event, and have it mirrored: our own Events ask for no pass."""
@@ -77,15 +70,13 @@ class Writers:
         if self._mirroring and outcome == "written" and purpose is not Purpose.REFRESH:
             self._changed()
 
-    def lately(self) -> Lately:
-        """Return what was written lately."""
+    def recent_writes(self) -> RecentWrites:
         answers = {name: writer.answers() for name, writer in self._outputs.items()}
-        return Lately(
+        return RecentWrites(
             self.events.written(), self.mirrors.applied(), answers, self.events.versions()
         )
 
     def offer(self, done: Pass) -> None:
-        """Write what a pass planned, if we lead."""
         if not self._may_write():
             return
         self.events.offer(done.plan)
@@ -98,26 +89,16 @@ class Writers:
 
     def drop(self) -> None:
         """Forget what waits: what it rests on is not to be trusted any more."""
-        self.events.drop()
-        self.mirrors.drop()
-        self.alerts.drop()
-        for writer in self._outputs.values():
+        for writer in self._all.values():
             writer.drop()
 
     def forget(self) -> None:
         """Forget what waits and what was written: somebody else may lead by now."""
         self.drop()
-        self.events.forget()
-        self.mirrors.forget()
-        self.alerts.forget()
-        for writer in self._outputs.values():
+        for writer in self._all.values():
             writer.forget()
 
     async def run(self) -> None:
-        """Write until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.events.run(), name="events")
-            tasks.create_task(self.mirrors.run(), name="mirrors")
-            tasks.create_task(self.alerts.run(), name="alerts")
-            for name, writer in self._outputs.items():
-                tasks.create_task(writer.run(), name=f"output of {name}")
+            for name, writer in self._all.items():
+                tasks.create_task(writer.run(), name=name)

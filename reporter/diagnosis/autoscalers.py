@@ -1,9 +1,9 @@
 """Why no new node comes for a pod: Karpenter, the cluster autoscaler, GKE.
 
-That existing nodes do not do is where an autoscaler starts; where one is there, the cause is why it makes
-none. Its words stand in Events of the pod, most of them Normal, and on objects of its own: NodePools,
-NodeClaims (Events in `default`; one without capacity is deleted at once, so only its Event remains), and
-the ConfigMap `kube-system/cluster-autoscaler-status`.
+That existing nodes do not do is where an autoscaler starts; where one is there, the cause is why it
+makes none. Its words stand in Events of the pod, most of them Normal, and on objects of its own:
+NodePools, NodeClaims (Events in `default`; one without capacity is deleted at once, so only its
+Event remains), and the ConfigMap `kube-system/cluster-autoscaler-status`.
 
 Sources: karpenter, provisioning/scheduling and nodeclaim/lifecycle; cluster-autoscaler,
 core/scaleup/orchestrator and clusterstate.
@@ -179,7 +179,6 @@ def _pool_of(part: str, snapshot: Snapshot) -> str:
 
 
 def _limits(pool: NodePool | None, pod: Pod, *, sure: bool = True) -> Diagnosis | None:
-    """Return that a NodePool has no room for what a pod asks for, with the numbers."""
     if pool is None:
         return None
     used = amounts(pool.status.resources)

@@ -1,10 +1,8 @@
-"""A pod at fault, with what others said about it: what every step of a diagnosis asks.
+"""A pod at fault, with what others said about it, and how its containers ended.
 
-How a container ended, in plain words: its exit code, and the last thing that it said.
-
-An exit code above 128 is 128 and the signal that ended the process (Kubernetes, "Determine the Reason
-for Pod Failure"; POSIX shells). The kubelet keeps the termination message in the pod's status: what
-the container wrote to its `terminationMessagePath`, or the end of its log with
+An exit code above 128 is 128 and the signal that ended the process (Kubernetes, "Determine the
+Reason for Pod Failure"; POSIX shells). The kubelet keeps the termination message in the pod's
+status: what the container wrote to its `terminationMessagePath`, or the end of its log with
 `terminationMessagePolicy: FallbackToLogsOnError`.
 """
 
@@ -38,7 +36,6 @@ def last_end(status: ContainerStatus) -> Terminated | None:
 
 
 def is_error(ended: Terminated | None) -> bool:
-    """Tell whether a container did not end well."""
     return ended is not None and (ended.exit_code != 0 or ended.reason in _BAD)
 
 
@@ -50,8 +47,6 @@ def loops(status: ContainerStatus) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A pod, and the snapshot that it is in."""
-
     pod: Pod
     snapshot: Snapshot
 

@@ -1,20 +1,20 @@
 """Why a container does not start, or ended: its image, its configuration, its end, its log.
 
 What the container's own state says comes first, then Events about it, then its log by the table of
-signatures: an exit code says least. Of a text from a runtime the end is quoted, of a log only what a
-signature extracts. 137 is SIGKILL, which has many senders: a probe is told from memory by the Event
-`Killing` of the kubelet, or by how long the container ran.
+signatures: an exit code says least. Of a text from a runtime the end is quoted, of a log only what
+a signature extracts. 137 is SIGKILL, which has many senders: a probe is told from memory by the
+Event `Killing` of the kubelet, or by how long the container ran.
 
-What the kubelet's probes say of a container that runs: loading, asked wrongly, or ended by them.
-
-A container that runs and is not ready is asked by somebody, at a path and a port, and answers something:
-that is the cause to name. The Event `Unhealthy` has the answer. Nobody listening is what loading looks
-like too: an engine listens once its model is loaded (vLLM binds its port before, and listens after). So a
-refused connection is a fault only where the start is over, and says "loading" before.
+A container that runs and is not ready is asked by somebody, at a path and a port, and answers
+something: that is the cause to name. The Event `Unhealthy` has the answer. Nobody listening is what
+loading looks like too: an engine listens once its model is loaded (vLLM binds its port before, and
+listens after). So a refused connection is a fault only where the start is over, and says "loading"
+before.
 
 A liveness probe without a start-up probe has no patience: the kubelet ends the container after
-initialDelaySeconds + periodSeconds x failureThreshold, again and again, before a large model is loaded,
-and the exit code is 137 as for lack of memory (Kubernetes, "Liveness, Readiness, and Startup Probes").
+initialDelaySeconds + periodSeconds x failureThreshold, again and again, before a large model is
+loaded, and the exit code is 137 as for lack of memory (Kubernetes, "Liveness, Readiness, and
+Startup Probes").
 """
 
 import re
@@ -134,7 +134,6 @@ def _out_of_memory(case: Case, status: ContainerStatus, ended: Terminated) -> Di
 
 
 def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
-    """Return what the log says of a container that ended with an error."""
     log = case.log(status.name)
     if log is None or not log.sentence:
         log = _by_last_words(ended.message or "")
@@ -146,7 +145,6 @@ def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | 
 
 @lru_cache(maxsize=256)
 def _by_last_words(message: str) -> LogCause:
-    """Return what a termination message says, which may be the end of a log."""
     return read_log(message, built_in()).cause if message else LogCause()
 
 
@@ -183,8 +181,8 @@ def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
 def _given_one(case: Case) -> str:
     """Return what else must be so where a container sees no GPU, although it was given one.
 
-    The device plugin gives it one; the NVIDIA runtime makes it visible. A pod gets that runtime by its
-    class, or where it is the node's default (NVIDIA/k8s-device-plugin, README).
+    The device plugin gives it one; the NVIDIA runtime makes it visible. A pod gets that runtime by
+    its class, or where it is the node's default (NVIDIA/k8s-device-plugin, README).
     """
     devices = case.pod.spec.devices
     gpus = next(
@@ -294,7 +292,8 @@ def said_killed(case: Case, status: ContainerStatus, ended: Terminated) -> Diagn
 
 
 def _said_killing(case: Case, container: str, ended: Terminated) -> str:
-    """Return which probe the kubelet says to have ended a container by; empty where it says nothing.
+    """Return which probe the kubelet says to have ended a container by; empty where it says
+    nothing.
 
     An Event lasts an hour: one of another time is about another end.
     """

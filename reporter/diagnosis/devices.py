@@ -1,9 +1,10 @@
 """Why a node offers fewer devices than it has, or none.
 
-A kubelet knows devices only from a plugin that runs beside it (Kubernetes, "Device Plugins"; kubelet,
-cm/devicemanager): without the key no plugin ever registered; 0 of N is a plugin that is gone or has marked
-all unhealthy; 0 of 0 one that is gone for over 5 min; M of N means that N - M are unhealthy, and NVIDIA's
-plugin marks none healthy again until it is restarted. Use never lowers what is offered.
+A kubelet knows devices only from a plugin that runs beside it (Kubernetes, "Device Plugins";
+kubelet, cm/devicemanager): without the key no plugin ever registered; 0 of N is a plugin that is
+gone or has marked all unhealthy; 0 of 0 one that is gone for over 5 min; M of N means that N - M
+are unhealthy, and NVIDIA's plugin marks none healthy again until it is restarted. Use never lowers
+what is offered.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -197,7 +198,6 @@ def _policy(snapshot: Snapshot) -> str:
 
 
 def is_plugin(pod: Pod) -> bool:
-    """Return whether a pod is one of a device plugin."""
     if any(pod.metadata.label(key) == value for key, value in _PLUGIN_LABELS):
         return True
     images = (each.image for each in pod.spec.containers or ())

@@ -1,10 +1,11 @@
 """What a pod asks of a node, one demand at a time, and which nodes do not meet it.
 
-The scheduler stops at the first plugin that refuses a node and counts the node under that, so its text
-hides the other reasons. Here each node is held against every demand that needs no other pod, in the
-order in which the default plugins look (kube-scheduler, apis/config/v1/default_plugins.go):
-NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit, VolumeBinding. What depends on other
-pods (free capacity, ports, spread, affinity to pods) is no demand: the scheduler's words tell of it.
+The scheduler stops at the first plugin that refuses a node and counts the node under that, so its
+text hides the other reasons. Here each node is held against every demand that needs no other pod,
+in the order in which the default plugins look (kube-scheduler, apis/config/v1/default_plugins.go):
+NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit, VolumeBinding. What depends on
+other pods (free capacity, ports, spread, affinity to pods) is no demand: the scheduler's words tell
+of it.
 """
 
 import math
@@ -64,14 +65,11 @@ class Demand:
     """One thing that a pod asks of a node.
 
     Attributes:
-        plugin: who looks at it.
         what: a resource, a label with its value, or the name of a volume; empty for states and taints.
         asks: how much of a resource.
         state: it is about a state of the node, which may pass.
         requirements: labels that are asked for; each has to hold.
         terms: sets of labels of which one has to hold; of an affinity.
-        tolerations: of the pod.
-
     """
 
     plugin: Plugin
@@ -84,7 +82,6 @@ class Demand:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the labels that it is about."""
         asked = (
             *self.requirements,
             *(e for t in self.terms or () for e in t.match_expressions or ()),
@@ -92,7 +89,6 @@ class Demand:
         return list(dict.fromkeys(each.key for each in asked))
 
     def is_met(self, node: Node) -> bool:
-        """Return whether the node has what is asked for."""
         match self.plugin:
             case Plugin.CORDON:
                 return not node.spec.unschedulable or _tolerated(_CORDON, self.tolerations)
@@ -106,7 +102,6 @@ class Demand:
                 )
 
     def is_state(self, node: Node) -> bool:
-        """Return whether that it is not met is a state of the node, which may pass."""
         if self.plugin is not Plugin.RESOURCE:
             return self.state
         return is_device(self.what) and (
@@ -115,7 +110,6 @@ class Demand:
         )
 
     def taints(self, node: Node) -> list[Taint]:
-        """Return the taints of the node that are not tolerated, of states or of others."""
         return [
             each
             for each in node.spec.taints or ()
@@ -200,7 +194,6 @@ def _volumes(pod: Pod, snapshot: Snapshot) -> Iterator[Demand]:
 
 
 def is_of_state(taint: Taint) -> bool:
-    """Return whether a taint says in which state the node is."""
     return taint.key.startswith(_STATE_TAINTS)
 
 
@@ -218,7 +211,6 @@ def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
 
 
 def is_ready(node: Node) -> bool:
-    """Return whether the node says that it is Ready, or nothing is known of it."""
     ready = node.status.condition("Ready")
     return ready is None or ready.status == "True"
 
@@ -251,7 +243,6 @@ def _meets_name(node: Node, requirement: SelectorRequirement) -> bool:
 
 
 def _holds(requirement: SelectorRequirement, value: str | None) -> bool:
-    """Return whether a value meets a requirement, also one that LabelSelectors do not have."""
     if requirement.operator not in ("Gt", "Lt"):
         key = requirement.key
         labels = {key: value} if value is not None else {}
@@ -309,7 +300,6 @@ def _offer(node: Node, resource: str) -> str:
 
 
 def _labels_of(node: Node, demand: Demand) -> str:
-    """Return what a node has of the labels that are asked for, and what is asked for."""
     found = [
         f"{clean(key)}={clean(value)}"
         for key in demand.keys

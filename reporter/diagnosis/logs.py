@@ -1,17 +1,18 @@
 """What the log of a container says by the table of signatures.
 
-The problem. A container that ends leaves a thousand lines, and the last of them is the least: each process
-of an engine reports that another one failed, and each layer wraps what the one below said. Quoting the end
-names a wrapper; quoting the first error names a warning that did no harm.
+The problem. A container that ends leaves a thousand lines, and the last of them is the least: each
+process of an engine reports that another one failed, and each layer wraps what the one below said.
+Quoting the end names a wrapper; quoting the first error names a warning that did no harm.
 
-The choice. Lines are cleaned of what loggers put in front (time, level, process, rank, JSON, klog), those
-that are no error and those that only say that something else failed are left out, and every one that
-remains is held against every row of the table. The surest row wins, then the earliest line, where of
-several processes in the same second a worker comes before the engine and that before the server: who fails
-first says why. Where no row matches, the first exception is quoted and no cause is named.
+The choice. Lines are cleaned of what loggers put in front (time, level, process, rank, JSON, klog),
+those that are no error and those that only say that something else failed are left out, and every
+one that remains is held against every row of the table. The surest row wins, then the earliest
+line, where of several processes in the same second a worker comes before the engine and that before
+the server: who fails first says why. Where no row matches, the first exception is quoted and no
+cause is named.
 
-What goes through here is anybody's text: it is bounded in lines and bytes before anything else, and each
-pattern is bounded too (`reporter.diagnosis.signatures`).
+What goes through here is anybody's text: it is bounded in lines and bytes before anything else, and
+each pattern is bounded too (`reporter.diagnosis.signatures`).
 """
 
 import re
@@ -113,11 +114,8 @@ class Line:
         number: its place among the lines that were given, from 1.
         text: what it says, at most 4,096 characters.
         process: who said it; empty where that is not told.
-        second: when, as it stands there.
-        warning: it is of level WARNING.
         quiet: it is of a lower level, and yet names an exception: some servers log their failures so.
             It counts where no other line tells anything.
-
     """
 
     number: int
@@ -244,7 +242,6 @@ def _best(found: Iterable[_Found]) -> _Found | None:
 
 
 def _counts(text: str) -> bool:
-    """Return whether a line may name a cause."""
     if _FRAME.match(text) or any(each in text for each in WRAPPERS):
         return False
     return not (any(each in text for each in NOISE) or _NOISE.search(text))

@@ -1,17 +1,19 @@
 """Why a pod does not do what it should: the nearest cause, from all that is at hand about it.
 
 The problem. A pod that does not run says so in many places, and each says less than another: the
-scheduler counts nodes and names none, the kubelet says "CrashLoopBackOff", a controller says "not ready".
-The cause stands on another object, in an Event that is gone in an hour, or in a log.
+scheduler counts nodes and names none, the kubelet says "CrashLoopBackOff", a controller says "not
+ready". The cause stands on another object, in an Event that is gone in an hour, or in a log.
 
-The choice. What can be wrong lies on the way of a pod, one step after the other: somebody lets it be made,
-a queue lets it in, its claims have volumes, a node is there or is made for it, the node takes it, mounts
-its volumes and sets up its network, pulls images, makes containers, starts them, and asks them whether
-they are ready. What fails first keeps everything behind it from happening, so the first step with a cause
-is the cause, and what is said behind it is a consequence. Each step is a function that answers with a
-`Diagnosis` or does not know. If none knows, the symptom is told as it is.
+The choice. What can be wrong lies on the way of a pod, one step after the other: somebody lets it
+be made, a queue lets it in, its claims have volumes, a node is there or is made for it, the node
+takes it, mounts its volumes and sets up its network, pulls images, makes containers, starts them,
+and asks them whether they are ready. What fails first keeps everything behind it from happening, so
+the first step with a cause is the cause, and what is said behind it is a consequence. Each step is
+a function that answers with a `Diagnosis` or does not know. If none knows, the symptom is told as
+it is.
 
-Here is no clock and no state. How long a fault may last is decided elsewhere (`reporter.workload.pod`).
+Here is no clock and no state. How long a fault may last is decided elsewhere
+(`reporter.workload.pod`).
 """
 
 import re

@@ -1,8 +1,8 @@
 """Why a queue or a gang lets a pod wait: Kueue, Volcano, scheduling gates.
 
-A gated pod is not looked at by the scheduler; who set the gate says why on an object of its own. Volcano
-schedules a group of pods together or not at all: the pod that is refused by itself is the cause, and the
-others wait for it.
+A gated pod is not looked at by the scheduler; who set the gate says why on an object of its own.
+Volcano schedules a group of pods together or not at all: the pod that is refused by itself is the
+cause, and the others wait for it.
 """
 
 import re
@@ -103,7 +103,6 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
-    """Yield the Workload of a pod: it names the pod, its group, or what made it, as its owner."""
     owners = {each.uid for each in pod.metadata.owner_references or () if each.uid} | {
         pod.metadata.uid
     }
@@ -215,7 +214,6 @@ def _said_full(group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot) 
 
 
 def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
-    """Return the pods of each group of a namespace that have no node for a cause of their own."""
     found: dict[str, list[Pod]] = {}
     for each in snapshot[PODS].in_namespace(namespace):
         group = each.metadata.annotation(_GROUP_NAME)

@@ -1,9 +1,9 @@
 """Why pods of a workload could not be made: who refused them at admission, and for what.
 
 No pod exists, so nothing of a pod says so. A ReplicaSet and its Deployment have the condition
-`ReplicaFailure`; of a StatefulSet, a Job, a DaemonSet, a LeaderWorkerSet and of Kthena's groups only Events
-tell (kubernetes pkg/controller/controller_utils.go and statefulset; apiserver pkg/admission). Their
-controllers try again in minutes, and each attempt says the same.
+`ReplicaFailure`; of a StatefulSet, a Job, a DaemonSet, a LeaderWorkerSet and of Kthena's groups
+only Events tell (kubernetes pkg/controller/controller_utils.go and statefulset; apiserver
+pkg/admission). Their controllers try again in minutes, and each attempt says the same.
 """
 
 import re

@@ -1,15 +1,15 @@
 """Why a pod has no node.
 
-The text of the scheduler names no node and hides all but the first reason of each. So what the pod asks
-for is held against every node again (`fit.py`), and nodes are told apart: those that would do and are
-full, those that are out for a passing state alone, demands that no node meets, and demands that exclude
-each other. Where the counts of first reasons are the scheduler's own, the answer is as certain as its
-text; where they are not (nodes changed since, other versions), only what no node has is kept, and the
-rest is told with the scheduler's words beside it. What needs other pods (spread, ports, affinity to
-pods) is taken from its words.
+The text of the scheduler names no node and hides all but the first reason of each. So what the pod
+asks for is held against every node again (`fit.py`), and nodes are divided: those that would do
+and are full, those that are out for a passing state alone, demands that no node meets, and demands
+that exclude each other. Where the counts of first reasons are the scheduler's own, the answer is as
+certain as its text; where they are not (nodes changed since, other versions), only what no node has
+is kept, and the rest is told with the scheduler's words beside it. What needs other pods (spread,
+ports, affinity to pods) is taken from its words.
 
-Dead end: to work out free processors and memory as well would need the requests of every pod; for these
-only "more than any node has" is told.
+Dead end: to work out free processors and memory as well would need the requests of every pod; for
+these only "more than any node has" is told.
 """
 
 import re
@@ -64,7 +64,7 @@ _PLAIN: Final = (
     ("node(s) exceed max volume count", "volume-count",
      "the nodes that fit hold as many volumes as they can", "Add nodes, or use fewer volumes."),
     ("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", "volume-lost",
-     "a claim of it is bound to a volume that does not exist", "Restore the volume, or make the claim anew."),
+     "a claim of it is bound to a volume that does not exist", "Restore the volume, or make the claim again."),
     ("node(s) had no available volume zone", "volume-zone",
      "its volume is in a zone without a node that fits", "Move the volume, or add nodes in its zone."),
     ("node(s) didn't find available persistent volumes to bind", "volume-none",
@@ -85,14 +85,14 @@ _PLAIN: Final = (
 def why_unscheduled(
     pod: Pod, snapshot: Snapshot, *, now: datetime | None = None, ask: Ask | None = None
 ) -> Diagnosis | None:
-    """Return why a pod has no node; None where it has one, or nothing more than the symptom is known.
+    """Return why a pod has no node; None where it has one, or nothing more than the symptom is
+    known.
 
     Args:
         pod: the pod.
         snapshot: with nodes, claims, and what is at hand of queues, volumes and autoscalers.
         now: the present; without it nothing is said that needs the age of the pod.
         ask: diagnoses another pod, such as the device plugin on a node.
-
     """
     if pod.spec.node_name or pod.deleting:
         return None
@@ -309,7 +309,6 @@ class _Look:
         )
 
     def _state(self, ask: Ask | None) -> Diagnosis | None:
-        """Return the state of the nodes that are out for that state alone."""
         groups: dict[Demand, list[Node]] = {}
         for node in self.nodes:
             found = self.unmet[node.name]
@@ -357,7 +356,6 @@ class _Look:
         return f"the {len(nodes)} nodes that fit"
 
     def _never(self) -> Diagnosis | None:
-        """Return the demands that no node meets."""
         order = (Plugin.RESOURCE, Plugin.LABEL, Plugin.TAINT)
         found = sorted(
             (

@@ -61,7 +61,6 @@ class Signature(msgspec.Struct, frozen=True):
     """A row that is right, ready to be matched.
 
     Attributes:
-        id: names it.
         row: as it stands in its file.
         pattern: is searched in a cleaned line.
         order: its place in the table: the earlier of two rows counts.
@@ -78,7 +77,6 @@ class Signature(msgspec.Struct, frozen=True):
         return _filled(self.row.means, values)
 
     def action(self, values: Mapping[str, str]) -> str:
-        """Return what to do, as a sentence."""
         return _filled(self.row.do, values)
 
 
@@ -96,7 +94,6 @@ def _filled(text: str | Sequence[str], values: Mapping[str, str]) -> str:
 
 @cache
 def built_in() -> tuple[Signature, ...]:
-    """Return the rows of the program."""
     text = files("reporter.diagnosis").joinpath("log-signatures.yaml").read_text(encoding="utf-8")
     return _signatures(text, known={})
 
@@ -216,7 +213,6 @@ def _piece_fault(pattern: str, piece: re.Match[str], *, before: str, begins: boo
 
 
 def _most(piece: re.Match[str]) -> int:
-    """Return in how many ways a repeat can be matched."""
     if piece["how"] == "+" or piece["repeat"][0] in "*+":
         return 1
     if piece["repeat"] == "?":

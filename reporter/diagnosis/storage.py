@@ -57,7 +57,7 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
         if claim.status.phase == "Lost" or (gone and claim.spec.volume_name == gone[1]):
             return _diagnosis(
                 claim, "claim-lost", f"the volume of its claim {clean(name)} was deleted",
-                action="Restore the volume, or make the claim anew.",
+                action="Restore the volume, or make the claim again.",
             )  # fmt: skip
         waits = claim.status.phase != "Bound" and not claim.spec.volume_name
         if waits and (why := _pending(claim, snapshot)) is not None:
@@ -234,7 +234,6 @@ class _Held:
 
 
 def _attached_elsewhere(pod: Pod, snapshot: Snapshot) -> Iterator[_Held]:
-    """Yield what only one node may have, and another one has."""
     for claim, volume in _bound(pod, snapshot):
         if not {*(claim.spec.access_modes or ())} <= {"ReadWriteOnce", "ReadWriteOncePod"}:
             continue
@@ -255,7 +254,6 @@ def _elsewhere(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
 
 
 def _users_of_claims(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
-    """Return the pods on nodes that use each claim of a namespace."""
     found: dict[str, list[Pod]] = {}
     for each in snapshot[PODS].in_namespace(namespace):
         if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):

@@ -1,7 +1,7 @@
 """What the words of the kubelet, of container runtimes and of registries mean: tables of fragments.
 
-Texts differ from version to version; what is matched is the part that stays, and quoted is the end of a
-text, where the cause is: each layer puts its own words in front. Texts are those of Kubernetes
+Texts differ from version to version; what is matched is the part that stays, and quoted is the end
+of a text, where the cause is: each layer puts its own words in front. Texts are those of Kubernetes
 (pkg/kubelet: images, kuberuntime, lifecycle, eviction, volume), containerd (internal/cri/server,
 core/remotes/docker), runc and libnvidia-container.
 """
@@ -29,7 +29,6 @@ class TextRow(NamedTuple):
         code: as in `Diagnosis`.
         pattern: of a text in which letters may be of either case; named groups are values.
         cause: with values in braces: groups, and `image`, `node`, `container`, `limit`, `end`.
-        action: what to do, with the same values.
         about: kind of the object to mend, `name` or `node` its name; empty for the workload itself.
         sureness: how sure the text alone makes it.
         missing: the object to mend does not exist.

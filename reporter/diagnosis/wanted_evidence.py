@@ -1,9 +1,8 @@
-"""What to read besides the watches to explain what is at fault: pure, from the report of a pass.
+"""What to read beyond the watches to explain what is at fault: pure, from the report of a pass.
 
-Order is that of the report: causes by the models that they hit. What is explained for certain is not
-read again; what waits for its grace is read all the same, so that its cause is known when it is told.
-
-Which logs of a pod may say why it does not run, and what they say together.
+Order is that of the report: causes by the models that they hit. What is explained for certain is
+not read again; what waits for its grace is read all the same, so that its cause is known when it is
+told.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from reporter.catalogue.resources import CLAIMS, NODECLAIMS, ON_DEMAND, PODS, VOLUMES
+from reporter.catalogue.resources import AUTOSCALERS, BY_NAME, CLAIMS, NODECLAIMS, ON_DEMAND, PODS
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Sureness
 from reporter.model.objects import ContainerStatus, KubeObject, Pod
@@ -51,7 +50,6 @@ class WantedRun:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What evidence names it by."""
         return self.namespace, self.pod, self.container
 
 
@@ -62,9 +60,10 @@ class WantedEvidence:
     Attributes:
         namespaces: whose Events are to be read, each with what is at fault there.
         pods: the pods at fault of each, at most `MOST_PODS`.
-        logs: which logs.
         resources: which kinds, as lists.
         volumes: names of PersistentVolumes.
+        leases: namespaces and names of Leases, which verdicts rest on.
+        scalers: whether HorizontalPodAutoscalers are; verdicts rest on them too.
         at_fault: the namespaces where anything is: what was learned of them is kept.
 
     """
@@ -74,6 +73,8 @@ class WantedEvidence:
     logs: tuple[WantedRun, ...] = ()
     resources: tuple[Resource[KubeObject], ...] = ()
     volumes: tuple[str, ...] = ()
+    leases: tuple[tuple[str, str], ...] = ()
+    scalers: bool = False
     at_fault: frozenset[str] = frozenset()
 
 
@@ -122,7 +123,6 @@ def _namespace(finding: ResolvedFinding) -> str:
 
 
 def _is_open(finding: ResolvedFinding) -> bool:
-    """Return whether a finding is not explained for certain."""
     if finding.disposition not in _OPEN or finding.is_blind:
         return False
     known = finding.diagnosis
@@ -130,7 +130,6 @@ def _is_open(finding: ResolvedFinding) -> bool:
 
 
 def _pods(snapshot: Snapshot, namespace: str, first: Iterable[str]) -> tuple[Pod, ...]:
-    """Return pods that do not do what they should, those that findings name first."""
     table = snapshot[PODS]
     named = [pod for name in first if (pod := table.get(namespace, name))]
     names = {each.name for each in named}
@@ -158,7 +157,7 @@ def _logs(pod: Pod) -> Iterator[WantedRun]:
 
 def _resources(snapshot: Snapshot) -> Iterator[Resource[KubeObject]]:
     for each in ON_DEMAND:
-        if each is not VOLUMES and (not each.custom or _serves(snapshot, each)):
+        if each not in (*BY_NAME, AUTOSCALERS) and (not each.custom or _serves(snapshot, each)):
             yield each
 
 
@@ -182,7 +181,6 @@ class WantedLog:
     """A container whose log is worth reading.
 
     Attributes:
-        container: its name.
         runs: which runs, those that say more first; True is the run before the present one.
 
     """

@@ -3,8 +3,6 @@
 kubernetes_asyncio supplies configuration, authentication and the HTTP session; its request
 methods are not used: they never time out, as each request gets an empty `ClientTimeout`
 (kubernetes_asyncio 36.1.0, client/rest.py), they follow redirects, and they parse error pages.
-
-HTTP sessions over the library's connections, and what they are made of.
 """
 
 import asyncio
@@ -47,13 +45,6 @@ _READ_BYTES: Final = 2**18
 
 
 class Session:
-    """Our session on the connections of one of the library's clients.
-
-    Raises:
-        ConfigurationError: a certificate or key cannot be used.
-
-    """
-
     def __init__(self, configuration: "Configuration") -> None:
         try:
             self._api = library().api_client(configuration=configuration)
@@ -73,27 +64,8 @@ class Session:
         self.proxy = configuration.proxy or environment_proxy(configuration.host or "")
 
     async def close(self) -> None:
-        """Close the connections."""
         await self.http.close()
         await self._api.close()
-
-
-def require_address(host: str) -> None:
-    """Refuse what is no address of a server.
-
-    Raises:
-        ConfigurationError: it is none; it is not repeated, as it may hold a password.
-
-    """
-    try:
-        url = yarl.URL(host)
-        usable = url.scheme in {"http", "https"} and bool(url.host)
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigurationError(
-            "the server's address in the kubeconfig is not a URL like https://host:6443"
-        )
 
 
 def environment_proxy(host: str) -> str | None:
@@ -118,7 +90,7 @@ def _is_direct(host: str, port: int | None) -> bool:
 
 
 def _names(entry: str, host: str, port: int | None) -> bool:
-    """Tell whether an entry of NO_PROXY is `*`, a range, an address, or a domain that the host is in."""
+    """Whether an entry of NO_PROXY is `*`, a range, an address, or a domain that the host is in."""
     if entry in {"", "*"}:
         return bool(entry)
     address = _address(host)
@@ -177,8 +149,6 @@ _REFUSAL_BYTES: Final = 2**16
 
 
 class RequestObserver(Protocol):
-    """Is told of each request, for metrics."""
-
     def __call__(self, verb: str, resource: str, code: str, /) -> None:
         """Count one request; `code` is the HTTP status, or `error` where there was no answer."""
 
@@ -192,29 +162,17 @@ class Response:
     body: bytes
 
     def decode(self, type_: type[AnswerT]) -> AnswerT:
-        """Decode the body.
-
-        Raises:
-            NotJson: it does not fit the type.
-
-        """
         with mapped("reading an answer"):
             return msgspec.json.decode(self.body, type=type_)
 
 
 def encode(body: object) -> bytes:
-    """Return `body` as JSON."""
     return msgspec.json.encode(body)
 
 
 def api_path(group: str, version: str, *segments: str) -> str:
-    """Return the path of an API resource: `/apis/apps/v1/...` or `/api/v1/...`."""
     root = ("apis", group, version) if group else ("api", version)
     return "/" + "/".join(quote(segment, safe="") for segment in (*root, *segments))
-
-
-def unobserved(_verb: str, _resource: str, _code: str) -> None:
-    """Observe requests that nobody counts."""
 
 
 class KubeClient:
@@ -236,7 +194,6 @@ class KubeClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close all connections."""
         await self._credentials.aclose()
         await self._close_sessions()
 
@@ -246,19 +203,21 @@ class KubeClient:
             await session.close()
 
     def prepare(self) -> None:
-        """Make the connections' TLS contexts, which blocks for some 20 ms each.
-
-        Raises:
-            ConfigurationError: the address, a certificate or a key cannot be used.
-
-        """
-        require_address(self._credentials.host)
+        """Make the connections' TLS contexts, which blocks for some 20 ms each."""
+        try:
+            url = yarl.URL(self._credentials.host)
+            usable = url.scheme in {"http", "https"} and bool(url.host)
+        except ValueError:
+            usable = False
+        if not usable:  # it is not repeated, as it may hold a password
+            raise ConfigurationError(
+                "the server's address in the kubeconfig is not a URL like https://host:6443"
+            )
         for lease in (False, True):
             self._session(lease=lease)
 
     @property
     def server(self) -> str:
-        """The API server's address, without credentials."""
         url = yarl.URL(self._credentials.host)
         return str(url.with_user(None)) if url.is_absolute() else str(url)
 
@@ -269,12 +228,10 @@ class KubeClient:
 
     @property
     def renewal(self) -> str:
-        """What is to be renewed where the API server refuses our credentials."""
         return self._credentials.renewal
 
     @property
     def clock_offset_seconds(self) -> float:
-        """How far the API server's clock is ahead of ours."""
         return self._clock_offset.seconds()
 
     async def request(
@@ -292,27 +249,13 @@ class KubeClient:
         max_bytes: int = _ANSWER_BYTES,
         lease: bool = False,
     ) -> Response:
-        """Send one request and read the whole answer.
+        """Send one request and read the whole answer, of at most `max_bytes`.
 
-        Args:
-            method: HTTP method.
-            path: absolute path, quoted.
-            verb: the API's verb, for the observer: get, list, create, patch, ...
-            resource: the plural, for the observer.
-            params: query parameters.
-            body: what is sent, as `content_type`.
-            content_type: of the body.
-            headers: added to ours.
-            timeout: seconds for everything, a repetition after 401 included.
-            max_bytes: most that is read of the answer.
-            lease: use the connections kept for the Lease, which nothing else can starve.
-
-        Raises:
-            ApiStatusError: the server refused.
-            ConnectionFailed: there was no complete answer in time.
-            NotJson: somebody other than an API server answered.
-            AnswerTooLarge: the answer has more than `max_bytes`.
-
+        `verb` and `resource` are for the observer. `timeout` is seconds for everything, a
+        repetition after 401 included. `lease` takes the connections kept for the Lease, which
+        nothing else can starve. Raises ApiStatusError where the server refused, ConnectionFailed
+        without a complete answer in time, NotJson where somebody other than an API server answered,
+        and AnswerTooLarge.
         """
         with mapped(f"{method} {path}"):
             async with asyncio.timeout(timeout), AsyncExitStack() as stack:
@@ -324,24 +267,10 @@ class KubeClient:
 
     @asynccontextmanager
     async def stream(
-        self,
-        path: str,
-        *,
-        resource: str,
-        params: Mapping[str, str],
-        idle_seconds: float,
+        self, path: str, *, resource: str, params: Mapping[str, str], idle_seconds: float
     ) -> AsyncIterator[LineStream]:
-        """Open a watch and give its lines.
-
-        Args:
-            path: absolute path, quoted.
-            resource: the plural, for the observer.
-            params: query parameters, `watch=true` among them.
-            idle_seconds: time without a byte after which the connection counts as lost.
-
-        Raises:
-            KubeError: as `request` does.
-
+        """Open a watch and give its lines; raises as `request` does. After `idle_seconds` without a
+        byte the connection counts as lost.
         """
         call = _Call("GET", path, "watch", resource, params, idle_seconds=idle_seconds)
         async with AsyncExitStack() as stack:
@@ -357,12 +286,8 @@ class KubeClient:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send a GET that the API server hands on to a pod, and give the answer as it is.
 
-        It may be the pod's and then deserves no trust: nothing is decompressed, its Date is not
-        our server's clock, and the reader must bound size and time, and map what that raises.
-
-        Raises:
-            KubeError: the API server cannot be asked, or refuses our credentials.
-
+        It may be the pod's and then deserves no trust: nothing is decompressed, its Date is not our
+        server's clock, and the reader must bound size and time, and map what that raises.
         """
         call = _Call("GET", path, "get", "pods/proxy", headers=headers, of_pod=True)
         async with AsyncExitStack() as stack:
@@ -491,21 +416,12 @@ async def connect(
     *,
     kubeconfig: Path | None = None,
     context: str | None = None,
-    observer: RequestObserver = unobserved,
+    observer: RequestObserver = lambda *_: None,
     clock_offset: ClockOffset | None = None,
 ) -> KubeClient:
     """Load the configuration of the cluster and return a client for it; sends no request.
 
-    Args:
-        kubeconfig: `--kubeconfig`; by default KUBECONFIG, our pod's service account, or
-            ~/.kube/config, in this order.
-        context: `--context`; by default the current one.
-        observer: is told of each request.
-        clock_offset: is told what the server's clock says.
-
-    Raises:
-        ConfigurationError: there is none, or it is invalid.
-
+    Raises ConfigurationError: there is none, or it is invalid.
     """
     credentials = await Credentials.load(choose_source(kubeconfig, context))
     client = KubeClient(credentials, observer, clock_offset or ClockOffset())

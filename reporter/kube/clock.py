@@ -1,7 +1,4 @@
-"""The real clock; everything else is given a `Now`.
-
-How far the API server's clock is ahead of ours.
-"""
+"""The real clock, and how far the API server's is ahead of it; everything else is given a `Now`."""
 
 import statistics
 import time
@@ -14,19 +11,16 @@ from typing import Final, TypeAlias
 from reporter.model.instant import Instant
 
 Now: TypeAlias = Callable[[], Instant]
-"""Tells the present moment on both clocks."""
 
 # Counts suspend and is never set; where the platform has none, monotonic time is the nearest.
 _BOOT: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def boot_seconds() -> float:
-    """Seconds on a clock that counts suspend and is never set."""
     return time.clock_gettime(_BOOT)
 
 
 def real_now() -> Instant:
-    """Return the present moment."""
     return Instant(datetime.now(UTC), timedelta(seconds=boot_seconds()))
 
 
@@ -34,16 +28,12 @@ _SAMPLES: Final = 9
 
 
 class ClockOffset:
-    """The difference of two clocks, from the Date headers of the API server's answers.
-
-    The client notes each answer here; whoever needs the server's time reads it.
-    """
+    """The difference of two clocks, from the Date headers of the API server's answers."""
 
     def __init__(self) -> None:
         self._server_clock: deque[float] = deque(maxlen=_SAMPLES)
 
     def note(self, date: str) -> None:
-        """Take the Date header of an answer that has just come; nonsense is ignored."""
         received = boot_seconds()
         try:
             sent = parsedate_to_datetime(date).timestamp()
@@ -55,9 +45,8 @@ class ClockOffset:
     def seconds(self) -> float:
         """Return how far the server's clock is ahead, 0 before the first answer.
 
-        It is the median of the last answers. A Date header counts whole seconds, so this is right
-        to about half a second. The server's clock is measured against one that is never set: when
-        ours is, that is known at once.
+        The median is right to about half a second. The server's clock is measured against one that
+        is never set: when ours is, that is known at once.
         """
         if not self._server_clock:
             return 0.0

@@ -2,15 +2,14 @@
 
 What is listed, and what it means that something cannot be, is as in `live.py`. Objects stay JSON:
 a dump has them as the API server wrote them, as far as they are read.
-
-One object of what two lists of a kind hold of it, where one of them has a label to select by.
 """
 
 import asyncio
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final, TypeAlias
 
 import msgspec
@@ -22,11 +21,13 @@ from reporter.catalogue.resources import (
     DEPLOYMENTS,
     EVENT_NAMESPACE,
     EVENTS,
-    ISTIO_CONFIGMAP,
+    LEASES,
     NAMESPACES,
     ON_DEMAND,
 )
+from reporter.catalogue.shared_parts import shared_parts
 from reporter.kube.client import KubeClient
+from reporter.kube.decode import ListBody
 from reporter.kube.discovery import Discovered, Discoverer
 from reporter.kube.errors import (
     AnswerTooLarge,
@@ -39,20 +40,14 @@ from reporter.kube.errors import (
 )
 from reporter.kube.informer import Place
 from reporter.kube.informers import AnyPlace
+from reporter.kube.reading import ReadPlan, in_other_versions
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
+from reporter.snapshot.dump_served import part
 from reporter.snapshot.foreign_events import EventObject
 from reporter.snapshot.outputs.archive import Json, pruned
-from reporter.snapshot.snapshot import (
-    FORBIDDEN,
-    NOT_ASKED,
-    OTHER_VERSIONS,
-    UNREACHABLE,
-    ResourceState,
-    Served,
-)
+from reporter.snapshot.snapshot import FORBIDDEN, NOT_ASKED, UNREACHABLE, ResourceState, Served
 
 AnyResource: TypeAlias = Resource[KubeObject]
 
@@ -68,25 +63,16 @@ _PAGE_BYTES: Final = 64 * 2**20
 _SECONDS: Final = 60.0
 
 
-class _ListMetadata(msgspec.Struct, frozen=True):
-    next: str | None = msgspec.field(name="continue", default=None)
-
-
-class _Page(msgspec.Struct, frozen=True):
-    metadata: _ListMetadata = _ListMetadata()
-    items: list[Json] | None = None
+def lease_places(settings: EvaluationSettings) -> frozenset[str]:
+    rows = (each for part in shared_parts(settings.catalogue) for each in part.controllers)
+    places = (settings.names_of(each.namespaces) for each in rows if each.leases)
+    return frozenset(chain((EVENT_NAMESPACE,), *places))
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What was read.
-
-    Attributes:
-        discovered: which resources are served, and in which versions.
-        versions: the version in which each resource that is served was listed.
-        failures: of each resource that could not be listed, why.
-        namespace: the only one that was read; empty for all.
-
+    """`versions`: the one in which each resource that is served was listed. `failures`: of each
+    resource that could not be listed, why. `namespace`: the only one that was read; empty for all.
     """
 
     discovered: Discovered
@@ -103,7 +89,7 @@ async def collect(
     """List everything that `check` reads, each once; with a namespace, only what is in it."""
     discoverer = Discoverer(client)
     await discoverer.poll()
-    collector = _Collector(client, settings, discoverer.current, namespace)
+    collector = _Collector(client, ReadPlan(settings, namespace), discoverer.current)
     await collector.run()
     return Collection(
         discovered=discoverer.current,
@@ -118,9 +104,8 @@ async def collect(
 @dataclass(slots=True)
 class _Collector:
     client: KubeClient
-    settings: EvaluationSettings
+    reading: ReadPlan
     discovered: Discovered
-    namespace: str = ""
     states: dict[AnyResource, ResourceState] = field(default_factory=dict)
     versions: dict[AnyResource, str] = field(default_factory=dict)
     objects: dict[AnyResource, list[Json]] = field(default_factory=dict)
@@ -129,7 +114,7 @@ class _Collector:
 
     async def run(self) -> None:
         """List all; the order of the results does not depend on who answers first."""
-        resources = [*self._read()]
+        resources = [*self.reading.resources()]
         async with asyncio.TaskGroup() as tasks:
             for resource in resources:
                 tasks.create_task(self._take(resource))
@@ -140,56 +125,26 @@ class _Collector:
         order = {each: number for number, each in enumerate((*resources, *BY_PLACE, *ON_DEMAND))}
         self.states = dict(sorted(self.states.items(), key=lambda item: order[item[0]]))
 
-    def _read(self) -> Iterator[AnyResource]:
-        yield from filter(self.settings.reads, self.settings.catalogue.resources)
-
     async def _take(self, resource: AnyResource) -> None:
-        served = self.discovered.discovery.state(resource.crd_name)
-        follows = resource.custom or resource in self._declared()
+        discovery = self.discovered.discovery
+        served = discovery.state(resource.crd_name)
+        follows = self.reading.follows_discovery(resource)
         version = self.discovered.version(resource) if follows else resource.versions[0]
         absent = resource.custom and served is Served.ABSENT
-        elsewhere = self.namespace and not resource.namespaced and resource is not NAMESPACES
-        if elsewhere and not absent:
+        unanswered = discovery.served is None
+        of_use = self.reading.is_of_use(resource, discovery, while_unknown=unanswered)
+        if self.reading.is_outside(resource) and not absent:
             self.states[resource] = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)
-        elif not self._is_of_use(resource) or (follows and served is Served.ABSENT):
+        elif not of_use or (follows and served is Served.ABSENT):
             self.states[resource] = ResourceState(Served.ABSENT)
         elif version:
-            await self._take_all(resource, [self._place(resource, version)])
+            await self._take_all(resource, [self.reading.place(resource, version)])
         elif served is Served.SERVED:
-            found = ", ".join(sorted(self.discovered.versions[resource.crd_name]))
-            cause = f"{OTHER_VERSIONS} {found}, not in {', '.join(resource.versions)}"
-            self.states[resource] = ResourceState(Served.UNKNOWN, cause=cause)
+            self.states[resource] = in_other_versions(resource, self.discovered)
         else:
             self.states[resource] = ResourceState(Served.UNKNOWN, cause=UNREACHABLE)
 
-    def _place(self, resource: AnyResource, version: str) -> AnyPlace:
-        place = Place(resource=resource, version=version)
-        if not self.namespace:
-            return place
-        if resource is NAMESPACES:
-            return replace(place, name=self.namespace, alone=True)
-        return replace(place, namespace=self.namespace)
-
-    def _declared(self) -> frozenset[AnyResource]:
-        declared = self.settings.catalogue.declared
-        found = frozenset(each.resource for each in declared if each.component.condition)
-        return frozenset(each for each in found if each is not None) - {
-            *self.settings.built_in().resources
-        }
-
-    def _is_of_use(self, resource: AnyResource) -> bool:
-        if not resource.stack or resource.subject_kind:
-            return True
-        if self.settings.stack(resource.stack) is StackMode.ON:
-            return True
-        stack = self.settings.catalogue.stack(resource.stack)
-        if resource in stack.shows_needs:
-            return True
-        states = {self.discovered.discovery.state(each.crd_name) for each in stack.subjects}
-        return self.discovered.discovery.served is None or Served.SERVED in states
-
     async def _take_all(self, resource: AnyResource, places: Iterable[AnyPlace]) -> None:
-        """List a resource in some places; one that fails makes it unknown."""
         found: list[Json] = []
         for place in places:
             try:
@@ -206,12 +161,11 @@ class _Collector:
         self.states[resource] = ResourceState(Served.SERVED, partial=self._is_partial(resource))
 
     def _is_partial(self, resource: AnyResource) -> bool:
-        """Tell whether one object of a kind is read in place of all."""
-        return bool(self.namespace) and not resource.namespaced
+        return bool(self.reading.namespace) and not resource.namespaced
 
     async def _take_by_place(self) -> None:
         """Take what is read in some places only; they are outside of a tenant's namespace."""
-        if self.namespace:
+        if self.reading.namespace:
             not_asked = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)
             self.states.update(dict.fromkeys(BY_PLACE, not_asked))
             return
@@ -225,16 +179,23 @@ class _Collector:
         for resource in ON_DEMAND:
             served = self.discovered.discovery.state(resource.crd_name) is Served.SERVED
             version = self.discovered.version(resource) if served else None
-            if not version or (self.namespace and not resource.namespaced):
+            if not version or (self.reading.namespace and not resource.namespaced):
                 continue
-            await self._take_all(resource, [self._place(resource, version)])
+            places = [self.reading.place(resource, version)]
+            if resource is LEASES and not self.reading.namespace:
+                # Nodes renew thousands of others, in a namespace of their own.
+                names = {_names(each)[1] for each in self.objects.get(NAMESPACES, ())}
+                found = sorted(names & lease_places(self.reading.settings))
+                places = [replace(places[0], namespace=each) for each in found]
+            if not places:
+                continue
+            await self._take_all(resource, places)
             if self.failures.pop(resource, None) is not None:
                 del self.states[resource]
 
     async def _take_events(self) -> None:
-        """Take the Events of others: what cannot be read of them is no fault of the dump."""
         every = replace(EVENTS, label_selector="")
-        place: AnyPlace = Place(resource=every, version="v1", namespace=self.namespace)
+        place: AnyPlace = Place(resource=every, version="v1", namespace=self.reading.namespace)
         with suppress(KubeError):
             found = await _listed(
                 self.client, place, _EVENTS, types=(EVENTS.type, EventObject), pages=_EVENT_PAGES
@@ -243,47 +204,21 @@ class _Collector:
             self.objects[EVENTS] = [*self.objects.get(EVENTS, ()), *others]
 
     async def _take_configmaps(self) -> None:
-        places: list[AnyPlace] = [
-            Place(resource=CONFIGMAPS, version="v1", namespace=namespace, name=name)
-            for namespace in self._istio_namespaces()
-            for name in self._istio_names(namespace)
-        ]
+        read = self.objects.get(NAMESPACES)
+        namespaces = None if read is None else {_names(each)[1] for each in read}
+        deployments = map(_names, self.objects.get(DEPLOYMENTS, ()))
+        places = [*self.reading.configmaps(namespaces, deployments)]
         if places:
             await self._take_all(CONFIGMAPS, places)
         else:
             self.states[CONFIGMAPS] = self.states[NAMESPACES]
 
-    def _istio_namespaces(self) -> Iterable[str]:
-        """Return the candidates that exist, or all where namespaces cannot be read."""
-        candidates = self.settings.istio_namespace
-        if not self.settings.istiod_deployment:
-            return ()
-        if NAMESPACES not in self.objects:
-            return candidates
-        names = {_names(each)[1] for each in self.objects[NAMESPACES]}
-        return [each for each in candidates if each in names]
-
-    def _istio_names(self, namespace: str) -> Iterable[str]:
-        revisions = f"{self.settings.istiod_deployment}-"
-        found = (_names(each) for each in self.objects.get(DEPLOYMENTS, ()))
-        return sorted(
-            {ISTIO_CONFIGMAP}
-            | {
-                f"{ISTIO_CONFIGMAP}-{name.removeprefix(revisions)}"
-                for place, name in found
-                if place == namespace and name.startswith(revisions)
-            }
-        )
-
     def _types(self, resource: AnyResource) -> tuple[type[KubeObject], ...]:
         """Return all that objects are decoded into, for a kind may be read for several purposes."""
-        alike = (
-            each.type
-            for each in (*self.settings.catalogue.resources, *BY_PLACE, *ON_DEMAND)
-            if (each.group, each.kind, each.label_selector)
-            == (resource.group, resource.kind, resource.label_selector)
-        )
-        return tuple(alike)
+        sought = (resource.group, resource.kind, resource.label_selector)
+        every = (*self.reading.settings.catalogue.resources, *BY_PLACE, *ON_DEMAND)
+        alike = (each for each in every if (each.group, each.kind, each.label_selector) == sought)
+        return tuple(each.type for each in alike)
 
     async def _list(self, place: AnyPlace) -> list[Json]:
         if place.alone:
@@ -322,10 +257,10 @@ async def _listed(
             max_bytes=_PAGE_BYTES,
         )
         with mapped(f"list {place.resource}"):
-            page = msgspec.json.decode(response.body, type=_Page)
+            page = msgspec.json.decode(response.body, type=ListBody[Json])
         kept = (pruned(item, types) for item in page.items or ())
         found += [each for each in kept if isinstance(each, dict)]
-        token = page.metadata.next or ""
+        token = page.metadata.continue_token or ""
         if not token:
             break
     return found
@@ -334,7 +269,6 @@ async def _listed(
 async def _got(
     client: KubeClient, place: AnyPlace, types: Iterable[type[KubeObject]]
 ) -> list[Json]:
-    """Return the one object that a place has, or nothing where it does not exist."""
     try:
         response = await client.request(
             "GET", place.path, verb="get", resource=place.resource.plural, timeout=_SECONDS
@@ -356,15 +290,12 @@ def _state_of(error: KubeError, place: AnyPlace) -> ResourceState:
 
 
 def _is_ours(event: Json) -> bool:
-    source = event.get("source")
-    component = source.get("component") if isinstance(source, dict) else None
-    return COMPONENT in {component, event.get("reportingComponent")}
+    return COMPONENT in {part(event, "source", "component"), event.get("reportingComponent")}
 
 
 def _names(item: Json) -> tuple[str, str]:
-    metadata = item.get("metadata")
-    meta = metadata if isinstance(metadata, dict) else {}
-    return str(meta.get("namespace") or ""), str(meta.get("name") or "")
+    namespace, name = part(item, "metadata", "namespace"), part(item, "metadata", "name")
+    return str(namespace or ""), str(name or "")
 
 
 _NO_COPY: Final[Json] = {}
@@ -373,7 +304,8 @@ _NO_COPY: Final[Json] = {}
 def join_lists(objects: dict[Resource[KubeObject], list[Json]]) -> None:
     """Put all fields that were read of an object into the list of its kind without a label.
 
-    Two copies would be two statements. Where an object changed between the lists, the plain one counts.
+    Two copies would be two statements. Where an object changed between the lists, the plain one
+    counts.
     """
     plain = {(each.group, each.kind): each for each in objects if not each.label_selector}
     for resource in [each for each in objects if each.label_selector]:
@@ -388,9 +320,7 @@ def join_lists(objects: dict[Resource[KubeObject], list[Json]]) -> None:
 
 
 def _identity(item: Json) -> tuple[str, ...]:
-    metadata = item.get("metadata")
-    meta = metadata if isinstance(metadata, dict) else {}
-    return tuple(str(meta.get(key) or "") for key in ("namespace", "name", "resourceVersion"))
+    return (*_names(item), str(part(item, "metadata", "resourceVersion") or ""))
 
 
 def _joined_copies(one: Json, other: Json) -> Json:

@@ -33,26 +33,17 @@ log = structlog.get_logger(__name__)
 
 
 class CredentialSource(Protocol):
-    """One way to learn about the API server."""
-
-    async def load(self) -> "Configuration":
-        """Read everything from the start."""
-        ...
+    async def load(self) -> "Configuration": ...
 
     async def refresh(self, configuration: "Configuration") -> None:
         """Bring the token of `configuration` up to date, if it can run out."""
         ...
 
-    def renewal(self) -> str:
-        """Say what is to be renewed where the API server refuses the credentials."""
-        ...
+    def renewal(self) -> str: ...
 
 
 class InCluster:
-    """The service account of our pod."""
-
     async def load(self) -> "Configuration":
-        """Read the mounted token and certificate authority."""
         configuration = library().configuration()
         library().config.load_incluster_config(client_configuration=configuration)
         return configuration
@@ -61,13 +52,10 @@ class InCluster:
         """Do nothing: the library's hook reads the token again once a minute."""
 
     def renewal(self) -> str:
-        """Name the token that the kubelet mounts."""
         return "the token of the pod's ServiceAccount: does the ServiceAccount still exist?"
 
 
 class Kubeconfig:
-    """A kubeconfig file, or several joined by colons as in KUBECONFIG."""
-
     def __init__(self, paths: str, context: str | None) -> None:
         self._paths = paths
         self._context = context
@@ -75,11 +63,9 @@ class Kubeconfig:
 
     @property
     def paths(self) -> str:
-        """The file, or several joined by colons."""
         return self._paths
 
     async def load(self) -> "Configuration":
-        """Read the file, and run its exec plugin if it has one."""
         # The library logs what a plugin writes to stderr, which may hold credentials; the
         # exception says the same, and its text is cleaned.
         logging.getLogger("kubernetes_asyncio.config.kube_config").setLevel(logging.CRITICAL)
@@ -138,8 +124,6 @@ _PRESENTED: Final = {
 
 
 class Credentials:
-    """The present configuration; refreshes tokens while requests go on."""
-
     def __init__(self, source: CredentialSource, configuration: "Configuration") -> None:
         self._source = source
         self.configuration = configuration
@@ -149,31 +133,22 @@ class Credentials:
 
     @classmethod
     async def load(cls, source: CredentialSource) -> "Credentials":
-        """Load for the first time.
-
-        Raises:
-            ConfigurationError: what is missing or invalid, and what to do.
-
-        """
+        """Raises ConfigurationError: what is missing or invalid, and what to do."""
         return cls(source, await _load(source))
 
     @property
     def in_cluster(self) -> bool:
-        """Whether they are those of a pod."""
         return isinstance(self._source, InCluster)
 
     @property
     def renewal(self) -> str:
-        """What is to be renewed where the API server refuses us."""
         return self._source.renewal()
 
     @property
     def host(self) -> str:
-        """Address of the API server, with the path prefix that some proxies have."""
         return (self.configuration.host or "").rstrip("/")
 
     async def headers(self) -> dict[str, str]:
-        """Return the Authorization header, if there is any."""
         if boot_seconds() - self._refreshed_at >= _REFRESH_SECONDS and self._refreshing is None:
             # Not awaited: lease traffic must not wait for a plugin.
             self._refreshed_at = boot_seconds()
@@ -213,7 +188,6 @@ class Credentials:
             return True
 
     async def aclose(self) -> None:
-        """End a refresh under way."""
         task = self._refreshing
         if task is not None:
             task.cancel()
@@ -260,12 +234,7 @@ def choose_source(
     home: Path | None = None,
     service_account: Path = _SERVICE_ACCOUNT,
 ) -> CredentialSource:
-    """Choose --kubeconfig, KUBECONFIG, our pod's service account, or ~/.kube/config.
-
-    Raises:
-        ConfigurationError: there is none of them.
-
-    """
+    """Choose --kubeconfig, KUBECONFIG, our pod's service account, or ~/.kube/config."""
     if kubeconfig is not None:
         if not kubeconfig.is_file():
             raise ConfigurationError(f"--kubeconfig {kubeconfig}: there is no such file")
@@ -285,12 +254,7 @@ def choose_source(
 
 
 def context_names(kubeconfig: Path | None) -> tuple[str, ...]:
-    """Return the contexts of the kubeconfig, in its order; of several files, those of all.
-
-    Raises:
-        ConfigurationError: there is none, or it cannot be read.
-
-    """
+    """Return the contexts of the kubeconfig, in its order; of several files, those of all."""
     source = choose_source(kubeconfig, None)
     if not isinstance(source, Kubeconfig):
         raise ConfigurationError(

@@ -1,16 +1,14 @@
 """List pages and watch frames become typed structs; a malformed object is skipped by name.
 
-An object may be nested as deeply as the API server accepts, which is 10,000 levels (the limit of Go's
-encoding/json), and ten times what the decoder does. It is taken apart in Python, to be skipped by name, and
-that takes long: `off_the_loop` does it in a thread.
+An object may be nested as deeply as the API server accepts, which is 10,000 levels (the limit of
+Go's encoding/json), and ten times what the decoder does. It is taken apart in Python, to be skipped
+by name, and that takes long: `off_the_loop` does it in a thread.
 
-Nothing here keeps the bytes of an answer alive.
-
-Equal strings and times of the objects that are held are one value.
-
-Most strings of a cluster's objects are the same again and again: types and reasons of conditions, labels, names of
-nodes and images; so are times, which are whole seconds: what starts together changes its conditions together. A
-decoder makes each of them again: strings were half of the memory that objects took, times a tenth.
+Nothing here keeps the bytes of an answer alive, and equal strings and times are one value. Most
+strings of a cluster's objects are the same again and again: types and reasons of conditions,
+labels, names of nodes and images; so are times, which are whole seconds: what starts together
+changes its conditions together. A decoder makes each of them again: strings were half of the memory
+that objects took, times a tenth.
 """
 
 import asyncio
@@ -54,9 +52,12 @@ async def off_the_loop(
 class _ListMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     resource_version: str = ""
     continue_token: str | None = msgspec.field(name="continue", default=None)
+    remaining_item_count: int | None = None
 
 
-class _Page(msgspec.Struct, Generic[ItemT], frozen=True):
+class ListBody(msgspec.Struct, Generic[ItemT], frozen=True):
+    """A list as the API server writes it."""
+
     kind: str = ""
     metadata: _ListMetadata = _ListMetadata()
     items: list[ItemT] | None = None
@@ -64,13 +65,7 @@ class _Page(msgspec.Struct, Generic[ItemT], frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ListPage(Generic[ObjectT]):
-    """One page of a list.
-
-    Attributes:
-        resource_version: where a watch starts that continues the list.
-        continue_token: where the next page starts; empty on the last one.
-
-    """
+    """`resource_version`: where a watch starts that continues the list."""
 
     objects: tuple[ObjectT, ...]
     skipped: tuple[SkippedObject, ...]
@@ -79,23 +74,16 @@ class ListPage(Generic[ObjectT]):
 
 
 @lru_cache(maxsize=256)
-def _page_decoder(type_: type[ObjectT]) -> msgspec.json.Decoder[_Page[ObjectT]]:
-    return msgspec.json.Decoder(_Page[type_])  # type: ignore[valid-type]  # built at run time
+def _page_decoder(type_: type[ObjectT]) -> msgspec.json.Decoder[ListBody[ObjectT]]:
+    return msgspec.json.Decoder(ListBody[type_])  # type: ignore[valid-type]  # built at run time
 
 
-_RAW_PAGE: Final = msgspec.json.Decoder(_Page[msgspec.Raw])
+_RAW_PAGE: Final = msgspec.json.Decoder(ListBody[msgspec.Raw])
 
 
 def decode_page(
     resource: Resource[ObjectT], body: bytes, *, deeply: bool = False
 ) -> ListPage[ObjectT]:
-    """Decode a page of a list.
-
-    Raises:
-        NotJson: the body is no list of an API server.
-        TooDeep: an object is nested too deeply, and not `deeply`.
-
-    """
     if resource.slim is not None:
         # One by one: a page of objects as their authors wrote them would be there all at once.
         return _decode_each(resource, body, deeply=deeply)
@@ -108,12 +96,6 @@ def decode_page(
 
 
 def page_of(resource: Resource[ObjectT], body: bytes, *, deeply: bool = False) -> ListPage[ObjectT]:
-    """Return a page with the one object that was got.
-
-    Raises:
-        TooDeep: it is nested too deeply, and not `deeply`.
-
-    """
     if not deeply:
         _require_shallow(body)
     result = _slim(resource, msgspec.Raw(body))
@@ -155,10 +137,10 @@ def _members(document: bytes) -> dict[bytes, bytes]:
     return dict(zip(parts[::2], parts[1::2], strict=False))
 
 
-def _split(body: bytes) -> _Page[msgspec.Raw]:
+def _split(body: bytes) -> ListBody[msgspec.Raw]:
     """Take a page apart in which an object is nested too deeply for the decoder."""
     members = _members(body)
-    return _Page(
+    return ListBody(
         kind=msgspec.json.decode(members.get(b'"kind"', b'""'), type=str),
         metadata=msgspec.json.decode(members.get(b'"metadata"', b"{}"), type=_ListMetadata),
         items=[msgspec.Raw(item) for item in children(members.get(b'"items"', b"[]"))],
@@ -184,8 +166,6 @@ def _page(
 
 
 class FrameType(StrEnum):
-    """What a watch frame says."""
-
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
     DELETED = "DELETED"
@@ -194,12 +174,8 @@ class FrameType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Frame(Generic[ObjectT]):
-    """One watch frame.
-
-    Attributes:
-        content: the object, or why it is skipped; None in a bookmark.
-        resource_version: where a watch continues after this frame; empty if it cannot be read.
-
+    """`content`: the object, or why it is skipped; None in a bookmark. `resource_version`: where a
+    watch continues after this frame; empty if it cannot be read.
     """
 
     type: FrameType
@@ -227,14 +203,9 @@ _VERSIONED: Final = msgspec.json.Decoder(_Versioned)
 def decode_frame(
     resource: Resource[ObjectT], line: bytes, *, deeply: bool = False
 ) -> Frame[ObjectT]:
-    """Decode one line of a watch.
+    """Decode one line of a watch; raises ApiStatusError for an ERROR frame.
 
-    Raises:
-        ApiStatusError: the frame is an ERROR. That a version is too old comes so too: as code 410
-            in a frame of an answer 200.
-        NotJson: the line is no watch frame.
-        TooDeep: its object is nested too deeply, and not `deeply`.
-
+    That a version is too old comes so too: as code 410 in a frame of an answer 200.
     """
     with mapped(f"watch {resource}"):
         try:
@@ -290,19 +261,16 @@ class SharedValues:
         self._bytes = 0
 
     def measured(self, obj: StructT) -> tuple[StructT, int]:
-        """Return what `shared` does, and about how many bytes of memory the object takes."""
-        self._bytes = 0
-        return self.shared(obj), self._bytes
-
-    def shared(self, obj: StructT) -> StructT:
-        """Return an object that was just decoded, with the values of others where they are equal.
+        """Return an object that was just decoded, with the values of others where they are equal,
+        and about how many bytes of memory it takes.
 
         It is the same object: nobody else may have it yet.
         """
+        self._bytes = 0
         if len(self._known) > _MOST:
             self._known = {}
         self._struct(obj)
-        return obj
+        return obj, self._bytes
 
     def _struct(self, obj: msgspec.Struct) -> None:
         self._bytes += 16 + 8 * len(obj.__struct_fields__)

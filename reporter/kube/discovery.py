@@ -1,7 +1,7 @@
 """Which resources the cluster serves, and in which versions.
 
-One request answers it where the API server speaks aggregated discovery (Kubernetes 1.30, and 1.26 as
-v2beta1); older ones are asked for each version of each group.
+One request answers it where the API server speaks aggregated discovery (Kubernetes 1.30, and 1.26
+as v2beta1); older ones are asked for each version of each group.
 """
 
 import asyncio
@@ -40,19 +40,15 @@ class GroupVersion:
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """What discovery answered, and the versions that each resource is served in."""
-
     discovery: Discovery = field(default_factory=Discovery)
     versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def version(self, resource: Resource[KubeObject]) -> str | None:
-        """Return the first version of ours that the cluster serves; None if it serves none."""
         served = self.versions.get(resource.crd_name, frozenset())
         return next((version for version in resource.versions if version in served), None)
 
 
 def summarise(found: Iterable[GroupVersion]) -> Discovered:
-    """Return the summary of all groups."""
     versions: dict[str, set[str]] = {}
     unknown: set[str] = set()
     for each in found:
@@ -87,18 +83,12 @@ class _Group(msgspec.Struct, frozen=True):
     versions: tuple[_Version, ...] = ()
 
 
-class _LegacyVersion(msgspec.Struct, frozen=True):
-    version: str
-
-
 class _LegacyGroup(msgspec.Struct, frozen=True):
     name: str
-    versions: tuple[_LegacyVersion, ...] = ()
+    versions: tuple[_Version, ...] = ()
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """Any of the kinds that `/api` and `/apis` answer with."""
-
     kind: str
     items: tuple[_Group, ...] = ()  # APIGroupDiscoveryList
     groups: tuple[_LegacyGroup, ...] = ()  # APIGroupList
@@ -115,8 +105,6 @@ class _LegacyResources(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Root:
-    """One of the two entry points, and what it answered last."""
-
     path: str
     etag: str = ""
     found: tuple[GroupVersion, ...] = ()
@@ -129,10 +117,8 @@ class Discoverer:
     starts lists no custom kinds until it has read their definitions, and all that is known of
     their objects would be forgotten (kubernetes/kubernetes, pull request 89145).
 
-    Attributes:
-        current: the last answer; after `unknown_after` seconds of failures nothing is known.
-        confirmed_since: since when each poll has succeeded and the process has not paused; None
-            where that is not so.
+    `current` is the last answer; after `unknown_after` seconds of failures nothing is known.
+    `confirmed_since`: each poll has succeeded and the process has not paused.
     """
 
     def __init__(
@@ -160,20 +146,16 @@ class Discoverer:
 
     @property
     def confirmed(self) -> bool:
-        """Whether a verdict may rest on the last answer."""
         return self.confirmed_since is not None
 
     def ask(self) -> None:
-        """Poll again soon: a watch met a 404."""
         self._wanted.set()
 
     def unconfirm(self) -> None:
-        """Ask again before anything rests on the last answer."""
         self.confirmed_since = None
         self.ask()
 
     async def run(self) -> None:
-        """Poll until cancelled."""
         while True:
             self._wanted.clear()
             before = self.current, self.confirmed

@@ -2,8 +2,6 @@
 
 No exception of aiohttp, kubernetes_asyncio, ssl, msgspec or the operating system leaves this
 package; `mapped` is the boundary. Messages hold no credentials: text from elsewhere is cleaned.
-
-Waiting longer after each failure, as client-go's reflector does (client-go, tools/cache/reflector.go).
 """
 
 import asyncio
@@ -59,13 +57,9 @@ class AnswerTooLarge(KubeError):
 class ApiStatusError(KubeError):
     """The API server refused.
 
-    Attributes:
-        reason: machine-readable word of the Status object, such as `AlreadyExists`; empty if the
-            answer is not a Status object.
-        retry_after: seconds that the server asked to wait; None if it did not.
-        is_status_object: False for plain-text answers: `404 page not found` of a group that is
-            not served, and 429 of API priority and fairness.
-
+    `reason` is the word of the Status object, such as `AlreadyExists`. `is_status_object` is False
+    for plain-text answers: `404 page not found` of a group that is not served, and 429 of API
+    priority and fairness.
     """
 
     def __init__(
@@ -157,11 +151,7 @@ class _Status(msgspec.Struct, frozen=True):
 def status_error(status: int, body: bytes, retry_after: str | None = None) -> ApiStatusError:
     """Return the exception for an answer that is not a success.
 
-    Args:
-        status: HTTP status; 0 takes the code from the Status object (watch ERROR frames).
-        body: the answer; a Status object, or plain text or HTML of whoever answered.
-        retry_after: the header of that name: seconds, or a date.
-
+    Status 0 takes the code from the Status object, as in ERROR frames of a watch.
     """
     try:
         answer = msgspec.json.decode(body, type=_Status)
@@ -220,15 +210,7 @@ def parse_retry_after(header: str | None, now: datetime | None = None) -> float 
 
 @contextmanager
 def mapped(action: str) -> Iterator[None]:
-    """Turn what the libraries raise into our exceptions.
-
-    Args:
-        action: what was being done, for the message: `GET /api/v1/pods`.
-
-    Raises:
-        KubeError: in place of each lower exception; cancellation passes.
-
-    """
+    """Turn what the libraries raise into our exceptions; cancellation passes."""
     try:
         yield
     except KubeError:
@@ -315,14 +297,8 @@ _RESET_SECONDS: Final = 120.0
 
 @dataclass(slots=True)
 class Backoff:
-    """0.8 s, doubled up to 30 s, plus up to as much again at random; it starts again after 2 min of quiet.
-
-    Attributes:
-        seconds: the present moment, on any steady clock.
-        chance: source of the jitter.
-        first: first delay in seconds, before jitter.
-        most: largest delay in seconds, before jitter.
-
+    """0.8 s, doubled up to 30 s, plus up to as much again at random; it starts again after 2 min of
+    quiet. `seconds` is any steady clock.
     """
 
     seconds: Callable[[], float]

@@ -2,36 +2,29 @@
 
 A pass asks the API server for nothing, so it needs a copy of what it reads, and it must know when
 that copy may be old: a verdict on old data is a false one. A list gives a consistent state and its
-version; a watch from that version gives what changed since, until one side ends it. This is what
-can go wrong, and what is done about it:
+version; a watch from that version gives what changed since, until one side ends it. What can go
+wrong:
 
 - **The version is too old.** Between the pages of a list the answer is 410; in a watch it is an
-  ERROR frame with code 410 in an answer 200. Only a new list helps.
-- **A quiet kind.** Its version grows old although nothing is wrong. Bookmarks renew it, about once
-  a minute, but nobody promises them, and a watch of Events has none: the API server keeps no watch
-  cache of them (Kubernetes, pkg/kubeapiserver/default_storage_factory_builder.go).
-- **A connection that dies without a word.** HTTP/1.1 has no ping. So the server is asked to end
-  each watch after 5 to 10 min, TCP keep-alive is on (`stream.py`), and a watch that brings nothing
-  for 2 min is listed again. That is no loss yet: the list tells whether the server is there.
-- **A connection that was lost.** The copy is unconfirmed until a new list. It is not enough to take
-  the watch up again: the copy is old until what was missed has arrived, and nothing says when.
+  ERROR frame with code 410 in an answer 200. Only a new list helps. The version of a quiet kind
+  grows old although nothing is wrong: bookmarks renew it about once a minute, but nobody promises
+  them, and a watch of Events has none (Kubernetes, pkg/kubeapiserver/default_storage_factory_builder.go).
+- **A connection that dies without a word.** So the server is asked to end each watch after 5 to 10
+  min, TCP keep-alive is on (`store.py`), and a watch that brings nothing for 2 min is listed again.
+  That is no loss yet: the list tells whether the server is there.
+- **A connection that was lost.** The copy is unconfirmed until a new list: a watch that is taken up
+  again is old until what was missed has arrived, and nothing says when.
 - **A proxy that ends every watch at once.** A watch shorter than a second counts as a failure.
 
-client-go's reflector (tools/cache/reflector.go) is the same loop, with the same back-off and watches
-of the same length. It does not say how far its store can be trusted now: `HasSynced` tells only
-that there was a first list.
-
-`Watch` of kubernetes_asyncio 36.1.0 (watch/watch.py) is not used. It never looks at the HTTP
-status, so the text page 404 of a kind that is not served comes out as an event, and the next watch
-is opened at once, forever. It never waits between two tries. After a 410 it asks once more with
-the same version and then raises; it never lists. And an object that lacks a required field makes a
-typed list fail as a whole, where here that one object is skipped.
+client-go's reflector (tools/cache/reflector.go) is the same loop, with the same back-off and
+watches of the same length. `Watch` of kubernetes_asyncio 36.1.0 (watch/watch.py) is not used: it
+never looks at the HTTP status, never waits between two tries, never lists after a 410, and an
+object that lacks a required field makes a typed list fail as a whole, where here it is skipped.
 """
 
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
-from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Generic, NoReturn, TypeVar
@@ -93,13 +86,9 @@ log = structlog.get_logger(__name__)
 class Timing:
     """Intervals of an informer, in seconds, and the size of its pages.
 
-    Attributes:
-        unknown_after: how long a lost connection may last before the resource is unknown.
-        idle: time without a frame after which a watch counts as dead. Bookmarks come about once a
-            minute, but of a quiet kind the first was measured at 120.2 s (kube-apiserver 1.36).
-        watch: the shortest and longest time after which the server is to end a watch.
-        backoff: first wait after a failure, before jitter.
-
+    `watch` is the shortest and longest time after which the server is to end one. After `idle` a
+    watch counts as dead: bookmarks come about once a minute, but of a quiet kind the first was
+    measured at 120.2 s (kube-apiserver 1.36).
     """
 
     unknown_after: float = 120.0
@@ -112,16 +101,11 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place(Generic[ObjectT]):
-    """What one informer reads.
+    """What one informer reads; restricted to one namespace, or one object of that name.
 
-    Attributes:
-        version: API version, one that the cluster serves.
-        namespace: restricts it to one namespace; empty for all.
-        name: restricts it to one object. RBAC rules with `resourceNames` grant list and watch only with
-            this selector (Kubernetes documentation, "Using RBAC Authorization").
-        alone: that one object is got instead, and got again from time to time. RBAC grants a tenant to get
-            the Namespace that a Role is in, and neither to list nor to watch it.
-
+    RBAC rules with `resourceNames` grant list and watch only with a selector of the name
+    (Kubernetes documentation, "Using RBAC Authorization"). `alone` gets that object from time to
+    time: RBAC grants a tenant to get the Namespace that a Role is in, but not to list or watch it.
     """
 
     resource: Resource[ObjectT]
@@ -132,14 +116,12 @@ class Place(Generic[ObjectT]):
 
     @property
     def path(self) -> str:
-        """Path of the collection, or of the object alone."""
         scope = ("namespaces", self.namespace) if self.namespace else ()
         only = (self.name,) if self.alone else ()
         return api_path(self.resource.group, self.version, *scope, self.resource.plural, *only)
 
     @property
     def selectors(self) -> dict[str, str]:
-        """Query parameters that restrict the collection."""
         selectors: dict[str, str] = {}
         if self.alone:
             return selectors
@@ -150,7 +132,6 @@ class Place(Generic[ObjectT]):
         return selectors
 
     def permission(self, verbs: str) -> str:
-        """Return what RBAC must grant: `list, watch on pods`."""
         name = f"/{self.name}" if self.name else ""
         if self.alone:
             # A Role in the Namespace grants to get it.
@@ -159,16 +140,8 @@ class Place(Generic[ObjectT]):
         return f"{verbs} on {self.resource}{name}{where}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    permission: str
-    since: Instant
-
-
 @dataclass(slots=True)
 class Counters:
-    """How an informer fared since its start."""
-
     lists: int = 0
     failures: int = 0
 
@@ -182,14 +155,11 @@ class Informer(Generic[ObjectT]):
 
     **When the copy counts as confirmed.** A complete list confirms, and each frame keeps it so. A
     connection that was lost takes that away, and then only a new list gives it back; a pause of the
-    process does too, and a watch that goes on delivering gives it back as well. After a loss, a watch that is taken up again where it ended sends nothing for a quiet kind,
-    its HTTP 200 may come from a proxy, and before what was missed has arrived the copy is old
-    although frames come in. A consistent list costs little for quiet kinds, and losses are rare
-    for busy ones. A watch that the server ends properly is no loss: the next one continues it.
+    process does too, and a watch that goes on delivering gives it back as well. After a loss, a
+    watch that is taken up again sends nothing for a quiet kind, and its HTTP 200 may come from a
+    proxy. A watch that the server ends properly is no loss: the next one continues it.
 
-    Attributes:
-        last_frame: when a list or watch frame came last, or a watch ended as it should.
-
+    `last_frame` is when a list or frame came last, or a watch ended as it should.
     """
 
     def __init__(
@@ -216,7 +186,7 @@ class Informer(Generic[ObjectT]):
         self._backoff = Backoff(self._seconds, self._chance, self._timing.backoff)
         self._ours = place.resource is EVENTS
         # Our own Events are written with the version that was read.
-        self._store: Store[ObjectT] = Store(place.resource, versions_matter=self._ours)
+        self.store: Store[ObjectT] = Store(place.resource, versions_matter=self._ours)
         self._scope: asyncio.Timeout | None = None
         self._page = self._timing.page
         self._version = ""
@@ -225,47 +195,19 @@ class Informer(Generic[ObjectT]):
         self._listed = False
         self._unconfirmed: Instant | None = now()
         self._doubted: float | None = None
-        self._refused: _Refused | None = None
-        self._failure = ""
+        self._refused: ResourceState | None = None
+        self.failure = ""
         self._was_away = False
         self.last_frame: Instant | None = None
 
     @property
-    def objects(self) -> Mapping[Key, ObjectT]:
-        """The objects by namespace and name; valid until the next change."""
-        return self._store.objects
-
-    @property
-    def skipped(self) -> Mapping[Key, SkippedObject]:
-        """Objects left out because they are malformed."""
-        return self._store.skipped
-
-    @property
-    def changes(self) -> int:
-        """Grows with each change of `objects` or `skipped`."""
-        return self._store.changes
-
-    def take_touched(self) -> AbstractSet[Key] | None:
-        """Return the keys of all objects that changed since this was asked last; None is any."""
-        return self._store.take_touched()
-
-    @property
     def settled(self) -> bool:
-        """Whether it was listed once, or is known to be forbidden."""
         return self._listed or self._refused is not None
 
     @property
-    def failure(self) -> str:
-        """What the last list or watch failed with; empty if it did not."""
-        return self._failure
-
-    @property
     def state(self) -> ResourceState:
-        """What is known of the resource at this moment."""
         if self._refused is not None:
-            return ResourceState(
-                Served.UNKNOWN, False, FORBIDDEN, self._refused.permission, self._refused.since
-            )
+            return self._refused
         lost = self._unconfirmed
         if lost is None:
             return ResourceState(Served.SERVED)
@@ -278,7 +220,6 @@ class Informer(Generic[ObjectT]):
         return ResourceState(Served.SERVED, confirmed=False)
 
     def unconfirm(self) -> None:
-        """Trust nothing until it is listed again, at once."""
         self._pauses += 1
         self._relist = True
         self._lose()
@@ -287,8 +228,8 @@ class Informer(Generic[ObjectT]):
     def doubt(self, seconds: float) -> None:
         """Trust nothing until the watch delivers or it is listed again: the process has paused.
 
-        A watch whose connection survived delivers what was missed, in order, and needs no list. One that
-        brings nothing for so many seconds is listed again.
+        A watch whose connection survived delivers what was missed, in order, and needs no list. One
+        that brings nothing for so many seconds is listed again.
         """
         self._pauses += 1
         self._lose()
@@ -309,7 +250,6 @@ class Informer(Generic[ObjectT]):
             self._on_change()
 
     async def run(self) -> NoReturn:
-        """List and watch until cancelled."""
         while True:
             try:
                 async with asyncio.timeout(None) as self._scope:
@@ -332,7 +272,6 @@ class Informer(Generic[ObjectT]):
                 await asyncio.sleep(self._failed(error))
 
     async def _round(self) -> float:
-        """List if needed, then watch until that ends; return the seconds to wait."""
         try:
             if self._relist:
                 await self._list()
@@ -355,11 +294,16 @@ class Informer(Generic[ObjectT]):
         while True:
             try:
                 page = await (self._got() if self.place.alone else self._listed_page(token))
-            except (Gone, AnswerTooLarge) as error:
-                self._resize(error)
+            except Gone:
+                # Paging took longer than the server keeps history: next time all at once, as
+                # client-go does.
+                self._page = 0
+                raise
+            except AnswerTooLarge:
+                self._page = max(1, (self._page or self._timing.page) // 5)
                 raise
             async with self._taking_turns():
-                held, left_out = self._store.known(page.objects)
+                held, left_out = self.store.known(page.objects)
             objects.update(held)
             for each in (*page.skipped, *left_out)[: SKIPPED - len(skipped)]:
                 skipped[each.namespace, each.name] = each
@@ -367,12 +311,12 @@ class Informer(Generic[ObjectT]):
             if not token:
                 break
         self.counters.lists += 1
-        self._failure = ""
+        self.failure = ""
         self._was_away = False
         self.last_frame = self._now()
         self._page = self._timing.page
-        before = self._store.changes, self._listed, self._unconfirmed
-        self._store.replace(objects, skipped)
+        before = self.store.changes, self._listed, self._unconfirmed
+        self.store.replace(objects, skipped)
         self._version = page.resource_version
         self._listed = True
         if skipped:
@@ -383,7 +327,7 @@ class Informer(Generic[ObjectT]):
             self._unconfirmed = None
             self._doubted = None
             self._restart_in(None)
-        if before != (self._store.changes, self._listed, self._unconfirmed):
+        if before != (self.store.changes, self._listed, self._unconfirmed):
             self._on_change()
 
     async def _listed_page(self, token: str) -> ListPage[ObjectT]:
@@ -402,7 +346,6 @@ class Informer(Generic[ObjectT]):
             await asyncio.sleep(0)
 
     async def _got(self) -> ListPage[ObjectT]:
-        """Return the one object as a list of it; an empty one if it does not exist."""
         try:
             response = await self._read("get", {})
         except NotFound as error:
@@ -421,14 +364,6 @@ class Informer(Generic[ObjectT]):
             timeout=self._timing.list,
             max_bytes=_PAGE_BYTES,
         )
-
-    def _resize(self, error: KubeError) -> None:
-        if isinstance(error, Gone):
-            # Paging took longer than the server keeps history: next time all at once, as
-            # client-go does.
-            self._page = 0
-        else:
-            self._page = max(1, (self._page or self._timing.page) // 5)
 
     async def _watch(self) -> float:
         """Watch until the server ends it; return the seconds to wait before the next one."""
@@ -453,7 +388,10 @@ class Informer(Generic[ObjectT]):
                 params=parameters,
                 idle_seconds=idle,
             ) as lines:
-                self._allowed()
+                if self._refused is not None:
+                    self._refused = None
+                    log.info("permission_granted", resource=str(self.place.resource))
+                    self._on_change()
                 heard = self._seconds()
                 if self._unconfirmed is not None:
                     # Granted again after it was refused: what was missed is only in a list.
@@ -486,9 +424,9 @@ class Informer(Generic[ObjectT]):
         self._confirm()
         if frame.content is None:
             return
-        before = self._store.changes
-        self._store.apply(frame.type, frame.content)
-        if self._store.changes == before:
+        before = self.store.changes
+        self.store.apply(frame.type, frame.content)
+        if self.store.changes == before:
             return
         if isinstance(frame.content, SkippedObject) and frame.type is not FrameType.DELETED:
             log.warning(
@@ -503,19 +441,12 @@ class Informer(Generic[ObjectT]):
         if not self._ours:
             self._on_change()
 
-    def _allowed(self) -> None:
-        if self._refused is not None:
-            self._refused = None
-            log.info("permission_granted", resource=str(self.place.resource))
-            self._on_change()
-
     def _lose(self) -> None:
         if self._unconfirmed is None:
             self._unconfirmed = self._now()
             self._on_change()
 
     def _failed(self, error: KubeError) -> float:
-        """Note a failure; return the seconds to wait."""
         self.counters.failures += 1
         match error:
             case Forbidden() | Unauthorized() if self._was_away:
@@ -535,7 +466,7 @@ class Informer(Generic[ObjectT]):
         asked = error.retry_after if isinstance(error, ApiStatusError) else None
         wait = self._backoff.next(asked or 0.0)
         cause = str(error)
-        if cause != self._failure:  # once, not at every retry
+        if cause != self.failure:  # once, not at every retry
             log.info(
                 "informer_failed",
                 resource=str(self.place.resource),
@@ -543,7 +474,7 @@ class Informer(Generic[ObjectT]):
                 cause=cause,
                 retry_seconds=round(wait, 1),
             )
-        self._failure = cause
+        self.failure = cause
         return wait
 
     def _refuse(self, error: KubeError) -> None:
@@ -552,12 +483,12 @@ class Informer(Generic[ObjectT]):
         else:
             # A refused watch asks for no new list, so that it is the watch that is retried.
             permission = self.place.permission("list, watch" if self._relist else "watch")
-        if self._refused is None:
-            self._refused = _Refused(permission, self._now())
+        before = self._refused
+        since = before.since if before else self._now()
+        self._refused = ResourceState(Served.UNKNOWN, False, FORBIDDEN, permission, since)
+        if before is None:
             log.warning("forbidden", resource=str(self.place.resource), permission=permission)
             self._on_change()
-        elif self._refused.permission != permission:
-            self._refused = _Refused(permission, self._refused.since)
         if self._unconfirmed is None:
             self._unconfirmed = self._now()
 

@@ -22,8 +22,6 @@ log = structlog.get_logger(__name__)
 
 
 class Informers:
-    """Starts and stops informers so that they match the places that are wanted."""
-
     def __init__(
         self,
         client: KubeClient,
@@ -48,11 +46,9 @@ class Informers:
         return iter(self._running.values())
 
     def of(self, resource: Resource[KubeObject]) -> list[AnyInformer]:
-        """Return the informers of a resource."""
         return [each for each in self if each.place.resource is resource]
 
     def want(self, places: AbstractSet[AnyPlace], tasks: asyncio.TaskGroup) -> None:
-        """Stop what is no longer wanted and start what is new."""
         for place in self._running.keys() - places:
             self._tasks.pop(place).cancel()
             del self._running[place]

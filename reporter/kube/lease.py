@@ -1,8 +1,7 @@
 """Leader election on a Lease: client-go's algorithm with a fence.
 
-Two replicas that write at the same time would tell one incident twice. The API server enforces
-nothing: a Lease is an object like others, and whoever may update it can take it. So the replicas
-follow an algorithm, that of client-go (tools/leaderelection/leaderelection.go):
+The API server enforces nothing: whoever may update a Lease can take it. So replicas follow the
+algorithm of client-go (tools/leaderelection/leaderelection.go):
 
 - The holder renews every 2 s. Who is not the holder takes the Lease once its record has not
   *changed* for the duration that stands in it. The times in the record are never compared with a
@@ -10,33 +9,24 @@ follow an algorithm, that of client-go (tools/leaderelection/leaderelection.go):
 - A holder that could not renew for the renew deadline, which is shorter, stops leading. Both write
   with the version that they have read, so of two that try at once one gets a conflict.
 - A candidate that has just started waits for the whole duration, unless the holder released the
-  Lease when it ended. The wait between two tries has jitter, so that candidates are not in step. It
-  ends early when a watch says that the Lease is free (`LeaseWatch`), which client-go does not do.
+  Lease when it ended. The wait between two tries has jitter, and ends early when a watch says that
+  the Lease is free (`LeaseWatch`), which client-go does not do: those are seconds in which a new
+  fault is told by nobody. Only a read decides who may lead.
 - Identities are those of processes. Under the name of its pod a container that restarts would take
   its own Lease back at once, and begin all graces again, from a standby that knows them. For the
   same end a candidate that never saw the record change waits for as long as another one may take to
   look: who has been here for longer leads first.
 
-**The fence.** client-go says of itself that it does not guarantee a single leader: a process that
-stood still wakes up and writes before it notices that its lease is over. Kubernetes has no token
-that a write could be refused by. So every write here asks `fence_left` right before it starts; that
-is counted from the moment *before* the last renewal was sent, so it is up before another replica
-may take the Lease, unless its clock runs faster by more than the lease is longer. What is sent at the very last moment is made harmless elsewhere: names
-of Events follow from what they tell, and updates name the version that they change.
+**The fence.** client-go does not guarantee a single leader: a process that stood still wakes up and
+writes before it notices that its lease is over. So every write here asks `fence_left` right before
+it starts; that is counted from the moment *before* the last renewal was sent, so it is up before
+another replica may take the Lease, unless its clock runs faster by more than the lease is longer.
+What is sent at the very last moment is made harmless elsewhere: names of Events follow from what
+they tell, and updates name the version that they change. The clock counts suspend
+(`CLOCK_BOOTTIME`); with `time.monotonic` the fence would still be open after one.
 
-**The clock** counts suspend (`CLOCK_BOOTTIME`). Python's `time.monotonic` stands still while a
-virtual machine is suspended, and its fence would still be open after that.
-
-`leaderelection` of kubernetes_asyncio 36.1.0 is not used. Its `run` has no `finally`, and its
-lock catches only `ApiException`: a dropped connection ends the election while the leader's task
-goes on. Requests have no time limit, so one that hangs outlives the lease. It measures with
-`time.time`, compares with its own duration instead of the record's, and never releases the Lease.
-
-Tells a candidate at once that the Lease is free.
-
-A candidate that only polls waits for up to two retry periods after the leader has released the Lease:
-seconds in which a new fault is told by nobody. So it watches the Lease too. It still polls: a watch
-that is refused or hangs costs those seconds and no more, and only a read decides who may lead.
+`leaderelection` of kubernetes_asyncio 36.1.0 is not used: a dropped connection ends the election
+while the leader's task goes on, requests have no time limit, and it never releases the Lease.
 """
 
 import asyncio
@@ -69,12 +59,9 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LeaseTimes:
-    """Periods in seconds: `duration` > `renew_deadline` > 1.2 x `retry`, as in client-go.
+    """Seconds: `duration` > `renew_deadline` > 1.2 x `retry`, as in client-go.
 
-    Attributes:
-        duration: how long others wait for a leader that no longer renews.
-        renew_deadline: how long after its last renewal a leader still starts requests.
-
+    Others wait for `duration`; a leader starts no request `renew_deadline` after its last renewal.
     """
 
     duration: float = 15.0
@@ -93,15 +80,14 @@ class LeaseTimes:
     def patience(self) -> float:
         """Longest that one request may take: short enough that one that hangs costs no Lease.
 
-        As in client-go (tools/leaderelection/resourcelock/interface.go, `NewFromKubeconfig`). Less would
-        take the Lease from a leader whose API server is slow, and nobody would lead for as long as it is.
+        As in client-go (tools/leaderelection/resourcelock/interface.go, `NewFromKubeconfig`). Less
+        would take the Lease from a leader whose API server is slow, and nobody would lead for as
+        long as it is.
         """
         return max(self.retry, self.renew_deadline / 2)
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
-    """What is read of a Lease's spec."""
-
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
     acquire_time: str | None = None
@@ -121,13 +107,7 @@ class _Lease(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What another process left on the Lease for whoever comes next.
-
-    Attributes:
-        text: as `hand_on` of that process returned it; empty if it left nothing.
-        renewed: when it was there last, as it wrote it.
-
-    """
+    """What another process left on the Lease for whoever comes next, and when it wrote so last."""
 
     text: str
     renewed: str
@@ -135,14 +115,10 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The Lease as it was seen last.
+    """The Lease as it was seen last; any change of its `raw` spec shows that its holder lives.
 
-    Attributes:
-        document: the whole object, so that a PUT keeps what others wrote on it.
-        raw: its spec as sent; any change of it shows that its holder lives.
-        changed_at: when a change of `raw` was seen here, seconds on our clock.
-        seen_to_change: it was not like this when it was read for the first time.
-
+    `document` is whole, so that a PUT keeps what others wrote on it. `changed_at` is when a change
+    was seen here, in seconds on our clock; at the first read none was seen yet.
     """
 
     document: dict[str, object]
@@ -175,17 +151,8 @@ class Elector:
         chance: random.Random | None = None,
         hand_on: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """Make it.
-
-        Args:
-            client: makes the requests.
-            identity: of this process; no other may ever have had it.
-            name: of the Lease.
-            times: its periods.
-            now: the time.
-            chance: draws the jitter.
-            hand_on: what to leave on the Lease for the next leader; None leaves what stands there.
-
+        """`identity`: no other process may ever have had it. `hand_on`: what to leave on the Lease
+        for the next leader; None leaves what stands there.
         """
         self._client = client
         self._identity = identity
@@ -199,17 +166,11 @@ class Elector:
         self._renewed_at: float | None = None
         self._failure = ""
         self._hand_on = hand_on
-        self._left: Left | None = None
+        self.left_by_another: Left | None = None
 
     @property
     def holder(self) -> str:
-        """Who held the Lease when it was last seen; empty if nobody did."""
         return self._record.holder if self._record else ""
-
-    @property
-    def left_by_another(self) -> Left | None:
-        """What the last other process that held the Lease left there; None if none was seen."""
-        return self._left
 
     def fence_left(self) -> float:
         """Return for how many seconds requests may still be started; 0 if not leading.
@@ -222,7 +183,6 @@ class Elector:
         return max(0.0, self._renewed_at + self._times.renew_deadline - self._seconds())
 
     def is_leader(self) -> bool:
-        """Tell whether requests may be started."""
         return self.fence_left() > 0
 
     async def run(
@@ -233,10 +193,7 @@ class Elector:
     ) -> NoReturn:
         """Take part in the election until cancelled, then release the Lease if it is ours.
 
-        Args:
-            started: called when this replica begins to lead.
-            stopped: called when it no longer leads, also on cancellation.
-
+        `stopped` is called also on cancellation.
         """
         try:
             while True:
@@ -287,7 +244,6 @@ class Elector:
                 return
 
     async def _try(self, seconds: float) -> bool:
-        """Try once to get or renew the Lease; whatever goes wrong is a failed try."""
         try:
             async with asyncio.timeout(seconds):
                 held = await self._renew_at_once() or await self._get_and_put()
@@ -323,16 +279,11 @@ class Elector:
             if not error.is_status_object:
                 raise
             # Somebody has deleted the Lease, but its holder may still write.
-            return not self._held_by_another() and await self._create()
+            return self._held_for() <= 0 and await self._create()
         record = self._observe(response)
-        return not self._held_by_another() and await self._put(record)
-
-    def _held_by_another(self) -> bool:
-        """Tell whether another one held the Lease when it was seen last, and may hold it still."""
-        return self._held_for() > 0
+        return self._held_for() <= 0 and await self._put(record)
 
     def _held_for(self) -> float:
-        """Return for how many seconds another one may still hold the Lease; 0 if none does."""
         record = self._record
         if record is None or record.holder in ("", self._identity):
             return 0.0
@@ -377,7 +328,6 @@ class Elector:
         return True
 
     async def _release(self) -> None:
-        """Give the Lease up, so that another one need not wait for it to expire."""
         if self._record is None or self._record.holder != self._identity:
             return
         try:
@@ -431,11 +381,10 @@ class Elector:
         )
         if spec.holder_identity != self._identity:
             text = (lease.metadata.annotations or {}).get(HANDED_ON_ANNOTATION, "")
-            self._left = Left(text, spec.renew_time or "")
+            self.left_by_another = Left(text, spec.renew_time or "")
         return self._record
 
     def _changed(self, document: dict[str, object], spec: dict[str, object]) -> dict[str, object]:
-        """Return the document with our part of it; what others wrote there stays."""
         changed = {**document, "spec": {**_mapping(document, "spec"), **spec}}
         text = self._hand_on()
         if text is not None:
@@ -466,7 +415,6 @@ class Elector:
 
 @asynccontextmanager
 async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """Do some work next to the body, and end it with the body."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -485,12 +433,8 @@ _IDLE_SECONDS: Final = _SERVER_SECONDS + 30.0
 _PAUSE_SECONDS: Final = 30.0
 
 
-class _WatchedSpec(msgspec.Struct, frozen=True, rename="camel"):
-    holder_identity: str | None = None
-
-
 class _WatchedLease(msgspec.Struct, frozen=True):
-    spec: _WatchedSpec | None = None
+    spec: _Spec | None = None
 
 
 class _Frame(msgspec.Struct, frozen=True):
@@ -498,7 +442,6 @@ class _Frame(msgspec.Struct, frozen=True):
     object: msgspec.Raw
 
     def frees(self) -> bool:
-        """Tell whether nobody holds the Lease any more."""
         if self.type not in ("ADDED", "MODIFIED"):
             return self.type == "DELETED"
         spec = msgspec.json.decode(self.object, type=_WatchedLease).spec
@@ -506,15 +449,7 @@ class _Frame(msgspec.Struct, frozen=True):
 
 
 class LeaseWatch:
-    """Watches one Lease while `run` runs, and sets `free` when nobody holds it.
-
-    Args:
-        client: makes the requests.
-        path: of all Leases of the namespace.
-        name: of the Lease; the right to watch may be granted for it alone.
-        chance: keeps candidates out of step.
-
-    """
+    """Watches one Lease while `run` runs, and sets `free` when nobody holds it."""
 
     def __init__(self, client: KubeClient, path: str, name: str, *, chance: random.Random) -> None:
         self.free = asyncio.Event()
@@ -524,7 +459,6 @@ class LeaseWatch:
         self._chance = chance
 
     async def run(self) -> None:
-        """Watch until cancelled."""
         while True:
             pause = 1.0
             try:

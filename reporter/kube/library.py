@@ -35,11 +35,7 @@ _BARE: Final = (_ROOT, f"{_ROOT}.client", f"{_ROOT}.client.models")
 
 
 class Config(Protocol):
-    """What is used of `kubernetes_asyncio.config`."""
-
-    def load_incluster_config(self, *, client_configuration: "Configuration") -> None:
-        """Read the service account of the pod."""
-        ...
+    def load_incluster_config(self, *, client_configuration: "Configuration") -> None: ...
 
     def load_kube_config(
         self,
@@ -48,15 +44,11 @@ class Config(Protocol):
         context: str | None,
         client_configuration: "Configuration",
         persist_config: bool,
-    ) -> "Awaitable[KubeConfigLoader]":
-        """Read a kubeconfig."""
-        ...
+    ) -> "Awaitable[KubeConfigLoader]": ...
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """What is used of kubernetes_asyncio."""
-
     configuration: "type[Configuration]"
     api_client: "type[ApiClient]"
     config: Config
@@ -64,12 +56,6 @@ class Library:
 
 @lru_cache(maxsize=1)
 def library() -> Library:
-    """Import what is used, once.
-
-    Raises:
-        ConfigurationError: kubernetes_asyncio is not installed, or is laid out otherwise than expected.
-
-    """
     spec = importlib.util.find_spec(_ROOT)
     if spec is None or not spec.submodule_search_locations:
         raise ConfigurationError("kubernetes_asyncio is not installed; reinstall the reporter")

@@ -14,21 +14,18 @@ side can answer:
 A 404 on a list does not make a kind absent. An API server that starts answers so for every custom
 kind until it has read the definitions, and behind a load balancer another server may know more. So
 a 404 only has discovery asked at once, and that something is gone is believed the second time
-(`discovery.py`). Discovery is polled, not derived from a watch of CustomResourceDefinitions: it also
-knows the kinds of aggregated API servers, and everybody may read it.
+(`discovery.py`). Discovery is polled, not derived from a watch of CustomResourceDefinitions: it
+also knows the kinds of aggregated API servers, and everybody may read it.
 
-Which places are watched follows from three things, and is derived again when one of them changes:
-what discovery lists, the stacks that are switched on or have subjects, and, for the ConfigMaps of
-Istio, the namespaces and the Deployments that exist. While discovery is away, what is watched stays.
-
-The `DynamicClient` of kubernetes_asyncio 36.1.0 also finds out what is served. It is not used: a
-503 for one API version counts as a version without resources (dynamic/discovery.py), which is
-absent where it should be unknown.
+Which places are watched follows from what discovery lists, from the stacks that are switched on or
+have subjects, and, for the ConfigMaps of Istio, from the namespaces and the Deployments that exist.
+While discovery is away, what is watched stays. The `DynamicClient` of kubernetes_asyncio 36.1.0 is
+not used: a 503 for one API version counts there as a version without resources.
 """
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -42,7 +39,6 @@ from reporter.catalogue.resources import (
     DEPLOYMENTS,
     EVENT_NAMESPACE,
     EVENTS,
-    ISTIO_CONFIGMAP,
     NAMESPACES,
 )
 from reporter.kube.client import KubeClient
@@ -51,16 +47,15 @@ from reporter.kube.discovery import Discoverer
 from reporter.kube.errors import Backoff
 from reporter.kube.informer import Place, Timing
 from reporter.kube.informers import AnyInformer, AnyPlace, Informers
+from reporter.kube.reading import ReadPlan, in_other_versions
 from reporter.kube.store import Key
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.dump_states import Unserved, unserved
 from reporter.snapshot.snapshot import (
     NOT_ASKED,
     NOT_LISTED,
-    OTHER_VERSIONS,
     UNREACHABLE,
     ResourceState,
     Served,
@@ -88,13 +83,8 @@ log = structlog.get_logger(__name__)
 class WatchHealth:
     """How the watches of one resource are, for metrics.
 
-    Attributes:
-        resource: `<plural>.<group>`.
-        state: `served`, `absent` or `unknown`.
-        confirmed: verdicts may rest on it.
-        age_seconds: time since the oldest watch heard something; None if one never did.
-        relists: how often it was listed, the first time included.
-
+    `age_seconds` is since the oldest watch heard something; None if one never did. `relists` counts
+    the first list, too.
     """
 
     resource: str
@@ -120,24 +110,13 @@ class LiveCluster:
         namespace: str = "",
         watch: bool = True,
     ) -> None:
-        """Make it.
-
-        Args:
-            client: makes the requests.
-            settings: which resources are read, and where.
-            on_change: called whenever a snapshot would differ, besides setting `changed`.
-            timing: intervals of the informers.
-            discovery_seconds: time between two polls of discovery.
-            namespace: read only what is in it, with the rights that somebody has there; empty for all.
-            watch: go on watching what was listed.
+        """`on_change` is called whenever a snapshot would differ, in addition to setting `changed`.
+        With `namespace` only what is in it is read, with the rights that somebody has there.
         """
-        self._client = client
+        self.client = client
         self._settings = settings
-        self._declared = frozenset(
-            each.resource for each in settings.catalogue.declared if each.component.condition
-        ) - {*settings.built_in().resources}
+        self._reading = ReadPlan(settings, namespace)
         self._timing = timing or Timing()
-        self._namespace = namespace
         self._started = real_now()
         self._chance = random.Random()  # noqa: S311 - jitter is no secret
         self._pauses = Backoff(
@@ -168,7 +147,6 @@ class LiveCluster:
         self.changed = asyncio.Event()
 
     async def run(self) -> None:
-        """Watch until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._discoverer.run(), name="discovery")
             while True:
@@ -187,7 +165,6 @@ class LiveCluster:
         self._notify()
 
     def _log_unserved(self) -> None:
-        """Log which declared kinds are not served, each once while it is not."""
         current = self._discoverer.current.discovery
         if current.served is None:
             return
@@ -206,102 +183,49 @@ class LiveCluster:
         self._on_change()
 
     def _wanted(self) -> set[AnyPlace]:
-        if self._namespace:
-            return {*self._wanted_in_namespace()}
+        if self._reading.namespace:
+            return {*self._wanted_lists()}
         events: AnyPlace = Place(
             resource=EVENTS, version=EVENTS.versions[0], namespace=EVENT_NAMESPACE
         )
-        return {events, *self._wanted_configmaps(), *self._wanted_cluster_wide()}
+        return {events, *self._wanted_configmaps(), *self._wanted_lists()}
 
-    def _wanted_in_namespace(self) -> Iterable[AnyPlace]:
-        for place in self._wanted_cluster_wide():
-            if place.resource is NAMESPACES:
-                yield replace(place, name=self._namespace, alone=True)
-            elif place.resource.namespaced:
-                yield replace(place, namespace=self._namespace)
-
-    def _wanted_cluster_wide(self) -> Iterable[AnyPlace]:
+    def _wanted_lists(self) -> Iterable[AnyPlace]:
         current = self._discoverer.current
-        for resource in self._read():
-            if not self._is_of_use(resource):
+        for resource in self._reading.resources():
+            if not self._is_of_use(resource) or self._reading.is_outside(resource):
                 continue
-            if not self._follows_discovery(resource):
-                yield Place(resource=resource, version=resource.versions[0])
+            if not self._reading.follows_discovery(resource):
+                yield self._reading.place(resource, resource.versions[0])
             elif version := current.version(resource):
-                yield Place(resource=resource, version=version)
+                yield self._reading.place(resource, version)
             elif current.discovery.state(resource.crd_name) is Served.UNKNOWN:
                 # What is watched goes on while discovery is away.
                 yield from (informer.place for informer in self._informers.of(resource))
 
-    def _read(self) -> Iterator[Resource[KubeObject]]:
-        """Yield what is read over the whole cluster, without the stacks that are switched off."""
-        yield from filter(self._settings.reads, self._settings.catalogue.resources)
-
     def _is_of_use(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether the stack that a resource is read for may have subjects, or needs of its parts.
-
-        What is watched goes on while discovery is away.
-        """
-        if not resource.stack or resource.subject_kind:
-            return True
-        if self._settings.stack(resource.stack) is StackMode.ON:
-            return True
-        if resource in self._settings.catalogue.stack(resource.stack).shows_needs:
-            return True
+        watched = bool(self._informers.of(resource))
         discovery = self._discoverer.current.discovery
-        subjects = self._settings.catalogue.stack(resource.stack).subjects
-        states = {discovery.state(each.crd_name) for each in subjects}
-        if Served.SERVED in states:
-            return True
-        return Served.UNKNOWN in states and bool(self._informers.of(resource))
-
-    def _follows_discovery(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether a resource is watched only while discovery lists it in a version of ours.
-
-        A declared resource is watched in the version that its author wrote, even if the kind is built in.
-        """
-        return resource.custom or resource in self._declared
+        return self._reading.is_of_use(resource, discovery, while_unknown=watched)
 
     def _wanted_configmaps(self) -> Iterable[AnyPlace]:
-        if not self._settings.istiod_deployment:
-            return
-        revisions = f"{self._settings.istiod_deployment}-"
         deployments = [
-            key for informer in self._informers.of(DEPLOYMENTS) for key in informer.objects
+            key for informer in self._informers.of(DEPLOYMENTS) for key in informer.store.objects
         ]
-        for namespace in self._istio_namespaces():
-            names = {ISTIO_CONFIGMAP} | {
-                f"{ISTIO_CONFIGMAP}-{name.removeprefix(revisions)}"
-                for place, name in deployments
-                if place == namespace and name.startswith(revisions)
-            }
-            for name in names:
-                yield Place(
-                    resource=CONFIGMAPS,
-                    version=CONFIGMAPS.versions[0],
-                    namespace=namespace,
-                    name=name,
-                )
-
-    def _istio_namespaces(self) -> Iterable[str]:
-        """Return the candidates that exist, or all where namespaces cannot be read.
-
-        RBAC often grants ConfigMaps by a Role in the namespace that exists; asking elsewhere
-        would make the resource unknown without need.
-        """
-        candidates = self._settings.istio_namespace
         for informer in self._informers.of(NAMESPACES):
             if informer.state.served is Served.SERVED:
-                return [name for name in candidates if ("", name) in informer.objects]
+                return self._reading.configmaps(
+                    [name for _, name in informer.store.objects], deployments
+                )
             if informer.settled:
-                return candidates
+                return self._reading.configmaps(None, deployments)
         return ()
 
     def unconfirm_all(self) -> None:
         """Trust nothing until it is heard of again: the process has paused.
 
-        What does not deliver is listed again, spread over some seconds, and over more of them the
-        more pauses there are: with little processor time, to list everything at once is the next pause.
+        What does not deliver is listed again, spread over more seconds the more pauses there are:
+        with little processor time, to list everything at once is the next pause.
         """
         self._discoverer.unconfirm()
         spread = self._pauses.next()
@@ -310,17 +234,10 @@ class LiveCluster:
         self._notify()
 
     def relist(self, resource: Resource[KubeObject]) -> None:
-        """Trust nothing that is known of a resource until it is listed again."""
         for informer in self._informers.of(resource):
             informer.unconfirm()
 
-    @property
-    def clock_offset_seconds(self) -> float:
-        """How far the API server's clock is ahead of ours."""
-        return self._client.clock_offset_seconds
-
     def all_listed(self) -> bool:
-        """Tell whether each kind was listed once or is declared unknown or absent."""
         if self._seconds_since_start() >= _DECLARED_UNKNOWN_SECONDS:
             return True
         if self._discoverer.current.discovery.served is None:
@@ -330,7 +247,6 @@ class LiveCluster:
         return self._wanted() <= settled
 
     async def wait_listed(self) -> None:
-        """Wait until `all_listed`."""
         while not self.all_listed():
             self.changed.clear()
             left = max(0.0, _DECLARED_UNKNOWN_SECONDS - self._seconds_since_start())
@@ -352,30 +268,26 @@ class LiveCluster:
 
     @property
     def reads_anything(self) -> bool:
-        """Whether any list was answered, if only with a refusal."""
         return any(informer.settled for informer in self._informers)
 
     def _seconds_since_start(self) -> float:
         return (real_now().boot - self._started.boot).total_seconds()
 
     def snapshot(self) -> Snapshot:
-        """Return everything as it is at this moment."""
-        resources = (*self._read(), *BY_PLACE)
-        skipped = chain.from_iterable(informer.skipped.values() for informer in self._informers)
+        namespace = self._reading.namespace
+        resources = (*self._reading.resources(), *BY_PLACE)
+        skipped = chain.from_iterable(
+            informer.store.skipped.values() for informer in self._informers
+        )
         return Snapshot(
             tables={resource: self._table(resource) for resource in resources},
             states={resource: self._state(resource) for resource in resources},
             discovery=replace(
                 self._discoverer.current.discovery, confirmed=self._discoverer.confirmed
             ),
-            covered=frozenset({self._namespace}) if self._namespace else None,
+            covered=frozenset({namespace}) if namespace else None,
             skipped=tuple(sorted(skipped)),
         )
-
-    @property
-    def client(self) -> KubeClient:
-        """What the requests are made with."""
-        return self._client
 
     def served_version(self, resource: Resource[KubeObject]) -> str:
         """Return the version in which a kind is read on demand; empty where it is not served."""
@@ -384,16 +296,15 @@ class LiveCluster:
         return self._discoverer.current.version(resource) or ""
 
     def index_again(self) -> None:
-        """Let the next snapshot take over no order and no index of an earlier one."""
         self._tables = {}
 
     def _table(self, resource: Resource[KubeObject]) -> Table[KubeObject]:
         informers = self._informers.of(resource)
-        stamp = [(informer, informer.changes) for informer in informers]
+        stamp = [(informer, informer.store.changes) for informer in informers]
         kept = self._tables.get(resource)
         if kept is not None and kept[0] == stamp:
             return kept[1]
-        objects = informers[0].objects if len(informers) == 1 else _together(informers)
+        objects = informers[0].store.objects if len(informers) == 1 else _together(informers)
         touched = _touched(informers)
         if kept is not None and [informer for informer, _ in kept[0]] == informers:
             table = Table(objects, kept[1], touched)
@@ -406,22 +317,17 @@ class LiveCluster:
         informers = self._informers.of(resource)
         if informers:
             state = _merged([informer.state for informer in informers])
-            if self._namespace and not resource.namespaced:
+            if self._reading.namespace and not resource.namespaced:
                 state = replace(state, partial=True)
             return replace(state, lasting=True) if self._is_lasting(state) else state
-        if self._is_outside(resource):
+        if self._reading.is_outside(resource):
             state = self._not_watched(resource)
             if resource.custom and state.served is Served.ABSENT:
                 return state
             return ResourceState(Served.UNKNOWN, False, NOT_ASKED)
-        if resource is CONFIGMAPS:
-            return self._no_configmaps()
+        if resource is CONFIGMAPS:  # no candidate namespace exists
+            return self._state(NAMESPACES)
         return self._not_watched(resource)
-
-    def _is_outside(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether a resource is not read because only one namespace is."""
-        elsewhere = resource in BY_PLACE or not resource.namespaced
-        return bool(self._namespace) and elsewhere and resource is not NAMESPACES
 
     def _is_lasting(self, state: ResourceState) -> bool:
         """Tell whether a kind cannot be reached although the API server answers.
@@ -437,10 +343,6 @@ class LiveCluster:
         well = (real_now().boot - well_since.boot).total_seconds()
         return well >= self._timing.unknown_after
 
-    def _no_configmaps(self) -> ResourceState:
-        """Where no candidate namespace exists, nothing is there to be read."""
-        return self._state(NAMESPACES)
-
     def _not_watched(self, resource: Resource[KubeObject]) -> ResourceState:
         current = self._discoverer.current
         if current.discovery.served is not None and not self._is_of_use(resource):
@@ -448,22 +350,20 @@ class LiveCluster:
         match current.discovery.state(resource.crd_name):
             case Served.ABSENT:
                 return ResourceState(Served.ABSENT, confirmed=self._discoverer.confirmed)
-            case Served.SERVED if self._follows_discovery(resource) and not current.version(
+            case Served.SERVED if self._reading.follows_discovery(resource) and not current.version(
                 resource
             ):
-                served = ", ".join(sorted(current.versions[resource.crd_name]))
-                cause = f"{OTHER_VERSIONS} {served}, not in {', '.join(resource.versions)}"
-                return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
+                other = in_other_versions(resource, current)
+                return replace(other, confirmed=False, since=self._started)
             case _:
                 late = self._seconds_since_start() >= self._timing.unknown_after
                 cause = UNREACHABLE if late else NOT_LISTED
                 return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
 
     def health(self) -> list[WatchHealth]:
-        """Return the health of each resource's watches."""
         named: dict[str, Resource[KubeObject]] = {}
-        for resource in (*self._read(), *BY_PLACE):
-            selected = resource.stack or resource in self._declared
+        for resource in (*self._reading.resources(), *BY_PLACE):
+            selected = resource.stack or resource in self._reading.declared
             name = resource.selection if selected else str(resource)
             if name in named:  # a declaration reads the conditions of a kind that is read anyway
                 name = f"{name} {resource.versions[0]}"
@@ -480,17 +380,16 @@ class LiveCluster:
             state=state.served.value,
             confirmed=state.confirmed,
             age_seconds=max(ages) if ages and len(ages) == len(heard) else None,
-            objects=sum(len(informer.objects) for informer in informers),
+            objects=sum(len(informer.store.objects) for informer in informers),
             relists=sum(informer.counters.lists for informer in informers),
             failures=sum(informer.counters.failures for informer in informers),
         )
 
 
 def _touched(informers: Iterable[AnyInformer]) -> AbstractSet[Key] | None:
-    """Return the keys of all objects that changed in some places; None is any."""
     touched: set[Key] = set()
     # Each is asked, as it begins to count again then.
-    for each in [informer.take_touched() for informer in informers]:
+    for each in [informer.store.take_touched() for informer in informers]:
         if each is None:
             return None
         touched |= each
@@ -498,8 +397,7 @@ def _touched(informers: Iterable[AnyInformer]) -> AbstractSet[Key] | None:
 
 
 def _together(informers: Iterable[AnyInformer]) -> dict[Key, KubeObject]:
-    """Return the objects of several places."""
-    return dict(chain.from_iterable(each.objects.items() for each in informers))
+    return dict(chain.from_iterable(each.store.objects.items() for each in informers))
 
 
 def _merged(states: list[ResourceState]) -> ResourceState:

@@ -1,21 +1,20 @@
 """Reads what explains a fault, when it is asked for: Events, a few kinds of objects, ends of logs.
 
-Nothing here is watched. A watch of Events would decode each of a cluster's for ever, and the API server keeps
-none of them in its watch cache, so that even a list of one namespace reads all of it from etcd (kubernetes,
-pkg/kubeapiserver/default_storage_factory_builder.go): hence one list a namespace, paged, and only while
-something there is unexplained. `turn` is waited for before each request, so that whoever calls sets the pace.
-
-Reads the end of a container's log.
+Nothing here is watched. A watch of Events would decode each of a cluster's for ever, and the API
+server keeps none of them in its watch cache, so that even a list of one namespace reads all of it
+from etcd (kubernetes, pkg/kubeapiserver/default_storage_factory_builder.go): hence one list a
+namespace, paged, and only while something there is unexplained. `turn` is waited for before each
+request, so that whoever calls sets the pace.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from reporter.catalogue.resources import EVENTS
 from reporter.kube.client import KubeClient, api_path
-from reporter.kube.decode import decode_page, page_of
+from reporter.kube.decode import ListBody, decode_page, page_of
 from reporter.kube.errors import NotFound, mapped
 from reporter.model.evidence import ForeignEvent
 from reporter.model.finding import Crash
@@ -24,7 +23,6 @@ from reporter.model.resource import Resource
 from reporter.snapshot.foreign_events import EventObject, foreign_event
 
 PAGE: Final = 500
-"""Events of one page."""
 
 MOST_PAGES: Final = 4
 """Pages that are read of one namespace; where it has more Events, they are asked for object by object."""
@@ -33,44 +31,28 @@ _OBJECT_PAGE: Final = 250
 _SECONDS: Final = 10.0
 _PAGE_BYTES: Final = 8 * 2**20
 
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
 Turn = Callable[[], Awaitable[None]]
-
-
-class _Metadata(msgspec.Struct, rename="camel"):
-    next: str | None = msgspec.field(name="continue", default=None)
-    remaining_item_count: int | None = None
-
-
-class _Page(msgspec.Struct):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
-    items: list[msgspec.Raw] | None = None
 
 
 async def read_events(
     client: KubeClient, namespace: str, *, uids: Iterable[str], turn: Turn
 ) -> list[ForeignEvent]:
-    """Return the Events of others in a namespace.
-
-    Args:
-        client: makes the requests.
-        namespace: of the Events.
-        uids: of the objects at fault: where there are thousands of Events, only theirs are read.
-        turn: waits until the next request may be made.
-
-    Raises:
-        Forbidden: `list` of `events` is not granted.
-        KubeError: anything else, see `errors`.
-
-    """
+    """Return the Events of others in a namespace; where there are thousands, only those of `uids`."""
     found: list[ForeignEvent] = []
     page = await _event_page(client, namespace, {}, turn=turn)
     found += _told(page)
     for _ in range(MOST_PAGES - 1):
-        if not page.metadata.next or (page.metadata.remaining_item_count or 0) > PAGE * MOST_PAGES:
+        if (
+            not page.metadata.continue_token
+            or (page.metadata.remaining_item_count or 0) > PAGE * MOST_PAGES
+        ):
             break
-        page = await _event_page(client, namespace, {"continue": page.metadata.next}, turn=turn)
+        page = await _event_page(
+            client, namespace, {"continue": page.metadata.continue_token}, turn=turn
+        )
         found += _told(page)
-    if page.metadata.next:
+    if page.metadata.continue_token:
         for uid in uids:
             selector = {"fieldSelector": f"involvedObject.uid={uid}"}
             found += _told(await _event_page(client, namespace, selector, turn=turn))
@@ -79,7 +61,7 @@ async def read_events(
 
 async def _event_page(
     client: KubeClient, namespace: str, params: dict[str, str], *, turn: Turn
-) -> _Page:
+) -> ListBody[msgspec.Raw]:
     await turn()
     response = await client.request(
         "GET",
@@ -91,10 +73,10 @@ async def _event_page(
         max_bytes=_PAGE_BYTES,
     )
     with mapped("list events"):
-        return msgspec.json.decode(response.body, type=_Page)
+        return msgspec.json.decode(response.body, type=ListBody[msgspec.Raw])
 
 
-def _told(page: _Page) -> list[ForeignEvent]:
+def _told(page: ListBody[msgspec.Raw]) -> list[ForeignEvent]:
     found: list[ForeignEvent] = []
     for item in page.items or ():
         try:
@@ -109,13 +91,7 @@ def _told(page: _Page) -> list[ForeignEvent]:
 async def read_objects(
     client: KubeClient, resource: Resource[KubeObject], version: str, *, turn: Turn
 ) -> tuple[list[KubeObject], bool]:
-    """Return the objects of a kind, and whether these are all.
-
-    Raises:
-        Forbidden: `list` is not granted.
-        KubeError: anything else, see `errors`.
-
-    """
+    """Return the objects of a kind, and whether these are all."""
     found: list[KubeObject] = []
     token, whole = "", True
     for _ in range(MOST_PAGES):
@@ -139,20 +115,15 @@ async def read_objects(
 
 
 async def read_object(
-    client: KubeClient, resource: Resource[KubeObject], name: str, *, turn: Turn
-) -> KubeObject | None:
-    """Return one cluster-scoped object, None if there is none.
-
-    Raises:
-        Forbidden: `get` is not granted.
-        KubeError: anything else, see `errors`.
-
-    """
+    client: KubeClient, resource: Resource[ObjectT], name: str, *, namespace: str = "", turn: Turn
+) -> ObjectT | None:
+    """Return one object, None if there is none."""
     await turn()
+    place = ("namespaces", namespace) if namespace else ()
     try:
         response = await client.request(
             "GET",
-            api_path(resource.group, resource.versions[0], resource.plural, name),
+            api_path(resource.group, resource.versions[0], *place, resource.plural, name),
             verb="get",
             resource=resource.plural,
             timeout=_SECONDS,
@@ -174,14 +145,9 @@ _LOG_SECONDS: Final = 5.0
 async def fetch_log(client: KubeClient, crash: Crash) -> str:
     """Return the last lines of a run, as the kubelet gives them.
 
-    Of what `limitBytes` cuts off, the kubelet keeps the beginning (kubernetes, pkg/kubelet/kuberuntime/logs):
-    where it did, fewer lines are asked for.
-
-    Raises:
-        Forbidden: `get` of `pods/log` is not granted.
-        ApiStatusError: the kubelet has that log no more, or the pod is gone.
-        KubeError: anything else, see `errors`.
-
+    Of what `limitBytes` cuts off, the kubelet keeps the beginning (kubernetes,
+    pkg/kubelet/kuberuntime/logs): where it did, fewer lines are asked for. Raises ApiStatusError
+    where the kubelet has that log no more, or the pod is gone.
     """
     body = await _read(client, crash, LINES)
     if len(body) >= _BYTES:

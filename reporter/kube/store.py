@@ -1,7 +1,4 @@
-"""The objects that an informer holds, and how often they changed.
-
-The body of a watch: lines of any length, up to a limit, on a connection that is kept alive.
-"""
+"""The objects that an informer holds, and the lines of a watch's body that change them."""
 
 import socket
 from collections import Counter
@@ -26,8 +23,9 @@ SKIPPED: Final = 1000
 """Most skipped objects that are remembered by name."""
 
 MOST_BYTES: Final = 32 * 2**20
-"""About how much memory the objects of one namespace may take, of one kind; pods of models take some
-5 KiB each. Beyond it objects are unknown: who may write in one namespace must not fill what all share."""
+"""About how much memory the objects of one namespace may take, of one kind; pods of models take
+some 5 KiB each. Beyond it objects are unknown: who may write in one namespace must not fill what
+all share."""
 
 _TOO_MUCH: Final = (
     f"the objects of this kind in its namespace take more than {MOST_BYTES >> 20} MiB of memory"
@@ -170,18 +168,13 @@ def keep_alive(response: aiohttp.ClientResponse) -> None:
 
 
 class LineStream:
-    """The lines of an answer, as they come."""
-
     def __init__(self, content: aiohttp.StreamReader) -> None:
         self._content = content
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield each line without its end; a clean end of the stream ends the iteration.
-
-        Raises:
-            ConnectionFailed: the stream was cut, or nothing came for too long.
-            AnswerTooLarge: a line exceeds the limit; what follows cannot be read.
-
+        """Yield each line without its end; a clean end of the stream ends the iteration. Raises
+        ConnectionFailed: the stream was cut, or nothing came for too long; AnswerTooLarge: a line
+        exceeds the limit; what follows cannot be read.
         """
         pending = bytearray()
         with mapped("watching"):

@@ -1,13 +1,11 @@
-"""Writes of our Events, through core/v1, where they stay mutable.
+"""Writes of our Events and of their mirrors in workload namespaces, through core/v1.
 
-An update through events.k8s.io/v1 may change nothing but `series` and the metadata (Kubernetes,
-pkg/apis/core/validation/events.go, ValidateEventUpdate).
+There Events stay mutable. An update through events.k8s.io/v1 may change nothing but `series` and
+the metadata (Kubernetes, pkg/apis/core/validation/events.go, ValidateEventUpdate).
 
-Writes of mirrors: Events in workload namespaces, without reading any.
-
-Server-side apply with force under our own field manager: it creates what is not there, and the
-same again changes nothing, whoever applied it. RBAC asks for `patch`, and for `create` where the
-Event is not there.
+Mirrors are written without reading any. Server-side apply with force under our own field manager:
+it creates what is not there, and the same again changes nothing, whoever applied it. RBAC asks for
+`patch`, and for `create` where the Event is not there.
 """
 
 from collections.abc import Mapping
@@ -30,22 +28,12 @@ WRITE_SECONDS: Final = 5.0
 
 
 class KubeEvents:
-    """Creates and patches Events in kube-system."""
-
     def __init__(self, client: KubeClient, *, seconds: float = WRITE_SECONDS) -> None:
         self._client = client
         self._path = ("namespaces", EVENT_NAMESPACE, EVENTS.plural)
         self._seconds = seconds
 
     async def create_event(self, body: Mapping[str, object]) -> Event:
-        """Create an Event and return it as stored.
-
-        Raises:
-            AlreadyExists: there is one of that name.
-            Invalid: the API server's rules refuse it; never worth a repetition.
-            KubeError: anything else, see `errors`.
-
-        """
         return await self._write(
             "POST", api_path("", "v1", *self._path), "create", body=body, content_type=JSON
         )
@@ -53,14 +41,7 @@ class KubeEvents:
     async def patch_event(
         self, name: str, patch: Mapping[str, object], *, resource_version: str
     ) -> Event:
-        """Merge-patch an Event, if it is still of that version, and return it as stored.
-
-        Raises:
-            NotFound: it has expired.
-            Conflict: it has changed.
-            KubeError: anything else, see `errors`.
-
-        """
+        """Merge-patch an Event, if it is still of that version, and return it as stored."""
         metadata = patch.get("metadata")
         guarded = {**metadata} if isinstance(metadata, Mapping) else {}
         guarded["resourceVersion"] = resource_version
@@ -88,32 +69,15 @@ class KubeEvents:
 
 
 class KubeMirrors:
-    """Applies and patches Events in any namespace."""
-
     def __init__(self, client: KubeClient, *, seconds: float = WRITE_SECONDS) -> None:
         self._client = client
         self._seconds = seconds
 
     async def apply_mirror(self, namespace: str, name: str, body: Mapping[str, object]) -> None:
-        """Make an Event be as `body`, whether it is there or not.
-
-        Raises:
-            Forbidden: no permission, no quota, or the namespace is being deleted.
-            NotFound: there is no such namespace.
-            Invalid: the API server's rules refuse it; never worth a repetition.
-            KubeError: anything else, see `errors`.
-
-        """
+        """Make an Event be as `body`, whether it is there or not."""
         await self._patch(namespace, name, body, content_type=APPLY, params={"force": "true"})
 
     async def patch_mirror(self, namespace: str, name: str, patch: Mapping[str, object]) -> None:
-        """Merge-patch an Event.
-
-        Raises:
-            NotFound: it is not there.
-            KubeError: anything else, see `errors`.
-
-        """
         await self._patch(namespace, name, patch, content_type=MERGE_PATCH, params={})
 
     async def _patch(

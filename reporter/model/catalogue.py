@@ -28,12 +28,8 @@ class Declared:
 class Catalogue:
     """Reasons in the order of their priority, which of them suppresses which, and what is read.
 
-    Attributes:
-        reasons: per layer in the order of the priority chain.
-        stacks: the stacks whose rows are in it, in the order of the documentation.
-        pod_suppression: which fault of a pod hides which others of the same pod.
-        declared: the reasons among them that the user's file declares.
-
+    `reasons` are per layer in the order of the priority chain. `declared` are those of the user's
+    file.
     """
 
     reasons: tuple[Reason, ...]
@@ -96,7 +92,6 @@ class Catalogue:
         return dict(found)
 
     def __getitem__(self, name: str) -> Reason:
-        """Return a reason by its name."""
         return self._by_name[name]
 
     def __contains__(self, name: object) -> bool:
@@ -106,7 +101,7 @@ class Catalogue:
         return iter(self.reasons)
 
     def rank(self, name: str) -> int:
-        """Return the place of a reason; the smaller wins within a chain, an unknown one is last."""
+        """The smaller wins within a chain; an unknown one is last."""
         return self._ranks.get(name, len(self._ranks))
 
     def priority(self, name: str) -> Priority:
@@ -114,20 +109,16 @@ class Catalogue:
         return (not self._by_name[name].chain, self._ranks[name])
 
     def upstreams_of(self, name: str) -> tuple[SuppressionRow, ...]:
-        """Return the rows that can suppress a reason."""
         return self._upstreams.get(name, ())
 
     def rests_on(self, name: str) -> frozenset[Resource[KubeObject]]:
-        """Return what a reason reads, and what its upstreams read."""
         return self._rests_on[name]
 
     def of_ready(self, kind: SubjectKind) -> tuple[Reason, ...]:
-        """Return the reasons that decide whether subjects of a kind are ready."""
         return self._of_ready.get(kind, ())
 
     @property
     def kinds(self) -> tuple[SubjectKind, ...]:
-        """Every kind of subject, by layer."""
         deployments = (kind for stack in self.stacks for kind in stack.kinds)
         return (CLUSTER_KIND, NAMESPACE_KIND, *deployments)
 
@@ -136,20 +127,12 @@ class Catalogue:
         return self._of_subject.get(kind, ())
 
     def stack(self, name: str) -> StackRows:
-        """Return a stack by its name in settings."""
         return next(each for each in self.stacks if each.name == name)
 
-    def page_of(self, reason: Reason) -> str:
-        """Return the name of the page that a reason is on, empty for the one with the index."""
-        stack = self.stack_of(reason.subject_kind)
-        return "" if stack is None else f"reasons-{stack.name}.md"
-
     def stack_of(self, kind: SubjectKind) -> StackRows | None:
-        """Return the stack whose subjects are of a kind; None in the upper layers."""
         return next((each for each in self.stacks if kind in each.kinds), None)
 
     def pod_upstreams_of(self, name: str) -> tuple[PodSuppressionRow, ...]:
-        """Return the rows that can suppress a reason for a pod."""
         return self._pod_upstreams.get(name, ())
 
     @property

@@ -4,13 +4,14 @@ They only read. A part of a name that is no proper name never gets into a comman
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Final, TypeAlias
 
+from reporter.model.finding import Fails
 from reporter.model.subject import API_RESOURCE, ObjectRef
 
 MOST: Final = 5
-"""Most commands for one finding."""
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -28,7 +29,6 @@ _Look: TypeAlias = Callable[[ObjectRef], tuple[str, ...]]
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text is the name of an object and nothing else."""
     return _NAME.fullmatch(text) is not None
 
 
@@ -48,34 +48,25 @@ def commands_for(
     *,
     about: str = "",
     mend: ObjectRef | None = None,
-    missing: bool = False,
-    started: bool = True,
+    missing: Collection[ObjectRef] = (),
+    fails: Fails = Fails.OTHERWISE,
 ) -> tuple[str, ...]:
     """Return what to type to look at an object at fault, the first thing to do in front.
 
-    Args:
-        ref: the object.
-        more: commands that belong to the reason, which come behind.
-        about: the part of the object that is at fault, such as `container vllm`, where it is known.
-        mend: the object that must be mended, where it is another one; it comes first.
-        missing: the object that must be mended does not exist: those that do are listed.
-        started: a container of the pod at fault has run: what never did has no log.
-
+    `more` belongs to the reason and comes behind. `about` is the part at fault, such as `container
+    vllm`. `mend` is another object that must be mended; it comes first. Of what is `missing` it is
+    shown what is there instead.
     """
     first: tuple[str, ...] = ()
-    own = _own(ref, about) if _is_proper(ref) else ()
-    if mend is not None and missing and _is_proper(mend):
-        first = (f"kubectl {_place(mend)}get {_resource(mend)}",)
-        own = () if mend == ref else own
-    elif mend is not None and mend != ref and _is_proper(mend):
-        first = _own(mend, "")[:1]
-    if not started:
-        own = tuple(each for each in own if " logs " not in each)
+    if mend is not None and mend != ref and _is_proper(mend):
+        first = _instead(mend)[:1] if mend in missing else _own(mend, "")[:1]
+    own: tuple[str, ...] = ()
+    if _is_proper(ref):
+        own = _instead(ref) if ref in missing else _own(ref, about, fails)
     return tuple(dict.fromkeys((*first, *own, *more)))[:MOST]
 
 
 def conditions_command(ref: ObjectRef) -> str:
-    """Return the command that lists the conditions of an object; empty for a name that is not proper."""
     if not _is_proper(ref):
         return ""
     return f"kubectl {_place(ref)}get {_resource(ref)} {ref.name} {_CONDITIONS}"
@@ -102,12 +93,31 @@ def _resource(ref: ObjectRef) -> str:
     return f"{ref.kind.lower()}.{group}" if "." in group else ref.kind.lower()
 
 
-def _own(ref: ObjectRef, about: str) -> tuple[str, ...]:
+def _instead(ref: ObjectRef) -> tuple[str, ...]:
+    if ref.kind == "CustomResourceDefinition":
+        return f"kubectl api-resources --api-group={ref.name.partition('.')[2]}", "kubectl get crd"
+    listed = f"kubectl {_place(ref)}get {_resource(ref)}"
+    if not ref.namespace:
+        return (listed,)
+    elsewhere = f"kubectl get {_resource(ref)} -A --field-selector metadata.name={ref.name}"
+    charts = ("helm list -A",) if _group(ref) == "apps" else ()
+    return listed, elsewhere, *charts, f"kubectl {_place(ref)}get events {_LAST}"
+
+
+def _own(ref: ObjectRef, about: str, fails: Fails = Fails.OTHERWISE) -> tuple[str, ...]:
     if ref.kind == API_RESOURCE:
         return f"kubectl auth can-i list {ref.name} -A", f"kubectl get {ref.name} -A"
-    container = _CONTAINER.fullmatch(about)
-    if container and (_group(ref), ref.kind) == ("", "Pod"):
-        return describe_command(ref), *_logs(ref, ref.name, f"-c {container[1]}")
+    is_pod = (_group(ref), ref.kind) == ("", "Pod")
+    makes_pods = f"{_group(ref)}/{ref.kind}" in _MAKES_PODS
+    if is_pod or makes_pods or fails is Fails.REFUSED:
+        container = _CONTAINER.fullmatch(about) if is_pod else None
+        named = ref.name if is_pod else f"{ref.kind.lower()}/{ref.name}"
+        logs = f"logs {named} {f'-c {container[1]}' if container else _ALL} --tail={_LINES}"
+        words = {"resource": _resource(ref), "name": ref.name, "named": named, "logs": logs}
+        ways = _WAYS[fails][not is_pod]
+        typed = (f"kubectl {_place(ref)}{each.format_map(words)}" for each in ways)
+        more = (_NODES,) if fails is Fails.UNSCHEDULED else ()
+        return describe_command(ref), *typed, *more
     return _LOOKS.get((_group(ref), ref.kind), _custom)(ref)
 
 
@@ -115,32 +125,7 @@ def _custom(ref: ObjectRef) -> tuple[str, ...]:
     return describe_command(ref), conditions_command(ref)
 
 
-def _logs(ref: ObjectRef, named: str, containers: str) -> tuple[str, str]:
-    """Return the commands for the logs of the run before, and of this one."""
-    logs = f"kubectl {_place(ref)}logs {named} {containers} --tail={_LINES}"
-    return f"{logs} --previous", logs
-
-
-def _pod(ref: ObjectRef) -> tuple[str, ...]:
-    return describe_command(ref), *_logs(ref, ref.name, _ALL)
-
-
-def _workload(ref: ObjectRef) -> tuple[str, ...]:
-    named = f"{ref.kind.lower()}/{ref.name}"
-    previous, logs = _logs(ref, named, _ALL)
-    history = f"kubectl {_place(ref)}rollout history {named}"
-    return describe_command(ref), logs, previous, history
-
-
-def _routed(ref: ObjectRef) -> tuple[str, ...]:
-    return _status_of(ref, "parents")
-
-
-def _former_pool(ref: ObjectRef) -> tuple[str, ...]:
-    return _status_of(ref, "parent")
-
-
-def _status_of(ref: ObjectRef, name: str) -> tuple[str, ...]:
+def _status_of(name: str, ref: ObjectRef) -> tuple[str, ...]:
     path = f"-o jsonpath='{{.status.{name}}}'"
     return describe_command(ref), f"kubectl {_place(ref)}get {_resource(ref)} {ref.name} {path}"
 
@@ -169,17 +154,38 @@ def _plain(ref: ObjectRef) -> tuple[str, ...]:
     return describe_command(ref), f"kubectl {_place(ref)}get {_resource(ref)} {ref.name} -o yaml"
 
 
+_MAKES_PODS: Final = frozenset({"apps/Deployment", "apps/StatefulSet", "apps/DaemonSet"})
+_LAST: Final = "--sort-by=.lastTimestamp"
+_NODES: Final = (
+    "kubectl get nodes -o custom-columns='NAME:.metadata.name,"
+    "TAINTS:.spec.taints[*].key,ALLOCATABLE:.status.allocatable'"
+)
+_WAYS: Final[Mapping[Fails, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    Fails.OTHERWISE: (("{logs}",), ("get pods -o wide", "rollout history {named}")),
+    Fails.ZERO: ((), ("get {resource} {name} -o yaml --show-managed-fields", "get hpa")),
+    Fails.REFUSED: (
+        (), ("get events --field-selector reason=FailedCreate", "describe quota,limitrange"),
+    ),
+    Fails.UNSCHEDULED: ((), ("get events --field-selector reason=FailedScheduling",)),
+    Fails.WAITING: (
+        (f"get events --field-selector involvedObject.name={{name}} {_LAST}",),
+        ("get pods -o wide", f"get events --field-selector type=Warning {_LAST}"),
+    ),
+    Fails.CRASHING: (
+        ("{logs} --previous", "{logs}"),
+        ("{logs} --previous", "{logs}", "rollout history {named}"),
+    ),
+    Fails.UNREADY: (("{logs}",), ("{logs}", "get pods -o wide", "rollout history {named}")),
+}  # fmt: skip
+"""What to type behind `describe`, by the way in which a pod, or what makes pods, fails."""
+
 _LOOKS: Final[Mapping[tuple[str, str], _Look]] = {
-    ("", "Pod"): _pod,
-    ("apps", "Deployment"): _workload,
-    ("apps", "StatefulSet"): _workload,
-    ("apps", "DaemonSet"): _workload,
     ("", "Node"): _node,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _crd,
     ("gateway.networking.k8s.io", "Gateway"): _gateway,
-    ("gateway.networking.k8s.io", "HTTPRoute"): _routed,
-    ("inference.networking.k8s.io", "InferencePool"): _routed,
-    ("inference.networking.x-k8s.io", "InferencePool"): _former_pool,
+    ("gateway.networking.k8s.io", "HTTPRoute"): partial(_status_of, "parents"),
+    ("inference.networking.k8s.io", "InferencePool"): partial(_status_of, "parents"),
+    ("inference.networking.x-k8s.io", "InferencePool"): partial(_status_of, "parent"),
     ("", "Service"): _service,
     ("", "Namespace"): _plain,
     ("", "ConfigMap"): _plain,

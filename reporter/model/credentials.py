@@ -1,21 +1,19 @@
-"""What a credential looks like: by the key before it, by its own shape or value, or by where it stands.
+"""What a credential looks like: by the key before it, by its own shape or value, or by where it
+stands.
 
 Messages, logs, reports, the page and dumps share these rules. The shapes are those that the issuers
-document; gitleaks (config/gitleaks.toml, v8) collects them, and is where the tests' forms come from.
-Names of objects stay: `secret "hf-token" not found` is what an operator has to look for.
+document; gitleaks (config/gitleaks.toml, v8) collects them, and is where the tests' forms come
+from. Names of objects stay: `secret "hf-token" not found` is what an operator has to look for.
 
-Names of keys are never complete, so a long word is judged by its value too: in a random one a letter,
-capital or digit is followed by another class in six of ten places, in `DeepSeek-R1-Distill-Qwen-32B` in
-three. Shannon's entropy, which detect-secrets and gitleaks ask, does not tell the two apart at this
-length: 20 characters have at most 4.3 bits each, and that name has 4.1. What Kubernetes makes (uids,
-digests, hashes of templates) is hexadecimal or shorter.
+Names of keys are never complete, so a long word is judged by its value too: in a random one a
+letter, capital or digit is followed by another class in six of ten places, in
+`DeepSeek-R1-Distill-Qwen-32B` in three. Shannon's entropy, which detect-secrets and gitleaks ask,
+does not tell the two apart at this length: 20 characters have at most 4.3 bits each, and that name
+has 4.1. What Kubernetes makes (uids, digests, hashes of templates) is hexadecimal or shorter.
 
-A quick look at a text: whether a rule of `credential_rules` can find anything in it.
-
-Nearly all texts have no credential, and the rules are slow on those. Each look begins with a literal, for
-which Python's `re` and `str` search at the speed of memory. It may say yes for nothing, never no for something.
-
-Which links stay in a text from elsewhere: those to the pages where providers document their quotas.
+Nearly all texts have no credential, and the rules are slow on those. So each is looked at first for
+a literal, for which Python's `re` and `str` search at the speed of memory: that may say yes for
+nothing, never no for something.
 """
 
 import re
@@ -99,8 +97,9 @@ _LONG: Final = 20
 """Characters of a value that is judged by itself."""
 
 _MIXED, _NO_DIGIT, _ONE_CASE = 0.38, 0.5, 0.2
-"""Changes of class for each character, from which a word is random: of capitals and small letters with
-digits, without, and of one case with digits. Of 1,000 random words of 32 letters and digits 8 have less."""
+"""Changes of class for each character, from which a word is random: of capitals and small letters
+with digits, without, and of one case with digits. Of 1,000 random words of 32 letters and digits 8
+have less."""
 
 _USER_INFO: Final = re.compile(r"@(?!sha\d+:)[\w\[]", re.ASCII)
 
@@ -128,7 +127,6 @@ def beginnings_of_keys(lowered: str) -> list[int]:
 
 
 def may_have_flag(lowered: str) -> bool:
-    """Tell whether a flag with a value may be in a text in lower case."""
     return _FLAG.search(lowered) is not None or any(map(lowered.__contains__, _WORDS))
 
 
@@ -225,8 +223,8 @@ BY_SHAPE: Final = re.compile(
 """What its issuer writes into a credential so that it is found; a private key to its end."""
 
 _BREAK: Final = r"(?>(?:\s{1,9}+|(?:\\{1,4}+[rn]){1,2}+){1,2}+)"
-"""The end of a line, as it is, as a blank, or written out. It is read in one way alone: what may be read in two
-doubles the time with each line."""
+"""The end of a line, as it is, as a blank, or written out. It is read in one way alone: what may be
+read in two doubles the time with each line."""
 
 _BREAK_BACKWARDS: Final = r"(?>(?:\s{1,9}+|(?:[rn]\\{1,4}+){1,2}+){1,2}+)"
 
@@ -258,12 +256,10 @@ _IS_FLAG: Final = re.compile(CREDENTIAL_FLAG, re.IGNORECASE)
 
 
 def names_credential(key: str) -> bool:
-    """Tell whether a key of a map is one whose values are credentials."""
     return bool(_NAMES_CREDENTIAL.search(key[-_LONGEST_END:]))
 
 
 def is_credential_flag(argument: str) -> bool:
-    """Tell whether an argument is a flag whose value is a credential, which follows it."""
     return bool(_IS_FLAG.fullmatch(argument))
 
 
@@ -285,7 +281,6 @@ def without_credentials(text: str) -> str:
 
 
 def _without_random_words(match: re.Match[str]) -> str:
-    """Return a long word, or what is not random of a path."""
     word = match[0]
     if word.islower() and not _UNBROKEN.search(word):
         return word
@@ -363,8 +358,9 @@ _CLOSES: Final = ".,;:!)]}\"'"
 def without_links(text: str) -> str:
     """Return a text with the host and the port of each link.
 
-    Which host could not be reached is what a message is about; a path or a query may carry a secret, and
-    nobody should be led to a page that whoever wrote the text chose. What is no plain host is taken out.
+    Which host could not be reached is what a message is about; a path or a query may carry a
+    secret, and nobody should be led to a page that whoever wrote the text chose. What is no plain
+    host is taken out.
     """
     return _URL.sub(_host_of, text) if "://" in text else text
 

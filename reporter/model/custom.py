@@ -1,4 +1,5 @@
-"""What users declare in addition to the built-in catalogue: components of their own, and rules about them.
+"""What users declare in addition to the built-in catalogue: components of their own, and rules
+about them.
 
 A declaration is one reason and exactly one thing that raises it: a workload that must be
 available, a CustomResourceDefinition that must be served, or a condition that must have a status.

@@ -1,7 +1,7 @@
 """What others said about objects at fault: their Events, and what the logs of containers mean.
 
-Neither is watched. Both are read beside the passes, for what is at fault only, or stand in a dump; a
-pass takes them as it takes samples. Without them a fault is told all the same, as a symptom.
+Neither is watched. Both are read beside the passes, for what is at fault only, or stand in a dump;
+a pass takes them as it takes samples. Without them a fault is told all the same, as a symptom.
 """
 
 from collections.abc import Mapping
@@ -15,15 +15,8 @@ from reporter.model.subject import ObjectRef
 class ForeignEvent:
     """An Event that another component wrote about an object.
 
-    Attributes:
-        about: `involvedObject`; it may have a `uid`.
-        field_path: the part of it, such as `spec.containers{main}`; empty where none is named.
-        type: `Normal` or `Warning`; much of the best evidence is Normal.
-        reason: as written.
-        component: who wrote it: `reportingComponent`, else `source.component`.
-        first: when it was seen first.
-        last: when it was seen last; `series.lastObservedTime` counts.
-
+    `about` may have a `uid`. `field_path` is such as `spec.containers{main}`. Much of the best
+    evidence is of type Normal.
     """
 
     about: ObjectRef
@@ -41,19 +34,10 @@ class ForeignEvent:
 class LogCause:
     """What the log of a container says by the table of signatures.
 
-    Attributes:
-        signature: the row that matched; empty where none did.
-        kind: the row's class, such as `gpu-memory`; empty where none matched.
-        sentence: what it means, with its values filled in. Where no row matched, empty: raw lines
-            never leave the process in a message.
-        certain: the line alone is the cause.
-        symptom: the line alone is no cause; any other evidence is better.
-        values: what the signature extracted, by name.
-        read: a log was read; False where there was none to read.
-        listens: the address and port that its server says it listens on last, such as `0.0.0.0:8000`;
-            empty where it does not say.
-        loads: it tells of steps of loading a model.
-
+    `signature`, `kind` and `sentence` are empty where no row matched: raw lines never leave the
+    process in a message. `certain`: the line alone is the cause; `symptom`: any other evidence is
+    better. `listens` is the address and port that its server says it listens on last, such as
+    `0.0.0.0:8000`. `loads`: it tells of steps of loading a model.
     """
 
     signature: str = ""
@@ -70,13 +54,9 @@ class LogCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is at hand about objects at fault.
+    """What is at hand about objects at fault: Events by namespace, kind and name, the newest first.
 
-    Attributes:
-        events: by namespace, kind and name of the object that they are about; the newest first.
-        logs: by namespace, pod and container.
-        events_read: namespaces whose Events could be read; None is all of them.
-
+    `events_read`: namespaces whose Events could be read; None is all of them.
     """
 
     events: Mapping[tuple[str, str, str], tuple[ForeignEvent, ...]] = field(default_factory=dict)
@@ -93,7 +73,6 @@ class Evidence:
         return tuple(each for each in found if each.about.uid in ("", uid))
 
     def names_of(self, namespace: str, kind: str) -> tuple[str, ...]:
-        """Return the names of the objects of a kind that Events of a namespace are about, sorted."""
         found = (name for place, what, name in self.events if (place, what) == (namespace, kind))
         return tuple(sorted(found))
 
@@ -102,7 +81,6 @@ class Evidence:
         return self.events_read is None or namespace in self.events_read
 
     def log_of(self, namespace: str, pod: str, container: str) -> LogCause | None:
-        """Return what the log of a container says; None where it was not read."""
         return self.logs.get((namespace, pod, container))
 
 

@@ -1,11 +1,4 @@
-"""One probe's statement about one object in one snapshot.
-
-What is wrong with a pod, in one sentence: the cause, not where it hurts.
-
-A container that ended before its time, whose last lines say more than its status.
-
-A status that this program computes for somebody else's object.
-"""
+"""What probes return: findings, evidence of readiness, and statuses derived for somebody else's objects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,12 +14,9 @@ Document: TypeAlias = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The status that one object should have.
+    """The status that one object should have, in the shape of the object's own API.
 
-    Attributes:
-        status: in the shape of the object's own API. A condition without `lastTransitionTime` has
-            changed since the status on record was written; `dated` fills in when.
-
+    A condition without `lastTransitionTime` has changed since the status on record was written.
     """
 
     object: ObjectRef
@@ -54,22 +44,32 @@ class Sureness(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Fails(StrEnum):
+    """In which way what is at fault fails, which decides what shows something of it.
+
+    `ZERO`: somebody asked for no replica. `REFUSED`: its pods are not made. `UNSCHEDULED`: its pod has
+    no node. `WAITING`: no container of its pod has run. `CRASHING`: one ended and was started again.
+    `UNREADY`: it runs, or did once.
+    """
+
+    OTHERWISE = "otherwise"
+    ZERO = "zero"
+    REFUSED = "refused"
+    UNSCHEDULED = "unscheduled"
+    WAITING = "waiting"
+    CRASHING = "crashing"
+    UNREADY = "unready"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """The cause of a pod's fault.
 
-    Attributes:
-        code: what kind of cause it is, stable and short, such as `gpu-size` or `image-tag`.
-        cause: one clean line in words, without the pod's own name, no running values:
-            `it asks for 4 nvidia.com/gpu, no node has more than 2`.
-        brief: the same in a few words, for places where there is no room for more.
-        object: what must be mended, None where that is the pod's own workload.
-        action: what to do, as an imperative sentence; empty where nothing more can be said.
-        signature: the row of the table of log signatures that matched; empty where none did.
-        shared: other pods have the same cause at the same object (a node, a claim, a queue, a
-            Secret, a quota, an image, a webhook), so that it is told there once.
-        missing: `object` does not exist.
-
+    `code` is stable and short, such as `gpu-size`. `cause` is one clean line without the pod's own
+    name and running values: `it asks for 4 nvidia.com/gpu, no node has more than 2`; `brief` is for
+    places without room. `object` is what must be mended, None where that is the pod's own workload;
+    `missing`: it does not exist. `shared`: other pods have the same cause at the same object (a
+    node, a claim, a quota, an image), so that it is told there once.
     """
 
     code: str
@@ -90,8 +90,6 @@ class Diagnosis:
 
 
 class FindingKey(NamedTuple):
-    """What findings are merged by: one Event is written for each key and episode."""
-
     reason: str
     subject: Subject
     involved: ObjectRef
@@ -104,43 +102,31 @@ class Finding:
     Several findings may share a key; the resolution merges them, names the worst and counts the
     others.
 
-    Attributes:
-        involved: the cluster-scoped object that the Event refers to.
-        related: the precise object at fault; also tells faults under one key apart.
-        message: one clean line that names the subject and the object; no ages, no running values.
-        cause: the same in a few words, for `(also: <reason>: <cause>)`.
-        severity: larger is worse; among equals the first `related` in name order counts as worst.
-        transition: when the condition whose *status* is the fault took that status; None where
-            only its reason or text is the fault, or where there is no condition.
-        created: creation time of the object at fault, None if it does not exist; or when what the fault
-            follows from last changed, where that is known and since when it lasts is not.
-        exempt: fires at once, whatever the grace.
-        budget: time this fault may legitimately last; unlike a grace it stays when graces are off.
-        governs: the fault keeps the status that downstream reasons read from being written, so
-            it holds and suppresses them.
-        independent: not explained by an upstream: neither held nor suppressed.
-        sustains: continues an episode that already fires for the same object, never starts one.
-        lingers: belongs to what ends only when the object is well or gone, such as the faults of a
-            pod's containers: once one fired, any that follows it continues it, also one within its
-            own grace or budget.
-        lost_node: the node that it rests on and that does not work for it; empty if none is.
-        rests_on: reason and name of the cause where this is told, as others suffer from the same object
-            and it is no node; None where this one tells it.
-        passing: it is at a step of its recovery, or waits to fail again: what was told of the same
-            object before says more, and stays for a while.
-        about: the part of the object that the words are about, such as a container. Words about
-            another part do not stay; empty where only an equal severity decides that.
-        down: nothing of what is at fault works, so that whatever passes through it is hit.
-        unneeded: nothing in the cluster uses what is at fault, besides what it comes with.
-        sole_place: the namespace of all that needs what is missing; empty where others need it, or it
-            was there before.
-        by_spec: follows from what objects ask for and which objects exist, so that no status, however
-            old, can make it untrue.
-        diagnosis: why a pod that it is about does not do what it should, where that is known.
-        started: a container of that pod has run, so that there is a log of it.
-        uids: of `involved` and `related`. References compare without them, and so do keys; a finding
-            about a recreated object is another one, for its Event refers to that object.
+    `involved` is the cluster-scoped object that the Event refers to; `related` is the precise
+    object at fault, and tells faults under one key apart. `message` is one clean line without ages
+    and running values; `cause` is the same in a few words, for `(also: <reason>: <cause>)`. Larger
+    `severity` is worse. `uids` are those of both objects: references compare without them, but a
+    finding about a recreated object is another one.
 
+    When it began: `transition` is when the condition whose *status* is the fault took that status,
+    and None where only its reason or text is. `created` is the creation of the object at fault, or
+    when what the fault follows from last changed. Nothing is older than `no_older_than`.
+
+    When it fires: `exempt` at once; after `budget` seconds, which it may legitimately last also
+    where graces are off; `sustains` continues an episode of the same object, never starts one;
+    `lingers` belongs to what ends only when the object is well or gone, as with a pod's containers.
+    `passing`: it is at a step of its recovery, and what was told of the same object before says
+    more.
+
+    What explains it: `governs` keeps the status that downstream reasons read from being written, so
+    it holds and suppresses them; `independent` is neither held nor suppressed. `lost_node` is the
+    node that it rests on; `rests_on` the reason and name of another cause, which tells it.
+    `by_spec`: no status, however old, can make it untrue.
+
+    What hangs on it: `down`: nothing of what is at fault works. `unneeded`: nothing uses it, apart
+    from what it comes with. `sole_place` is the namespace of all that needs what is missing.
+    `about` is the part of the object that the words are about; words about another part do not
+    stay.
     """
 
     reason: str
@@ -165,9 +151,10 @@ class Finding:
     down: bool = False
     unneeded: bool = False
     sole_place: str = ""
+    no_older_than: datetime | None = None
     by_spec: bool = False
     diagnosis: Diagnosis | None = None
-    started: bool = True
+    fails: Fails = Fails.OTHERWISE
     uids: tuple[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -175,7 +162,6 @@ class Finding:
 
     @property
     def key(self) -> FindingKey:
-        """What this finding is merged by."""
         return FindingKey(self.reason, self.subject, self.involved)
 
 
@@ -203,14 +189,10 @@ Entrance: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingEvidence:
-    """How much of a subject works, by what its Ready rests on; there is none where that is unknown.
+    """How much of a subject works, by what its Ready rests on.
 
-    Attributes:
-        reached: whether requests find their way to them through what is the subject's own: its
-            endpoint picker and its route.
-        entrances: the Gateways that its requests come through.
-        closed: Gateways of a namespace that let nothing through, as they have no ready data plane.
-
+    `reached`: requests find their way to it through its own endpoint picker and route. `entrances`
+    are the Gateways that they come through; `closed` those of a namespace that let nothing through.
     """
 
     subject: Subject
@@ -238,13 +220,11 @@ Undecided: TypeAlias = Mapping[ObjectRef, frozenset[str]]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unjudged:
-    """A subject, or a reason, that a probe failed on: our own fault, of which others must not suffer.
+    """A subject, or a reason, that a probe failed on: our own fault, of which others must not
+    suffer.
 
-    Attributes:
-        cause: what failed and where, without a word of the object's.
-        reason: what alone cannot be judged, of whatever subject; empty: all about the subject.
-        probe: which of the probes of that reason failed.
-
+    `cause` has no word of the object's. `reason` is what alone cannot be judged; empty: all about
+    the subject.
     """
 
     about: Subject
@@ -256,7 +236,6 @@ class Unjudged:
         return f"{self.reason} (probe: {self.probe})" if self.reason else str(self.about)
 
     def covers(self, subject: Subject) -> bool:
-        """Tell whether nothing is known about a subject for this."""
         if self.reason:
             return False
         return subject == self.about
@@ -266,12 +245,7 @@ class Unjudged:
 class Evaluation:
     """All that the probes say about one snapshot.
 
-    Attributes:
-        ready: positive evidence that subjects work.
-        undecided: what cannot be told of a pod now: a fault of it that fires goes on, and none
-            begins.
-        unjudged: what nothing is known about, as a probe failed.
-
+    A fault that fires for what is `undecided` goes on, and none begins.
     """
 
     findings: tuple[Finding, ...]
@@ -283,12 +257,10 @@ class Evaluation:
     serving: tuple[ServingEvidence, ...] = ()
 
     def leaves_open(self, subject: Subject) -> bool:
-        """Tell whether a subject could not be judged, so that its silence says nothing."""
         return any(each.covers(subject) for each in self.unjudged)
 
     @property
     def open_reasons(self) -> frozenset[str]:
-        """The reasons that could not be judged, so that their silence says nothing."""
         return frozenset(each.reason for each in self.unjudged if each.reason)
 
 
@@ -300,7 +272,8 @@ EpisodeKey: TypeAlias = tuple[FindingKey, datetime]
 class Crash:
     """A container whose log is worth reading.
 
-    `previous` says that it runs or waits again, so that what it said stands in the log of the run before.
+    `previous` says that it runs or waits again, so that what it said stands in the log of the run
+    before.
     """
 
     namespace: str
@@ -310,5 +283,4 @@ class Crash:
 
     @property
     def log(self) -> tuple[str, str, str]:
-        """What its log is named by."""
         return self.namespace, self.pod, self.container

@@ -17,7 +17,6 @@ class Instant:
     boot: timedelta
 
     def after(self, seconds: float) -> "Instant":
-        """Return the moment `seconds` later on both clocks."""
         step = timedelta(seconds=seconds)
         return Instant(self.wall + step, self.boot + step)
 
@@ -27,12 +26,10 @@ class Instant:
 
 
 def rfc3339(moment: datetime) -> str:
-    """Format like metav1.Time: UTC, whole seconds, `Z`."""
     return _utc(moment).isoformat(timespec="seconds") + "Z"
 
 
 def rfc3339_micro(moment: datetime) -> str:
-    """Format like metav1.MicroTime: UTC, exactly six fraction digits, `Z`."""
     return _utc(moment).isoformat(timespec="microseconds") + "Z"
 
 
@@ -45,11 +42,8 @@ def _utc(moment: datetime) -> datetime:
 
 
 def parse_rfc3339(text: str) -> datetime:
-    """Parse an RFC 3339 time with a zone.
-
-    Raises:
-        ValueError: the text is no time, has no zone, or is beyond the calendar in UTC.
-
+    """Parse an RFC 3339 time with a zone. Raises ValueError: the text is no time, has no zone, or
+    is beyond the calendar in UTC.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

@@ -1,8 +1,6 @@
-"""What one row of the catalogue says.
+"""What a row of the catalogue says, and a row of which firing reason hides which others.
 
-Which firing reason hides which others: the rows of two tables.
-
-A row needs evidence that the downstream check has no valid input while the upstream fires. A
+Suppression needs evidence that the downstream check has no valid input while the upstream fires. A
 correlation is not enough.
 """
 
@@ -16,22 +14,13 @@ from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, RequestS
 
 
 class EventType(StrEnum):
-    """The `type` of an Event."""
-
     WARNING = "Warning"
     NORMAL = "Normal"
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A number of a trigger; `--runtime-threshold NAME=VALUE` sets it.
-
-    Attributes:
-        default: its value unless set.
-        most: the largest value that makes sense; the smallest is 0.
-        meaning: what it is compared with, and its unit.
-
-    """
+    """A number of a trigger; `--runtime-threshold NAME=VALUE` sets it, from 0 to `most`."""
 
     name: str
     default: float
@@ -43,26 +32,19 @@ class Threshold:
 class Reason:
     """One row of the catalogue.
 
-    Attributes:
-        of: the kind of its subjects, in the layer of deployments.
-        type: of its Events: Warning for a fault, Normal for Ready and for what is worth knowing.
-        says_ready: it tells that a subject works; its Event is written by the rules for Ready.
-        trigger: what is read and which values raise it.
-        silent: what looks similar and does not raise it.
-        reads: resources whose being unknown makes its findings stale and its subject not ready.
-        also_reads: a kind of object, and what its findings about those objects alone read in addition.
-        chain: takes part in its layer's priority chain, in table order.
-        grace_seconds: its own grace; None takes the global one.
-        grace_note: which of its faults fire at once, and which budgets apply.
-        blocks_ready: whether its layer's Ready waits for it.
-        window_seconds: how long what it is about must last in the metrics of a pod; that is its
-            grace. None for a reason that does not come from metrics.
-        thresholds: the numbers its trigger names; each is a setting.
-        look: commands that show what it is about; `<namespace>` and `<name>` are the subject's.
-        on_path: requests that come through a Gateway pass through what it is about.
-        stage: where on the way of requests that is, if not where `way` says for its layer.
-        slows_only: it takes no service from a model that serves otherwise.
+    `of` is the kind of its subjects, in the layer of deployments. `says_ready`: its Event is
+    written by the rules for Ready. `silent` is what looks similar and does not raise it. `reads`
+    are resources whose being unknown makes its findings stale and its subject not ready;
+    `also_reads` are those that findings about a kind of object read in addition. `chain`: it takes
+    part in its layer's priority chain, in table order. `grace_seconds` of None is the global one;
+    `grace_note` says which faults fire at once, and which budgets apply. `blocks_ready`: its
+    layer's Ready waits for it.
 
+    `window_seconds` is how long what it is about must last in the metrics of a pod, and its grace;
+    None where it does not come from metrics. In `look` `<namespace>` and `<name>` are the
+    subject's. `on_path`: requests through a Gateway pass through it, at `stage` if that is not
+    where `way` says for its layer. `slows_only`: it takes no service from a model that serves
+    otherwise.
     """
 
     name: str
@@ -88,13 +70,20 @@ class Reason:
     slows_only: bool = False
 
     @property
+    def heading(self) -> str:
+        """Its heading in `docs/reasons.md`, which says once what holds for the models of all kinds."""
+        if self.layer is Layer.DEPLOYMENT:
+            return self.name.removeprefix(str(self.of))
+        return self.name
+
+    @property
     def may_stop(self) -> bool:
         """Whether a model may not serve for it; what is outside of the chain is told of what serves."""
         return self.chain and not self.slows_only
 
     @property
     def way(self) -> RequestStage | None:
-        """Where on the way of requests it is; None for what no request passes."""
+        """Where on the request path it is; None for what no request passes."""
         match self.layer:
             case Layer.CLUSTER:
                 return RequestStage.GATEWAY if self.on_path else None
@@ -104,13 +93,11 @@ class Reason:
                 return self.stage or RequestStage.PODS
 
     def reads_of(self, kinds: Collection[str]) -> frozenset[Resource[KubeObject]]:
-        """Return what its findings about objects of some kinds read."""
         further = (reads for each, reads in self.also_reads if each.kind in kinds)
         return frozenset(self.reads).union(*further)
 
     @property
     def all_reads(self) -> frozenset[Resource[KubeObject]]:
-        """What any of its findings reads."""
         return self.reads_of([each.kind for each, _ in self.also_reads])
 
     @property
@@ -120,12 +107,7 @@ class Reason:
 
     @property
     def subject_kind(self) -> SubjectKind:
-        """What its subjects are.
-
-        Raises:
-            ValueError: it is of the layer of deployments and does not say of which kind.
-
-        """
+        """Raises ValueError where it is of the layer of deployments and does not say of which kind."""
         match self.layer:
             case Layer.CLUSTER:
                 return CLUSTER_KIND

@@ -1,7 +1,4 @@
-"""The result of a pass, which every sink renders.
-
-What was changed of an object shortly before a fault began.
-"""
+"""The result of a pass, which every sink renders."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,16 +23,12 @@ REMOVED: Final = "removed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecChange:
-    """A change of what is wanted of an object: a fact, and no proof that it is the cause of anything.
+    """A change of what is wanted of an object: a fact, and no proof that it is the cause of
+    anything.
 
-    All texts are clean, short, and without credentials.
-
-    Attributes:
-        at: when; of what was seen and nobody signed, when it was seen.
-        by: the field manager, and the subresource that it wrote; empty where that is not known.
-        field: what was changed, such as `spec.replicas`; empty where only who wrote last is known.
-        before: the value before; empty where it is not told.
-
+    All texts are clean, short, and without credentials. `at` of what nobody signed is when it was
+    seen. `by` is the field manager, and the subresource that it wrote. `field`, such as
+    `spec.replicas`, is empty where only who wrote last is known.
     """
 
     object: ObjectRef
@@ -47,7 +40,6 @@ class SpecChange:
 
     @property
     def what(self) -> str:
-        """What was changed, in words."""
         if self.field == OBJECT:
             return self.after
         if not self.field:
@@ -61,7 +53,6 @@ class SpecChange:
         return f"{self.what}{by} at {rfc3339(self.at).partition('T')[2]}"
 
     def seen_from(self, other: ObjectRef) -> str:
-        """Return the same, with the name of the object unless it is the other one."""
         return str(self) if self.object == other else f"{self.object} {self}"
 
 
@@ -84,8 +75,6 @@ class Disposition(StrEnum):
 
 
 class ServingState(StrEnum):
-    """Whether a subject does what it is there for, by the evidence that its Ready rests on."""
-
     SERVING = "serving"
     DEGRADED = "degraded"
     NOT_SERVING = "not-serving"
@@ -94,12 +83,10 @@ class ServingState(StrEnum):
 
     @property
     def word(self) -> str:
-        """The state in a sentence."""
         return self.value.replace("-", " ")
 
     @property
     def is_impaired(self) -> bool:
-        """Whether it does not do all that it is there for."""
         return self in {ServingState.NOT_SERVING, ServingState.DEGRADED}
 
 
@@ -123,13 +110,9 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubjectState:
-    """The state of a subject.
+    """`since` is None where the state was found at the first look and nothing tells when it began.
 
-    Attributes:
-        since: None where the state was found at the first look and nothing tells when it began.
-        cause: the reason of the first cause that hits it; empty where it is not impaired, or where
-            no cause that fires hits it.
-
+    `cause` is the reason of the first cause that hits it.
     """
 
     subject: Subject
@@ -142,28 +125,23 @@ class SubjectState:
 class Impact:
     """The deployments of models that a cause explains, or that rest on what is at fault, by state.
 
-    Attributes:
-        not_serving: how many of them do not serve because of it.
-        degraded: how many serve, degraded.
-        otherwise: how many more do not serve, for other causes.
-
+    `otherwise`: how many more do not serve, for other causes. `hit` has the other two groups by
+    name, those that do not serve in front.
     """
 
     not_serving: int = 0
     degraded: int = 0
     namespaces: int = 0
     otherwise: int = 0
+    hit: tuple[Subject, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Mute:
     """Reasons that somebody does not want to be told.
 
-    Attributes:
-        object: carries the annotation; what is muted is its own, or below it.
-        reasons: names of the catalogue, sorted.
-        until: when it ends; None until the annotation is taken away.
-
+    `object` carries the annotation; what is muted is its own, or below it. `until` None: until it
+    is taken away.
     """
 
     object: ObjectRef
@@ -173,8 +151,6 @@ class Mute:
 
 @dataclass(frozen=True, slots=True, order=True)
 class MuteFault:
-    """What is wrong with a mute annotation, in words."""
-
     object: ObjectRef
     text: str
 
@@ -183,25 +159,16 @@ class MuteFault:
 class ResolvedFinding:
     """The merged faults of one key with their disposition.
 
-    Attributes:
-        message: exactly what the Event says, suffixes included, at most 1,024 bytes.
-        cause: the worst fault in a few words.
-        stale: something the reason reads is unknown now; the disposition is the last one known.
-        since: start of the episode.
-        age_known: `since` was seen or stands in the object; otherwise one look counts it as long
-            there as it needs to fire.
-        not_before: where its age is not known, when the object at fault was made: it is no older.
-        fires_at: when it fires or its hold ends at the earliest; None where neither runs.
-        by: reasons that hold, suppress or outrank it, sorted.
-        rests_on: reason and name of each cause that its single faults rest on, such as a lost node; sorted.
-        mutes: what mutes it. Of one that fires: what mutes others of its faults, of which its
-            message does not speak.
-        primary: the one to look at first for its subject.
-        impact: whom a cause hits; None of what is no cause.
-        changes: what was changed shortly before it began, the one that the message tells in front.
-        diagnosis: why a pod that it is about does not do what it should, where that is known.
-        last_lines: what the container said before it crashed, where logs are read; clean and short.
-
+    `message` is exactly what the Event says, suffixes included. `stale`: something the reason reads
+    is unknown now; the disposition is the last one known. `since` starts the episode; where it was
+    neither seen nor stands in the object (`age_known`), one look counts it as long there as it
+    needs to fire, but no older than `not_before`. `fires_at` is when it fires or its hold ends at
+    the earliest. `by` are reasons that hold, suppress or outrank it. `rests_on` has the causes that
+    its single faults rest on, such as a lost node. `mutes` of one that fires mute others of its
+    faults, of which its message does not speak. `primary`: the one to look at first for its
+    subject. `impact` is None of what is no cause. `changes` came shortly before it began, the one
+    that the message tells in front. `last_lines` is what the container said before it crashed,
+    clean and short.
     """
 
     reason: str
@@ -235,17 +202,14 @@ class ResolvedFinding:
 
     @property
     def fires(self) -> bool:
-        """Whether it is told."""
         return self.disposition is Disposition.FIRING
 
     @property
     def is_cause(self) -> bool:
-        """Whether it is a fault of the stack that fires."""
         return self.fires and self.type is EventType.WARNING and not self.is_blind
 
     @property
     def severity(self) -> Severity:
-        """How soon somebody has to look."""
         if self.type is EventType.NORMAL:
             return Severity.INFO
         stops = self.impact is not None and self.impact.not_serving > 0
@@ -253,7 +217,6 @@ class ResolvedFinding:
 
     @property
     def key(self) -> FindingKey:
-        """What the faults were merged by."""
         return FindingKey(self.reason, self.subject, self.involved)
 
 
@@ -285,8 +248,6 @@ class ReadySubject:
 
 @dataclass(frozen=True, slots=True, order=True)
 class UnknownResource:
-    """A resource that could not be read, and why."""
-
     resource: str
     cause: str
 
@@ -313,7 +274,6 @@ class SkippedObject:
 
 
 def skipped_line(skipped: SkippedObject) -> str:
-    """Return what was left out and why, in one line."""
     place = "/".join(part for part in (skipped.namespace, skipped.name) if part)
     named = " ".join(part for part in (skipped.resource, place) if part)
     return clean(f"{named}: {skipped.cause}")
@@ -330,20 +290,20 @@ def skipped_lines(skipped: Iterable[SkippedObject]) -> tuple[str, ...]:
 class Outside:
     """Objects of a stack that nobody judges, so that silence about them is not taken for health.
 
-    Attributes:
-        judged: which ones are judged; empty if none is.
-
+    `judged` says which ones are. `is_model`: somebody serves a model of which nothing is said.
     """
 
     kind: str
     count: int
     first: str
     judged: str
+    is_model: bool = False
 
     def __str__(self) -> str:
         many = "" if self.count == 1 else f" and {self.count - 1} more"
         why = f"only those {self.judged} are" if self.judged else f"nothing judges {self.kind}s"
-        return f"Not judged: {self.kind} {self.first}{many}; {why}."
+        runs = ", with an engine" if self.is_model else ""
+        return f"Not judged: {self.kind} {self.first}{many}{runs}; {why}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,10 +313,9 @@ class Report:
     In `findings` the causes come first: by layer, by whom they hit, by chain, by age.
 
     `catalogue` says what the reasons mean. `subjects` are those that exist; one that is neither
-    ready nor in a finding has no verdict.
-    `mutes` are those that count now, also where they mute nothing; `mute_faults` says which annotations are wrong.
-    `outside` are objects that no stack judges although they are of its kind. `states` has one line for
-    each subject.
+    ready nor in a finding has no verdict. `mutes` are those that count now, also where they mute
+    nothing; `mute_faults` says which annotations are wrong. `outside` are objects that no stack
+    judges although they are of its kind. `states` has one line for each subject.
     """
 
     catalogue: Catalogue
@@ -374,5 +333,4 @@ class Report:
 
     @cached_property
     def state_of(self) -> Mapping[Subject, SubjectState]:
-        """The line of each subject that has one."""
         return {each.subject: each for each in self.states}

@@ -2,8 +2,6 @@
 
 Everything here is data. What a stack looks at, derives and writes is added to it by
 `reporter.stacks.stack.Stack`.
-
-What shows that a cluster needs a shared part: a row of the tables, with its evidence.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,11 +19,9 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 class Objects(Protocol):
     """The objects of a cluster, by resource, in the order of namespace and name."""
 
-    def __getitem__(self, resource: Resource[ObjectT], /) -> Iterable[ObjectT]:
-        """Return the objects of a resource."""
+    def __getitem__(self, resource: Resource[ObjectT], /) -> Iterable[ObjectT]: ...
 
-    def known(self, resource: Resource[KubeObject], /) -> bool:
-        """True if the resource was read, or is known to be absent."""
+    def known(self, resource: Resource[KubeObject], /) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +52,6 @@ class Need:
         return ""
 
     def names(self, obj: KubeObject) -> str:
-        """Return an object as a message names it."""
         return f"{self.by.ref(obj)}{self.detail(obj)}"
 
 
@@ -84,7 +79,8 @@ def need(
 ) -> Need:
     """Return a need that some or all objects of a resource show; see `Need`.
 
-    `looks_up` says that other objects decide too, so that it has to be asked again when they change.
+    `looks_up` says that other objects decide too, so that it has to be asked again when they
+    change.
     """
 
     def _shows(obj: KubeObject, objects: Objects) -> bool:
@@ -118,21 +114,23 @@ class Controller:
         reason: what is raised when it is not ready.
         part: the shared part that it is of, by its name in `--components`; the stack's own if empty.
         deployment: the setting that names it; empty where `names` does.
-        namespaces: the setting that says where it may be.
         else_namespaces: the setting that does where that one is empty.
         names: names of Deployments that no setting changes.
         images: how the image of each of `names`, in their order, else of the one, ends in a path of two
             or three parts: where it is in none of its namespaces, it is found by that in any.
         labels: a label that each of them has as its project ships it, `key=value`: where its image has
             another name, as behind some mirrors of registries, it is found by that.
-        given: settings that must have a value besides, for it to be looked at.
+        leases: names of the Leases of its leader election: where it is not found, one that is renewed in
+            a namespace of its own or in kube-system shows that it works.
+        observes: it writes `observedGeneration` of the objects that need it.
+        makes_for: kinds for whose objects it makes others.
+        given: settings that must have a value too, for it to be looked at.
         needs: what shows that it has to be there; any of them.
         governs: it writes a status that downstream reasons read.
         revisions: Deployments named `<deployment>-<revision>` are its instances too.
         with_stack: it is switched off with the stack, and on where the stack is `on`.
-        optional: it is not missed merely because the stack is `on`.
+        optional: it is not missed just because the stack is `on`.
         reads_pods: it reads the metrics of model pods, so network policies have to admit it.
-
     """
 
     reason: str
@@ -143,6 +141,9 @@ class Controller:
     names: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    leases: tuple[str, ...] = ()
+    observes: bool = False
+    makes_for: tuple[str, ...] = ()
     given: tuple[SettingName, ...] = ()
     needs: tuple[Need, ...] = ()
     governs: bool = False
@@ -157,15 +158,12 @@ class RequiredKind:
     """A CustomResourceDefinition that a shared part cannot do without, or what uses the part.
 
     Attributes:
-        owner: whose chart it is in.
         part: the shared part that it follows, by its name in `--components`; the stack's own if empty.
         instead: others of which one is as good, as where a kind has moved to another group.
-        settings: it is required while all of these have a value.
         needs: what shows that it has to be there; any of them.
         of: parts of which no Deployment can run without it.
         only_needed: it is missed only where something needs it, also where its part is `on`.
         with_stack: it follows the stack's mode where its part has none.
-
     """
 
     crd: str
@@ -195,7 +193,6 @@ class ScrapedPods:
         index_label: its value is a pod's place in its group, and the first one serves the page; where
             it is empty, the ordinal of a StatefulSet's pod tells.
         not_ready: the reason that tells of pods that are not Ready: their pages say nothing more.
-
     """
 
     kind: SubjectKind
@@ -214,7 +211,6 @@ class ScrapedPods:
 
     @property
     def picks_container(self) -> bool:
-        """Whether only pods with a certain container are scraped."""
         return bool(self.container or self.images)
 
 
@@ -237,7 +233,7 @@ class ScrapedPickers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackWords:
-    """What docs/stacks.md says of a stack besides what the tables hold.
+    """What docs/stacks.md says of a stack beyond what the tables hold.
 
     Attributes:
         derived: which status, or which objects, are worked out by the project's own rules.
@@ -262,8 +258,8 @@ class StackRows:
         reasons: of its subjects, in the order of priority, Ready last.
         scraped: which of its pods serve metrics; None where none do.
         pickers: its endpoint pickers; None where it has none.
+        scales: HorizontalPodAutoscalers of its models are judged.
         made_with: label of what its controllers make for a subject; its value is the subject's name.
-
     """
 
     name: str
@@ -279,6 +275,7 @@ class StackRows:
     required: tuple[RequiredKind, ...] = ()
     scraped: ScrapedPods | None = None
     pickers: ScrapedPickers | None = None
+    scales: bool = False
     made_with: str = ""
 
     @property
@@ -288,11 +285,9 @@ class StackRows:
 
     @property
     def shows_needs(self) -> frozenset[Resource[KubeObject]]:
-        """The resources whose objects show that a Deployment of the stack has to be there."""
         return frozenset(each.by for controller in self.controllers for each in controller.needs)
 
     @property
     def kinds(self) -> tuple[SubjectKind, ...]:
-        """The kinds of its subjects."""
         found = (each.subject_kind for each in self.subjects)
         return tuple(dict.fromkeys(each for each in found if each))

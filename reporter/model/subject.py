@@ -1,7 +1,4 @@
-"""What a finding is about, and how Kubernetes objects are named.
-
-The stages that a request passes on its way to a model.
-"""
+"""What a finding is about, and how Kubernetes objects are named."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,8 +6,6 @@ from typing import Final, NamedTuple, NewType
 
 
 class Layer(StrEnum):
-    """Where in the stack a reason belongs."""
-
     CLUSTER = "cluster"
     HARNESS = "modelharness"
     DEPLOYMENT = "modeldeployment"
@@ -39,7 +34,6 @@ class Subject(NamedTuple):
 
     @classmethod
     def of_namespace(cls, namespace: str) -> "Subject":
-        """Return the subject of harness reasons in `namespace`."""
         return cls(NAMESPACE_KIND, namespace)
 
 
@@ -66,6 +60,13 @@ class ObjectRef:
     def __str__(self) -> str:
         place = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.kind} {place}"
+
+
+CRD_KIND: Final = "CustomResourceDefinition"
+
+
+def crd_ref(name: str) -> ObjectRef:
+    return ObjectRef("apiextensions.k8s.io/v1", CRD_KIND, "", name)
 
 
 class RequestStage(StrEnum):

@@ -1,7 +1,4 @@
-"""Hygiene of messages: one clean line within the API server's limits.
-
-Which texts Kubernetes takes for names.
-"""
+"""Hygiene of messages: one clean line within the API server's limits; and what Kubernetes takes for names."""
 
 import re
 from collections.abc import Iterable
@@ -42,7 +39,8 @@ _ON_TERMINAL = re.compile(r"\x1b(?!\[[0-9;]{0,20}m)|[\x00-\x08\x0b-\x1a\x1c-\x1f
 
 
 def unseen_escaped(text: str) -> str:
-    """Return JSON, or YAML in double quotes, with escapes for what nobody sees, ends of lines of Unicode among them.
+    """Return JSON, or YAML in double quotes, with escapes for what nobody sees, ends of lines of
+    Unicode among them.
 
     It reads back the same. RFC 8259 names code points beyond 16 bits by two escapes.
     """
@@ -65,7 +63,6 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def has_unseen(text: str) -> bool:
-    """Whether `unseen_escaped` changes a text."""
     return _UNSEEN.search(text) is not None
 
 
@@ -86,10 +83,12 @@ def clean(text: str) -> str:
 
 
 def clean_lines(text: str) -> list[str]:
-    """Return the last lines of a text from elsewhere, each as `clean` returns it, without empty ones.
+    """Return the last lines of a text from elsewhere, each as `clean` returns it, without empty
+    ones.
 
-    Credentials are taken out before lines are told apart: their key may stand on the line before. Of a
-    text longer than what is read, the line that is cut off at its start is left out, as its key may be.
+    Credentials are taken out before lines are told apart: their key may stand on the line before.
+    Of a text longer than what is read, the line that is cut off at its start is left out, as its
+    key may be.
     """
     kept = _visible(_TERMINAL.sub("", text[-_UPSTREAM_CHARACTERS:]))
     lines = without_credentials(kept).splitlines()
@@ -153,42 +152,34 @@ _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
 
 
 def is_label(text: str) -> bool:
-    """Tell whether it can be the name of a namespace: a DNS label."""
     return _LABEL.fullmatch(text) is not None
 
 
 def is_subdomain(text: str) -> bool:
-    """Tell whether it can be the name of most objects, or an API group: a DNS subdomain."""
     return _SUBDOMAIN.fullmatch(text) is not None
 
 
 def is_crd_name(text: str) -> bool:
-    """Tell whether it can be the name of a CustomResourceDefinition: `<plural>.<group>`."""
     plural, _, group = text.partition(".")
     return is_plural(plural) and "." in group and is_subdomain(text)
 
 
 def is_label_key(text: str) -> bool:
-    """Tell whether it can be the key of a label, or the type of a condition."""
     prefix, slash, name = text.rpartition("/")
     return _LABEL_NAME.fullmatch(name) is not None and (not slash or is_subdomain(prefix))
 
 
 def is_label_value(text: str) -> bool:
-    """Tell whether it can be the value of a label."""
     return not text or _LABEL_NAME.fullmatch(text) is not None
 
 
 def is_version(text: str) -> bool:
-    """Tell whether it can be the version of an API group."""
     return _VERSION.fullmatch(text) is not None
 
 
 def is_plural(text: str) -> bool:
-    """Tell whether it can be the name of a resource in URLs."""
     return _PLURAL.fullmatch(text) is not None
 
 
 def is_kind(text: str) -> bool:
-    """Tell whether it can be the name of a kind."""
     return _KIND.fullmatch(text) is not None

@@ -100,7 +100,7 @@ def pod_finding(
         "part": fault.part,
         "lost_node": fault.node,
         "diagnosis": fault.diagnosis,
-        "started": fault.started,
+        "fails": fault.fails,
         **told,
     }
     return scope.finding(**fields)

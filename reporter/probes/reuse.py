@@ -71,8 +71,8 @@ class KeptQuestions:
 class Readers:
     """Which answers rest on a cell.
 
-    It only grows, until it is made anew: an answer that is named here and rests on the cell no more is
-    asked for once too often, which is no fault. So a pass that is dropped need not be taken back.
+    It only grows, until it is made again: an answer that is named here and no longer depends on the cell is
+    asked for once too many times, which costs little. So a pass that is dropped need not be taken back.
     """
 
     def __init__(self, answers: Mapping[Subject, KeptAnswer] = MappingProxyType({})) -> None:
@@ -211,7 +211,7 @@ def _kept(before: Answered, questions: Mapping[Subject, Question]) -> Mapping[Su
 
 
 def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[object, ...]:
-    """Return what all answers rest on besides objects."""
+    """Return what all answers depend on apart from objects."""
     return (
         settings,
         snapshot.discovery,

@@ -24,6 +24,7 @@ from reporter.model.finding import (
     Derived,
     Diagnosis,
     Evaluation,
+    Fails,
     Finding,
     KnownSubject,
     ReadyEvidence,
@@ -52,6 +53,7 @@ class FaultFields(TypedDict):
     severity: NotRequired[int]
     transition: NotRequired[datetime | None]
     created: NotRequired[datetime | None]
+    no_older_than: NotRequired[datetime | None]
     exempt: NotRequired[bool]
     budget: NotRequired[timedelta | None]
     independent: NotRequired[bool]
@@ -62,7 +64,7 @@ class FaultFields(TypedDict):
     lost_node: NotRequired[str]
     by_spec: NotRequired[bool]
     diagnosis: NotRequired[Diagnosis | None]
-    started: NotRequired[bool]
+    fails: NotRequired[Fails]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class About:
             severity=fault.get("severity", 0),
             transition=fault.get("transition"),
             created=fault.get("created"),
+            no_older_than=fault.get("no_older_than"),
             exempt=fault.get("exempt", False),
             budget=fault.get("budget"),
             independent=fault.get("independent", False),
@@ -102,7 +105,7 @@ class About:
             lost_node=fault.get("lost_node", ""),
             by_spec=fault.get("by_spec", False),
             diagnosis=fault.get("diagnosis"),
-            started=fault.get("started", True),
+            fails=fault.get("fails", Fails.OTHERWISE),
         )
 
 

@@ -15,7 +15,7 @@ goes through three states here:
 What a finding is held or suppressed by is part of it, and the cause's message names the reasons
 that it hides.
 
-Not every fault of an upstream stops work: `governs` says whether it does, and one that merely
+Not every fault of an upstream stops work: `governs` says whether it does, and one that only
 lacks a replica suppresses nothing. Not every fault of a downstream reason is explained either: a
 pod that was Ready does not need the node provisioner any more. Such a fault is `independent`, and
 a candidate that has one is told with it alone; to suppress by key would hide it.
@@ -169,7 +169,7 @@ def _leave(
 def _wait_for_hold(
     candidate: Candidate, upstreams: Upstreams, rows: Sequence[SuppressionRow]
 ) -> Candidate:
-    """Return a pending candidate that knows what it waits for besides its grace.
+    """Return a pending candidate that knows what it waits for apart from its grace.
 
     Behind an upstream that fires it is never told, and behind one that is pending it is held next.
     """

@@ -6,7 +6,7 @@ a part of the cluster that requests pass through every model that is reached thr
 those only the ones count that do not serve, or serve degraded.
 
 A model does not serve because of what stops it: of its own faults and of what it rests on the nearest
-without which it would serve. Whoever hits it besides counts it apart.
+without which it would serve. Any other cause that hits it counts it separately.
 """
 
 from collections import defaultdict
@@ -300,6 +300,7 @@ def _impact(hit: Mapping[Subject, bool], serving: Mapping[Subject, ServingState]
         degraded=len(worse),
         namespaces=len({each.namespace for each in (*stopped, *worse)}),
         otherwise=len(out) - len(stopped),
+        hit=(*sorted(stopped), *sorted(worse)),
     )
 
 

@@ -198,7 +198,7 @@ def _line(
         mutes=candidate.mutes,
         age_known=candidate.age_known(now),
         not_before=_not_before(candidate, now),
-        commands=finding_commands(candidate, state.catalogue),
+        commands=finding_commands(candidate, state),
         changes=changes,
         diagnosis=worst.diagnosis,
     )
@@ -206,7 +206,8 @@ def _line(
 
 def _not_before(candidate: Candidate, now: Instant) -> datetime | None:
     """Return when the object at fault was made, where nothing tells since when it is at fault."""
-    made = candidate.worst.says.created
+    says = candidate.worst.says
+    made = says.created or says.no_older_than
     return made if made and made < now.wall and not candidate.age_known(now) else None
 
 

@@ -32,21 +32,23 @@ from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from operator import attrgetter
 
-from reporter.catalogue.resources import EVENTS
+from reporter.catalogue.resources import EVENTS, NODES
 from reporter.model.catalogue import Catalogue
 from reporter.model.commands import commands_for, conditions_command, is_name
-from reporter.model.finding import KnownSubject, ReadyEvidence
+from reporter.model.finding import Fails, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant, rfc3339_micro
+from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType
 from reporter.model.report import ReadySubject, ResolvedFinding
-from reporter.model.subject import Layer, ObjectRef, Subject, SubjectKind
+from reporter.model.resource import Resource
+from reporter.model.subject import CRD_KIND, Layer, ObjectRef, Subject, SubjectKind, crd_ref
 from reporter.model.text import MESSAGE_BYTES, cut
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.memory import StandingReady, Writing
 from reporter.resolution.records import Record
 from reporter.resolution.state import PassState
 from reporter.resolution.unknown import confirmed, reads_unknown, records_known
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import Served, Snapshot
 
 EVENT_LIFETIME = timedelta(hours=1)
 """How long the API server keeps an Event by default (`--event-ttl`)."""
@@ -255,20 +257,58 @@ def _ready(evidence: ReadyEvidence, layer: Layer, episode: str, *, due: bool) ->
     )
 
 
-def finding_commands(candidate: Candidate, catalogue: Catalogue) -> tuple[str, ...]:
+def finding_commands(candidate: Candidate, state: PassState) -> tuple[str, ...]:
     """Return two to five commands: the object at fault first, then what belongs to the reason."""
-    says = candidate.worst.says
-    key = candidate.key
+    says, catalogue = candidate.worst.says, state.catalogue
+    key, related = candidate.key, _to_look_at(says.related, state)
+    mend = says.diagnosis.object if says.diagnosis else None
+    missing = {related} if _is_missing(related, state) else set()
+    if mend and ((says.diagnosis and says.diagnosis.missing) or _is_missing(mend, state)):
+        missing.add(mend)
+    if mend is None and says.lost_node:
+        mend = NODES.ref_named("", says.lost_node)
+        missing |= {mend} if _is_missing(mend, state) else set()
     return _commands(
-        says.related,
+        related,
         key.subject,
         about=says.about,
         reason=key.reason,
         of=catalogue,
-        mend=says.diagnosis.object if says.diagnosis else None,
-        missing=says.diagnosis is not None and says.diagnosis.missing,
-        started=says.started,
+        mend=mend,
+        missing=frozenset(missing),
+        fails=says.fails,
     )
+
+
+def _resource_of(ref: ObjectRef, catalogue: Catalogue) -> Resource[KubeObject] | None:
+    """Return the resource of which all objects are read that a reference may mean."""
+    group = ref.api_version.rpartition("/")[0]
+    return next(
+        (
+            each
+            for each in catalogue.resources
+            if (each.group, each.kind) == (group, ref.kind) and not each.label_selector
+        ),
+        None,
+    )
+
+
+def _to_look_at(ref: ObjectRef, state: PassState) -> ObjectRef:
+    """Return the object at fault; of a kind that the cluster does not serve, its definition."""
+    resource = _resource_of(ref, state.catalogue)
+    if resource is None or state.snapshot.state(resource).served is not Served.ABSENT:
+        return ref
+    return crd_ref(resource.crd_name)
+
+
+def _is_missing(ref: ObjectRef, state: PassState) -> bool:
+    snapshot = state.snapshot
+    if ref.kind == CRD_KIND:
+        return snapshot.discovery.state(ref.name) is Served.ABSENT
+    resource = _resource_of(ref, state.catalogue)
+    if resource is None or snapshot[resource].get(ref.namespace, ref.name) is not None:
+        return False
+    return snapshot.absence_known(resource, ref.namespace, ref.name)
 
 
 @lru_cache(maxsize=16_384)
@@ -280,11 +320,11 @@ def _commands(
     reason: str,
     of: Catalogue,
     mend: ObjectRef | None,
-    missing: bool,
-    started: bool,
+    missing: frozenset[ObjectRef],
+    fails: Fails,
 ) -> tuple[str, ...]:
     more = _of_reason(at_fault, subject, reason=reason, of=of)
-    return commands_for(at_fault, more, about=about, mend=mend, missing=missing, started=started)
+    return commands_for(at_fault, more, about=about, mend=mend, missing=missing, fails=fails)
 
 
 def _of_reason(

@@ -128,16 +128,16 @@ def _found(candidate: Candidate, state: PassState, span: _Span) -> Iterator[Spec
         of_object.sort(key=lambda each: each.at, reverse=True)
         yield from of_object
         signed = {each.at for each in of_object}
-        yield from _last_written(ref, state, span, besides=signed)
+        yield from _last_written(ref, state, span, without=signed)
 
 
 def _last_written(
-    ref: ObjectRef, state: PassState, span: _Span, *, besides: Iterable[datetime]
+    ref: ObjectRef, state: PassState, span: _Span, *, without: Iterable[datetime]
 ) -> Iterator[SpecChange]:
     """Yield who wrote last; not also of what was seen."""
     obj = None if ref.kind == NODES.kind else _object(ref, state)
     writes = [each for each in writes_of(obj) if span.holds(each.at)] if obj else []
-    if writes and (last := writes[-1]).at not in besides:
+    if writes and (last := writes[-1]).at not in without:
         yield SpecChange(object=ref, at=last.at, by=last.by)
 
 

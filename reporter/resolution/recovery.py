@@ -15,7 +15,7 @@ pod which is ready and not ready by turns is never told. Here:
 - It counts when a fault of the key that is past its grace was last seen. To count every fault
   fails: pods of a rollout, one after the other in their grace, would keep an old episode for ever.
 - What cannot be judged is stale: it stays as it is, and ends without a word after an hour. It
-  neither recovers nor begins again. Where data is merely not confirmed yet, nothing changes at all.
+  neither recovers nor begins again. Where data is only not confirmed yet, nothing changes at all.
 - With its subject an episode is over at once, if it is certain that the subject is gone.
 
 The memory of a process is no place for this alone: a restart must not tell a fault twice, nor

@@ -25,7 +25,7 @@ import msgspec
 from reporter.catalogue.resources import COMPONENT, EVENTS, PODS
 from reporter.model.instant import Instant, parse_rfc3339
 from reporter.model.objects import KubeObject, ManagerEntry
-from reporter.model.objects.gateway import BackendReference, ParentReference
+from reporter.model.objects.gateway import RouteReference
 from reporter.model.report import OBJECT, REMOVED, SpecChange
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
@@ -151,7 +151,7 @@ def _whole(value: object) -> str:
     match value:
         case Mapping():
             return ",".join(f"{key}={each}" for key, each in sorted(value.items()))
-        case ParentReference() | BackendReference():
+        case RouteReference():
             return f"{value.namespace}/{value.name}" if value.namespace else value.name
         case tuple():
             return ", ".join(map(_whole, value))

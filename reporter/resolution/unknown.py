@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
-from reporter.catalogue.resources import EVENTS, NAMESPACES
+from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NAMESPACES, PODS, STATEFULSETS
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey, KnownSubject
 from reporter.model.objects import KubeObject
@@ -19,6 +19,7 @@ from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.components import is_left_out
+from reporter.workload.engines import is_engine_alone
 
 
 def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
@@ -72,7 +73,7 @@ def reads_unknown(reason: Reason, snapshot: Snapshot) -> bool:
 def confirmed(reason: str, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether a verdict on a reason may change.
 
-    Besides what it reads, what its upstreams read has to be confirmed: else a symptom could be
+    What its upstreams read has to be confirmed too: else a symptom could be
     told before its cause. What may not be read is not waited for: it is unknown, and an unknown
     upstream neither holds nor suppresses.
     """
@@ -119,11 +120,37 @@ def outside_of(
         if left:
             which = "" if resource.unjudged else _SELECTED
             found.append(Outside(resource.kind, len(left), "/".join(min(left)), which))
-    return tuple(found)
+    return (*found, *_engines_alone(snapshot, settings))
+
+
+_WORKLOADS: Final = "of Deployments, StatefulSets, LeaderWorkerSets and the kinds of other stacks"
+
+
+def _engines_alone(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Outside]:
+    """Yield the pods with an engine that are of nothing that a stack judges."""
+    known = {each.scraped.label for each in settings.catalogue.stacks if each.scraped}
+    known |= {each.made_with for each in settings.catalogue.stacks}
+    alone = sorted(
+        f"{pod.namespace}/{pod.name}"
+        for pod in snapshot[PODS].showing(is_engine_alone)
+        if not is_left_out(pod.namespace, snapshot, settings)
+        and known.isdisjoint(pod.metadata.labels or {})
+        and (pod.metadata.owner_references or not _is_selected(pod, snapshot))
+    )
+    if alone:
+        yield Outside(PODS.kind, len(alone), alone[0], _WORKLOADS, is_model=True)
+
+
+def _is_selected(pod: KubeObject, snapshot: Snapshot) -> bool:
+    """Tell whether a workload selects a pod; dumps may lack owners."""
+    selectors = [each.spec.selector for each in snapshot[DEPLOYMENTS].in_namespace(pod.namespace)]
+    selectors += [each.spec.selector for each in snapshot[STATEFULSETS].in_namespace(pod.namespace)]
+    return any(each is not None and each.matches(pod.metadata.labels) for each in selectors)
 
 
 def tables_of_stacks(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[object]:
-    """Yield what the answer rests on besides the subjects: tables, and whether they are served."""
+    """Yield what the answer depends on apart from the subjects: tables, and whether they are served."""
+    yield from (snapshot.tables.get(each) for each in (PODS, DEPLOYMENTS, STATEFULSETS))
     if settings.model_namespaces:
         yield snapshot.tables.get(NAMESPACES)
     for resource in _looked_at(settings):

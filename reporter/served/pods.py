@@ -12,7 +12,7 @@ from typing import Final
 from reporter.catalogue.resources import PODS
 from reporter.diagnosis.case import ending, is_error, last_end, loops
 from reporter.diagnosis.refusals import refusal, why_not_made
-from reporter.model.finding import Finding
+from reporter.model.finding import Derived, Evaluation, Fails, Finding, ServingEvidence
 from reporter.model.objects import (
     ContainerStatus,
     Deployment,
@@ -23,11 +23,27 @@ from reporter.model.objects import (
 )
 from reporter.model.text import clean
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
-from reporter.probes.scope import SubjectScope
+from reporter.probes.scope import SubjectScope, evaluated
 from reporter.served.role import Containers, ServedRole
+from reporter.workload.components import maker_restarted
 from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time, why_ended
 from reporter.workload.standing import newest_failure
+
+
+def switched_off(
+    scope: SubjectScope[KubeObject], reason: str, *, by: str, derived: tuple[Derived, ...] = ()
+) -> Evaluation:
+    """Return all that is said of a model that somebody has stopped, by an annotation."""
+    stopped = scope.finding(
+        reason=reason,
+        related=scope.ref,
+        cause="stopped",
+        text=f"is stopped, by the annotation {by}",
+    )
+    idle = ServingEvidence(subject=scope.subject, wanted=0, serving=0)
+    return evaluated(scope, (stopped,), derived=derived, serving=(idle,))
+
 
 _NONE_SERVES: Final = 100
 """What is added to the severity where no pod of the role is ready: nothing is answered."""
@@ -45,6 +61,17 @@ class PodReasons:
     pods_not_ready: str
     pods_not_created: str
     rollout_stuck: str
+
+    @classmethod
+    def of(cls, kind: str) -> "PodReasons":
+        """Return those of a kind whose reasons have the usual ends."""
+        return cls(
+            storage_failed=f"{kind}StorageFailed",
+            model_load_failed=f"{kind}ModelLoadFailed",
+            pods_not_ready=f"{kind}PodsNotReady",
+            pods_not_created=f"{kind}PodsNotCreated",
+            rollout_stuck=f"{kind}RolloutStuck",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +227,9 @@ def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:
         reason=at.reasons.pods_not_created,
         related=at.role.resource.ref(deployment),
         cause=f"{at.role.title}{(failure.reason if failure and refused else '') or 'pods are missing'}",
-        text=f"{at.role.title}pods of Deployment {deployment.name} are not created, {found.told if found else why}{_serves(at.role)}",
+        text=f"{at.role.title}pods are not created, {found.told if found else why} (Deployment {deployment.name}){_serves(at.role)}",
         diagnosis=found,
-        started=False,
+        fails=Fails.REFUSED,
         severity=0 if at.role.serves else 1,
         transition=failure.last_transition_time if failure and refused else None,
         created=deployment.created,
@@ -223,12 +250,17 @@ def _incomplete(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
     if there >= groups.wanted * groups.size:
         return
     why = why_not_made(at.role.resource.kind, groups, at.scope.snapshot)
+    begun = max((each.created for each in at.role.pods if each.created), default=groups.created)
+    told = f": {why.told}" if why else ""
+    told = told or maker_restarted(
+        at.role.resource.kind, begun, at.scope.snapshot, settings=at.scope.settings
+    )
     yield at.scope.finding(
         reason=at.reasons.pods_not_created,
         related=at.role.resource.ref(groups),
         cause=f"{at.role.title}pods are missing",
         text=f"LeaderWorkerSet {groups.name} has fewer {at.role.title}pods than its groups of "
-        f"{groups.size} need{f': {why.told}' if why else ''}{_serves(at.role)}",
+        f"{groups.size} need{told}{_serves(at.role)}",
         diagnosis=why,
         severity=0 if at.role.serves else 1,
         created=groups.created,
@@ -246,10 +278,10 @@ def _not_made(at: _At, workload: StatefulSet) -> Iterator[Finding]:
         reason=at.reasons.pods_not_created,
         related=at.role.resource.ref(workload),
         cause=f"{at.role.title}{why.brief}",
-        text=f"{at.role.title}pods of StatefulSet {workload.name} are not created, {why.told}"
+        text=f"{at.role.title}pods are not created, {why.told} (StatefulSet {workload.name})"
         f"{_serves(at.role)}",
         diagnosis=why,
-        started=False,
+        fails=Fails.REFUSED,
         severity=0 if at.role.serves else 1,
         created=workload.created,
         independent=True,
@@ -285,7 +317,7 @@ def _stalled(at: _At, deployment: Deployment) -> Iterator[Finding]:
         reason=at.reasons.rollout_stuck,
         related=at.role.resource.ref(deployment),
         cause=f"{at.role.title}{cause}",
-        text=f"the rollout of {at.role.title}Deployment {deployment.name} {what}{_serves(at.role)}",
+        text=f"{at.role.title}rollout {what} (Deployment {deployment.name}){_serves(at.role)}",
         severity=0 if at.role.serves else 1,
         transition=since,
         created=newest,
@@ -318,7 +350,7 @@ def _updating(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
         reason=at.reasons.rollout_stuck,
         related=at.role.resource.ref(groups),
         cause=f"{at.role.title}UpdateInProgress",
-        text=f"the rollout of {at.role.title}LeaderWorkerSet {groups.name} does not end{_serves(at.role)}",
+        text=f"{at.role.title}rollout does not end (LeaderWorkerSet {groups.name}){_serves(at.role)}",
         severity=0 if at.role.serves else 1,
         transition=updating.last_transition_time if updating else None,
         budget=startup_budget(at.scope) + _ROLLOUT,

@@ -1,14 +1,14 @@
 """A role of a served model: what serves, what decodes, what prefills."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from reporter.model.objects import Deployment, LeaderWorkerSet, Pod, StatefulSet
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.workload.deployment import is_available, rolls_as_allowed
-from reporter.workload.pod import is_ready
+from reporter.workload.pod import counts, is_ready
 
 Workload: TypeAlias = Deployment | StatefulSet | LeaderWorkerSet
 
@@ -105,6 +105,64 @@ class ServedRole:
     def ref(self) -> ObjectRef | None:
         """The reference to what it runs on; None where there is none."""
         return None if self.workload is None else self.resource.ref(self.workload)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedRole(ServedRole):
+    """A role whose pods are counted by themselves, whatever makes them.
+
+    Attributes:
+        part: whether it answers (`engine`), requests come by it (`front`), or it must run.
+        required: without it nothing is answered.
+        size: pods of a replica.
+        enough: so many ready pods do; 0: all.
+
+    """
+
+    part: str
+    required: bool
+    wanted: int
+    size: int
+    enough: int
+
+    @property
+    def exists(self) -> bool:
+        return True
+
+    @property
+    def replicas(self) -> int:
+        return self.wanted
+
+    @property
+    def missing(self) -> int:
+        """Pods that are not there though replicas need them."""
+        return max(0, self.wanted * self.size - sum(map(counts, self.pods)))
+
+    @property
+    def available(self) -> int:
+        """Replicas whose pods are Ready, as far as numbers tell."""
+        ready = sum(is_ready(each) and not each.deleting for each in self.pods)
+        return min(self.wanted, ready // self.size)
+
+    @property
+    def serves(self) -> bool:
+        return self.available > 0
+
+    @property
+    def at_least(self) -> int:
+        """How many of its replicas must work."""
+        return min(self.wanted, self.enough or self.wanted)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.available >= self.at_least
+
+    @property
+    def judged(self) -> "CountedRole":
+        """The role with the pods that are judged: of one of which enough work, the Ready ones."""
+        if not self.enough or not self.is_whole:
+            return self
+        return replace(self, pods=tuple(filter(is_ready, self.pods)))
 
 
 def parts_of(roles: tuple[ServedRole, ...]) -> Iterator[Workload]:

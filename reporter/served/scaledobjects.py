@@ -1,82 +1,101 @@
-"""ScaledObjects that KEDA cannot use: the model keeps the replicas that it has.
+"""What sets the replicas of a model and does not work: the model keeps those that it has.
 
-The condition Ready says that something is wrong; why, as a trigger without an address or an autoscaler
-that the API server refuses, often stands in the Event about the ScaledObject alone. One that is paused is
-meant to do nothing. Source: kedacore/keda, `controllers/keda/scaledobject_controller.go`.
+Of ScaledObjects the condition Ready says that something is wrong; why, as a trigger without an address or an
+autoscaler that the API server refuses, often stands in the Event about the ScaledObject alone. One that is
+paused is meant to do nothing. Source: kedacore/keda, `controllers/keda/scaledobject_controller.go`.
+HorizontalPodAutoscalers, KEDA's too, say what metric they cannot read (kubernetes,
+pkg/controller/podautoscaler/horizontal.go).
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
-from reporter.catalogue.resources import DEPLOYMENTS, SCALEDOBJECTS
+from reporter.catalogue.resources import AUTOSCALERS, DEPLOYMENTS, SCALEDOBJECTS
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, KubeObject, ScaledObject
+from reporter.model.objects import Condition, KubeObject, PodAutoscaler, ScaledObject
+from reporter.probes.pods import startup_budget
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.owners import is_false, is_true, warning_about, words
 
 _MOST: Final = 8
+_OFF: Final = "ScalingDisabled"
+"""Reason of an autoscaler whose target is to have no replicas, which is no fault of it."""
+
+Scaler: TypeAlias = ScaledObject | PodAutoscaler
 
 
 def scalers_of(
     snapshot: Snapshot, namespace: str, workloads: Iterable[tuple[str, str]]
-) -> tuple[ScaledObject, ...]:
-    """Return the ScaledObjects that set the replicas of workloads, each given by its kind and name."""
+) -> tuple[Scaler, ...]:
+    """Return what sets the replicas of workloads, each given by its kind and name; ScaledObjects first."""
     found = snapshot.once(("scalers", namespace), partial(_by_target, namespace))
-    return tuple(scaled for each in workloads for scaled in found.get(each, ()))
+    scalers = [scaler for each in workloads for scaler in found.get(each, ())]
+    return tuple(sorted(scalers, key=lambda each: isinstance(each, PodAutoscaler)))
 
 
-def _by_target(
-    namespace: str, snapshot: Snapshot
-) -> Mapping[tuple[str, str], tuple[ScaledObject, ...]]:
-    found: dict[tuple[str, str], list[ScaledObject]] = defaultdict(list)
-    for each in snapshot[SCALEDOBJECTS].in_namespace(namespace):
+def _by_target(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Scaler, ...]]:
+    found: dict[tuple[str, str], list[Scaler]] = defaultdict(list)
+    scalers: tuple[Scaler, ...] = (
+        *snapshot[SCALEDOBJECTS].in_namespace(namespace),
+        *snapshot[AUTOSCALERS].in_namespace(namespace),
+    )
+    for each in scalers:
         target = each.spec.scale_target_ref
         found[target.kind or DEPLOYMENTS.kind, target.name].append(each)
     return {key: tuple(scalers[:_MOST]) for key, scalers in found.items()}
 
 
-def rejection(scaled: ScaledObject, snapshot: Snapshot) -> tuple[Condition, str] | None:
-    """Return the condition that says that KEDA cannot use it, and why; None where it can."""
-    ready = scaled.status.condition("Ready")
-    if ready is None or not is_false(ready):
+def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
+    """Return the condition that says that it does not work, and why; None where it does."""
+    if scaler.deleting:
         return None
-    if scaled.deleting or is_true(scaled.status.condition("Paused")):
+    if isinstance(scaler, PodAutoscaler):
+        conditions = map(scaler.status.condition, ("AbleToScale", "ScalingActive"))
+        failed = next((c for c in conditions if c and is_false(c) and c.reason != _OFF), None)
+        return None if failed is None else (failed, words(failed))
+    ready = scaler.status.condition("Ready")
+    if ready is None or not is_false(ready) or is_true(scaler.status.condition("Paused")):
         return None
-    return ready, warning_about(snapshot, SCALEDOBJECTS.ref(scaled)) or words(ready)
+    return ready, warning_about(snapshot, SCALEDOBJECTS.ref(scaler)) or words(ready)
 
 
 def judge_scalers(
     scope: SubjectScope[KubeObject],
-    scalers: Iterable[ScaledObject],
+    scalers: Iterable[Scaler],
     *,
     reason: str,
     serves: str = "",
     budget: timedelta | None = None,
 ) -> Iterator[Finding]:
-    """Yield a finding for each ScaledObject that KEDA cannot use.
+    """Yield a finding for each that does not work; an autoscaler that KEDA made says no more than KEDA.
 
     Args:
         scope: of the model.
         scalers: what sets its replicas.
         reason: what the stack calls it.
         serves: what is added to the message where the model serves all the same.
-        budget: how long it may take at first.
+        budget: how long a ScaledObject may take at first. There are no metrics of pods that start.
 
     """
+    told: set[str] = set()
     for each in scalers:
         rejected = rejection(each, scope.snapshot)
-        if rejected is not None:
-            ready, why = rejected
-            yield scope.finding(
-                reason=reason,
-                related=SCALEDOBJECTS.ref(each),
-                cause=ready.reason or "Ready is False",
-                text=f"ScaledObject {each.name} does not work: {why}{serves}",
-                transition=ready.last_transition_time,
-                created=each.created,
-                budget=budget,
-            )
+        if rejected is None or any(each.metadata.owned_by(uid) for uid in told):
+            continue
+        told.add(each.metadata.uid)
+        condition, why = rejected
+        resource = AUTOSCALERS if isinstance(each, PodAutoscaler) else SCALEDOBJECTS
+        of_pods = isinstance(each, PodAutoscaler) and condition.type == "ScalingActive"
+        yield scope.finding(
+            reason=reason,
+            related=resource.ref(each),
+            cause=condition.reason or f"{condition.type} is False",
+            text=f"{resource.kind} {each.name} does not work: {why}{serves}",
+            transition=condition.last_transition_time,
+            created=each.created,
+            budget=startup_budget(scope) if of_pods else budget,
+        )

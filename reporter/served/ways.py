@@ -6,12 +6,13 @@ They are found by what selects the pods, whatever made them.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property, partial
 from itertools import islice
 from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
-from reporter.model.finding import Finding
+from reporter.model.finding import Fails, Finding
 from reporter.model.objects import (
     Deployment,
     HttpRoute,
@@ -34,6 +35,7 @@ from reporter.workload.routing import (
     route_faults,
     routes_naming,
     wrong_port,
+    wrong_target,
 )
 
 SelectsT = TypeVar("SelectsT", bound=KubeObject)
@@ -119,8 +121,20 @@ class Ways:
 
     @property
     def is_picked(self) -> bool:
-        """Whether a pool picks pods, or there is none."""
-        return not self.pools or any(map(self._picks, self.pools))
+        """Whether a pool picks pods; where there is none, whether a Service can have endpoints."""
+        if self.pools:
+            return any(map(self._picks, self.pools))
+        without = [each for each, _ in self.misled if each.targets_names]
+        return not self.services or len(without) < len(self.services)
+
+    @cached_property
+    def misled(self) -> tuple[tuple[Service, ParentFault], ...]:
+        """The Services none of whose ports is one of its pods."""
+        return tuple(
+            (each, fault)
+            for each in self.services
+            for fault in wrong_target(each, self.snapshot, self.listens)
+        )
 
     def _picks(self, pool: InferencePool) -> bool:
         picker = self.picker(pool)
@@ -147,8 +161,8 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -
         elif (picker := ways.picker(pool)) is None:
             continue
         elif not is_available(picker):
-            what = f"the endpoint picker of InferencePool {pool.name}"
-            yield deployment_down(scope, picker, reason=reason, what=what)
+            pool_of = f", of InferencePool {pool.name}"
+            yield deployment_down(scope, picker, reason=reason, what="endpoint picker", of=pool_of)
         elif gateway := lacks_tls_rule(ways.routes, pool, picker=picker, snapshot=scope.snapshot):
             yield scope.finding(
                 reason=reason,
@@ -162,18 +176,25 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -
 
 
 def judge_routes(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
-    """Yield a finding for each route and pool that does not lead to its pods."""
+    """Yield a finding for each route, pool and Service that does not lead to its pods."""
     for pool in ways.pools:
         ports = wrong_port(pool, scope.snapshot, ways.listens)
         for fault in (*ports, *pool_faults(pool, scope.snapshot)):
-            yield refused_way(scope, ways.ref_of_pool(pool), fault, reason=reason)
+            ref = ways.ref_of_pool(pool)
+            yield refused_way(scope, ref, fault, reason=reason, made=pool.created)
+    for service, fault in ways.misled:
+        alone = not ways.pools and len(ways.misled) == len(ways.services)
+        if alone or ways.naming(r.SERVICES.kind, (service,)):
+            ref = r.SERVICES.ref(service)
+            yield refused_way(scope, ref, fault, reason=reason, made=service.created)
     for route in ways.routes:
         for fault in route_faults(route, scope.snapshot):
-            yield refused_way(scope, r.HTTPROUTES.ref(route), fault, reason=reason)
+            ref = r.HTTPROUTES.ref(route)
+            yield refused_way(scope, ref, fault, reason=reason, made=route.created)
 
 
 def deployment_down(
-    scope: SubjectScope[KubeObject], deployment: Deployment, *, reason: str, what: str
+    scope: SubjectScope[KubeObject], deployment: Deployment, *, reason: str, what: str, of: str = ""
 ) -> Finding:
     """Return the finding about a Deployment that requests pass and that is not available."""
     fault = judge_deployment(deployment, scope.snapshot)
@@ -181,19 +202,24 @@ def deployment_down(
         reason=reason,
         related=r.DEPLOYMENTS.ref(deployment),
         cause=fault.cause if fault else "not available",
-        text=f"Deployment {deployment.name}, {what}, is down{f': {fault.detail}' if fault else ''}",
+        text=f"{what} is down{f': {fault.detail}' if fault else ''} (Deployment {deployment.name}{of})",
         transition=fault.transition if fault else None,
         created=deployment.created,
         passing=fault is None or fault.passing,
         lost_node=fault.lost_node if fault else "",
         diagnosis=fault.diagnosis if fault else None,
-        started=fault.started if fault else True,
+        fails=fault.fails if fault else Fails.OTHERWISE,
         independent=True,
     )
 
 
 def refused_way(
-    scope: SubjectScope[KubeObject], related: ObjectRef, fault: ParentFault, *, reason: str
+    scope: SubjectScope[KubeObject],
+    related: ObjectRef,
+    fault: ParentFault,
+    *,
+    reason: str,
+    made: datetime | None = None,
 ) -> Finding:
     """Return the finding about a route, pool or Service that does not lead to the model."""
     place = "" if related.namespace == scope.place else f"{related.namespace}/"
@@ -204,6 +230,7 @@ def refused_way(
         text=f"{related.kind} {place}{related.name}: {fault.text}",
         severity=fault.severity,
         transition=fault.transition,
+        no_older_than=made,
     )
 
 

@@ -10,16 +10,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.instant import rfc3339
-from reporter.model.report import Disposition, Report, ResolvedFinding
+from reporter.model.report import Report, ResolvedFinding
 from reporter.model.text import clean
-from reporter.sinks.words import (
-    NO_VERDICT,
-    action_of,
-    is_blind,
-    models_without_verdict,
-    where_muted,
-    without_verdict,
-)
+from reporter.sinks import words
 
 _SUITE: Final = "status-reporter"
 _NO_CHARACTERS: Final = str.maketrans("", "", "\ufffe\uffff")
@@ -35,21 +28,21 @@ def report_junit(report: Report) -> str:
         _case(suite, str(ready.subject), ready.reason)
     for finding in report.findings:
         _finding(_case(suite, str(finding.subject), _name(finding)), finding, report.catalogue)
-    without = models_without_verdict(report)
-    for subject in without_verdict(report):
+    without = words.models_without_verdict(report)
+    for subject in words.without_verdict(report):
         case = _case(suite, str(subject), "ready")
         if subject in without.models:
             unread = ", ".join(f"{each.resource} ({each.cause})" for each in without.unread)
-            message = _text(f"{NO_VERDICT}: could not be read: {unread}")
+            message = _text(f"{words.NO_VERDICT}: could not be read: {unread}")
             SubElement(case, "error", message=message, type="unknown")
         else:
-            SubElement(case, "skipped", message=NO_VERDICT)
+            SubElement(case, "skipped", message=words.NO_VERDICT)
     for unknown in sorted(report.unknown):
         case = _case(suite, "resources", unknown.resource)
         SubElement(case, "error", message=_text(unknown.cause), type="unknown")
-    counts = {"tests": len(suite), **{key: _count(suite, tag) for key, tag in _RESULTS.items()}}
-    for key, count in counts.items():
-        suite.set(key, str(count))
+    suite.set("tests", str(len(suite)))
+    for key, tag in _RESULTS.items():
+        suite.set(key, str(sum(case.find(tag) is not None for case in suite)))
     suite.set("time", "0")
     suite.set("timestamp", rfc3339(report.now).removesuffix("Z"))
     suites = Element("testsuites")
@@ -63,31 +56,26 @@ def _case(suite: Element, of: str, name: str) -> Element:
 
 
 def _name(finding: ResolvedFinding) -> str:
-    """Return what tells a finding from others of its subject."""
     involved = finding.involved
     parts = (involved.kind.lower(), involved.namespace, involved.name)
     return f"{finding.reason} ({'/'.join(part for part in parts if part)})"
 
 
 def _finding(case: Element, finding: ResolvedFinding, catalogue: Catalogue) -> None:
-    if finding.disposition is Disposition.FIRING and is_blind(finding):
+    if finding.fires and finding.is_blind:
         error = SubElement(case, "error", message=_text(finding.cause), type=finding.reason)
         error.text = _text(finding.message)
         return
-    if finding.disposition is Disposition.FIRING:
+    if finding.fires:
         failure = SubElement(case, "failure", message=_text(finding.cause), type=finding.reason)
-        to_do = action_of(finding, catalogue)
+        to_do = words.action_of(finding, catalogue)
         failure.text = f"{_text(finding.message)}\nTo do: {_text(to_do)}"
         if finding.mutes:
-            failure.text += f"\nNot told here: {_text(where_muted(finding))}"
+            failure.text += f"\nNot told here: {_text(words.where_muted(finding))}"
         return
     by = f" by {', '.join(finding.by)}" if finding.by else ""
-    became = where_muted(finding) or f"{finding.disposition}{by}"
+    became = words.where_muted(finding) or f"{finding.disposition}{by}"
     SubElement(case, "skipped", message=f"{became}: {_text(finding.cause)}")
-
-
-def _count(suite: Element, tag: str) -> int:
-    return sum(case.find(tag) is not None for case in suite)
 
 
 def _text(text: str) -> str:

@@ -1,44 +1,32 @@
 """One outbox for all that is written to the API server.
 
-The problem. Events, their mirrors, statuses and role Events wait for an API server that is slow,
+Events, their mirrors, statuses and role Events wait for an API server that is slow,
 overloaded, starting, or refuses. Meanwhile the cluster changes, so what waits may no longer be
 true, and another replica may take the lease, so it may no longer be written.
 
-The choice. What waits is a plan, and a new plan replaces it: each pass derives what is still to be
-written from what the watch brings. So nothing is lost, nothing outdated is repeated, the queue
+So what waits is a plan, and a new plan replaces it: each pass derives what is still to be
+written from what the watch brings. Nothing is lost, nothing outdated is repeated, the queue
 cannot grow, and a restart needs no recovery. The lease is asked for before each request, not when
 a write is queued. After a failure the whole outbox waits, longer each time and at least as long as
 Retry-After says, as the fault is nearly always the server's and not the write's. Refusals are
 remembered by the writer, which knows whether they hold for an object, its words or a namespace.
 
-What does not work, or is not needed:
+A durable queue would repeat what was true before the restart; only role Events are news that no later
+pass derives, so they are added to those that wait, and counted when they are lost. To retry a write
+until it succeeds is wrong as well: the fault may be repaired meanwhile, and a conflict would only
+conflict again. What failed goes back into its plan, and is forgotten with it. If several requests may
+be in flight (`concurrency`), those of one key still go one by one and in order.
 
-- A durable queue. It would repeat what was true before the restart, and the Events and statuses
-  themselves say what was written. Only role Events are news that no later pass derives; they are
-  added to those that wait, and counted when they are lost.
-- To retry a write until it succeeds. The fault may be repaired meanwhile, and a conflict would
-  only conflict again. What failed goes back into the plan that it came from, and is forgotten with
-  that plan.
-- A lock for each object. The key of an entry is enough: if several requests may be in flight
-  (`concurrency`), those of one key still go one by one and in order.
+What libraries do: client-go's EventBroadcaster (tools/record/event.go) drops what exceeds 1,000
+waiting Events, holds up all behind one without an answer, and forgets what is refused, so that a
+right that is granted later comes too late. kopf (_core/engines/posting.py) logs and forgets what
+fails. client-go's workqueue works on no key twice at once, as `Entry.key` here; but it backs off for
+each key, knows nothing of Retry-After (rest/with_retry.go sleeps inside the request, where the lease
+may run out), and no plan can replace what waits. In controller-runtime's priority queue a low
+priority waits for ever while higher ones come; here one write in `_EACH` is the one that has waited
+longest, once that is more than `PATIENCE_SECONDS`.
 
-What libraries do, and why it is not enough here:
-
-- client-go's EventBroadcaster (tools/record/event.go) drops what exceeds 1,000 waiting Events. A
-  write that gets no answer is tried 12 times, 10 s apart, and those behind it wait. An answer that
-  refuses ends it, so a right that is granted later comes too late. Its spam filter
-  (tools/record/events_cache.go) drops all but 25 Events for an object, and one in 5 min after that.
-- kopf (_core/engines/posting.py, _cogs/clients/events.py) has an unbounded queue and sends one
-  request at a time; one that fails is logged and forgotten.
-- client-go's workqueue (util/workqueue) is a queue of keys, and no key is worked on twice at once;
-  `Entry.key` follows it. But it backs off for each key (5 ms to 1,000 s), so a server that is down
-  is asked for every waiting key. It knows nothing of Retry-After: rest/with_retry.go sleeps inside
-  the request, where the lease may run out. Nor can a plan replace what waits.
-- controller-runtime's priority queue (pkg/controller/priorityqueue) adds strict priorities: a low
-  one waits for ever while higher ones come. Here the plan is in order of priority too, but one write
-  in `_EACH` is the one that has waited longest, once that is more than `PATIENCE_SECONDS`.
-
-What a writer remembers of an API server that fails or refuses; times are the event loop's.
+Times are the event loop's.
 """
 
 import asyncio
@@ -66,14 +54,11 @@ W = TypeVar("W")
 
 
 class Pace:
-    """At most so many writes of one kind in a second, so that they hold up nobody."""
-
     def __init__(self, per_second: float) -> None:
         self._spacing = 1 / per_second
         self.due = 0.0
 
     def spend(self, now: float) -> None:
-        """Note that one is made, by the event loop's time."""
         self.due = now + self._spacing
 
 
@@ -87,13 +72,8 @@ class Retry(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry(Generic[W]):
-    """A write that waits.
-
-    Attributes:
-        key: what is written to; its writes are made one by one, in order.
-        pace: of the writes like it; None for one that cannot wait.
-        not_before: when it may be made at the earliest, by the event loop's time.
-
+    """A write that waits; those of one `key` are made one by one, in order. One without a pace
+    cannot wait.
     """
 
     key: Hashable
@@ -103,7 +83,6 @@ class Entry(Generic[W]):
 
     @property
     def due(self) -> float:
-        """When it may be made at the earliest."""
         return max(self.not_before, self.pace.due if self.pace else 0.0)
 
 
@@ -111,13 +90,6 @@ class Outbox(ABC, Generic[W]):
     """Makes the writes that wait: in order, and never without the lease."""
 
     def __init__(self, name: str, may_write: Callable[[], bool], *, concurrency: int = 1) -> None:
-        """Make one.
-
-        Args:
-            name: of its log.
-            may_write: asked before each write; what waits is dropped where it says no.
-            concurrency: most requests in flight.
-        """
         self._may_write = may_write
         self._concurrency = concurrency
         self._queue: list[Entry[W]] = []
@@ -127,37 +99,38 @@ class Outbox(ABC, Generic[W]):
         self._resume_at = 0.0
         self._waits_since: dict[Hashable, float] = {}
         self._made = 0
+        self._term = 0
         self._name = name
         self._log = structlog.get_logger(name)
 
     @abstractmethod
-    async def _send(self, write: W) -> Retry:
-        """Make a write, note what became of it, and say whether it is tried again."""
+    async def _send(self, write: W) -> Retry: ...
 
     def _is_made(self, _: W) -> bool:
-        """Tell whether a write needs no request, as a plan older than our last answer asks for it."""
+        """A plan older than our last answer asks for what needs no request."""
         return False
 
     def _due(self, _: W) -> float:
-        """Return when a write may be made at the earliest, by the event loop's time."""
         return 0.0
 
     def _order(self) -> Iterable[Entry[W]]:
-        """Return what waits; the first that is due is made first."""
         return self._queue
 
     @property
     def waiting(self) -> int:
-        """How many writes are not made yet; those that are planned for later do not count."""
+        """Those that are planned for later do not count."""
         now = loop_time()
         return sum(entry.not_before <= now for entry in self._queue) + len(self._in_flight)
 
     def drop(self) -> None:
-        """Forget the writes that wait: what they rest on is not to be trusted any more."""
         self._queue = []
 
+    def forget(self) -> None:
+        """Forget what waits and what was written: somebody else may lead by now."""
+        self.drop()
+        self._term += 1
+
     async def run(self) -> None:
-        """Write until cancelled."""
         async with asyncio.TaskGroup() as workers:
             for _ in range(self._concurrency):
                 workers.create_task(self._work(), name=f"{self._name} writer")
@@ -171,21 +144,13 @@ class Outbox(ABC, Generic[W]):
         self._wakeup.set()
 
     def _fail(self, event: str, error: KubeError) -> None:
-        """Pause after a failure, and log it once."""
-        wait = self._pause(error)
+        """Make no write for a while. Requests in flight together fail together: that is one failure."""
+        now, wait = loop_time(), retry_after(error)
+        if self._resume_at <= now:
+            wait = max(wait, self._backoff.next())
+        self._resume_at = max(self._resume_at, now + wait)
         if self._backoff.is_news(error):
             self._log.warning(event, wait_seconds=round(wait, 1), error=str(error))
-
-    def _pause(self, error: KubeError) -> float:
-        """Make no write for a while, longer after each failure; return how long, in seconds.
-
-        Requests that were in flight together fail together: that is one failure.
-        """
-        now = loop_time()
-        wait = retry_after(error) if self._resume_at > now else self._backoff.next()
-        wait = max(wait, retry_after(error))
-        self._resume_at = max(self._resume_at, now + wait)
-        return wait
 
     async def _work(self) -> None:
         while True:
@@ -271,12 +236,10 @@ K = TypeVar("K", bound=Hashable)
 
 
 def loop_time() -> float:
-    """Return the event loop's time in seconds."""
     return asyncio.get_running_loop().time()
 
 
 def retry_after(error: KubeError) -> float:
-    """Return the seconds that the API server asked to wait; 0 where it did not ask."""
     return (error.retry_after or 0.0) if isinstance(error, ApiStatusError) else 0.0
 
 
@@ -291,18 +254,16 @@ class RetryDelay:
         self.reset()
 
     def reset(self) -> None:
-        """Note a success."""
         self._wait = BACKOFF_FIRST
         self._said = ""
 
     def next(self) -> float:
-        """Return the seconds to wait after one more failure."""
         wait = self._wait
         self._wait = min(2 * wait, self._longest)
         return wait
 
     def is_news(self, error: KubeError) -> bool:
-        """Tell whether an error differs from the last one, so that it is logged once."""
+        """So that it is logged once."""
         before, self._said = self._said, str(error)
         return before != self._said
 
@@ -315,13 +276,11 @@ class Refused(Generic[K]):
         self._known: dict[K, float] = {}
 
     def tidy(self) -> None:
-        """Forget what is over."""
         now = loop_time()
         self._left = {key: each for key, each in self._left.items() if each[1] > now}
         self._known = {key: until for key, until in self._known.items() if until > now}
 
     def covers(self, key: K, says: object = ANYTHING) -> bool:
-        """Tell whether a write is to be left alone now."""
         left, until = self._left.get(key, (None, 0.0))
         return until > loop_time() and (left is ANYTHING or left == says)
 
@@ -330,7 +289,7 @@ class Refused(Generic[K]):
         self._left[key] = says, loop_time() + seconds
 
     def note(self, key: K, says: object, error: KubeError) -> bool:
-        """Leave a refused write alone; tell whether the refusal is the first in a while."""
+        """Tell whether the refusal is the first in a while."""
         is_first = key not in self._known
         self._known[key] = loop_time() + 2 * REFUSED_SECONDS
         doubted = is_first and not isinstance(error, Invalid)

@@ -1,18 +1,17 @@
-"""The report and the daemon's own state as Prometheus metrics.
-
-How scraping goes, as Prometheus metrics.
-"""
+"""The report, the daemon's own state and how scraping goes, as Prometheus metrics."""
 
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from reporter.kube.live import WatchHealth
 from reporter.metrics.looks.target import Failure, Scrape
 from reporter.model.report import Disposition, Report
 from reporter.sinks.events.plan import Purpose
@@ -24,196 +23,124 @@ _DELAY_BUCKETS: Final = (1, 2.5, 5, 15, 30, 60, 65, 75, 90, 120, 180, 300, 600, 
 
 
 class SelfCheckResult(StrEnum):
-    """What a check of the daemon by itself found."""
-
     SAME = "same"
     DIFFERENT = "different"
     FAILED = "failed"
 
 
-class WatchHealth(Protocol):
-    """Health of the watch of one resource."""
-
-    @property
-    def resource(self) -> str:
-        """`<plural>.<group>`."""
-
-    @property
-    def state(self) -> str:
-        """`served`, `absent` or `unknown`."""
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether a list or a frame has come since the last lost connection."""
-
-    @property
-    def age_seconds(self) -> float | None:
-        """Time since the last frame or list, None before the first."""
-
-    @property
-    def objects(self) -> int:
-        """How many objects it holds."""
-
-    @property
-    def relists(self) -> int:
-        """How often it was listed."""
-
-    @property
-    def failures(self) -> int:
-        """How often a list or a watch failed."""
-
-
 class Live(Protocol):
-    """What is asked when metrics are collected."""
+    """What is asked when metrics are collected; `gauges` are the values of `GAUGES`."""
 
-    def report(self) -> Report | None:
-        """Return the newest report."""
+    def report(self) -> Report | None: ...
 
-    def watches(self) -> Iterable[WatchHealth]:
-        """Return the health of each watch."""
+    def watches(self) -> Iterable[WatchHealth]: ...
 
-    def events_waiting(self) -> int:
-        """Return how many Events wait to be written."""
+    def gauges(self) -> Mapping[str, float]: ...
 
-    def mirrors_waiting(self) -> int:
-        """Return how many mirrors wait to be written."""
 
-    def alerts_waiting(self) -> int:
-        """Return how many alerts wait to be sent."""
-
-    def mirrors_refusing(self) -> int:
-        """Return how many namespaces refuse mirrors."""
-
-    def leading(self) -> bool:
-        """Tell whether this replica writes."""
-
-    def clock_offset_seconds(self) -> float:
-        """Return how far the API server's clock is ahead of ours."""
+GAUGES: Final = {
+    "leader": "1 while this replica holds the lease.",
+    "events_waiting": "Events that wait to be written.",
+    "mirrors_waiting": "Mirrors that wait to be written.",
+    "alerts_waiting": "Alerts that are due and not sent.",
+    "mirror_namespaces_refusing": "Namespaces that refused the last mirror written there.",
+    "clock_offset_seconds": "How far the API server's clock is ahead of ours.",
+}
 
 
 class Metrics:
-    """What the daemon counts, in a registry of its own."""
+    """What the daemon counts; `now` is the API server's time, which episodes are dated in."""
 
     def __init__(
-        self,
-        version: str,
-        commit: str,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        self, version: str, commit: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        """Make them; `now` is the API server's time, which the starts of episodes are in."""
         self._now = now
-        self.registry = CollectorRegistry()
-        build = Info("status_reporter_build", "Version of the reporter.", registry=self.registry)
+        self.registry = registry = CollectorRegistry()
+        build = Info("status_reporter_build", "Version of the reporter.", registry=registry)
         build.info({"version": version, "commit": commit})
+        counter = partial(Counter, registry=registry)
         self._pass_seconds = Histogram(
             "status_reporter_pass_duration_seconds",
             "Time of one evaluation of the whole cluster.",
             buckets=_PASS_BUCKETS,
-            registry=self.registry,
+            registry=registry,
         )
         self._last_pass = Gauge(
             "status_reporter_last_pass_timestamp_seconds",
             "When the last pass ended.",
-            registry=self.registry,
+            registry=registry,
         )
-        self._self_checks = Counter(
+        self._self_checks = counter(
             "status_reporter_self_checks_total",
             "Passes that were compared with one from nothing, by what that found.",
             ["result"],
-            registry=self.registry,
         )
-        # What is not there yet cannot be seen to rise.
-        for result in SelfCheckResult:
-            self._self_checks.labels(result)
-        self._requests = Counter(
+        self._requests = counter(
             "status_reporter_api_requests_total",
             "Requests to the API server.",
             ["verb", "resource", "code"],
-            registry=self.registry,
         )
-        self._events = Counter(
+        self._events = counter(
             "status_reporter_event_writes_total",
             "Writes of Events by what they are for and what became of them.",
             ["purpose", "outcome"],
-            registry=self.registry,
         )
         self._delay = Histogram(
             "status_reporter_event_delay_seconds",
             "Time from the start of an episode until its Event was created, graces included.",
             buckets=_DELAY_BUCKETS,
-            registry=self.registry,
+            registry=registry,
         )
-        self._mirrors = Counter(
+        self._mirrors = counter(
             "status_reporter_mirror_writes_total",
             "Writes of mirrors by what they are for and what became of them.",
             ["purpose", "outcome"],
-            registry=self.registry,
         )
-        self._alerts = Counter(
+        self._alerts = counter(
             "status_reporter_alert_requests_total",
             "Requests to Alertmanagers by what became of them.",
             ["outcome"],
-            registry=self.registry,
         )
+        # What is not there yet cannot be seen to rise.
+        for result in SelfCheckResult:
+            self._self_checks.labels(result)
         for outcome in ("written", "refused", "failed"):
             self._alerts.labels(outcome)
-        self.scrapes = ScrapeMetrics(self.registry)
+        self.scrapes = ScrapeMetrics(registry)
 
     def mirror_written(self, purpose: MirrorPurpose, outcome: str) -> None:
-        """Count a write of a mirror."""
         self._mirrors.labels(purpose.name.lower(), outcome).inc()
 
     def alerts_sent(self, outcome: str) -> None:
-        """Count a request to an Alertmanager."""
         self._alerts.labels(outcome).inc()
 
     def passed(self, seconds: float, at: float) -> None:
-        """Note a pass."""
         self._pass_seconds.observe(seconds)
         self._last_pass.set(at)
 
     def self_checked(self, result: SelfCheckResult) -> None:
-        """Count a check of the daemon by itself."""
         self._self_checks.labels(result).inc()
 
     def requested(self, verb: str, resource: str, code: str) -> None:
-        """Count a request to the API server."""
         self._requests.labels(verb, resource, code).inc()
 
     def event_written(self, purpose: Purpose, outcome: str) -> None:
-        """Count a write of an Event."""
         self._events.labels(purpose.name.lower(), outcome).inc()
 
     def episode_told(self, since: datetime) -> None:
-        """Note that the Event of an episode that began at `since` has been created."""
         self._delay.observe(max((self._now() - since).total_seconds(), 0.0))
 
 
 class LiveMetrics(Collector):
-    """All metrics of a running daemon: what was counted, and what is asked when they are collected."""
-
     def __init__(self, counted: Metrics, live: Live) -> None:
         self._counted = counted
         self._live = live
 
     def collect(self) -> Iterator[Metric]:
-        """Yield each metric."""
         yield from self._counted.registry.collect()
         live = self._live
-        yield _gauge("leader", "1 while this replica holds the lease.", float(live.leading()))
-        yield _gauge("events_waiting", "Events that wait to be written.", live.events_waiting())
-        yield _gauge("mirrors_waiting", "Mirrors that wait to be written.", live.mirrors_waiting())
-        yield _gauge("alerts_waiting", "Alerts that are due and not sent.", live.alerts_waiting())
-        yield _gauge(
-            "mirror_namespaces_refusing",
-            "Namespaces that refused the last mirror written there.",
-            live.mirrors_refusing(),
-        )
-        yield _gauge(
-            "clock_offset_seconds",
-            "How far the API server's clock is ahead of ours.",
-            live.clock_offset_seconds(),
-        )
+        for name, value in live.gauges().items():
+            yield _gauge(name, GAUGES[name], value)
         yield from _watches(live.watches())
         report = live.report()
         if report is not None:
@@ -290,15 +217,10 @@ _SKIPPED: Final = ("busy", "late", "paused", "closed")
 
 
 class ScrapeMetrics:
-    """Is told of everything by the scraper."""
-
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Make the metrics in a registry, each with every label it can have."""
-        self._scrapes = Counter(
-            "status_reporter_scrapes_total",
-            "Scrapes of pods by what came of them.",
-            ["outcome"],
-            registry=registry,
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        self._scrapes = counter(
+            "status_reporter_scrapes_total", "Scrapes of pods by what came of them.", ["outcome"]
         )
         self._seconds = Histogram(
             "status_reporter_scrape_duration_seconds",
@@ -306,29 +228,20 @@ class ScrapeMetrics:
             buckets=_BUCKETS,
             registry=registry,
         )
-        self._targets = Gauge(
-            "status_reporter_scrape_targets", "Pods that are scraped.", registry=registry
-        )
-        self._refused = Gauge(
+        self._targets = gauge("status_reporter_scrape_targets", "Pods that are scraped.")
+        self._refused = gauge(
             "status_reporter_scrape_addresses_refused",
             "Pods that are not scraped because no pod should have their address.",
-            registry=registry,
         )
-        self._skips = Counter(
-            "status_reporter_scrapes_skipped_total",
-            "Turns of pods that were left out.",
-            ["cause"],
-            registry=registry,
+        self._skips = counter(
+            "status_reporter_scrapes_skipped_total", "Turns of pods that were left out.", ["cause"]
         )
-        self._bad_lines = Counter(
-            "status_reporter_scrape_bad_lines_total",
-            "Lines of pages that were dropped.",
-            registry=registry,
+        self._bad_lines = counter(
+            "status_reporter_scrape_bad_lines_total", "Lines of pages that were dropped."
         )
-        self._given_up = Counter(
+        self._given_up = counter(
             "status_reporter_scrape_looks_given_up_total",
             "Looks at pods that were given up because they took too much memory.",
-            registry=registry,
         )
         for outcome in (OK, *map(_outcome, Failure)):
             self._scrapes.labels(outcome)
@@ -336,26 +249,21 @@ class ScrapeMetrics:
             self._skips.labels(cause)
 
     def following(self, targets: int) -> None:
-        """Note how many pods there are to scrape."""
         self._targets.set(targets)
 
     def refusing(self, pods: int) -> None:
-        """Note how many pods are not scraped because of their addresses."""
         self._refused.set(pods)
 
     def scraped(self, scrape: Scrape) -> None:
-        """Note what came of a scrape."""
         self._scrapes.labels(_outcome(scrape.failure) if scrape.failure else OK).inc()
         self._seconds.observe(scrape.seconds)
         if scrape.page is not None:
             self._bad_lines.inc(scrape.page.reading.bad + scrape.page.reading.oversized)
 
     def gave_up(self, looks: int) -> None:
-        """Count looks that were given up because they took too much memory."""
         self._given_up.inc(looks)
 
     def skipped(self, cause: str) -> None:
-        """Count a turn left out."""
         self._skips.labels(cause).inc()
 
 

@@ -1,6 +1,4 @@
-"""What was last scraped from a pod, and why it is or is not judged: as text and as JSON.
-
-The last lines before a crash, beside the report: which are wanted, and how they are put into it.
+"""What was last scraped from a pod, as text and JSON, and the last lines before a crash in the report.
 
 Logs are no part of the evidence: nothing is decided by them, no probe sees them, and no Event has them. They are
 read after a pass and given to the next one. What containers say is not under anybody's rules, so each line
@@ -31,20 +29,12 @@ from reporter.snapshot.snapshot import Snapshot
 PodView: TypeAlias = Mapping[str, object]
 
 _GAUGES: Final = (
-    "running",
-    "waiting",
-    "capacity",
-    "deferred",
-    "kv_usage",
-    "unfetched",
-    "fetching",
-    "awake",
+    "running", "waiting", "capacity", "deferred", "kv_usage", "unfetched", "fetching", "awake",
     "healthy",
-)
+)  # fmt: skip
 
 
 def pod_view(judged: Judged, settings: EvaluationSettings) -> PodView:
-    """Return what is known of a pod, for JSON."""
     look = judged.history.newest
     verdict = judged.verdict
     return {
@@ -65,12 +55,10 @@ def pod_view(judged: Judged, settings: EvaluationSettings) -> PodView:
 
 
 def pod_json(view: PodView) -> bytes:
-    """Return a view as JSON."""
     return json.dumps(view, indent=2).encode() + b"\n"
 
 
 def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str:
-    """Return what is known of a pod, for a terminal."""
     view = pod_view(judged, settings)
     look = judged.history.newest
     entries = [_reason(name, judged, settings) for name in _names(look)]
@@ -81,13 +69,10 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
             f" {view['outcome']}; {view['scrapes']} scrapes over {view['spanSeconds']} s"
         ),
         _service(judged),
-        *(
-            [f"{judged.history.given_up} looks were given up: they took too much memory."]
-            if judged.history.given_up
-            else []
-        ),
-        "",
     ]
+    if given_up := judged.history.given_up:
+        lines.append(f"{given_up} looks were given up: they took too much memory.")
+    lines.append("")
     values = list(_values(look))
     lines += [f"  {clean(name):28} {value}" for name, value in values]  # a page names its engines
     lines += [""] if values else []
@@ -106,14 +91,10 @@ def _service(judged: Judged) -> str:
     if target.picked is not None:
         ready = len(target.picked.ready_since)
         return f"An endpoint picker, with {ready} Ready pod{'' if ready == 1 else 's'} to pick."
-    if judged.verdict.in_service:
-        return _in_service(judged.history.newest)
-    if target.ready:
-        return "Ready for less than a minute: only downloads are judged."
-    return "Not Ready: only downloads are judged."
-
-
-def _in_service(look: Look) -> str:
+    look = judged.history.newest
+    if not judged.verdict.in_service:
+        state = "Ready for less than a minute" if target.ready else "Not Ready"
+        return f"{state}: only downloads are judged."
     if look.failure is not None:
         return "In service, but its numbers cannot be read: nothing is judged but that."
     if not look.engines:
@@ -136,13 +117,12 @@ def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str
 
 
 def _values(look: Look) -> Iterator[tuple[str, float | bool]]:
-    for name, value in (
-        ("download_speed", look.speed),
-        ("download_remaining", look.remaining),
-        ("ready_endpoints", look.endpoints and look.endpoints.fresh),
-    ):
-        if value is not None:
-            yield name, value
+    known = {
+        "download_speed": look.speed,
+        "download_remaining": look.remaining,
+        "ready_endpoints": look.endpoints and look.endpoints.fresh,
+    }
+    yield from ((name, value) for name, value in known.items() if value is not None)
     for engine, values in sorted(look.engines.items()):
         yield from _engine(f"engine {engine} ", values)
     yield from _engine("", look.pod)
@@ -185,12 +165,10 @@ def _crash(pod: Pod) -> Crash | None:
 
 
 def last_lines(log: str) -> tuple[str, ...]:
-    """Return the last lines of a log, fit to be shown."""
     return tuple(cut(each, LINE_BYTES) for each in clean_lines(log)[-MOST_LINES:])
 
 
 def with_last_lines(report: Report, lines: Mapping[EpisodeKey, Iterable[str]]) -> Report:
-    """Return a report with the last lines that were read."""
     if not lines:
         return report
     return replace(

@@ -1,22 +1,16 @@
-"""The report as JSON (`check -o json`, and `/api/v1/report` of a daemon).
-
-Episodes as JSON: what fired lately, since when, and until when.
-"""
+"""The report as JSON (`check -o json`, and `/api/v1/report` of a daemon)."""
 
 import json
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from reporter.model.finding import Derived, Diagnosis, FindingKey
+from reporter.model.finding import Derived, Diagnosis
 from reporter.model.instant import rfc3339
 from reporter.model.report import Impact, Mute, Report, ResolvedFinding, SpecChange, SubjectState
 from reporter.model.subject import ObjectRef
 from reporter.model.text import unseen_escaped
-from reporter.resolution.records import Record
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.render import events_of
-from reporter.sinks.page.episodes import EpisodeHistory
 
 ReportDocument: TypeAlias = dict[str, object]
 
@@ -29,14 +23,7 @@ MUTES_LISTED: Final = 20
 def report_json(
     report: Report, settings: EvaluationSettings, about: Mapping[str, object] | None = None
 ) -> bytes:
-    """Return the report as JSON; the same report gives the same bytes.
-
-    Args:
-        report: what a pass decided.
-        settings: they decide which findings are Events.
-        about: more members, such as the version of a daemon and whether it leads.
-
-    """
+    """Return the report as JSON with the members `about`; the same report gives the same bytes."""
     document = {**report_document(report, settings), **(about or {})}
     if report.outside:
         passed_over = (about or {}).get("notLookedAt")
@@ -46,7 +33,6 @@ def report_json(
 
 
 def report_document(report: Report, settings: EvaluationSettings) -> ReportDocument:
-    """Return the report as a document."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Report",
@@ -74,7 +60,7 @@ def report_document(report: Report, settings: EvaluationSettings) -> ReportDocum
             {"object": reference(each.object), "text": each.text} for each in report.mute_faults
         ],
         "derived": [_derived(each) for each in report.derived],
-        "events": sorted(events_of(report, settings), key=_event_name),
+        "events": sorted(events_of(report, settings), key=event_name),
     }
 
 
@@ -91,7 +77,8 @@ def _finding(finding: ResolvedFinding) -> ReportDocument:
         "involvedObject": reference(finding.involved),
         "related": reference(finding.related),
         "message": finding.message,
-        "since": rfc3339(finding.since),
+        "cause": finding.cause,
+        "since": rfc3339(finding.since) if finding.age_known else None,
         "ageKnown": finding.age_known,
         **({"notBefore": rfc3339(finding.not_before)} if finding.not_before else {}),
         "firesAt": rfc3339(finding.fires_at) if finding.fires_at else None,
@@ -156,68 +143,10 @@ def _derived(derived: Derived) -> ReportDocument:
 
 
 def reference(ref: ObjectRef) -> ReportDocument:
-    """Return an object by what kubectl needs to find it."""
     place = {"namespace": ref.namespace} if ref.namespace else {}
     return {"apiVersion": ref.api_version, "kind": ref.kind, **place, "name": ref.name}
 
 
-def _event_name(event: Mapping[str, object]) -> str:
+def event_name(event: Mapping[str, object]) -> str:
     metadata = event["metadata"]
     return str(metadata["name"]) if isinstance(metadata, dict) else ""
-
-
-LISTED: Final = 1000
-"""Most episodes that are listed: those that go on come first, then those that ended last."""
-
-
-def history_json(history: EpisodeHistory, now: datetime) -> bytes:
-    """Return what a daemon has seen and what our Events tell, as `/api/v1/history` serves it."""
-    episodes = [
-        episode(each.key, each.began, each.ended, about=each.about)
-        for each in (*history.going_on.values(), *history.over)
-    ]
-    return (
-        unseen_escaped(json.dumps(_document(episodes, now), indent=2, ensure_ascii=False)).encode()
-        + b"\n"
-    )
-
-
-def recorded_history(records: Iterable[Record], now: datetime) -> ReportDocument:
-    """Return what our Events on record tell, where no daemon is asked."""
-    episodes = [
-        episode(each.key, each.since, None if each.goes_on else each.written, about=True)
-        for each in records
-    ]
-    return _document(episodes, now)
-
-
-def episode(
-    key: FindingKey, began: datetime, ended: datetime | None, *, about: bool
-) -> ReportDocument:
-    """Return one episode; `about` says that its end is when it was last told, not when it ended."""
-    return {
-        "reason": key.reason,
-        "subject": str(key.subject),
-        "involvedObject": reference(key.involved),
-        "began": rfc3339(began),
-        "ended": rfc3339(ended) if ended else None,
-        "about": about and ended is not None,
-    }
-
-
-def _document(episodes: list[ReportDocument], now: datetime) -> ReportDocument:
-    newest = sorted(episodes, key=_order, reverse=True)
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "History",
-        "now": rfc3339(now),
-        "episodes": newest[:LISTED],
-        "moreEpisodes": max(0, len(newest) - LISTED),
-    }
-
-
-def _order(document: ReportDocument) -> tuple[bool, str, str, str]:
-    """What goes on comes first, then what ended or began last."""
-    ended = document["ended"]
-    names = f"{document['reason']} {document['subject']}"
-    return ended is None, str(ended or document["began"]), str(document["began"]), names

@@ -6,11 +6,14 @@ The API server makes that table: Kubernetes, pkg/printers/internalversion/printe
 """
 
 import re
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from reporter.model.instant import parse_rfc3339, rfc3339
@@ -22,38 +25,21 @@ from reporter.model.report import (
     ResolvedFinding,
     skipped_line,
 )
+from reporter.model.subject import Layer
 from reporter.model.text import clean, cut
-from reporter.sinks.words import (
-    NO_BREAK,
-    NO_VERDICT,
-    NOT_ALL_SEEN,
-    NOT_SEEN,
-    action_of,
-    age,
-    command_lines,
-    further_changes,
-    impact_line,
-    is_blind,
-    is_cause,
-    is_notice,
-    models_text,
-    mute_fault_lines,
-    mute_line,
-    relation,
-    stacked,
-    table_rows,
-    verdict,
-    where_muted,
-    without_verdict,
-    wrapped,
-)
+from reporter.sinks import words
+from reporter.sinks.report_json import event_name
 
 _INDENT: Final = "    "
 _LISTED: Final = 10
 """Most entries of a list that is not about causes: the report should fit on one screen."""
 
+_SEVERAL: Final = 2
+_LEAST: Final = 3
+"""Causes that have a line of their own, however low the terminal is."""
+
+_TAIL: Final = 2
 _QUIET_BYTES: Final = 300
-_AGE_UNKNOWN: Final = "age unknown"
 _COMMAND: Final = re.compile(r"kubectl (?:[^,;]|,(?=\S))*[^,;. ]")
 
 
@@ -70,108 +56,156 @@ def report_text(
     notes: Sequence[str] = (),
     colour: bool = False,
     columns: int | None = None,
+    rows: int | None = None,
+    before: Report | None = None,
 ) -> str:
-    """Return the report as text; the same report gives the same text.
-
-    Args:
-        report: what a pass decided.
-        about: where the time of the report is from, for the first line.
-        notes: what else the reader should know, one sentence each.
-        colour: use the colours of a terminal.
-        columns: of the terminal; None where there is none, so that commands and rows stay whole.
-
+    """The same report gives the same text. `notes` are what else the reader should know, one
+    sentence each; without `columns` commands and rows stay whole, and of what was told `before` the
+    differences are marked.
     """
-    page = _Page(report, _coloured if colour else _plain, columns)
-    lines = [
-        page.verdict(about),
-        *page.models(),
-        *page.causes(),
-        *page.notices(),
-        *page.others(),
-        *page.ready(),
-    ]
-    lines += [*page.not_seen(), *page.unknown(), *page.skipped()]
-    lines += page.section("Mutes", [mute_line(each) for each in report.mutes])
-    lines += page.section("Errors in mutes", mute_fault_lines(report.mute_faults))
+    page = _Page(report, colour, columns)
+    head = page.verdict(about).splitlines()
+    if models := words.models_text(report):
+        head.append(models)
+    if before is not None:
+        head += page.section(f"Since {rfc3339(before.now)}", page.news(before), counted=False)
+    rest = [*page.notices(), *page.others(), *page.ready()]
+    rest += [*page.not_seen(), *page.unknown(), *page.skipped()]
+    rest += page.section("Mutes", [words.mute_line(each) for each in report.mutes])
+    rest += page.section("Errors in mutes", words.mute_fault_lines(report.mute_faults))
     said = [*map(str, report.outside), *notes]
-    lines += page.section("Notes", said, counted=False)
-    return "\n".join(lines) + "\n"
+    rest += page.section("Notes", said, counted=False)
+    # The prompt stands on a line of its own below.
+    room = sys.maxsize if rows is None else rows - 1 - len(head)
+    causes = [["", *page.firing(each, _Style.BAD)] for each in page.causes]
+    return "\n".join([*head, *_fitting([*page.summary()], causes, rest, room=room)]) + "\n"
 
 
-def _coloured(text: str, style: _Style) -> str:
-    return f"{style}{text}\x1b[0m"
+def news_text(before: Report, report: Report) -> str:
+    """Return what is new (+), changed (~) and gone (-) since a report: a line each, below the verdict."""
+    page = _Page(report, False, None)
+    return "\n".join([page.verdict(""), *page.news(before)]) + "\n"
 
 
-def _plain(text: str, style: _Style) -> str:
-    del style
-    return text
+def _fitting(
+    summary: list[str], blocks: list[list[str]], rest: list[str], *, room: int
+) -> Iterator[str]:
+    """Yield as much as there is room for, and how to see the rest; the first block in any case."""
+    size = sum(map(len, blocks)) + len(rest) + len(summary) + bool(summary)
+    least = max(_LEAST, min(room // 3, room - len(blocks[0]) - 2 * _TAIL)) if blocks else 0
+    if size > room and len(summary) > least:
+        summary = [*summary[:least], f"{_INDENT}and {len(summary) - least} more"]
+    if summary:
+        yield from ["", *summary]
+        room -= 1 + len(summary)
+    if sum(map(len, blocks)) + len(rest) <= room:
+        yield from [*chain.from_iterable(blocks), *rest]
+        return
+    room -= _TAIL
+    for number, block in enumerate(blocks):
+        room -= len(block)
+        if number and room < 0:
+            yield from ["", f"{len(blocks) - number} more in full, and the rest: --full"]
+            return
+        yield from block
+    yield from rest if len(rest) <= room else ["", "The rest: --full"]
 
 
-@dataclass(frozen=True, slots=True)
+def _entries(report: Report) -> dict[tuple[str, str], str]:
+    told = {
+        (f"{each.reason}  {clean(str(each.subject))}", str(each.involved)): "  ".join(
+            [str(each.disposition), *(["(stale)"] if each.stale else []), clean(each.message)]
+        )
+        for each in report.findings
+    }
+    told |= {(f"ready  {clean(str(each.subject))}", ""): each.caveat for each in report.ready}
+    told |= {(f"unknown  {each.resource}", ""): each.cause for each in report.unknown}
+    told |= {(f"muted  {words.mute_line(each)}", ""): "" for each in report.mutes}
+    return told | {(f"mute  {each}", ""): "" for each in words.mute_fault_lines(report.mute_faults)}
+
+
+@dataclass(frozen=True)
 class _Page:
     report: Report
-    paint: Callable[[str, _Style], str]
+    colour: bool
     columns: int | None
+
+    def paint(self, text: str, style: _Style) -> str:
+        return f"{style}{text}\x1b[0m" if self.colour else text
+
+    @cached_property
+    def causes(self) -> list[ResolvedFinding]:
+        return words.by_impact(each for each in self.report.findings if each.is_cause)
+
+    @cached_property
+    def ranked(self) -> list[ResolvedFinding]:
+        rank = self.report.catalogue.rank
+        return sorted(self.report.findings, key=lambda each: (rank(each.reason), each.key))
 
     def verdict(self, about: str) -> str:
         """Return the first line: how much fires, and the time that was used."""
-        firing = [each for each in self._with(Disposition.FIRING) if not is_blind(each)]
-        bad = any(map(is_cause, firing))
-        without = without_verdict(self.report)
-        style = _Style.BAD if bad else _Style.HEAD if firing or without else _Style.GOOD
-        said = verdict(self.report)
-        counts = Counter(each.disposition for each in self.report.findings if not is_blind(each))
-        told = [
-            f"{counts[each]} {each}"
-            for each in Disposition
-            if each is not Disposition.FIRING and counts[each]
-        ]
+        without = words.without_verdict(self.report)
+        said = words.verdict(self.report)
+        counts = Counter(each.disposition for each in self.report.findings if not each.is_blind)
+        firing = counts.pop(Disposition.FIRING, 0)
+        style = _Style.HEAD if firing or without else _Style.GOOD
+        if self.causes:
+            style = _Style.BAD
+        told = [f"{counts[each]} {each}" for each in Disposition if counts[each]]
         if firing and without:
-            told.append(f"{len(without)} {NO_VERDICT}")
-        if any(map(is_blind, self.report.findings)):
-            told.append(NOT_ALL_SEEN)
+            told.append(f"{len(without)} {words.NO_VERDICT}")
+        if any(each.is_blind for each in self.report.findings):
+            told.append(words.NOT_ALL_SEEN)
         rest = ", ".join(told)
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
         line = f"{said} {time}" + (f"; {rest}." if rest else ".")
-        lines = wrapped(line, self.columns) if self.columns else [line]
+        lines = words.wrapped(line, self.columns) if self.columns else [line]
         return "\n".join(lines).replace(said, self.paint(said, style), 1)
 
-    def models(self) -> Iterator[str]:
-        """Yield how many models serve."""
-        if text := models_text(self.report):
-            yield text
+    def news(self, before: Report) -> list[str]:
+        """Return what is new, changed and gone since a report, each with its mark."""
+        then, now = _entries(before), _entries(self.report)
+        gone = [f"- {about}" for about, _ in then.keys() - now.keys()]
+        marked = [
+            f"{'~' if key in then else '+'} {'  '.join(filter(None, (key[0], said)))}"
+            for key, said in now.items()
+            if then.get(key) != said
+        ]
+        return [*marked, *sorted(gone)]
 
-    def causes(self) -> Iterator[str]:
-        """Yield the faults that fire, in the order of the report: by layer, and by whom they hit."""
-        for finding in filter(is_cause, self.report.findings):
-            yield ""
-            yield from self._firing(finding, _Style.BAD)
+    def summary(self) -> Iterator[str]:
+        """Yield a line for each of several causes, the one that hits most first."""
+        if len(self.causes) < _SEVERAL:
+            return
+        for each in self.causes:
+            impact, state = each.impact, self.report.state_of.get(each.subject)
+            hit = "what needs it" if words.is_needed(each) else "nobody yet"
+            if each.layer is Layer.DEPLOYMENT and state:
+                hit = state.state.word
+            elif impact and (impact.not_serving or impact.degraded):
+                of = f"{impact.not_serving} not serving", f"{impact.degraded} degraded"
+                hit = of[not impact.not_serving]
+            told = f"{clean(str(each.related))}: {clean(each.cause)} ({each.reason})"
+            line = f"{_INDENT}{hit:14}  {told}"
+            yield line if self.columns is None else cut(line, self.columns)
 
     def notices(self) -> Iterator[str]:
-        """Yield what fires and is no fault."""
-        notices = [*filter(is_notice, self._with(Disposition.FIRING))]
-        if notices:
-            yield from self._title("Notices, which are no faults")
-        for number, finding in enumerate(notices):
-            if number:
-                yield ""
-            yield from self._firing(finding, _Style.HEAD)
+        for number, finding in enumerate(filter(words.is_notice, self.ranked)):
+            yield from [""] if number else self._title("Notices, which are no faults")
+            yield from self.firing(finding, _Style.HEAD)
 
     def not_seen(self) -> Iterator[str]:
         """Yield what the reporter cannot see, and why: no cause of the stack."""
-        findings = [*filter(is_blind, self._with(*Disposition))]
+        findings = [each for each in self.ranked if each.is_blind]
         if findings:
-            yield from self._title(f"{NOT_SEEN}, which is no cause")
+            yield from self._title(f"{words.NOT_SEEN}, which is no cause")
         for finding in findings:
-            firing = finding.disposition is Disposition.FIRING
-            state = "" if firing else f"  {finding.disposition}"
-            lasts = self._lasts(finding)
-            told = [finding.reason, f"{lasts}{state}"]
+            state = "" if finding.fires else f"  {finding.disposition}"
+            told = [finding.reason, f"{self._lasts(finding)}{state}"]
             yield from self._head(told, _Style.HEAD, _INDENT)
-            yield from self._wrapped(self._unbroken(clean(finding.message)))
+            yield from self._wrapped(_unbroken(clean(finding.message)))
 
     def unknown(self) -> Iterator[str]:
-        """Yield in one line for each cause which resources are unknown for it."""
         by_cause: dict[str, list[str]] = defaultdict(list)
         for each in self.report.unknown:
             by_cause[each.cause].append(each.resource)
@@ -184,29 +218,28 @@ class _Page:
             rest = f" and {more} more (-o json lists all)" if more > 0 else ""
             yield from self._wrapped(f"{', '.join(names[:_LISTED])}{rest}: {cause}")
 
-    def _firing(self, finding: ResolvedFinding, style: _Style) -> Iterator[str]:
-        lasts = self._lasts(finding)
-        last = f"{lasts}{'  (stale)' if finding.stale else ''}"
-        yield from self._head([finding.reason, clean(str(finding.subject)), last], style)
+    def firing(self, finding: ResolvedFinding, style: _Style) -> Iterator[str]:
+        lasts = f"{self._lasts(finding)}{'  (stale)' if finding.stale else ''}"
+        yield from self._head([finding.reason, clean(str(finding.subject)), lasts], style)
         yield from self._wrapped(clean(finding.message))
-        if told := impact_line(finding, self.report):
+        if told := words.impact_line(finding, self.report):
             yield from self._wrapped(told)
-        for line in further_changes(finding):
+        for line in words.further_changes(finding):
             yield from self._wrapped(f"Changed before: {line}")
         if finding.last_lines:
             yield from self._wrapped("Last lines before the crash:")
+            quote = f"{_INDENT}| "
             for each in finding.last_lines:
-                yield from self._quoted(each)
+                yield from self._wrapped(each, quote) if self.columns else [f"{quote}{each}"]
         if finding.mutes:
-            yield from self._wrapped(f"Not told here: {where_muted(finding)}")
-        yield from self._wrapped(
-            f"To do: {self._unbroken(action_of(finding, self.report.catalogue))}"
-        )
+            yield from self._wrapped(f"Not told here: {words.where_muted(finding)}")
+        action = words.action_of(finding, self.report.catalogue)
+        yield from self._wrapped(f"To do: {_unbroken(action)}")
         for each in finding.commands:
-            yield from command_lines(each, self.columns, _INDENT)
+            yield from words.command_lines(each, self.columns, _INDENT)
 
     def _head(self, cells: list[str], style: _Style, indent: str = "") -> Iterator[str]:
-        first, *rest = stacked(cells, self.columns, indent)
+        first, *rest = words.stacked(cells, self.columns, indent)
         yield first.replace(cells[0], self.paint(cells[0], style), 1)
         yield from rest
 
@@ -215,24 +248,25 @@ class _Page:
 
         After the repair of the cause this may be all that remains to be seen: the image, the quota.
         """
-        found = [
-            each
-            for each in self._with(*(set(Disposition) - {Disposition.FIRING}))
-            if not is_blind(each)
-        ]
+        found = [each for each in self.ranked if not each.fires and not each.is_blind]
         if not found:
             return
-        rows = [self._row(each) for each in found]
+        rows = [
+            (
+                str(each.disposition),
+                each.reason,
+                clean(str(each.subject)),
+                self._lasts(each).removeprefix("for "),
+                self._why(each),
+            )
+            for each in found
+        ]
         yield from self._title("Not causes")
-        for finding, lines in zip(found, table_rows(rows, self.columns, _INDENT), strict=True):
+        told = words.table_rows(rows, self.columns, _INDENT)
+        for finding, lines in zip(found, told, strict=True):
             yield from lines
             text = cut(clean(finding.message), _QUIET_BYTES)
             yield from self._wrapped(text, indent=2 * _INDENT)
-
-    def _row(self, finding: ResolvedFinding) -> tuple[str, str, str, str, str]:
-        lasts = self._lasts(finding).removeprefix("for ")
-        subject = clean(str(finding.subject))
-        return str(finding.disposition), finding.reason, subject, lasts, self._why(finding)
 
     def ready(self) -> Iterator[str]:
         """Yield the subjects that are ready by the rules, and those that are neither that nor at fault."""
@@ -241,17 +275,15 @@ class _Page:
             for each in self.report.ready
         ]
         yield from self.section("Ready", subjects)
-        without = [clean(str(each)) for each in without_verdict(self.report)]
-        yield from self.section(NO_VERDICT.capitalize(), without, rest="the page lists all")
+        without = [clean(str(each)) for each in words.without_verdict(self.report)]
+        yield from self.section(words.NO_VERDICT.capitalize(), without, rest="the page lists all")
 
     def skipped(self) -> Iterator[str]:
-        """Yield what was left out and why; of older copies only how many."""
         skipped = self.report.skipped
         lines = [skipped_line(each) for each in skipped if each.cause != SUPERSEDED]
         if older := len(skipped) - len(lines):
             lines.append(f"older copies of {older} object(s); the newest of each counts")
-        title = f"Skipped ({len(skipped)})"
-        yield from self.section(title, lines, counted=False)
+        yield from self.section(f"Skipped ({len(skipped)})", lines, counted=False)
 
     def section(
         self,
@@ -261,7 +293,6 @@ class _Page:
         rest: str = "-o json lists all",
         counted: bool = True,
     ) -> Iterator[str]:
-        """Yield a titled list, cut where it is long; nothing where it is empty."""
         if not entries:
             return
         yield from self._title(f"{title} ({len(entries)})" if counted else title)
@@ -274,39 +305,31 @@ class _Page:
         yield ""
         yield self.paint(f"{title}:", _Style.HEAD)
 
-    def _with(self, *dispositions: Disposition) -> list[ResolvedFinding]:
-        found = (each for each in self.report.findings if each.disposition in dispositions)
-        return sorted(found, key=lambda each: (self.report.catalogue.rank(each.reason), each.key))
-
     def _lasts(self, finding: ResolvedFinding) -> str:
         if finding.age_known:
-            return f"for {age(self.report.now - finding.since)}"
+            return f"for {words.age(self.report.now - finding.since)}"
         if finding.not_before:
-            return f"for at most {age(self.report.now - finding.not_before)}"
-        return _AGE_UNKNOWN
-
-    def _unbroken(self, text: str) -> str:
-        """Return a text of which each command stays on one line, to be copied."""
-        return _COMMAND.sub(lambda command: command[0].replace(" ", NO_BREAK), text)
+            return f"for at most {words.age(self.report.now - finding.not_before)}"
+        return "age unknown"
 
     def _why(self, finding: ResolvedFinding) -> str:
         told = ["stale"] if finding.stale else []
         if finding.mutes:
-            told.append(where_muted(finding))
+            told.append(words.where_muted(finding))
         elif finding.by:
-            told.append(relation(finding))
+            told.append(words.relation(finding))
         elif finding.fires_at:
-            wait = age(finding.fires_at - self.report.now)
+            wait = words.age(finding.fires_at - self.report.now)
             told.append(f"fires in {wait} at the earliest")
         return ", ".join(told)
 
-    def _quoted(self, line: str) -> list[str]:
-        """Return a line of a log, whole where there is no terminal."""
-        quote = f"{_INDENT}| "
-        return wrapped(line, self.columns, quote) if self.columns else [f"{quote}{line}"]
-
     def _wrapped(self, text: str, indent: str = _INDENT) -> list[str]:
-        return wrapped(text, self.columns, indent)
+        return words.wrapped(text, self.columns, indent)
+
+
+def _unbroken(text: str) -> str:
+    """Return a text of which each command stays on one line, to be copied."""
+    return _COMMAND.sub(lambda command: command[0].replace(" ", words.NO_BREAK), text)
 
 
 _EVENT_COLUMNS: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
@@ -314,34 +337,21 @@ _PADDING: Final = 3
 
 
 def event_table(events: Iterable[Mapping[str, object]], now: datetime) -> str:
-    """Return core/v1 Events as a table, in the order of their names; empty where there are none."""
-    rows = [_event_row(event, now) for event in sorted(events, key=_name)]
+    rows = [_event_row(event, now) for event in sorted(events, key=event_name)]
     if not rows:
         return ""
-    table = [_EVENT_COLUMNS, *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(_EVENT_COLUMNS))]
-    return "".join(
-        "".join(f"{cell:{width + _PADDING}}" for cell, width in zip(row[:-1], widths, strict=False))
-        + row[-1]
-        + "\n"
-        for row in table
-    )
+    table = words.table_rows([_EVENT_COLUMNS, *rows], None, gap=_PADDING)
+    return "".join(f"{line}\n" for lines in table for line in lines)
 
 
 def _event_row(event: Mapping[str, object], now: datetime) -> tuple[str, ...]:
     involved = event["involvedObject"]
     target = involved if isinstance(involved, dict) else {}
     kind, name = str(target.get("kind", "")).lower(), clean(str(target.get("name", "")))
-    last_seen = age(now - parse_rfc3339(str(event["lastTimestamp"])))
     return (
-        last_seen,
+        words.age(now - parse_rfc3339(str(event["lastTimestamp"]))),
         str(event["type"]),
         str(event["reason"]),
         f"{kind}/{name}" if name else kind,
         clean(str(event["message"])),
     )
-
-
-def _name(event: Mapping[str, object]) -> str:
-    metadata = event["metadata"]
-    return str(metadata["name"]) if isinstance(metadata, dict) else ""

@@ -3,10 +3,6 @@
 Only what is there has a series: a finding while it fires, a subject with the state that it is in. A
 series for each of the five states, as kube-state-metrics writes them, would be five times as many
 and say no more.
-
-The report in Prometheus' text format, for the textfile collector of node_exporter.
-
-That collector takes files `*.prom` without timestamps (node_exporter, README, "Textfile Collector").
 """
 
 import heapq
@@ -36,8 +32,6 @@ _LAYERS: Final = {CLUSTER_KIND: Layer.CLUSTER, NAMESPACE_KIND: Layer.HARNESS}
 
 
 class _Firing(NamedTuple):
-    """What the findings that fire are counted by."""
-
     reason: str
     type: str
     layer: Layer
@@ -45,34 +39,32 @@ class _Firing(NamedTuple):
 
 
 class SubjectMetrics(Collector):
-    """The metrics of a running daemon that name subjects; they rest on its newest report alone."""
-
     def __init__(self, report: Callable[[], Report | None], most: int) -> None:
         self._report = report
         self._most = most
 
     def collect(self) -> Iterator[Metric]:
-        """Yield each metric; none before the first report."""
         report = self._report()
         if report is not None:
             yield from subject_metrics(report, self._most)
 
 
 def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
-    """Yield the metrics that name subjects.
-
-    Args:
-        report: of the newest pass.
-        most: findings by reason and subject, and subjects, that have series: of each namespace in
-            turn the causes that come first, and the subjects that are worst off. 0 yields nothing.
-
+    """Of each namespace in turn the causes that come first, and the subjects that are worst off,
+    have series, `most` of each; 0 yields nothing.
     """
     if not most:
         return
     fires = Tally(_identity(each) for each in report.findings if each.fires)
     states = sorted(report.states, key=lambda each: WORST_FIRST.index(each.state))
     told = _fairly(fires, most, lambda each: each.subject.namespace)
-    yield _firing((each, fires[each]) for each in told)
+    firing = GaugeMetricFamily(
+        FIRING, "Findings that fire, by what and whom.", labels=[*_PLACE, "reason", "type"]
+    )
+    for each in told:
+        labels = [*_place(each.layer, each.subject), each.reason, each.type]
+        firing.add_metric(labels, fires[each])
+    yield firing
     yield _impact(report.findings, set(told))
     yield from _states(_fairly(states, most, lambda each: each.subject.namespace))
     left_out = GaugeMetricFamily(
@@ -88,9 +80,8 @@ def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
 def _fairly(
     items: Collection[ItemT], most: int, namespace: Callable[[ItemT], str]
 ) -> Sequence[ItemT]:
-    """Return the first of each namespace in turn, as many as there may be, in their order.
-
-    One namespace with many faults leaves no other without series.
+    """Return the first of each namespace in turn, so that one with many faults leaves no other
+    without.
     """
     counts: Tally[str] = Tally()
     ranked = []
@@ -103,15 +94,6 @@ def _fairly(
 
 def _identity(finding: ResolvedFinding) -> _Firing:
     return _Firing(finding.reason, finding.type.value, finding.layer, finding.subject)
-
-
-def _firing(fires: Iterable[tuple[_Firing, int]]) -> Metric:
-    family = GaugeMetricFamily(
-        FIRING, "Findings that fire, by what and whom.", labels=[*_PLACE, "reason", "type"]
-    )
-    for each, count in fires:
-        family.add_metric([*_place(each.layer, each.subject), each.reason, each.type], count)
-    return family
 
 
 def _impact(findings: Iterable[ResolvedFinding], kept: set[_Firing]) -> Metric:

@@ -1,19 +1,4 @@
-"""What to do about a finding: the catalogue's words with the names filled in, and kubectl.
-
-How long ago, the way kubectl writes it (k8s.io/apimachinery, pkg/util/duration).
-
-What was changed shortly before a fault began, in words.
-
-Lines for people that fit a terminal: wrapped text, commands that can be copied, rows of a table.
-
-Whom a cause hits, and how many models serve, in words.
-
-Where a mute is and until when, in words.
-
-Why a finding does not fire, in words; no word says more than the tables do.
-
-The report in one sentence: how many causes fire, how many notices, and what has no verdict.
-"""
+"""What is told of a report in words, for the text, the page and the Events."""
 
 import re
 import textwrap
@@ -43,15 +28,15 @@ from reporter.model.report import (
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, Subject
 from reporter.model.text import clean
 from reporter.probes.cluster.blindness import NO_FAULT
+from reporter.workload.components import NEEDED_BY
 
 _POD: Final = "<pod>"
 
 
 def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
-    """Return what to do, with the names filled in where the catalogue leaves room for them.
-
-    A diagnosis says what to do about its cause. It is empty for a reason that the catalogue does not have. Where the words are about a pod and the
-    object at fault is none, such as a Workspace without a pod, it is that object to look at.
+    """Fill the names into what the catalogue says to do; a diagnosis says what to do about its
+    cause. Where the words are about a pod and the object at fault is none, such as a Workspace
+    without a pod, it is that object to look at.
     """
     if finding.diagnosis is not None and finding.diagnosis.action:
         return finding.diagnosis.action
@@ -101,7 +86,7 @@ _STEPS: Final = (
 
 
 def age(passed: timedelta) -> str:
-    """Return a time that has passed in at most two units, such as `4m10s`."""
+    """Return a time that has passed as kubectl writes it (k8s.io/apimachinery, pkg/util/duration)."""
     seconds = int(passed.total_seconds())
     if passed < timedelta(seconds=-1):
         return "<invalid>"
@@ -115,17 +100,14 @@ def age(passed: timedelta) -> str:
 
 
 def change_lines(finding: ResolvedFinding) -> tuple[str, ...]:
-    """Return a line for each change."""
     return tuple(each.seen_from(finding.related) for each in finding.changes)
 
 
 def further_changes(finding: ResolvedFinding) -> tuple[str, ...]:
-    """Return a line for each change that the message does not tell."""
     return tuple(each for each in change_lines(finding) if _told(each) not in finding.message)
 
 
 def without_changes(finding: ResolvedFinding) -> str:
-    """Return the message without the change that it tells."""
     message = finding.message
     for each in change_lines(finding):
         message = message.replace(_told(each), "", 1)
@@ -147,14 +129,7 @@ _WORD: Final = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 
 
 def wrapped(text: str, columns: int | None, indent: str = "") -> list[str]:
-    """Return a text in lines; a word that is too long stays whole.
-
-    Args:
-        text: in one line; where it has `NO_BREAK`, it is not broken if that fits.
-        columns: of the terminal; None where there is none.
-        indent: of each line.
-
-    """
+    """A word that is too long stays whole; what has `NO_BREAK` is not broken if that fits."""
     width = min(columns or PROSE_COLUMNS, PROSE_COLUMNS)
     if columns is not None:
         text = " ".join(_breakable(word, width - len(indent)) for word in text.split(" "))
@@ -187,7 +162,6 @@ def command_lines(command: str, columns: int | None, indent: str = "") -> list[s
 
 
 def stacked(cells: Sequence[str], columns: int | None, indent: str = "") -> list[str]:
-    """Return cells in one line, or in several where they do not fit the terminal."""
     lines, line = [], indent + cells[0]
     for cell in filter(None, cells[1:]):
         if columns is not None and len(line) + 2 + len(cell) > columns:
@@ -200,9 +174,9 @@ def stacked(cells: Sequence[str], columns: int | None, indent: str = "") -> list
 
 
 def table_rows(
-    rows: Sequence[Sequence[str]], columns: int | None, indent: str = ""
+    rows: Sequence[Sequence[str]], columns: int | None, indent: str = "", *, gap: int = 2
 ) -> list[list[str]]:
-    """Return the lines of each row of a table; stacked, all of them, where the table does not fit."""
+    """Stacked, all of them, where the table does not fit."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     widest = max(len(indent) + sum(widths) + 2 * len(widths) + len(row[-1]) for row in rows)
     if columns is not None and widest > columns:
@@ -211,7 +185,7 @@ def table_rows(
         [*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]
         for row in rows
     )
-    return [[f"{indent}{'  '.join(each)}".rstrip()] for each in padded]
+    return [[f"{indent}{(' ' * gap).join(each)}".rstrip()] for each in padded]
 
 
 def _breakable(word: str, width: int) -> str:
@@ -219,29 +193,32 @@ def _breakable(word: str, width: int) -> str:
 
 
 NOBODY: Final = "no models affected so far"
-
-
-_OUT: Final = ServingState.NOT_SERVING
 _ABOVE: Final = frozenset({CLUSTER_KIND, NAMESPACE_KIND})
 
 
 def impact_line(finding: ResolvedFinding, report: Report) -> str:
-    """Return whom a cause hits, as a line; empty for what is no cause.
-
-    Of a model's own fault its state is said, and what it does not serve for, if that is another one.
+    """Of a model's own fault its state is said, and what it does not serve for, if that is another
+    one.
     """
     if finding.impact is None:
         return ""
     if finding.layer is not Layer.DEPLOYMENT:
         code = clients_get(finding.reason) if finding.impact.not_serving else ""
         answer = f"; clients get: {code}" if code else ""
-        return f"Impact: {impact_text(finding.impact)}{answer}"
+        hit = impact_text(finding.impact)
+        if hit == NOBODY and is_needed(finding):
+            hit = "what needs it; no other model affected so far"
+        return f"Impact: {hit}{answer}"
     each = report.state_of.get(finding.subject)
     if each is None:
         return f"State: {ServingState.UNKNOWN.word}"
     other = each.cause if each.cause != finding.reason else ""
-    because = f", because of {other}" if other and each.state is _OUT else ""
+    because = f", because of {other}" if other and each.state is ServingState.NOT_SERVING else ""
     return f"State: {each.state.word}{because}"
+
+
+def is_needed(finding: ResolvedFinding) -> bool:
+    return NEEDED_BY in finding.message
 
 
 def impact_text(impact: Impact) -> str:
@@ -250,34 +227,23 @@ def impact_text(impact: Impact) -> str:
     hit = _hit(impact) if out or worse else ""
     if not more:
         return hit or NOBODY
-    others = f"{more} {'more ' if hit else 'model ' if more == 1 else 'models '}"
-    others += f"{'does' if more == 1 else 'do'} not serve for other causes"
-    return (
-        f"{hit}{' because of it' if hit and out and not worse else ''}; {others}" if hit else others
-    )
+    others = f"{'does' if more == 1 else 'do'} not serve for other causes"
+    if not hit:
+        return f"{counted(more, 'model')} {others}"
+    return f"{hit}{' because of it' if out and not worse else ''}; {more} more {others}"
 
 
 def _hit(impact: Impact) -> str:
     out, worse = impact.not_serving, impact.degraded
-    count = out or worse
-    models = f"{count} model{'' if count == 1 else 's'}"
-    place = f"in {impact.namespaces} namespaces" if impact.namespaces > 1 else ""
+    models = counted(out or worse, "model")
+    place = f" in {impact.namespaces} namespaces" if impact.namespaces > 1 else ""
+    serve = "serves" if worse == 1 else "serve"
     if not out:
-        return f"{_joined(models, place)} {_serve(worse)}, degraded"
+        return f"{models}{place} {serve}, degraded"
     stopped = f"do{'es' if out == 1 else ''} not serve"
     if not worse:
-        return f"{_joined(models, place)} {stopped}"
-    return ", ".join(
-        filter(None, (f"{models} {stopped}", f"{worse} {_serve(worse)} degraded", place))
-    )
-
-
-def _serve(count: int) -> str:
-    return "serves" if count == 1 else "serve"
-
-
-def _joined(*words: str) -> str:
-    return " ".join(filter(None, words))
+        return f"{models}{place} {stopped}"
+    return f"{models} {stopped}, {worse} {serve} degraded{',' if place else ''}{place}"
 
 
 def models_text(report: Report) -> str:
@@ -308,28 +274,23 @@ def mute_place(mute: Mute) -> str:
 
 
 def mute_line(mute: Mute) -> str:
-    """Return the same with what is muted."""
     return f"{mute_place(mute)}: {', '.join(mute.reasons)}"
 
 
 def mute_fault_lines(faults: Sequence[MuteFault]) -> list[str]:
-    """Return what is wrong with annotations, a line for each fault."""
     return [f"{clean(str(each.object))}: {clean(each.text)}" for each in faults]
 
 
 _WORDS: Final = {
     Disposition.SUPPRESSED: "suppressed by",
-    Disposition.SECONDARY: "less important here than",
+    Disposition.SECONDARY: "outranked by",
     Disposition.HELD: "waits for",
     Disposition.PENDING: "waits for",
 }
 
 
 def relation(finding: ResolvedFinding) -> str:
-    """Return what a finding waits for, is suppressed by or comes after; empty where nothing is.
-
-    That one reason comes before another says nothing of what led to what.
-    """
+    """That one reason comes before another says nothing of what led to what."""
     if not finding.by:
         return ""
     return f"{_WORDS.get(finding.disposition, 'by')} {', '.join(finding.by)}"
@@ -341,19 +302,19 @@ NO_VERDICT: Final = "no verdict"
 """What a subject has that is neither ready nor at fault."""
 
 NOT_SEEN: Final = "What the reporter cannot see"
-"""Title of what is told apart from the causes."""
+"""Title of what is about the reporter and not the stack."""
 
 NOT_ALL_SEEN: Final = "the reporter cannot see everything"
 
 
-def is_blind(finding: ResolvedFinding) -> bool:
-    """Tell whether a finding says what the reporter cannot see, which is no cause of the stack."""
-    return finding.is_blind
+def by_impact(findings: Iterable[ResolvedFinding]) -> list[ResolvedFinding]:
+    """Return findings such that the one that hits most comes first; the others stay in their order."""
 
+    def hit(finding: ResolvedFinding) -> tuple[int, int]:
+        impact = finding.impact
+        return (-impact.not_serving, -impact.degraded) if impact else (0, 0)
 
-def is_cause(finding: ResolvedFinding) -> bool:
-    """Tell whether a finding is a fault of the stack that fires."""
-    return finding.is_cause
+    return sorted(findings, key=hit)
 
 
 def is_notice(finding: ResolvedFinding) -> bool:
@@ -366,17 +327,16 @@ def verdict(report: Report) -> str:
 
     That nothing does is not said alone where nothing is known of a subject.
     """
-    causes = sum(map(is_cause, report.findings))
+    causes = sum(each.is_cause for each in report.findings)
     notices = sum(map(is_notice, report.findings))
-    told = [_counted(count, word) for count, word in ((causes, "cause"), (notices, "notice"))]
-    fires = "fires" if causes + notices == 1 else "fire"
-    if any(told):
-        return f"{' and '.join(filter(None, told))} {fires}"
+    fire = [counted(n, word) for n, word in ((causes, "cause"), (notices, "notice")) if n]
+    if fire:
+        return f"{' and '.join(fire)} {'fires' if causes + notices == 1 else 'fire'}"
     without = len(without_verdict(report))
     if not without:
         return NOTHING_FIRES
     have = "has" if without == 1 else "have"
-    return f"{NOTHING_FIRES}, but {_counted(without, 'subject')} {have} {NO_VERDICT}"
+    return f"{NOTHING_FIRES}, but {counted(without, 'subject')} {have} {NO_VERDICT}"
 
 
 def without_verdict(report: Report) -> list[Subject]:
@@ -387,12 +347,8 @@ def without_verdict(report: Report) -> list[Subject]:
 
 @dataclass(frozen=True, slots=True)
 class WithoutVerdict:
-    """Models that have no verdict because something could not be read.
-
-    Attributes:
-        kinds: resources of models that could not be read, so that nobody knows which exist.
-        unread: what could not be read, the kinds among it.
-
+    """Models that have no verdict because something could not be read, and `kinds` of models that
+    could not be read, so that nobody knows which exist.
     """
 
     models: tuple[Subject, ...]
@@ -406,7 +362,7 @@ class WithoutVerdict:
 def models_without_verdict(report: Report) -> WithoutVerdict:
     """Return the models without a verdict, and what could not be read of what they rest on.
 
-    A model that merely starts is not one of them. A layer of the cluster or of a namespace has its
+    A model that only starts is not one of them. A layer of the cluster or of a namespace has its
     own line in the report and does not count: with `-n` it never has a verdict.
     """
     not_tried = NO_FAULT - {NOT_IN_DUMP}
@@ -440,7 +396,6 @@ def _kinds_unread(report: Report, unknown: Iterable[UnknownResource]) -> Iterato
 
 
 def why_without_verdict(report: Report, found: WithoutVerdict) -> str:
-    """Return in one line which models have no verdict, why, and what would let them have one."""
     names = [str(each) for each in found.models] or [each.resource for each in found.kinds]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     have = "have" if more else "has"
@@ -466,5 +421,5 @@ def why_without_verdict(report: Report, found: WithoutVerdict) -> str:
     return clean(f"{what}. {'. '.join(said)}. To exit with 0 all the same: --allow-unknown")
 
 
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}" if count else ""
+def counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

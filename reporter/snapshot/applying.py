@@ -1,10 +1,10 @@
 """A snapshot as if manifests had been applied to it: objects in, objects out, nothing is asked.
 
 What is applied is merged as server-side apply by a new manager merges (Kubernetes documentation,
-"Server-Side Apply"): maps field by field, lists of maps by the keys of their schema, what the manifest
-leaves out stays. Other lists are replaced. `status` is left alone, as it is a subresource of the kinds
-that are read. What a controller would make of it is not made up: an object that is new has no status,
-and one that has changed keeps the one from before, of an older generation.
+"Server-Side Apply"): maps field by field, lists of maps by the keys of their schema, what the
+manifest leaves out stays. Other lists are replaced. `status` is left alone, as it is a subresource
+of the kinds that are read. What a controller would make of it is not made up: an object that is new
+has no status, and one that has changed keeps the one from before, of an older generation.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,13 +49,8 @@ _SERVERS_OWN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AppliedManifests:
-    """What came of it.
-
-    Attributes:
-        snapshot: with the manifests.
-        unsettled: the objects that are new or have changed, whose status has not followed.
-        notes: what the reader should know of the manifests, one sentence each.
-
+    """`unsettled`: the objects that are new or have changed, whose status has not followed.
+    `notes`: what the reader should know of the manifests.
     """
 
     snapshot: Snapshot
@@ -73,13 +68,7 @@ def apply_manifests(
 ) -> AppliedManifests:
     """Return a snapshot as if manifests had just been applied.
 
-    Args:
-        snapshot: of a cluster or a dump.
-        manifests: documents; lists are taken apart.
-        resources: what is read.
-        now: when they are applied.
-        namespace: of objects that name none; `default` where it is empty.
-
+    `namespace` is that of objects that name none; `default` where it is empty.
     """
     applying = _Applying(snapshot, Wanted(resources), now, namespace or "default")
     found = [each for document in manifests for each in _items(document)]
@@ -114,14 +103,12 @@ class _Applying:
     notes: list[str] = field(default_factory=list)
 
     def rank(self, manifest: Json) -> int:
-        """Return the place of a manifest in the order of applying."""
         group, _, kind = _kind(manifest)
         if self.wanted.is_crd(group, kind):
             return 0
         return 1 if (group, kind) == ("", NAMESPACES.kind) else 2
 
     def take(self, manifest: Json) -> None:
-        """Apply one manifest."""
         group, version, kind = _kind(manifest)
         name = _text(_metadata(manifest).get("name"))
         if not kind or not version or not name:
@@ -139,7 +126,6 @@ class _Applying:
             self._apply(resource, version, manifest)
 
     def _define(self, name: str) -> None:
-        """Serve a kind from now on; there are no objects of it."""
         if self.snapshot.discovery.state(name) is Served.SERVED:
             return
         self.served.add(name)
@@ -156,7 +142,8 @@ class _Applying:
         place = (_text(meta.get("namespace")) or self.namespace) if resource.namespaced else ""
         key = (place, _text(meta.get("name")))
         if fault := self._refused(resource, version, key):
-            self.notes.append(f"{_named(resource, key)} could not be applied: {fault}.")
+            name = f"{resource.kind} {'/'.join(filter(None, key))}"
+            self.notes.append(f"{clean(name)} could not be applied: {fault}.")
             return
         table = self._table(resource)
         old = table.get(key)
@@ -176,7 +163,6 @@ class _Applying:
         self.unsettled.add(resource.ref(new))
 
     def _refused(self, resource: AnyResource, version: str, key: tuple[str, str]) -> str:
-        """Return why an object cannot be applied; empty if it can."""
         state = self._state(resource)
         if state.served is Served.ABSENT:
             return f"the cluster does not serve {resource}"
@@ -222,7 +208,6 @@ class _Applying:
         return self.tables[resource]
 
     def result(self) -> AppliedManifests:
-        """Return the snapshot with everything that was taken."""
         discovery = self.snapshot.discovery
         if self.served:
             served = (discovery.served or frozenset()) | self.served
@@ -246,7 +231,6 @@ class _Applying:
 
 
 def _kind(manifest: Json) -> tuple[str, str, str]:
-    """Return group, version and kind."""
     group, _, version = _text(manifest.get("apiVersion")).rpartition("/")
     return group, version, _text(manifest.get("kind"))
 
@@ -258,10 +242,6 @@ def _metadata(manifest: Json) -> Json:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _named(resource: AnyResource, key: tuple[str, str]) -> str:
-    return clean(f"{resource.kind} {'/'.join(filter(None, key))}")
 
 
 def _merge(old: object, new: object, *, name: str = "") -> object:

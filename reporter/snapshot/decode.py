@@ -1,8 +1,6 @@
 """One object's JSON becomes its typed struct, or a named cause why it cannot.
 
 The live cluster and dumps share this, so that both skip the same objects in the same words.
-
-Which malformed object may be the one that is sought, by what can still be read of it.
 """
 
 import re
@@ -41,14 +39,11 @@ _EXPECTED: Final = re.compile(r"Expected `(?P<type>\w+)(?: \| null)?`, got ")
 
 
 class _Identity(msgspec.Struct, frozen=True, gc=False):
-    """The names of an object whose other fields are malformed, as far as they can be read."""
-
     name: object = ""
     namespace: object = ""
     labels: object = None
 
     def readable_labels(self) -> dict[str, str] | None:
-        """Return its labels; None if they cannot be read."""
         labels = self.labels if self.labels is not None else {}
         if not isinstance(labels, dict):
             return None
@@ -62,10 +57,7 @@ class _Identified(msgspec.Struct, frozen=True, gc=False):
 def describe_malformed(error: Exception) -> str:
     """Say what is wrong with an object: `status.conditions is not a list`.
 
-    Args:
-        error: what decoding raised: mostly `msgspec.ValidationError`; also invalid JSON or UTF-8,
-            and `RecursionError`.
-
+    `error` is mostly a `msgspec.ValidationError`; also invalid JSON or UTF-8, and `RecursionError`.
     """
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
@@ -102,10 +94,6 @@ def _decoder(type_: type[ObjectT]) -> msgspec.json.Decoder[ObjectT]:
 
 
 def decode_object(resource: Resource[ObjectT], raw: bytes | msgspec.Raw) -> ObjectT | SkippedObject:
-    """Decode one object's JSON; a malformed one becomes the cause why it is skipped.
-
-    The result holds nothing of `raw`.
-    """
     try:
         obj = _decoder(resource.type).decode(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -121,7 +109,6 @@ def decode_object(resource: Resource[ObjectT], raw: bytes | msgspec.Raw) -> Obje
 
 
 def check_object(resource: Resource[ObjectT], obj: ObjectT) -> ObjectT | SkippedObject:
-    """Check what the types cannot say: that the object can be found by its names."""
     fault = _name_fault(resource, obj)
     if fault is None:
         return obj
@@ -142,7 +129,6 @@ def _name_fault(resource: Resource[KubeObject], obj: KubeObject) -> str | None:
 def skipped(
     resource: Resource[KubeObject], namespace: str, name: str, *, cause: str
 ) -> SkippedObject:
-    """Return the record of a skipped object, with names fit to be shown."""
     return SkippedObject(str(resource), _shown(namespace), _shown(name), cause)
 
 
@@ -177,8 +163,8 @@ _DEEP: Final = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+(\[++|\{++|\]|\
 def children(raw: bytes) -> list[bytes]:
     """Split a JSON list into its entries, or an object into alternating keys and values.
 
-    For documents that are nested too deeply for a decoder: one such object must not hide its
-    neighbours. Slow, so that an event loop calls it in a thread, and wrong for invalid JSON.
+    For documents too deep for a decoder: one such object must not hide its neighbours. Slow, so
+    that an event loop calls it in a thread, and wrong for invalid JSON.
     """
     parts: list[bytes] = []
     depth = start = position = 0
@@ -200,7 +186,6 @@ def children(raw: bytes) -> list[bytes]:
 
 
 Sought: TypeAlias = Callable[[SkippedObject], bool]
-"""Tells whether a malformed object may be one of those that are sought."""
 
 
 def belongs_to(owner: str, label: str) -> Sought:

@@ -44,7 +44,7 @@ _WHOLE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One parsed document, the file that it is from, and whether that may hold only a part of it."""
+    """`partial`: its file may hold only a part of it."""
 
     source: str
     value: object
@@ -69,12 +69,7 @@ def sources_of(arguments: Sequence[str]) -> list[Source]:
 def read_documents(
     sources: Sequence[Source], limits: InputLimits = INPUT_LIMITS
 ) -> Iterator[Document | BrokenDocument]:
-    """Yield the documents of all sources, file by file in the order of their names.
-
-    Raises:
-        DumpError: a source cannot be opened, or is too large.
-
-    """
+    """Yield the documents of all sources, file by file in the order of their names."""
     for each in read_inputs(sources, limits):
         if not isinstance(each, (PageFile, LogFile)):
             yield each
@@ -83,12 +78,7 @@ def read_documents(
 def read_inputs(
     sources: Sequence[Source], limits: InputLimits = INPUT_LIMITS
 ) -> Iterator[Document | BrokenDocument | PageFile | LogFile]:
-    """Yield the documents of all sources, the pages of metrics that are in archives, and logs.
-
-    Raises:
-        DumpError: a source cannot be opened, or is too large.
-
-    """
+    """Yield the documents of all sources, the pages of metrics that are in archives, and logs."""
     reader, budget = YamlReader(), Budget(limits)
     for source in sources:
         layouts, endings = Layouts(), _Endings()
@@ -98,7 +88,7 @@ def read_inputs(
             elif isinstance(file, LeftOut):
                 yield BrokenDocument(clean(file.source), cut(clean(file.cause), _CAUSE_BYTES))
             else:
-                budget.keep_document(len(file.raw), file.source)
+                budget.spend("documents", len(file.raw), file.source)
                 logs = logs_in(file.source, file.raw)
                 yield from (each for each in logs if budget.keep_log(len(each.raw)))
                 values = endings.noted(_values(file.source, without_logs(file.raw), reader))
@@ -115,7 +105,6 @@ class _Endings:
     _open: dict[int, tuple[object, Ending]] = field(default_factory=dict)
 
     def noted(self, values: Iterable[tuple[object, Ending]]) -> Iterator[object]:
-        """Yield values without their endings."""
         for value, ending in values:
             if ending is not Ending.WHOLE:
                 # That the value is kept as well keeps its id from being another's.
@@ -123,7 +112,6 @@ class _Endings:
             yield value
 
     def of(self, value: object) -> Ending:
-        """Return how a value ends."""
         return self._open.get(id(value), (value, Ending.WHOLE))[1]
 
 
@@ -144,7 +132,11 @@ def _values(source: str, raw: bytes, reader: YamlReader) -> Iterator[tuple[objec
         yield error, Ending.WHOLE
         return
     if is_json or _JSON_START.match(text):
-        yield from _parse_json(text, reader, is_json=is_json)
+        try:
+            yield msgspec.json.decode(text), Ending.WHOLE
+        except (msgspec.DecodeError, RecursionError):
+            # Unless its name says that it is JSON, it may still be YAML, which looks like it.
+            yield from _parse_json_row(text, reader, is_json=is_json)
     elif _NEXT_JSON.search(text):
         # `kubectl get -o json` was appended to what `-o yaml` wrote.
         yield from _parse_json_row(text, reader, is_json=False)
@@ -155,17 +147,6 @@ def _values(source: str, raw: bytes, reader: YamlReader) -> Iterator[tuple[objec
 def _parse_yaml(text: str, reader: YamlReader, line: int = 1) -> Iterator[tuple[object, Ending]]:
     for passage in reader.passages(text, line):
         yield from ((value, passage.ending) for value in passage.values)
-
-
-def _parse_json(text: str, reader: YamlReader, *, is_json: bool) -> Iterator[tuple[object, Ending]]:
-    """Yield the values of a JSON text: one, one on each line, or several in a row.
-
-    Unless its name says that it is JSON, what is not may still be YAML, which looks like it.
-    """
-    try:
-        yield msgspec.json.decode(text), Ending.WHOLE
-    except (msgspec.DecodeError, RecursionError):
-        yield from _parse_json_row(text, reader, is_json=is_json)
 
 
 def _parse_json_row(
@@ -203,9 +184,9 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 class _JsonRow:
     """A text that JSON stands in, value by value.
 
-    What a loop of `kubectl get -o json` wrote next begins at the left edge again. So a value is first looked
-    for before the next such place, and in the whole text only a few times: a text of values that all go on to
-    its end would be read again and again.
+    What a loop of `kubectl get -o json` wrote next begins at the left edge again: a value is first
+    looked for before that, and in the whole text only a few times, or a text of values that all go
+    on to its end would be read again and again.
     """
 
     text: str
@@ -215,20 +196,12 @@ class _JsonRow:
     _whole: int = _WHOLE
 
     def next_edge(self, start: int) -> int:
-        """Return where the next value at the left edge begins behind a place, or the end."""
         if self._edge <= start:
             found = _NEXT_JSON.search(self.text, start + 1)
             self._edge = found.start() if found else len(self.text)
         return self._edge
 
     def decoded(self, start: int) -> tuple[object, int]:
-        """Return the value that begins somewhere, and where it ends.
-
-        Raises:
-            ValueError: it is not JSON.
-            RecursionError: it is nested too deeply.
-
-        """
         end = self.next_edge(start)
         try:
             value, size = _DECODER.raw_decode(self.text[start:end])

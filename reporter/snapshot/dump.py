@@ -1,7 +1,4 @@
-"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot; see docs/check.md.
-
-The events.k8s.io view of an Event, as the core view that is read.
-"""
+"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot; see docs/check.md."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +36,7 @@ from reporter.snapshot.dump_served import (
     kind_of,
     part,
 )
-from reporter.snapshot.dump_states import Looks, Remains, Said, remains_of, said
+from reporter.snapshot.dump_states import Looks, Remains, remains_of, said
 from reporter.snapshot.foreign_events import MOST, EventObject, by_object, foreign_event
 from reporter.snapshot.inputs.limits import is_told
 from reporter.snapshot.outputs.archive import DumpHeader, header_of
@@ -57,15 +54,9 @@ _A_DUMP: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dump:
-    """A loaded dump.
-
-    Attributes:
-        newest: the newest time that stands in it and can be believed; None if there is none.
-        notes: what the reader of a report should know of the dump, one sentence each.
-        pages: the pages of metrics that are in archives; those in folders are read when needed.
-        collected: `newest` is when `status-reporter dump` collected it.
-        namespace: the only one that `status-reporter dump` read; empty for all.
-
+    """`newest` is the newest time in it that can be believed. `pages` are those in archives; those
+    in folders are read when needed. `collected`: `newest` is when `status-reporter dump` collected
+    it; `namespace` is the only one that it read.
     """
 
     snapshot: Snapshot
@@ -80,14 +71,8 @@ class Dump:
 def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool = False) -> Dump:
     """Load files, folders and standard input (`-`) as one dump.
 
-    Args:
-        sources: where the documents are.
-        catalogue: says what is read of it.
-        complete: the dump holds all objects of the cluster, so what is not there does not exist.
-
-    Raises:
-        DumpError: a source cannot be opened, or there is no usable document in any.
-
+    `complete` says that what is not there does not exist. Raises DumpError: a source cannot be
+    opened, or there is no usable document in any.
     """
     expected = frozenset(each.name for each in catalogue.stacks if each.expected or each.shares)
     declared = (each.resource for each in catalogue.declared if each.resource is not None)
@@ -106,22 +91,22 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
             loader.read(document)
     if header is None and not loader.taken:
         raise DumpError(_nothing_usable(sources, loader.skipped))
-    said = loader.said(expected, complete=complete)
+    told = said(loader.wanted, loader.looks, loader.kinds, expected=expected, complete=complete)
     skips = (*loader.skipped, *loader.copies.malformed())
     snapshot = Snapshot(
-        tables=said.tables(loader.copies),
-        states=said.states,
-        discovery=said.discovery,
+        tables=told.tables(loader.copies),
+        states=told.states,
+        discovery=told.discovery,
         covered=None if complete else frozenset(loader.namespaces),
         skipped=tuple(sorted(skips)),
         superseded=tuple(sorted(loader.copies.superseded())),
-        incomplete=said.incomplete,
+        incomplete=told.incomplete,
         evidence=loader.evidence(collected=header is not None),
     )
     return Dump(
         snapshot=header.applied(snapshot) if header else snapshot,
         newest=header.collected_at if header else loader.clock.time(),
-        notes=(*loader.notes(), *said.left_out(loader.copies)),
+        notes=(*loader.notes(), *told.left_out(loader.copies)),
         pages=tuple(pages),
         logs=tuple(logs),
         collected=header is not None,
@@ -139,8 +124,6 @@ def _nothing_usable(sources: Sequence[Source], skips: Sequence[SkippedObject]) -
 
 @dataclass(slots=True)
 class _Loader:
-    """What the documents seen so far say."""
-
     wanted: Wanted
     taken: int = 0
     clock: DumpClock = field(default_factory=DumpClock)
@@ -148,16 +131,15 @@ class _Loader:
     copies: Copies = field(default_factory=Copies)
     namespaces: set[str] = field(default_factory=set)
     events: list[ForeignEvent] = field(default_factory=list)
-    _looks: Looks = field(default_factory=Looks)
-    _kinds: ServedKinds = field(default_factory=ServedKinds)
+    looks: Looks = field(default_factory=Looks)
+    kinds: ServedKinds = field(default_factory=ServedKinds)
     _not_read: Counter[str] = field(default_factory=Counter)
 
     def read(self, document: Document | BrokenDocument) -> None:
-        """Take a document, or what there is of it."""
         source = document.source
         if isinstance(document, BrokenDocument):
             self.skip_text(source, document.cause)
-            self._looks.note_refusal(self.wanted, document.cause)
+            self.looks.note_refusal(self.wanted, document.cause)
         remains = remains_of(document)
         if remains is None and isinstance(document, Document):
             self.take(document.value, source)
@@ -165,7 +147,6 @@ class _Loader:
             self._take_remains(remains, source, told=isinstance(document, BrokenDocument))
 
     def skip_text(self, source: str, cause: str) -> None:
-        """Record a text that could not be parsed."""
         self.skipped.append(SkippedObject(source, "", "", cause))
 
     def take(self, value: object, source: str, kind: str = "", *, api_version: str = "") -> None:
@@ -187,13 +168,13 @@ class _Loader:
             case "", "List":
                 self._take_items(value, source)
             case "", "Status":
-                if fault := self._kinds.take_status(value):
+                if fault := self.kinds.take_status(value):
                     self.skip_text(source, fault)
             case "", "APIResourceList":
-                self._kinds.take_api_resources(value)
+                self.kinds.take_api_resources(value)
             case _, _ if self.wanted.is_crd(group, found_kind):
                 self.clock.note(value)
-                self._kinds.take_crd(value)
+                self.kinds.take_crd(value)
             case _ if found_kind.endswith("List") and (
                 "items" in value or found_kind.removesuffix("List") in self.wanted.kinds
             ):
@@ -230,9 +211,8 @@ class _Loader:
             self.skip_text(source, f"{others - _NO_OBJECTS} more items are not Kubernetes objects")
 
     def _list(self, group: str, kind: str) -> None:
-        """Note that there is a list of a kind: what is not in it is not there."""
-        self._looks.list(self.wanted.of_kind(group, kind))
-        self._kinds.listed |= self.wanted.is_crd(group, kind)
+        self.looks.list(self.wanted.of_kind(group, kind))
+        self.kinds.listed |= self.wanted.is_crd(group, kind)
 
     def _take_remains(self, remains: Remains, source: str, *, told: bool) -> None:
         """Take what is whole of a document that is not, and say what was in the rest."""
@@ -255,7 +235,7 @@ class _Loader:
     def _mark_partial(self, kinds: Iterable[Kind | None], source: str) -> None:
         """Note that there were more objects of some kinds; where none is known, of any."""
         cause = cut(clean(f"not all of {source} could be read"), _CAUSE_BYTES)
-        self._looks.mark_partial(self.wanted, filter(None, kinds), cause)
+        self.looks.mark_partial(self.wanted, filter(None, kinds), cause)
 
     def _take_untold(self, value: Json, source: str) -> None:
         """Take what a cut before it has left without a kind or an apiVersion."""
@@ -290,7 +270,7 @@ class _Loader:
         resources = self.wanted.of_kind(group, kind)
         if not resources:
             self._not_read[kind] += 1
-        self._looks.seen.update(resources)
+        self.looks.seen.update(resources)
         for resource in resources:
             if resource is r.EVENTS:
                 value = core_event(value) if group == EVENTS_GROUP else value
@@ -304,7 +284,6 @@ class _Loader:
             self._keep(resource, version, value, newest=newest, source=source)
 
     def _take_event(self, value: Json, source: str) -> None:
-        """Take an Event as evidence, if somebody else wrote it."""
         try:
             event = foreign_event(msgspec.convert(value, EventObject))
         except msgspec.ValidationError as error:
@@ -349,19 +328,14 @@ class _Loader:
 
         One that was collected before those of others were is told by having none.
         """
-        seen = bool(self.events) if collected else r.EVENTS in self._looks.seen
+        seen = bool(self.events) if collected else r.EVENTS in self.looks.seen
         events_read = None if seen else frozenset[str]()
         return Evidence(events=by_object(self.events), events_read=events_read)
 
     def notes(self) -> Iterator[str]:
-        """Yield what the reader of a report should know."""
         if self._not_read:
             kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._not_read.items()))
             yield f"Kinds in the dump that are not read: {cut(clean(kinds), _CAUSE_BYTES)}."
-
-    def said(self, expected: frozenset[str], *, complete: bool) -> Said:
-        """Return what all documents say about which resource could be read."""
-        return said(self.wanted, self._looks, self._kinds, expected=expected, complete=complete)
 
 
 _NAMES: Final = {

@@ -1,12 +1,11 @@
-"""The objects of a dump, each in its newest copy: loops and folders hold many of them twice.
+"""The newest copy of each object of a dump, and the time of the dump by the times in its documents.
 
-The times that stand in the documents of a dump, and which of them is the time of the dump.
-
-Whoever may write the status of an object of their own may write any time into it, and the clock of a dump
-decides how long every fault has lasted. Kubelets tell of each node at least every five minutes
-(nodeStatusReportFrequency of KubeletConfiguration), and of nodes, pods and workloads only the cluster writes
-the status. So where nodes tell their heartbeats, a time of another kind counts only if it is not much later
-than those; where none does, nothing says which time is the true one, and all count.
+Loops and folders hold many objects twice. Whoever may write the status of an object of their own
+may write any time into it, and the clock of a dump decides how long every fault has lasted.
+Kubelets tell of each node at least every five minutes (nodeStatusReportFrequency of
+KubeletConfiguration), and of nodes, pods and workloads only the cluster writes the status. So where
+nodes tell their heartbeats, a time of another kind counts only if it is not much later than those;
+where none does, nothing says which time is the true one, and all count.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,14 +26,9 @@ _UINT64_DIGITS: Final = 20
 class Copy:
     """One copy of an object.
 
-    Attributes:
-        revision: its resourceVersion; -1 if that is no number.
-        generation: of its spec; -1 if it does not say.
-        uid: tells it from another object that had its name.
-        newest: the newest time that stands in it.
-        preference: of two versions of the API the one with the higher preference is read.
-        digest: the same for the same bytes.
-
+    `revision` is its resourceVersion and `generation` that of its spec, each -1 where it is not
+    known. `newest` is the newest time in it. Of two versions of the API the one with the higher
+    `preference` is read.
     """
 
     content: KubeObject | SkippedObject
@@ -48,8 +42,8 @@ class Copy:
     def follows(self, other: "Copy") -> bool:
         """Tell whether this copy counts, which comes later in the dump.
 
-        The one with the higher resourceVersion is newer: Kubernetes API concepts, "Resource versions",
-        says that they can be compared. Of one revision the copy counts that can be read.
+        The one with the higher resourceVersion is newer: Kubernetes API concepts, "Resource
+        versions", says that they can be compared. Of one revision the copy counts that can be read.
         """
         if self.revision != other.revision:
             return self.revision > other.revision
@@ -63,7 +57,6 @@ class Copy:
 
     @property
     def worth(self) -> tuple[bool, int]:
-        """What tells copies of one revision apart: whether it can be read, and its version."""
         return not isinstance(self.content, SkippedObject), self.preference
 
     def differs(self, other: "Copy") -> bool:
@@ -81,12 +74,10 @@ def copy_of(
     preference: int,
     digest: int,
 ) -> Copy:
-    """Return a copy with what tells how new it is."""
-    revision = part(value, "metadata", "resourceVersion")
     generation = part(value, "metadata", "generation")
     return Copy(
         content=content,
-        revision=_number(revision),
+        revision=_number(part(value, "metadata", "resourceVersion")),
         generation=generation if isinstance(generation, int) else -1,
         uid=part(value, "metadata", "uid"),
         newest=newest,
@@ -97,8 +88,6 @@ def copy_of(
 
 @dataclass(slots=True)
 class Copies:
-    """The newest copy of each object that has a name."""
-
     _kept: dict[Resource[KubeObject], dict[tuple[str, str], Copy]] = field(default_factory=dict)
     _superseded: dict[tuple[Resource[KubeObject], str, str], int] = field(default_factory=dict)
 
@@ -114,23 +103,18 @@ class Copies:
             copies[key] = copy
 
     def objects(self) -> Iterator[tuple[Resource[KubeObject], dict[tuple[str, str], KubeObject]]]:
-        """Yield the objects that can be read, by resource."""
         for resource, copies in self._kept.items():
             contents = ((key, copy.content) for key, copy in copies.items())
-            yield (
-                resource,
-                {key: each for key, each in contents if not isinstance(each, SkippedObject)},
-            )
+            kept = {key: each for key, each in contents if not isinstance(each, SkippedObject)}
+            yield resource, kept
 
     def malformed(self) -> Iterator[SkippedObject]:
-        """Yield the objects whose newest copy cannot be read."""
         for copies in self._kept.values():
             for copy in copies.values():
                 if isinstance(copy.content, SkippedObject):
                     yield copy.content
 
     def superseded(self) -> Iterator[SkippedObject]:
-        """Yield the objects of which older copies are left out."""
         for resource, namespace, name in self._superseded:
             yield skipped(resource, namespace, name, cause=SUPERSEDED)
 
@@ -168,8 +152,7 @@ class DumpClock:
     _heartbeats: bool = False
 
     def note(self, value: Mapping[str, object], group: str = "", kind: str = "") -> datetime | None:
-        """Take an object; return the newest time that stands in it, None if there is none."""
-        newest = newest_time(value)
+        newest = max(_times(value), default=None)
         metadata = value.get("metadata")
         created = metadata.get("creationTimestamp") if isinstance(metadata, dict) else None
         told = [created] if isinstance(created, str) else []
@@ -184,7 +167,6 @@ class DumpClock:
         return newest
 
     def time(self) -> datetime | None:
-        """Return the time of the dump, None if none stands in it."""
         if not self._heartbeats or self._newest is None:
             return max(self._others, default=None)
         latest = self._newest + _LATER
@@ -195,11 +177,6 @@ def _has_heartbeat(status: object) -> bool:
     conditions = status.get("conditions") if isinstance(status, dict) else None
     each = conditions if isinstance(conditions, list) else []
     return any(isinstance(one, dict) and "lastHeartbeatTime" in one for one in each)
-
-
-def newest_time(document: object) -> datetime | None:
-    """Return the newest past time that stands anywhere in a document, None if there is none."""
-    return max(_times(document), default=None)
 
 
 def _times(document: object) -> Iterator[datetime]:

@@ -1,7 +1,4 @@
-"""What a dump says about which kinds are served, and which could not be read.
-
-Which documents of a dump are of use: those that a live reporter would read.
-"""
+"""What a dump says about which kinds are served or could not be read, and which documents are of use."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,15 +9,14 @@ from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
 from reporter.model.report import NOT_IN_DUMP
 from reporter.model.resource import Resource, parse_selector
+from reporter.model.subject import CRD_KIND
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served
 
 Json: TypeAlias = Mapping[str, object]
 Kind: TypeAlias = tuple[str, str]
-"""API group and kind."""
 
 CRD_GROUP: Final = "apiextensions.k8s.io"
-CRD_KIND: Final = "CustomResourceDefinition"
 CRD_NAME: Final = f"customresourcedefinitions.{CRD_GROUP}"
 
 NO_LIST: Final = "no list of them in the dump"
@@ -33,9 +29,7 @@ _REASON_BYTES: Final = 60
 class ServedKinds:
     """What CustomResourceDefinitions, APIResourceLists and Status documents say together.
 
-    Attributes:
-        listed: there is a whole list of CustomResourceDefinitions: which are not in it are not there.
-
+    `listed`: there is a whole list of CustomResourceDefinitions: which are not in it are not there.
     """
 
     listed: bool = False
@@ -51,9 +45,8 @@ class ServedKinds:
             self._crds[name] = _is_served(crd)
 
     def take_api_resources(self, listed: Json) -> None:
-        """Take an APIResourceList: the resources of one group and version.
-
-        Those that `kubectl api-resources -o json` prints are of all groups, each with its own.
+        """Take what one group and version serve; `kubectl api-resources` prints all groups in one
+        list.
         """
         group = str(listed.get("groupVersion") or "").rpartition("/")[0]
         names = self._api_resources.setdefault(group, set())
@@ -66,9 +59,9 @@ class ServedKinds:
                 names.add(f"{name}.{of}" if of else name)
 
     def take_status(self, status: Json) -> str | None:
-        """Take a Status; return what is wrong if it tells of a failure but not of what.
+        """Return what is wrong with a Status that tells of a failure but not of what.
 
-        A Status names the resource by its plural; the kind is understood too.
+        It names the resource by its plural; the kind is understood too.
         """
         if status.get("status") == "Success":
             return None
@@ -86,11 +79,8 @@ class ServedKinds:
     def discovery(self, held: Iterable[str], *, complete: bool, cut: bool) -> Discovery:
         """Return what is known to be served.
 
-        Args:
-            held: kinds of which the dump holds objects: they are served.
-            complete: what the dump does not hold does not exist.
-            cut: a part of the CustomResourceDefinitions is missing.
-
+        `held` are kinds of which the dump holds objects; `cut`: a part of the
+        CustomResourceDefinitions is missing.
         """
         refused = CRD_NAME in self._failures
         is_whole = (self.listed or (complete and bool(self._crds))) and not (refused or cut)
@@ -106,26 +96,22 @@ class ServedKinds:
         )
 
     def unlisted(self) -> str:
-        """Return why not all CustomResourceDefinitions are known, where they are not."""
         if refused := self._failures.get(CRD_NAME):
             return refused.cause
         return NO_LIST if self._crds or self._api_resources else NOT_IN_DUMP
 
     def failure(self, resource: Resource[KubeObject]) -> ResourceState | None:
-        """Return the state of a resource that could not be read."""
         by_kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         return self._failures.get(str(resource)) or self._failures.get(by_kind.lower())
 
 
 def part(value: object, *path: str) -> object:
-    """Return what stands at a path in a document, None where there is nothing."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
 def kind_of(value: object) -> Kind | None:
-    """Return what kind of object a value says it is; None if it does not."""
     version, kind = part(value, "apiVersion"), part(value, "kind")
     if not isinstance(version, str) or not isinstance(kind, str) or not kind:
         return None
@@ -147,7 +133,6 @@ def _is_served(crd: Json) -> bool:
 
 
 def _words(reason: str) -> str:
-    """Return `ServiceUnavailable` as `service unavailable`."""
     spaced = "".join(f" {each.lower()}" if each.isupper() else each for each in clean(reason))
     return cut(spaced.strip(), _REASON_BYTES)
 
@@ -180,7 +165,6 @@ class Wanted:
         self._selectors = {each: parse_selector(each.label_selector) for each in self.resources}
 
     def of_kind(self, group: str, kind: str) -> tuple[Resource[KubeObject], ...]:
-        """Return the resources of a kind; they differ in which of its objects they select."""
         if (group, kind) == (EVENTS_GROUP, "Event"):
             return (r.EVENTS,)
         return self._by_kind.get((group, kind), ())
@@ -190,11 +174,9 @@ class Wanted:
         return self._by_name.get(PurePath(source).stem)
 
     def is_crd(self, group: str, kind: str) -> bool:
-        """Tell whether a kind is that of definitions of kinds, which are not read as objects."""
         return (group, kind) == (CRD_GROUP, CRD_KIND)
 
     def selects(self, resource: Resource[KubeObject], meta: Json) -> bool:
-        """Tell whether a live reporter would read the object too."""
         labels = meta.get("labels")
         if not self._selectors[resource].matches(labels if isinstance(labels, dict) else None):
             return False

@@ -1,8 +1,4 @@
-"""Which resources a dump tells about, and of which it tells everything.
-
-Kinds that users declared and that the cluster does not serve: not installed, or misspelt.
-
-What of a dump is only a part of what it was: documents that were cut off, and broken ones.
+"""Which resources a dump tells about, of which it tells everything, and what of it was cut off.
 
 kubectl sorts keys, so that `kind` and `metadata` of a list stand behind its items: where they are
 not there, neither is the end of the last item. Of a single object nothing tells that its end is
@@ -35,13 +31,8 @@ _REFUSAL: Final = re.compile(r'cannot (?:get|list) resource "([^"]+)" in API gro
 
 @dataclass(slots=True)
 class Looks:
-    """What somebody looked for: of these resources there is a document, if only an empty list.
-
-    Attributes:
-        seen: resources of which there is any document.
-        listed: those of which there is a list: with its kind, or with several of its objects.
-        partial: why there was more than could be read, by the text form of the resource.
-
+    """Of `listed` there is a list: with its kind, or with several of its objects. `partial` says
+    why there was more than could be read, by the text form of the resource.
     """
 
     seen: set[Resource[KubeObject]] = field(default_factory=set)
@@ -49,7 +40,6 @@ class Looks:
     partial: dict[str, str] = field(default_factory=dict)
 
     def list(self, resources: Iterable[Resource[KubeObject]]) -> None:
-        """Note that the dump has a list of resources."""
         found = tuple(resources)
         self.seen.update(found)
         self.listed.update(found)
@@ -76,14 +66,11 @@ class Looks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What the documents say together; see the fields of `Snapshot`."""
-
     states: Mapping[Resource[KubeObject], ResourceState]
     discovery: Discovery
     incomplete: Mapping[str, str]
 
     def tables(self, copies: Copies) -> dict[Resource[KubeObject], Table[KubeObject]]:
-        """Return the objects of the resources that are served."""
         return {
             resource: Table(objects)
             for resource, objects in copies.objects()
@@ -91,7 +78,6 @@ class Said:
         }
 
     def left_out(self, copies: Copies) -> Iterator[str]:
-        """Yield of which resources objects are left out, one sentence each."""
         for resource, objects in copies.objects():
             state = self.states.get(resource)
             if not objects or state is None or state.served is Served.SERVED:
@@ -107,16 +93,6 @@ class Said:
 def said(
     wanted: Wanted, looks: Looks, kinds: ServedKinds, *, expected: frozenset[str], complete: bool
 ) -> Said:
-    """Return what the documents say.
-
-    Args:
-        wanted: what is of use.
-        looks: of what there is any document.
-        kinds: what they say of kinds.
-        expected: names of stacks that are read in any case.
-        complete: what is not in the dump does not exist.
-
-    """
     held = {each.crd_name for each in looks.seen if each.custom}
     discovery = kinds.discovery(held, complete=complete, cut=CRD_NAME in looks.partial)
     states = {
@@ -197,11 +173,7 @@ _SIMILAR: Final = 0.85
 class Unserved:
     """A declaration of a condition that can tell nothing, for its kind is not served.
 
-    Attributes:
-        reason: that it declares.
-        resource: `<plural>.<group>`.
-        near: what is served and has nearly that name; empty if nothing does.
-
+    `near` is what is served and has nearly that name.
     """
 
     reason: str
@@ -214,9 +186,7 @@ class Unserved:
 
 
 def unserved(
-    catalogue: Catalogue,
-    discovery: Discovery,
-    state: Callable[[Resource[KubeObject]], Served],
+    catalogue: Catalogue, discovery: Discovery, state: Callable[[Resource[KubeObject]], Served]
 ) -> Iterator[Unserved]:
     """Yield the declared conditions whose kind is known not to be served.
 
@@ -233,7 +203,6 @@ def unserved(
 
 
 def unserved_notes(snapshot: Snapshot, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return the same for the reader of a report, one sentence each."""
     found = unserved(
         catalogue, snapshot.discovery, lambda resource: snapshot.state(resource).served
     )
@@ -249,11 +218,8 @@ _MARKS: Final = frozenset({"apiVersion", "items", "kind"})
 class Remains:
     """What is left of a document that is not whole.
 
-    Attributes:
-        items: what was complete of a list.
-        unfinished: the object in which it ends, empty if nothing of it is left; None if what is
-            left does not look like an object of Kubernetes at all.
-
+    `unfinished` is the object in which it ends, empty if nothing of it is left; None if what is
+    left does not look like an object of Kubernetes at all.
     """
 
     items: tuple[object, ...] = ()
@@ -261,7 +227,6 @@ class Remains:
 
 
 def remains_of(document: Document | BrokenDocument) -> Remains | None:
-    """Return what is left of a document, None if it is whole."""
     if isinstance(document, BrokenDocument):
         return _remains_of_broken(document)
     value = document.value

@@ -20,7 +20,6 @@ MOST_ABOUT_ONE: Final = 20
 """Events that are kept about one object, the newest ones."""
 
 MOST: Final = 50_000
-"""Events that are kept in all."""
 
 _MESSAGE: Final = 4_096
 _TEXT: Final = 253
@@ -48,8 +47,6 @@ class _Series(msgspec.Struct, rename="camel"):
 
 
 class EventObject(msgspec.Struct, rename="camel"):
-    """v1 Event, as far as it is evidence."""
-
     involved_object: _Reference = msgspec.field(default_factory=_Reference)
     type: str | None = None
     reason: str | None = None
@@ -64,7 +61,6 @@ class EventObject(msgspec.Struct, rename="camel"):
 
 
 def foreign_event(event: EventObject) -> ForeignEvent | None:
-    """Return an Event as evidence; None if it is our own."""
     source = event.source.component if event.source else None
     component = event.reporting_component or source or ""
     if component == COMPONENT:

@@ -14,7 +14,6 @@ Place: TypeAlias = tuple[str, str]
 """Namespace and name, or namespace and the value of a label."""
 
 Change: TypeAlias = tuple[KubeObject | None, KubeObject | None]
-"""An object as it was and as it is; None is none."""
 
 Labelled: TypeAlias = dict[Place, tuple[ObjectT_co, ...]]
 """The objects of each namespace with each value of one label."""
@@ -23,21 +22,13 @@ Shows: TypeAlias = Callable[[KubeObject], bool]
 """A question about one object, answered by nothing but the object; one function for each question."""
 
 _MOST_LABELS: Final = 32
-"""Labels by which all objects are indexed. Our own probes ask for about ten of a table; selectors, which
-tenants write, ask for any: beyond this the objects of one namespace are indexed, which are their own."""
+"""Labels by which all objects are indexed. Our own probes ask for about ten of a table; selectors,
+which tenants write, ask for any: beyond this the objects of one namespace are indexed, which are
+their own."""
 
 
 class Index(Generic[ObjectT_co]):
-    """Objects in the order of namespace and name, and by the labels that were asked for.
-
-    Args:
-        keys: namespaces and names of the objects, sorted.
-        ordered: the objects in the order of the keys.
-        by_label: what is indexed already.
-        shown: the objects of which a question holds, where it was asked.
-        firsts: the first object of which a question holds, where it was asked; None where it holds of none.
-
-    """
+    """The objects in the order of namespace and name, and by the labels that were asked for."""
 
     __slots__ = ("_by_label", "_by_namespace", "_firsts", "_shown", "keys", "ordered")
 
@@ -58,12 +49,10 @@ class Index(Generic[ObjectT_co]):
         self._firsts = dict(firsts)
 
     def in_namespace(self, namespace: str) -> tuple[ObjectT_co, ...]:
-        """Return the objects of a namespace."""
         first = bisect_left(self.keys, (namespace, ""))
         return self.ordered[first : bisect_left(self.keys, (f"{namespace}\0", ""), first)]
 
     def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
-        """Return the objects of a namespace that carry a label with a value."""
         index = self._by_label.get(key)
         if index is None and len(self._by_label) >= _MOST_LABELS:
             return self._labels_in(namespace).get((key, value), ())
@@ -78,7 +67,6 @@ class Index(Generic[ObjectT_co]):
         return index.get((namespace, value), ())
 
     def _labels_in(self, namespace: str) -> Mapping[Place, tuple[ObjectT_co, ...]]:
-        """Return the objects of one namespace by each label and value."""
         index = self._by_namespace.get(namespace)
         if index is None:
             groups: dict[Place, list[ObjectT_co]] = {}
@@ -90,13 +78,11 @@ class Index(Generic[ObjectT_co]):
         return index
 
     def showing(self, shows: Shows) -> tuple[ObjectT_co, ...]:
-        """Return the objects of which a question holds."""
         if shows not in self._shown:
             self._shown[shows] = tuple(filter(shows, self.ordered))
         return self._shown[shows]
 
     def first(self, shows: Shows) -> ObjectT_co | None:
-        """Return the first object of which a question holds, None if it holds of none."""
         if shows not in self._firsts:
             self._firsts[shows] = next(filter(shows, self.ordered), None)
         return self._firsts[shows]
@@ -104,7 +90,6 @@ class Index(Generic[ObjectT_co]):
     def after(
         self, changes: Sequence[Change], objects: Mapping[Place, ObjectT_co]
     ) -> "Index[ObjectT_co]":
-        """Return the index of `objects`, which are these after some changes. These stay as they are."""
         keys, ordered = list(self.keys), list(self.ordered)
         for old, new in changes:
             changed = new if new is not None else old
@@ -148,7 +133,6 @@ class Index(Generic[ObjectT_co]):
 
 
 def index_of(objects: Mapping[Place, ObjectT_co]) -> Index[ObjectT_co]:
-    """Return an index made from nothing."""
     keys = sorted(objects)
     return Index(keys, tuple(objects[key] for key in keys), by_label={})
 
@@ -185,7 +169,6 @@ def _showing(
     *,
     objects: Mapping[Place, ObjectT],
 ) -> tuple[ObjectT, ...]:
-    """Return of which objects a question holds; the very tuple where they are the same."""
     if not any(each is not None and shows(each) for change in changes for each in change):
         return known
     found = {_place(each): each for each in known}

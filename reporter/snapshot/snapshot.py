@@ -1,21 +1,20 @@
-"""The frozen view of the cluster that one pass uses, live or from a dump.
+"""The frozen view of the cluster that one pass uses, with what was read on demand.
 
-What was read on demand of a live cluster, and how it becomes part of a snapshot.
-
-Events end after an hour, and a launch of a node that failed is told once: what was learned is kept as long
-as anything is at fault where it was learned.
+Events end after an hour, and a launch of a node that failed is told once: what was learned is kept
+as long as anything is at fault where it was learned.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 from typing import Final, TypeVar, cast
 
-from reporter.catalogue.resources import NAMESPACES
+from reporter.catalogue.resources import AUTOSCALERS, LEASES, NAMESPACES
 from reporter.model.evidence import NO_EVIDENCE, Evidence, ForeignEvent, LogCause
 from reporter.model.instant import Instant
-from reporter.model.objects import KubeObject
+from reporter.model.objects import KubeObject, Lease
 from reporter.model.report import SkippedObject
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
@@ -40,14 +39,9 @@ class Served(StrEnum):
 class ResourceState:
     """The state of one resource at the instant of the snapshot.
 
-    Attributes:
-        confirmed: a list or a watch frame has come since the last lost connection or pause, so a
-            verdict may rest on it.
-        cause: why it is unknown: `forbidden`, `unreachable`, `not in the dump`, ...
-        permission: what is missing where it is forbidden, such as `list, watch on pods`.
-        lasting: it is unreachable although the API server has been well for a while.
-        partial: only some of its objects were asked for, so that one that is not here may exist.
-
+    `confirmed`: heard of since the last lost connection or pause, so a verdict may rest on it.
+    `lasting`: it is unreachable although the API server has been well for a while. `partial`: only
+    some of its objects were asked for, so that one that is not here may exist.
     """
 
     served: Served
@@ -71,39 +65,25 @@ class ResourceState:
 
 NOT_READ = ResourceState(Served.UNKNOWN, cause="not read")
 
-NOT_LISTED: Final = "not listed yet"
-"""Cause of being unknown while a first answer is waited for; `UNREACHABLE` follows it."""
-
+# Causes of being unknown.
+NOT_LISTED: Final = "not listed yet"  # while a first answer is waited for; then UNREACHABLE
 UNREACHABLE: Final = "unreachable"
-"""Cause of being unknown where there was no answer for long."""
-
-FORBIDDEN: Final = "forbidden"
-"""Cause of being unknown where the API server refused; the permission says what is missing."""
+FORBIDDEN: Final = "forbidden"  # the permission says what is missing
+OTHER_VERSIONS: Final = "served in version"  # which: none of them is read
+NOT_ASKED: Final = "not asked for"  # only one namespace was to be looked at
 
 CREDENTIALS: Final = "valid credentials"
 """What is missing where the API server does not know who asks (401)."""
-
-OTHER_VERSIONS: Final = "served in version"
-"""Beginning of the cause of being unknown where none of the versions that are read is served."""
-
-NOT_ASKED: Final = "not asked for"
-"""Cause of being unknown where only one namespace was to be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
     """What API discovery answered.
 
-    Attributes:
-        served: `<plural>.<group>` (or `<plural>` in the core group) of every resource served;
-            None if discovery did not answer.
-        unknown_groups: groups whose part of the answer is stale or missing.
-        known_groups: the groups of which all is known; None is all of them.
-        absent: what is known not to be served although its group is not known, as a single
-            CustomResourceDefinition in a dump says of itself.
-        confirmed: it was asked successfully since the last failure or pause, so a verdict may rest
-            on it.
-
+    `served` has `<plural>.<group>`, and is None without an answer. Of `unknown_groups` a part is
+    stale or missing; of `known_groups` all is known, None being all. `absent` is known not to be
+    served although its group is not known, as a single CustomResourceDefinition in a dump says.
+    `confirmed`: a verdict may rest on it.
     """
 
     served: frozenset[str] | None = None
@@ -113,7 +93,6 @@ class Discovery:
     absent: frozenset[str] = frozenset()
 
     def state(self, name: str) -> Served:
-        """Return whether the CustomResourceDefinition `name` (`<plural>.<group>`) is served."""
         if self.served is None:
             return Served.UNKNOWN
         if name in self.served:
@@ -126,7 +105,6 @@ class Discovery:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it tells of every group, or would."""
         return self.served is not None and self.known_groups is None
 
 
@@ -134,19 +112,10 @@ class Discovery:
 class Snapshot:
     """Every object read, indexed, and for each resource whether it could be read.
 
-    Attributes:
-        tables: the objects; a resource that is absent or unknown has none.
-        states: the state of each resource; one that is not in the mapping was not read.
-        discovery: which resources are served, also of kinds whose objects are not read.
-        covered: namespaces of which everything was read; None is all of them. A dump covers the
-            namespaces of which it holds any document.
-        superseded: objects of which a dump holds older copies, which are left out.
-        incomplete: why not all is there of a resource, by its text form: what is there counts, and
-            nothing is absent.
-        evidence: what others said about objects at fault, as far as it was read.
-        derived: what was derived from this snapshot and is asked for again and again in a pass,
-            by question; like the indexes of the tables it is a matter of speed only.
-
+    `covered` are the namespaces of which everything was read, None being all. `superseded` are
+    older copies in a dump. `incomplete` says why not all is there of a resource: what is there
+    counts, and nothing is absent. `derived` keeps what is asked for again and again in a pass: a
+    matter of speed only.
     """
 
     tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
@@ -172,18 +141,15 @@ class Snapshot:
         object.__setattr__(self, "_malformed", malformed)
 
     def __getitem__(self, resource: Resource[ObjectT]) -> Table[ObjectT]:
-        """Return the objects of a resource; none where it is absent or unknown."""
         table = self.tables.get(resource)
         if table is None or self.state(resource).served is not Served.SERVED:
             return Table()
         return table  # type: ignore[return-value]  # the key's type parameter is the value's
 
     def state(self, resource: Resource[KubeObject]) -> ResourceState:
-        """Return the state of a resource."""
         return self.states.get(resource, NOT_READ)
 
     def known(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether the resource was read, or is known to be absent."""
         return self.state(resource).served is not Served.UNKNOWN
 
     def absence_known(
@@ -194,19 +160,12 @@ class Snapshot:
         *,
         sought: Sought | None = None,
     ) -> bool:
-        """Tell whether an object that is not here does not exist.
+        """Tell whether an object that is not here does not exist; without `name`, any in the
+        namespace.
 
         Probes ask this before they conclude anything from absence. A namespace that does not exist
-        holds nothing. A malformed object may be the one that is sought, and hides no other; one
-        without a name may be any.
-
-        Args:
-            resource: of the object.
-            namespace: of the object; empty for a cluster-scoped resource.
-            name: of the object; empty if not one alone is sought.
-            sought: tells which malformed objects may be among those that are sought; by default
-                those with that name.
-
+        holds nothing. A malformed object may be the one that is sought, as `sought` tells (by
+        default by its name), and hides no other; one without a name may be any.
         """
         state = self.state(resource)
         if state.served is Served.UNKNOWN or state.partial:
@@ -246,7 +205,6 @@ class Snapshot:
         return self.once((index, key), lambda snapshot: snapshot.once(index, find).get(key))
 
     def skips(self, resource: Resource[KubeObject], ref: ObjectRef) -> bool:
-        """Tell whether an object of this resource was left out because it is malformed."""
         found = self._malformed.get((str(resource), ref.namespace), ())
         return ref.kind == resource.kind and any(each.name == ref.name for each in found)
 
@@ -256,6 +214,13 @@ class Snapshot:
 
 
 LogKey = tuple[str, str, str]
+LeaseKey = tuple[str, str]
+
+
+def with_held_leases(snapshot: Snapshot, now: datetime) -> Snapshot:
+    leases = snapshot[LEASES]
+    held = table_of(each for each in leases if each.is_held(now))
+    return replace(snapshot, tables={**snapshot.tables, LEASES: held}) if len(leases) else snapshot
 
 
 @dataclass(slots=True)
@@ -270,6 +235,7 @@ class Learned:
     _lines: dict[LogKey, tuple[str, ...]] = field(default_factory=dict)
     _tables: dict[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
     _states: dict[Resource[KubeObject], ResourceState] = field(default_factory=dict)
+    _leases: dict[LeaseKey, Lease | None] = field(default_factory=dict)
     _evidence: Evidence | None = None
 
     def note_events(self, namespace: str, events: Iterable[ForeignEvent]) -> bool:
@@ -285,7 +251,6 @@ class Learned:
         return changed
 
     def note_log(self, key: LogKey, cause: LogCause, lines: tuple[str, ...] = ()) -> bool:
-        """Take what the log of a container says, and its last lines, which are no evidence."""
         changed = self._logs.get(key) != cause or self._lines.get(key) != lines
         self._logs[key], self._lines[key] = cause, lines
         if changed:
@@ -308,24 +273,36 @@ class Learned:
             self._tables[resource], self._states[resource] = table_of(objects), state
         return changed
 
-    def forget(self, namespaces: Collection[str], logs: Collection[LogKey]) -> None:
-        """Keep what was learned of these namespaces and containers, and nothing else."""
+    def note_lease(self, key: LeaseKey, lease: Lease | None) -> bool:
+        """Take a Lease that is held, None for one that is not."""
+        changed = key not in self._leases or (self._leases[key] is None) is not (lease is None)
+        if changed:
+            self._leases[key] = lease
+        return changed
+
+    def forget(
+        self,
+        namespaces: Collection[str],
+        logs: Collection[LogKey],
+        leases: Collection[LeaseKey] = (),
+    ) -> None:
+        """Keep what was learned of these namespaces, containers and Leases, and nothing else."""
+        self._leases = {key: each for key, each in self._leases.items() if key in leases}
         old, old_logs = self._events.keys() - set(namespaces), self._logs.keys() - set(logs)
         for namespace in old:
             del self._events[namespace]
         for key in old_logs:
             del self._logs[key], self._lines[key]
         if not namespaces:
-            self._tables, self._states = {}, {}
+            self._tables = {key: each for key, each in self._tables.items() if key is AUTOSCALERS}
+            self._states = {key: each for key, each in self._states.items() if key is AUTOSCALERS}
         if old or old_logs:
             self._evidence = None
 
     def last_lines(self, key: LogKey) -> tuple[str, ...]:
-        """Return the last lines of a log that was read."""
         return self._lines.get(key, ())
 
     def joined(self, snapshot: Snapshot) -> Snapshot:
-        """Return a snapshot with what is known; the same value as long as nothing is other."""
         if self._evidence is None:
             events: dict[tuple[str, str, str], tuple[ForeignEvent, ...]] = {}
             for each in self._events.values():
@@ -335,8 +312,10 @@ class Learned:
             )
         tables: Mapping[Resource[KubeObject], Table[KubeObject]] = snapshot.tables
         states = snapshot.states
-        if self._tables:
-            tables, states = {**tables, **self._tables}, {**states, **self._states}
+        if self._tables or self._leases:
+            held = table_of(each for each in self._leases.values() if each is not None)
+            tables = {**tables, **self._tables, LEASES: held}
+            states = {**states, **self._states, LEASES: ResourceState(Served.SERVED, partial=True)}
         return replace(snapshot, evidence=self._evidence, tables=tables, states=states)
 
 

@@ -2,7 +2,8 @@
 
 Most tables differ from the one before by a few objects of thousands. To sort and index all of them
 again costs more than what is then asked, so a table takes over the order and the indexes of the one
-before, and mends what the changed objects are in. Nothing shared is changed: what is mended is copied.
+before, and mends what the changed objects are in. Nothing shared is changed: what is mended is
+copied.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -25,14 +26,9 @@ _MANY: Final = 64
 class Table(Generic[ObjectT_co]):
     """Objects of one resource in the order of namespace and name.
 
-    Order and indexes are made when first asked for, which is in the thread of a pass and not in
-    the event loop, and kept: a table that did not change between two passes is used again.
-
-    Args:
-        objects: by namespace and name.
-        before: the table that this one follows.
-        touched: the keys of the objects that may be others than in `before`; None is any.
-
+    Order and indexes are made when first asked for, in the thread of a pass and not in the event
+    loop, and kept. `touched` are the keys that may be others than in the table `before`; None is
+    any.
     """
 
     __slots__ = ("_before", "_changes", "_chosen", "_index", "_objects", "_touched")
@@ -59,31 +55,24 @@ class Table(Generic[ObjectT_co]):
 
     @property
     def objects(self) -> Mapping[Place, ObjectT_co]:
-        """The objects by namespace and name."""
         return self._objects
 
     def get(self, namespace: str, name: str) -> ObjectT_co | None:
-        """Return one object; `namespace` is empty for cluster-scoped resources."""
         return self._objects.get((namespace, name))
 
     def in_namespace(self, namespace: str) -> tuple[ObjectT_co, ...]:
-        """Return the objects of a namespace."""
         return self.index().in_namespace(namespace)
 
     def showing(self, shows: Shows) -> tuple[ObjectT_co, ...]:
-        """Return the objects of which a question holds."""
         return self.index().showing(shows)
 
     def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
-        """Return the objects of a namespace that carry a label with a value."""
         return self.index().labelled(namespace, key, value)
 
     def first(self, shows: Shows) -> ObjectT_co | None:
-        """Return the first object of which a question holds, None if it holds of none."""
         return self.index().first(shows)
 
     def selected(self, namespace: str, selector: LabelSelector) -> tuple[ObjectT_co, ...]:
-        """Return the objects of a namespace whose labels a selector selects."""
         labels = selector.match_labels or {}
         if labels:
             # The longest value is most likely a name, which few objects share.
@@ -114,7 +103,6 @@ class Table(Generic[ObjectT_co]):
         return self._chosen[question]
 
     def changes(self, before: "Table[KubeObject]") -> tuple[Change, ...]:
-        """Return each object that is another one than before, as it was and as it is."""
         known, changes = self._changes
         if known is before:
             return changes
@@ -131,7 +119,6 @@ class Table(Generic[ObjectT_co]):
         return self._changes[1]
 
     def forget_changes(self) -> None:
-        """Remember no more which table it was compared with; it can be compared again."""
         self._changes = (None, ())
 
     def index(self) -> Index[ObjectT_co]:
@@ -145,7 +132,8 @@ class Table(Generic[ObjectT_co]):
     def followed(
         self, touched: AbstractSet[Place] | None
     ) -> "tuple[Table[ObjectT_co] | None, AbstractSet[Place] | None]":
-        """Return the newest of this table and those before it that has an index, and what was touched since.
+        """Return the newest of this table and those before it that has an index, and what was
+        touched since.
 
         One that nobody asked has nothing to take over, and must not keep those before it alive.
         """

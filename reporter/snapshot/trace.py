@@ -1,21 +1,16 @@
 """Which objects an answer was made from, noted while it is made.
 
-The problem. A pass asks thousands of questions, and after a change nearly all answers are those of the
-pass before. Which ones? If each question named the objects that it rests on, the list would have to
-follow every change of a probe, and one that is forgotten is a verdict that is never corrected. If many
-questions share one list, as all models of a namespace did, one pod costs a thousand answers.
+A pass asks thousands of questions, and after a change nearly all answers are those of the pass
+before. A list of what each question rests on would have to follow every change of a probe, and one
+that is forgotten is a verdict that is never corrected.
 
-The choice. The probes read through a snapshot that notes what they look up: one object by name, the
-objects of a namespace, those with a label, all of a kind. An answer holds until one of these changes.
-Nothing has to be declared, and nothing can be forgotten, as long as probes read the cluster from
-nowhere else; they are pure, so they do. What is not a table (what is served, what could not be read) is
-small, and a change of it asks everything again. What is worked out of many objects and asked for by
-many (`once`) is a cell of its own: it is worked out again when they change, and only if the result is
-another one, those who asked for it are asked again.
-
-Build systems and spreadsheets know this as dependency tracking ("Build Systems a la Carte", Mokhov,
-Mitchell and Peyton Jones, 2018); controllers in Go index objects by hand instead (client-go,
-tools/cache/index.go) and enqueue by owner, which is the list that is forgotten.
+So the probes read through a snapshot that notes what they look up: one object by name, the objects
+of a namespace, those with a label, all of a kind. An answer holds until one of these changes, as
+long as probes read the cluster from nowhere else. A change of what is no table (what is served,
+what could not be read) asks everything again. What is worked out of many objects and asked for by
+many (`once`) is a cell of its own: only if its result is another one, those who asked for it are
+asked again. Build systems know this as dependency tracking ("Build Systems a la Carte", Mokhov,
+Mitchell and Peyton Jones, 2018).
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -72,18 +67,14 @@ class WorkedOut:
 
 
 class Trace:
-    """Notes the cells that are read while `of` asks for something."""
-
     def __init__(self) -> None:
         self._cells: set[Cell] | None = None
 
     def note(self, cell: Cell) -> None:
-        """Note that a cell is read."""
         if self._cells is not None:
             self._cells.add(cell)
 
     def of(self, ask: Callable[[], ValueT]) -> tuple[ValueT, frozenset[Cell]]:
-        """Ask for something, and return with it what was read meanwhile."""
         outer, self._cells = self._cells, set()
         try:
             return ask(), frozenset(self._cells)
@@ -92,8 +83,6 @@ class Trace:
 
 
 class TracedTable(Table[ObjectT_co]):
-    """A table that notes what is looked up in it."""
-
     __slots__ = ("_noted", "_table", "_trace")
 
     def __init__(self, table: Table[ObjectT_co], noted: Resource[KubeObject], trace: Trace) -> None:
@@ -112,25 +101,20 @@ class TracedTable(Table[ObjectT_co]):
         return len(self._all())
 
     def get(self, namespace: str, name: str) -> ObjectT_co | None:
-        """Return one object."""
         self._trace.note(Cell(self._noted, How.NAME, (namespace, name)))
         return self._table.get(namespace, name)
 
     def in_namespace(self, namespace: str) -> tuple[ObjectT_co, ...]:
-        """Return the objects of a namespace."""
         self._trace.note(Cell(self._noted, How.NAMESPACE, (namespace,)))
         return self._table.in_namespace(namespace)
 
     def showing(self, shows: Shows) -> tuple[ObjectT_co, ...]:
-        """Return the objects of which a question holds."""
         return self._all().showing(shows)
 
     def first(self, shows: Shows) -> ObjectT_co | None:
-        """Return the first object of which a question holds."""
         return self._all().first(shows)
 
     def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
-        """Return the objects of a namespace that carry a label with a value."""
         self._trace.note(Cell(self._noted, How.LABEL, (namespace, key, value)))
         return self._table.labelled(namespace, key, value)
 
@@ -141,20 +125,16 @@ class TracedTable(Table[ObjectT_co]):
     def chosen(
         self, question: Hashable, choose: Callable[[Iterable[KubeObject]], Iterable[KubeObject]]
     ) -> tuple[KubeObject, ...]:
-        """Return the objects that `choose` yields."""
         return self._all().chosen(question, choose)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedSnapshot(Snapshot):
-    """A snapshot that notes what is looked up in its tables."""
-
     trace: Trace
     found: dict[Hashable, WorkedOut] = field(default_factory=dict, init=False, repr=False)
     _traced: dict[object, Table[KubeObject]] = field(default_factory=dict, init=False, repr=False)
 
     def __getitem__(self, resource: Resource[ObjectT]) -> Table[ObjectT]:
-        """Return the objects of a resource."""
         found: Table[ObjectT] | None = self._traced.get(resource)  # type: ignore[assignment]
         if found is None:
             found = TracedTable(Snapshot.__getitem__(self, resource), resource, self.trace)
@@ -173,65 +153,50 @@ class TracedSnapshot(Snapshot):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedSamples(Samples):
-    """What was scraped; it notes of which pods something is asked."""
-
     trace: Trace
 
     def of(self, namespace: str, name: str, uid: str) -> Judged | None:
-        """Return what is known of a pod."""
         self.trace.note(Cell(None, How.SAMPLES, (namespace, name)))
         return Samples.of(self, namespace, name, uid)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedEvidence(Evidence):
-    """What others said; it notes of which objects something is asked."""
-
     trace: Trace
 
     def events_about(
         self, namespace: str, kind: str, name: str, *, uid: str = ""
     ) -> tuple[ForeignEvent, ...]:
-        """Return the Events about an object."""
         self.trace.note(Cell(None, How.EVENTS, (namespace, kind, name)))
         return Evidence.events_about(self, namespace, kind, name, uid=uid)
 
     def names_of(self, namespace: str, kind: str) -> tuple[str, ...]:
-        """Return the names of the objects of a kind that Events are about."""
         self.trace.note(Cell(None, How.EVENTS, (namespace, kind)))
         return Evidence.names_of(self, namespace, kind)
 
     def log_of(self, namespace: str, pod: str, container: str) -> LogCause | None:
-        """Return what the log of a container says."""
         self.trace.note(Cell(None, How.LOG, (namespace, pod, container)))
         return Evidence.log_of(self, namespace, pod, container)
 
     def reads_events(self, namespace: str) -> bool:
-        """Tell whether the Events of a namespace could be read."""
         self.trace.note(Cell(None, How.EVENTS_READ, namespace))
         return Evidence.reads_events(self, namespace)
 
 
 def traced(snapshot: Snapshot, trace: Trace) -> TracedSnapshot:
-    """Return a snapshot with the same content that notes what is read."""
     content = {each.name: getattr(snapshot, each.name) for each in fields(Snapshot) if each.init}
     evidence = snapshot.evidence
     content["evidence"] = TracedEvidence(
-        events=evidence.events,
-        logs=evidence.logs,
-        events_read=evidence.events_read,
-        trace=trace,
+        events=evidence.events, logs=evidence.logs, events_read=evidence.events_read, trace=trace
     )
     return TracedSnapshot(**content, trace=trace)
 
 
 def traced_samples(samples: Samples, trace: Trace) -> TracedSamples:
-    """Return the same samples, which note what is read."""
     return TracedSamples(scraping=samples.scraping, pods=samples.pods, trace=trace)
 
 
 def evidence_cells(before: Evidence, after: Evidence) -> Iterator[Cell]:
-    """Yield the cells of what is said otherwise than before."""
     if before is after:
         return
     for how, old, new in (
@@ -252,7 +217,6 @@ def evidence_cells(before: Evidence, after: Evidence) -> Iterator[Cell]:
 def cells_of(
     what: Resource[KubeObject], before: KubeObject | None, after: KubeObject | None
 ) -> Iterator[Cell]:
-    """Yield the cells that an object was or is in, where it changed, came or went."""
     seen: set[tuple[str, str, str]] = set()
     for each in (before, after):
         if each is None:

@@ -37,6 +37,9 @@ def stacks_with(file: Path | None) -> tuple[Stack, ...]:
 STACKS: Final[tuple[Stack, ...]] = stacks_with(None)
 """In the order of the documentation."""
 
+DIALECTS: Final = STACKS[-1].name
+"""The stack whose kinds are files."""
+
 BUILT_IN: Final = built_in(STACKS)
 """The catalogue without anything that a user declares."""
 

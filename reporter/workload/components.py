@@ -9,23 +9,42 @@ The pods of endpoint pickers.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import lru_cache, partial
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from math import inf
 from types import MappingProxyType
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, PODS
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    EVENT_NAMESPACE,
+    LEASES,
+    NAMESPACES,
+    PODS,
+)
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS
-from reporter.model.objects import Deployment, LabelSelector, Metadata, Namespace, Pod
+from reporter.diagnosis.wanted_evidence import WantedEvidence
+from reporter.model.objects import (
+    Conditioned,
+    Deployment,
+    KubeObject,
+    LabelSelector,
+    Metadata,
+    Namespace,
+    Pod,
+)
+from reporter.model.report import Report
 from reporter.model.resource import PartKey, Seen, parse_selector
 from reporter.model.stack import Controller, Need, ScrapedPickers
 from reporter.model.subject import ObjectRef
+from reporter.model.text import detail
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import NOT_READ, Served, Snapshot
 from reporter.workload.deployment import is_available
+from reporter.workload.standing import pods_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +58,10 @@ class ControlPlaneComponent:
         namespaces: where it may be.
         image: how the path of its image ends; empty where it is known by its name alone.
         label: one that it has, `key=value`; empty as well.
-        mode: whether it is missed where it is not there.
+        leases: names of the Leases of its leader election.
+        observes: it writes `observedGeneration` of what needs it.
+        makes_for: kinds for whose objects it makes others.
+        mode: whether it is expected.
         needs: what shows that it has to be there.
         governs: it writes a status that downstream reasons read.
         revisions: Deployments named `<deployment>-<revision>` are its instances too.
@@ -53,6 +75,9 @@ class ControlPlaneComponent:
     namespaces: tuple[str, ...]
     image: str = ""
     label: str = ""
+    leases: tuple[str, ...] = ()
+    observes: bool = False
+    makes_for: tuple[str, ...] = ()
     mode: PartMode = PartMode.ON
     needs: tuple[Need, ...] = ()
     governs: bool = False
@@ -94,6 +119,26 @@ class ControlPlaneComponent:
             if there:
                 return there
         return []
+
+    @property
+    def lease_keys(self) -> tuple[tuple[str, str], ...]:
+        """Namespaces and names of Leases that show that it works.
+
+        Anybody may make a Lease in a namespace of his own: those in the candidates and in kube-system
+        count, where a Deployment of its name would count too.
+        """
+        places = dict.fromkeys((*self.namespaces, EVENT_NAMESPACE))
+        return tuple((place, name) for place in places for name in self.leases)
+
+    def is_at_work(self, snapshot: Snapshot) -> bool:
+        """Tell whether it leads somewhere out of sight: a Lease of its is renewed."""
+        return any(snapshot[LEASES].get(*each) for each in self.lease_keys)
+
+    def keeps_up(self, snapshot: Snapshot) -> bool:
+        """Tell whether all objects that need it and say so are observed in their present generation."""
+        return self.observes and snapshot.once(
+            ("kept up", *self.needs), partial(_kept_up, self.needs)
+        )
 
     def elsewhere(self, snapshot: Snapshot, found: tuple[Deployment, ...]) -> tuple[str, ...]:
         """Return the other namespaces in which a Deployment of its name is to have replicas."""
@@ -151,6 +196,26 @@ def components(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...
     return tuple(each for of_one in made for each in of_one if each.mode is not PartMode.OFF)
 
 
+_MAKING: Final = timedelta(minutes=10)
+"""How long after the first of what it makes a controller that ends may have left the rest."""
+
+
+def maker_restarted(
+    kind: str, since: datetime | None, snapshot: Snapshot, *, settings: EvaluationSettings
+) -> str:
+    """Say which controller that makes objects for those of a kind ended soon after a moment, if any did."""
+    makers = (each for each in components(settings) if kind in each.makes_for)
+    for deployment in chain.from_iterable(each.found(snapshot) for each in makers):
+        pods = pods_of(deployment.spec.selector, deployment.namespace, snapshot)
+        for status in chain.from_iterable(pod.status.container_statuses or () for pod in pods):
+            ended = status.last_state.terminated if status.last_state else None
+            at = ended.finished_at if ended else None
+            if ended and at and since and timedelta(0) <= at - since <= _MAKING:
+                why = detail(ended.reason, f"exit code {ended.exit_code}")
+                return f"; its controller {deployment.name} restarted after that had begun ({why})"
+    return ""
+
+
 def readers_of_pods(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...]:
     """Return the components that read the metrics of model pods: network policies have to admit them."""
     return tuple(each for each in components(settings) if each.reads_pods)
@@ -189,6 +254,9 @@ def _made(
             namespaces=settings.names_of(place),
             image=image,
             label=label,
+            leases=controller.leases,
+            observes=controller.observes,
+            makes_for=controller.makes_for,
             mode=mode,
             needs=controller.needs,
             governs=controller.governs,
@@ -223,6 +291,55 @@ def _ends_of(image: str) -> tuple[str, ...]:
     return tuple("/".join(path[-count:]) for count in (1, 2, 3) if len(path) >= count)
 
 
+def with_verdicts(
+    wanted: WantedEvidence, report: Report, snapshot: Snapshot, *, settings: EvaluationSettings
+) -> WantedEvidence:
+    """Return what is wanted with what verdicts rest on and nobody watches.
+
+    Leases tell whether what is told as missing works all the same, and are read as long as it does;
+    HorizontalPodAutoscalers whether models are scaled.
+    """
+    told = {each.reason for each in report.findings}
+    leases = tuple(
+        key
+        for each in components(settings)
+        if each.leases and (each.reason in told or each.is_at_work(snapshot))
+        if each.is_missing(snapshot)
+        for key in each.lease_keys
+    )
+    scaled = {kind for each in settings.known_stacks if each.scales for kind in each.kinds}
+    return replace(
+        wanted, leases=leases, scalers=any(each.kind in scaled for each in report.subjects)
+    )
+
+
+def _kept_up(needs: tuple[Need, ...], snapshot: Snapshot) -> bool:
+    kept = [
+        observed >= obj.metadata.generation
+        for each in needs
+        if each.by.custom and not each.by.observes_another
+        for obj in snapshot[each.by]
+        if not obj.deleting and (observed := _observed(obj))
+    ]
+    return bool(kept) and all(kept)
+
+
+def _observed(obj: KubeObject) -> int:
+    """Return the newest generation that the status of an object is of, 0 where it does not say."""
+    status: object = getattr(obj, "status", None)
+    conditions = status.conditions if isinstance(status, Conditioned) else None
+    told = (
+        getattr(status, "observed_generation", 0),
+        *(c.observed_generation for c in conditions or ()),
+    )
+    written = (f"{each or ''}" for each in told)
+    return max((int(each) for each in written if each.isdecimal()), default=0)
+
+
+NEEDED_BY: Final = ", needed by "
+"""In messages before what shows that something missing has to be there."""
+
+
 def needed_by(needs: Iterable[Need], snapshot: Snapshot) -> str:
     """Return the first object that shows one of some needs, by its name; empty where none does."""
     return next((found for each in needs if (found := _first(each, snapshot))), "")
@@ -243,6 +360,17 @@ def _places(needs: tuple[Need, ...], snapshot: Snapshot) -> tuple[str, ...]:
                 if len(found) > 1:
                     return tuple(found)
     return tuple(found)
+
+
+def needed_since(needs: Iterable[Need], snapshot: Snapshot) -> datetime | None:
+    """Return when the first was made of what shows some needs now."""
+    shown = (
+        obj.created
+        for each in needs
+        for obj in snapshot[each.by]
+        if obj.created and not obj.deleting and each.shows(obj, snapshot)
+    )
+    return min(shown, default=None)
 
 
 def still_needed_by(

@@ -17,7 +17,7 @@ OnDelete nobody rolls anything out.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -25,6 +25,7 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
 from reporter.diagnosis.refusals import refusal, why_not_made
+from reporter.model.finding import Fails
 from reporter.model.objects import Condition, DaemonSet, Deployment, Labels, Pod, StatefulSet
 from reporter.model.text import detail
 from reporter.snapshot.snapshot import Snapshot
@@ -90,12 +91,12 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> WorkloadFaul
     return WorkloadFault(
         down=down,
         cause=cause.brief,
-        detail=f"{count}, {rollout}{cause.text}",
+        detail=f"{rollout}{cause.text}, {count}",
         transition=_transition(deployment, replicas, exceeded),
         lost_node=cause.lost_node,
         passing=cause.passing,
         diagnosis=cause.diagnosis,
-        started=cause.started,
+        fails=cause.fails,
     )
 
 
@@ -116,6 +117,22 @@ def deployment_behind(snapshot: Snapshot, namespace: str, labels: Labels) -> Dep
         return next(matching, None)
 
     return snapshot.once(("behind", namespace, wanted), find)
+
+
+def deployments_like(
+    snapshot: Snapshot, *, names: Collection[str], labels: Labels, places: Collection[str]
+) -> tuple[Deployment, ...]:
+    """Return the Deployments with one of some names, in one of some namespaces; empty is any."""
+    return snapshot.once(
+        ("deployments like", tuple(names), tuple(sorted(labels.items())), tuple(places)),
+        lambda each: tuple(
+            one
+            for one in each[DEPLOYMENTS]
+            if (not names or one.name in names)
+            and (not places or one.namespace in places)
+            and labels.items() <= (one.metadata.labels or {}).items()
+        ),
+    )
 
 
 def _by_label_of_pods(
@@ -231,7 +248,7 @@ def _cause(deployment: Deployment, replicas: _Replicas, snapshot: Snapshot) -> P
         found = refusal(refused.message, deployment.namespace)
         text = found.told if found else detail(reason, refused.message, _TEXT_BYTES)
         words = f"pods cannot be created: {text}"
-        return PodCause(reason, words, diagnosis=found, started=False)
+        return PodCause(reason, words, diagnosis=found, fails=Fails.REFUSED)
     cause, ending = replicas.cause, replicas.ending
     if ending and not replicas.count and deployment.spec.recreates:
         return ending
@@ -290,9 +307,9 @@ def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> WorkloadFault |
         begun = status.updated_number_scheduled > 0
         step = rollout_step(selector, daemonset.namespace, snapshot, begun=begun)
     elif not down and not lost_with_node(ending, snapshot):
-        step = first_start(pods, ending)
+        step = first_start(pods, snapshot, ending)
     elif down and all(_came_with_its_node(each, snapshot) for each in pods):
-        step = first_start(pods)
+        step = first_start(pods, snapshot)
     return fault_of(
         pods,
         ending,
@@ -375,7 +392,7 @@ def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadF
         begun = status.updated_replicas > 0
         step = rollout_step(selector, statefulset.namespace, snapshot, begun=begun)
     elif not down and not lost_with_node(ending, snapshot):
-        step = first_start(pods, ending)
+        step = first_start(pods, snapshot, ending)
     return fault_of(
         pods,
         ending,

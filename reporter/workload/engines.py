@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from reporter.model.objects import Labels, PodTemplate, TemplateContainer
+from reporter.model.objects import KubeObject, Labels, Pod, PodTemplate, TemplateContainer
 
 ROLE: Final = "llm-d.ai/role"
 """Label of the pods of llm-d's charts: `decode` or `prefill`."""
@@ -60,6 +60,29 @@ def model_named(template: PodTemplate) -> str:
     return found[1] if found else ""
 
 
+_ELSEWHERE: Final = frozenset({"DaemonSet", "Job"})
+"""Kinds of controllers of pods that may run an engine, and are no model of any stack."""
+
+
+def is_engine_alone(pod: KubeObject) -> bool:
+    """Tell whether a pod runs an engine, of no controller or of one that no stack judges."""
+    if not isinstance(pod, Pod) or pod.deleting or pod.status.phase not in {"Pending", "Running"}:
+        return False
+    said = pod.metadata.annotations.is_model if pod.metadata.annotations else None
+    owners = {each.kind for each in pod.metadata.owner_references or ()}
+    images = (_without_tag(each.image) for each in pod.spec.containers or ())
+    return said != "false" and owners <= _ELSEWHERE and any(map(_is_engine_image, images))
+
+
+def _without_tag(image: str) -> str:
+    return image.partition("@")[0].rpartition("/")[2]
+
+
+@lru_cache(maxsize=4096)
+def _is_engine_image(image: str) -> bool:
+    return bool(_IMAGE.search(image)) and not _NO_ENGINE.search(image)
+
+
 def _is_labelled(labels: Labels) -> bool:
     return any(labels.get(each) not in {None, "false"} for each in _LABELS)
 
@@ -67,7 +90,7 @@ def _is_labelled(labels: Labels) -> bool:
 @lru_cache(maxsize=4096)
 def _is_engine(container: TemplateContainer) -> bool:
     words = _words(container)
-    image = container.image.partition("@")[0].rpartition("/")[2]
+    image = _without_tag(container.image)
     if _NO_ENGINE.search(words) or _NO_ENGINE.search(image):
         return False
     return bool(_IMAGE.search(image) or _STARTS.search(words))

@@ -201,6 +201,15 @@ def words(condition: Condition | None) -> str:
     return detail(condition.reason, condition.message, _CONDITION_BYTES) or "no reason given"
 
 
+def not_ready_from(ready: Condition | None) -> datetime | None:
+    """Return since when Ready is as it is.
+
+    None where it says Stopped of what was started again: its time is that of the stop, and who
+    started it is entitled to the grace.
+    """
+    return None if ready is None or ready.reason == "Stopped" else ready.last_transition_time
+
+
 _TEXT_BYTES: Final = 300
 
 

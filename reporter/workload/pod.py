@@ -13,7 +13,7 @@ from reporter.catalogue.resources import NODES
 from reporter.diagnosis.case import CRASH_LOOP, Case, ending, is_error, statuses
 from reporter.diagnosis.containers import log_may_tell, of_container
 from reporter.diagnosis.pod import UNSEEN_BUDGET, diagnose, has_started, recreated
-from reporter.model.finding import Diagnosis, Sureness
+from reporter.model.finding import Diagnosis, Fails, Sureness
 from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting
 from reporter.model.text import clean, cut, detail
 from reporter.snapshot.snapshot import Snapshot
@@ -107,7 +107,7 @@ class PodFault:
         node: the node that is the cause: the pod is on it, or waits for it; empty if none is.
         container: the name of the container that it is about; empty if it is about something else.
         diagnosis: the cause, where more is known than the symptom.
-        started: a container of the pod has run, so that there is a log of it.
+        fails: in which way.
 
     """
 
@@ -123,7 +123,7 @@ class PodFault:
     node: str = ""
     container: str = ""
     diagnosis: Diagnosis | None = None
-    started: bool = True
+    fails: Fails = Fails.OTHERWISE
 
     @property
     def of_containers(self) -> bool:
@@ -187,21 +187,30 @@ def nodes_of(pod: Pod, snapshot: Snapshot) -> Table[Node] | None:
 def _diagnosed(pod: Pod, fault: PodFault, snapshot: Snapshot) -> PodFault:
     """Return a fault with its cause, where more can be told than the symptom."""
     if fault.severity in {NODE_LOST, NOT_TERMINATED}:
-        return fault
-    started = has_started(pod)
+        # No node answers for the log of a pod that is lost with it.
+        lost = fault.severity == NODE_LOST
+        return replace(fault, fails=Fails.WAITING if lost else Fails.UNREADY)
+    fault = replace(fault, fails=_way(pod, fault))
     if fault.severity == STARTING and (loop := recreated(pod, snapshot)) is not None:
         # It starts, as the one before it did.
         fault = replace(fault, severity=ENDED, budget=None)
-        return _by(pod, fault, diagnose(pod, snapshot) or loop, started=started)
+        return _by(pod, fault, diagnose(pod, snapshot) or loop)
     diagnosis = diagnose(pod, snapshot, fault.container)
     if diagnosis is not None and diagnosis.code == "no-scheduler":
         fault = replace(fault, severity=UNSCHEDULABLE, budget=UNSEEN_BUDGET)
     if diagnosis is not None:
-        return _by(pod, fault, diagnosis, started=started)
+        return _by(pod, fault, diagnosis)
     status = next((each for each in statuses(pod) if each.name == fault.container), None)
     unread = status is not None and log_may_tell(Case(pod, snapshot), status)
     text = f"{cut(fault.detail, _DETAIL_BYTES)}{LOG_MAY_TELL}" if unread else fault.detail
-    return replace(fault, started=started, detail=text)
+    return replace(fault, detail=text)
+
+
+def _way(pod: Pod, fault: PodFault) -> Fails:
+    if not has_started(pod):
+        return Fails.WAITING if pod.spec.node_name else Fails.UNSCHEDULED
+    again = any(each.restart_count > 0 for each in statuses(pod))
+    return Fails.CRASHING if again and fault.severity in {CRASHED, ENDED} else Fails.UNREADY
 
 
 def why_ended(
@@ -215,7 +224,7 @@ def why_ended(
     return otherwise + (LOG_MAY_TELL if log_may_tell(case, status) else ""), None
 
 
-def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis, *, started: bool) -> PodFault:
+def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis) -> PodFault:
     # A pod on a node does not wait for it: what is wrong there need not be wrong for others.
     sure = diagnosis.sureness is Sureness.CERTAIN and not pod.spec.node_name
     waits = diagnosis.object if sure else None
@@ -225,7 +234,6 @@ def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis, *, started: bool) -> Po
         detail=cut(clean(diagnosis.told), _CAUSE_TEXT_BYTES),
         node=fault.node or node,
         diagnosis=diagnosis,
-        started=started,
     )
 
 
@@ -250,7 +258,8 @@ def fault_of(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta) 
     if is_ready(pod):
         return None
     container = max(_container_faults(pod), key=_worst, default=None)
-    return container or _unschedulable(pod, nodes) or _not_ready(pod, startup_budget)
+    found = container or _unschedulable(pod, nodes)
+    return found or _since_its_node_is_back(_not_ready(pod, startup_budget), pod, nodes)
 
 
 def asked_to_end(pod: Pod) -> datetime | None:
@@ -468,6 +477,23 @@ def _no_longer_ready_since(pod: Pod) -> datetime | None:
     return ready.last_transition_time if ready is not None and had_been_ready(pod) else None
 
 
+def _since_its_node_is_back(fault: PodFault, pod: Pod, nodes: Table[Node] | None) -> PodFault:
+    """Count its budget from when its node is back: a frozen kubelet sets nothing up."""
+    began = fault.transition or pod.created
+    back = began_on_its_node(pod, began, nodes)
+    return fault if fault.budget is None or back == began else replace(fault, transition=back)
+
+
+def began_on_its_node(
+    pod: Pod, began: datetime | None, nodes: Table[Node] | None
+) -> datetime | None:
+    """Return when something of a pod began, or when its node was back, if that was later."""
+    node = nodes.get("", pod.spec.node_name) if nodes is not None and pod.spec.node_name else None
+    ready = node.status.condition("Ready") if node is not None else None
+    back = ready.last_transition_time if ready is not None and ready.status == "True" else None
+    return back if back and began and began < back else began
+
+
 _NO_START: Final = 3
 """What was restarted so often does not start any more, whatever its state."""
 
@@ -502,10 +528,10 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
             budget=min(SET_UP_BUDGET, startup_budget),
         )
     restarts = max((each.restart_count for each in pod.status.container_statuses or ()), default=0)
-    begins = "starting" if restarts < _NO_START else f"restarted {restarts} times"
+    turns = f"restarted {restarts} times" if restarts >= _NO_START else ""
     return _fault(
-        begins,
-        f"{begins}: {_not_yet(pod)}{_still_initializing(pod)}{ends}",
+        turns or "not Ready yet",
+        f"{turns}{': ' if turns else ''}{_not_yet(pod)}{_still_initializing(pod)}{ends}",
         STARTING,
         transition=_start(pod),
         budget=startup_time(pod, startup_budget),

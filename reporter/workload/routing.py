@@ -1,11 +1,4 @@
-"""Whether requests come through HTTPRoutes and InferencePools, by what their parents say of them.
-
-The Gateways of a workload namespace and their data planes.
-
-What the parents of a route or pool say of it, entry by entry of `status.parents`.
-
-The authorization providers that Istio's mesh configuration defines.
-"""
+"""Whether requests come through HTTPRoutes, pools and Gateways, by what their parents and the mesh say of them."""
 
 import re
 from collections import defaultdict
@@ -42,9 +35,11 @@ from reporter.model.objects import (
     Gateway,
     HttpRoute,
     InferencePool,
-    ParentReference,
+    LabelSelector,
     ParentStatus,
     Pod,
+    RouteReference,
+    Service,
 )
 from reporter.model.text import detail
 from reporter.setting_types import PartMode
@@ -89,7 +84,7 @@ class ParentFault:
     transition: datetime | None = None
 
 
-def parent_of(reference: ParentReference, namespace: str) -> Parent:
+def parent_of(reference: RouteReference, namespace: str) -> Parent:
     """Return the parent that an object in `namespace` refers to."""
     return Parent(reference.kind or "Gateway", reference.namespace or namespace, reference.name)
 
@@ -216,13 +211,12 @@ def pool_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault
 
 
 def wrong_port(
-    pool: InferencePool, snapshot: Snapshot, listens: Container[int] = ()
+    pool: InferencePool, snapshot: Snapshot, listens: Container[int | str] = ()
 ) -> Iterator[ParentFault]:
     """Yield a fault if none of a pool's ports is a port of the pods that it selects.
 
     The endpoint picker sends requests to `targetPorts` of a pod, and nothing else looks at them (Gateway
-    API Inference Extension, api/v1/inferencepool_types.go). Containers need not declare ports: where
-    one of the pods declares none, nothing is concluded.
+    API Inference Extension, api/v1/inferencepool_types.go).
 
     Args:
         pool: the pool.
@@ -230,24 +224,65 @@ def wrong_port(
         listens: ports that its servers are told to listen on, whatever their containers declare.
 
     """
-    wanted = [each.number for each in pool.spec.target_ports or () if each.number]
-    selector = pool.spec.selector
-    if not wanted or selector is None or any(each in listens for each in wanted):
-        return
-    found: set[int] = set()
-    for pod in islice(snapshot[PODS].selected(pool.namespace, selector), _NEAR):
-        containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
-        ports = {port.container_port for each in containers for port in each.ports or ()}
-        if not ports or ports & set(wanted):
-            return
-        found |= ports
-    if found:
-        ports_text, told = (", ".join(map(str, sorted(each))) for each in (set(wanted), found))
-        yield ParentFault(
-            f"no pod has port {ports_text}",
-            f"sends requests to port {ports_text}, where probably nothing listens: the pods that it "
-            f"selects declare {told}",
-            WRONG_PORT,
+    wanted = frozenset[int | str](each.number for each in pool.spec.target_ports or ())
+    if pool.spec.selector is not None:
+        ports = _WantedPorts(wanted - {0}, pool.namespace, pool.spec.selector)
+        yield from ports.unheard(snapshot, listens)
+
+
+def wrong_target(
+    service: Service, snapshot: Snapshot, listens: Container[int | str] = ()
+) -> Iterator[ParentFault]:
+    """Yield a fault if none of a Service's ports leads to a port of the pods that it selects.
+
+    A `targetPort` that is a name is left out where a pod has no port of that name (Kubernetes,
+    pkg/controller/endpointslice).
+    """
+    targets = {each.target_port for each in service.spec.ports or ()}
+    # The API server fills it in; dumps of before it was read have none.
+    wanted = frozenset(each for each in targets if each) if all(targets) else frozenset[int | str]()
+    selector = LabelSelector(match_labels=service.spec.selector)
+    yield from _WantedPorts(wanted, service.namespace, selector).unheard(snapshot, listens)
+
+
+@dataclass(frozen=True, slots=True)
+class _WantedPorts:
+    """Ports to which a pool or a Service leads, by number or name, and the pods that it selects."""
+
+    ports: frozenset[int | str]
+    namespace: str
+    selector: LabelSelector
+
+    def unheard(self, snapshot: Snapshot, listens: Container[int | str]) -> tuple[ParentFault, ...]:
+        """Return a fault if none of them is a port of the pods; all models that it leads to ask once."""
+        if not self.ports or any(each in listens for each in self.ports):
+            return ()
+        asked = ("no such port", self.namespace, repr(self.selector), self.ports)
+        return snapshot.once(asked, self._faults)
+
+    def _faults(self, snapshot: Snapshot) -> tuple[ParentFault, ...]:
+        """Pods need not declare a port with a number: where one declares none, nothing is concluded of it."""
+        pods = tuple(islice(snapshot[PODS].selected(self.namespace, self.selector), _NEAR))
+        found: set[int] = set()
+        for pod in pods:
+            containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
+            declared = [port for each in containers for port in each.ports or ()]
+            ports = {port.container_port: port.name for port in declared}
+            if not self.ports.isdisjoint((*ports, *ports.values())):
+                return ()
+            if not ports and not all(isinstance(each, str) for each in self.ports):
+                return ()
+            found |= ports.keys()
+        if not pods:
+            return ()
+        wanted, told = (", ".join(sorted(map(str, each))) for each in (self.ports, found))
+        return (
+            ParentFault(
+                f"no pod has port {wanted}",
+                f"sends requests to port {wanted}, where probably nothing listens: the pods that it "
+                f"selects declare {told or 'none'}",
+                WRONG_PORT,
+            ),
         )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import PODS
-from reporter.model.finding import Diagnosis
+from reporter.catalogue.resources import NODES, PODS
+from reporter.model.finding import Diagnosis, Fails
 from reporter.model.objects import LabelSelector, Pod
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.pod import (
@@ -18,6 +18,7 @@ from reporter.workload.pod import (
     STARTING,
     PodFault,
     asked_to_end,
+    began_on_its_node,
     counts,
     is_ready,
     judge_ended,
@@ -63,7 +64,7 @@ class WorkloadFault:
         lost_node: the node that is the cause, as it is gone or not Ready; empty if none is.
         passing: its pods are on their way, or wait to fail again: what was said before says more.
         diagnosis: the cause of its worst pod, where more is known than the symptom.
-        started: that pod has run, so that there is a log.
+        fails: in which way, as far as its pods tell.
 
     """
 
@@ -75,7 +76,7 @@ class WorkloadFault:
     lost_node: str = ""
     passing: bool = False
     diagnosis: Diagnosis | None = None
-    started: bool = True
+    fails: Fails = Fails.OTHERWISE
 
     @property
     def standing(self) -> str:
@@ -98,7 +99,7 @@ class PodCause:
         lost_node: as in `WorkloadFault`.
         passing: as in `WorkloadFault`.
         diagnosis: as in `WorkloadFault`.
-        started: as in `WorkloadFault`.
+        fails: as in `WorkloadFault`.
 
     """
 
@@ -107,14 +108,14 @@ class PodCause:
     lost_node: str = ""
     passing: bool = False
     diagnosis: Diagnosis | None = None
-    started: bool = True
+    fails: Fails = Fails.OTHERWISE
 
 
 MISSING: Final = WorkloadFault(down=True, cause="missing", detail="missing")
 """The fault of a workload that does not exist."""
 
 SCALED_TO_ZERO: Final = WorkloadFault(
-    down=True, cause="scaled to zero", detail="0/0 ready, scaled to zero"
+    down=True, cause="scaled to zero", detail="scaled to zero", fails=Fails.ZERO
 )
 """The fault of a workload that somebody asked no replica of."""
 
@@ -133,7 +134,7 @@ def pods_that_failed(
         return None
     pod, fault = found
     text = f"its pods fail (pod {pod.name}: {fault.detail})"
-    return PodCause(fault.cause, text, diagnosis=fault.diagnosis, started=fault.started)
+    return PodCause(fault.cause, text, diagnosis=fault.diagnosis, fails=fault.fails)
 
 
 def pods_ending(
@@ -173,7 +174,7 @@ def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> Po
         return _cause_in(*worst)
     # A malformed pod may be one of them.
     if not pods and snapshot.absence_known(PODS, namespace, sought=lambda _: True):
-        return PodCause("no pods", "no pods", passing=True)
+        return PodCause("no pods", "no pods", passing=True, fails=Fails.REFUSED)
     return PodCause("not ready", "not all pods are ready", passing=True)
 
 
@@ -196,7 +197,7 @@ def _cause_in(pod: Pod, fault: PodFault) -> PodCause:
         fault.node,
         passing=starts or fault.passing,
         diagnosis=fault.diagnosis,
-        started=fault.started,
+        fails=fault.fails,
     )
 
 
@@ -235,15 +236,19 @@ def rollout_step(
     return RolloutStep(max(steps, default=None), of_rollout=True)
 
 
-def first_start(pods: Iterable[Pod], ending: Iterable[Pod] = ()) -> RolloutStep | None:
+def first_start(
+    pods: Iterable[Pod], snapshot: Snapshot, ending: Iterable[Pod] = ()
+) -> RolloutStep | None:
     """Return since when pods start, None unless each that is not Ready does so for the first time.
 
-    A container that ended once has started already. Nodes do not matter: a new one may be not Ready
-    itself for a while. Of pods that are `ending`, those that take their place start later: neither a
+    A container that ended once has started already. That a new node is not Ready for a while does not
+    matter; on one that is back a pod starts again. Of pods that are `ending`, those that take their place start later: neither a
     StatefulSet nor a DaemonSet makes them before.
     """
     waiting = [pod for pod in pods if not is_ready(pod)]
-    begun = [*(pod.created for pod in waiting), *map(asked_to_end, ending)]
+    nodes = snapshot[NODES]
+    made = (began_on_its_node(pod, pod.created, nodes) for pod in waiting)
+    begun = [*made, *map(asked_to_end, ending)]
     if not begun or not all(map(_starts, waiting)):
         return None
     return RolloutStep(min((each for each in begun if each), default=None))
@@ -303,18 +308,18 @@ def fault_of(
             cause = PodCause("missing pods", "the existing pods are ready, others are missing")
     if refused is not None and len(pods) < wanted:
         text = f"pods cannot be created: {refused.told}"
-        cause = PodCause(refused.brief, text, diagnosis=refused, started=False)
+        cause = PodCause(refused.brief, text, diagnosis=refused, fails=Fails.REFUSED)
     rollout = "rollout is stuck, " if rolls else ""
     return WorkloadFault(
         down=down,
         cause=cause.brief,
-        detail=f"{ready}/{wanted} ready, {rollout}{cause.text}",
+        detail=f"{rollout}{cause.text}, {ready}/{wanted} ready",
         transition=step.since if step else not_ready_since(pods),
         budget=STEP_BUDGET if step else None,
         lost_node=cause.lost_node,
         passing=cause.passing,
         diagnosis=cause.diagnosis,
-        started=cause.started,
+        fails=cause.fails,
     )
 
 

@@ -1,9 +1,7 @@
 """The events of a parser become plain values: no tree of nodes, and no recursion.
 
-The dialect: which value a scalar of YAML stands for.
-
-It is what Kubernetes makes of it. kubectl, Helm, Istio and KAITO's scaler read YAML with
-sigs.k8s.io/yaml, which turns it into JSON by way of go-yaml v2; what is said here holds for
+A scalar stands for what Kubernetes makes of it. kubectl, Helm, Istio and KAITO's scaler read YAML
+with sigs.k8s.io/yaml, which turns it into JSON by way of go-yaml v2; what is said here holds for
 v1.6.0 with go.yaml.in/yaml/v2 v2.4.2 (resolve.go there). Without quotes and tag,
 
 - nothing, `~` and `null` are null;
@@ -56,8 +54,6 @@ _MERGE: Final = _Merge("<<")
 
 @dataclass(slots=True)
 class _List:
-    """A list that is being filled; see `_Mapping`."""
-
     anchor: str | None = None
     before: int = 0
     value: list[object] = field(default_factory=list)
@@ -71,12 +67,8 @@ class _List:
 class _Mapping:
     """A mapping that is being filled.
 
-    Attributes:
-        anchor: the name that aliases may use for it.
-        before: where the count of nodes stood, to tell how many it has.
-        key: what the next value belongs to; None where a key is next.
-        merged: what `<<` names, which counts where the mapping itself says nothing.
-
+    `before` is where the count of nodes stood. `key` is what the next value belongs to; None where
+    a key is next. `merged` is what `<<` names, which counts where the mapping itself says nothing.
     """
 
     anchor: str | None = None
@@ -86,12 +78,6 @@ class _Mapping:
     merged: list[object] | None = None
 
     def add(self, value: object) -> None:
-        """Add the value of the key.
-
-        Raises:
-            Unreadable: it should be a key, and is not text.
-
-        """
         key = self.key
         if key is None:
             raise Unreadable("a key is not plain text")
@@ -104,16 +90,9 @@ class _Mapping:
         self.key = None
 
     def has(self, key: str) -> bool:
-        """Tell whether a key has been written."""
         return self.merged is not None if key is _MERGE else key in self.value
 
     def merge(self) -> None:
-        """Put in what `<<` names.
-
-        Raises:
-            Unreadable: that is not a mapping.
-
-        """
         for source in self.merged or ():
             if not isinstance(source, dict):
                 raise Unreadable("the value of a merge key is not a mapping")
@@ -125,13 +104,8 @@ class _Mapping:
 class Builder:
     """Builds the values of documents from their events.
 
-    Attributes:
-        limits: how deep the documents may be, and what `nodes` and `aliases` were to begin with.
-        nodes: how many nodes there may still be.
-        aliases: how many nodes aliases may still add.
-        duplicate_keys: what becomes of a key that a mapping has twice.
-        documents: the values so far, also those that are null.
-
+    `aliases` counts down the nodes that aliases may still add. `documents` has those that are null,
+    too.
     """
 
     limits: Limits
@@ -160,7 +134,6 @@ class Builder:
         }
 
     def unfinished(self) -> tuple[object, object]:
-        """Return what there is of the document that a fault ended; see `Unreadable.part`."""
         _, *levels = [*self._below, self._top]
         in_list = len(levels) > 2 and isinstance(levels[1], _List)  # noqa: PLR2004  # root, list, entry
         depth = 2 if in_list else len(levels)
@@ -269,8 +242,7 @@ def _joined(levels: Sequence[_List | _Mapping]) -> object:
     return value
 
 
-def _ignore(_: yaml.Event) -> None:
-    """Take an event that says nothing of the values."""
+def _ignore(_: yaml.Event) -> None: ...
 
 
 _TAG: Final = "tag:yaml.org,2002:"
@@ -304,19 +276,13 @@ _SHOWN_SCALAR: Final = 80
 
 
 def plain_value(text: str) -> object:
-    """Return what a scalar without quotes and tag stands for."""
     if text in _WORDS:
         return _WORDS[text]
     return _number(text) if text[0] in _NUMBER_STARTS else text
 
 
 def tagged_value(text: str, tag: str) -> object:
-    """Return what a scalar with a tag stands for.
-
-    Raises:
-        Unreadable: the tag is not one of YAML's own, or not one for this text.
-
-    """
+    """Return what a scalar with a tag stands for, one of YAML's own."""
     if tag in _TEXT_TAGS or (tag == _TIME_TAG and _TIME.fullmatch(text)):
         return text
     value = plain_value(text)

@@ -8,17 +8,12 @@ from typing import Final
 class Limits:
     """How much of a text is read before it is refused.
 
-    The defaults are far above what a cluster of a thousand models needs. A value of Python takes up to 90
-    bytes, and a text is in memory four times while it is read: all of it is less than a GiB. Where anybody may write the text, and many such texts are read, the caller sets lower
+    The defaults are far above what a cluster of a thousand models needs; with values of up to 90
+    bytes all of it is less than a GiB. Where anybody may write the text, the caller sets lower
     ones.
 
-    Attributes:
-        size: most bytes of a file, and most characters of a text.
-        depth: deepest nesting; schemas in CustomResourceDefinitions stay below 100.
-        nodes: most scalars, mappings, lists and aliases over all texts of one reader, keys included, in
-            YAML and in JSON. A pod as kubectl prints it has about 350.
-        aliases: most nodes that aliases may add, over all texts of one reader.
-
+    `nodes` counts keys, aliases and JSON, over all texts of one reader; a pod as kubectl prints it
+    has about 350. `aliases` are the nodes that they may add.
     """
 
     size: int = 96 * 1024 * 1024
@@ -39,7 +34,6 @@ class Unreadable(Exception):  # noqa: N818 - it says what the text is
     """
 
     def __init__(self, cause: str, line: int | None = None) -> None:
-        """Say why it cannot be read, and in which line of its file, counted from 1."""
         super().__init__(cause if line is None else f"line {line}: {cause}")
         self.cause = cause
         self.line = line

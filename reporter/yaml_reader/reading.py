@@ -1,35 +1,20 @@
 """Reading YAML: dumps, settings, and the YAML in annotations and ConfigMaps.
 
-The problem. The program reads YAML that other programs and strangers wrote: dumps of a hundred MB,
-and annotations that any tenant of a cluster may fill. It must mean what it means to Kubernetes,
-or we report of thresholds and switches that nobody set; it must be read in bounded time and
-memory; and one broken document must not cost its neighbours.
+It must mean what it means to Kubernetes; it must be read in bounded time and memory, whoever wrote
+it; and one broken document must not cost its neighbours.
 
-The choice. PyYAML's parser, the one of libyaml where it is there, turns text into a stream of
-events, and `Builder` turns each event into its part of a value. What a scalar means is `scalars`,
-how much is read is `limits`; both hold for everybody. A caller may ask for lower limits, because
-strangers write its texts, and may refuse a key that is there twice, because a person wrote the
-file and wants to know. A dump is cut where a line begins with `---`, which ends a document
-whatever stands before it, so that the parser begins again behind what it cannot read. It is also
-cut where a key of every object comes a second time at the left edge: `kubectl get ... >> file` in
-a loop writes no `---`. No text within a value begins there: what a value has is indented. Nor does
-what kubectl says of errors (`2>&1`), which is a broken document by itself.
+PyYAML's parser, the one of libyaml where it is there, turns text into a stream of events, and
+`Builder` turns each event into its part of a value. A dump is cut where a line begins with `---`,
+so that the parser begins again behind what it cannot read, and where a key of every object comes a
+second time at the left edge: `kubectl get ... >> file` in a loop writes no `---`. What kubectl says
+of errors (`2>&1`) is a broken document by itself.
 
-What does not do:
-
-- `yaml.safe_load`, per document or at once. It builds a tree of nodes before the values and reads
-  each scalar with regular expressions in Python: for a list of 5,000 pods (22 MB) that was eight
-  times the time and five times the memory. With libyaml it recurses in C, so that a file of
-  100,000 brackets ends the process; a tree also has no place where a limit could be checked in
-  time. And its dialect is YAML 1.1 to the letter: times become `datetime`, `12:30` is 750, `1e3`
-  and `0o644` are text. The resolvers can be changed one by one; five callers did, in five ways.
-- ruamel.yaml. It is made to write a file back as it was read, comments included, at the price of
-  more time; with YAML 1.2, where `yes` and `0644` are not what Kubernetes takes them for.
-- `msgspec.yaml`. It calls PyYAML's safe loader, with all of the above, and converts the outcome.
-- A parser of our own. YAML's grammar is no place for a second opinion: what libyaml refuses,
-  go-yaml refuses too, as it is a translation of the same parser.
-
-The bytes of a file as text.
+`yaml.safe_load`, which `msgspec.yaml` calls too, does not do: it builds a tree of nodes first (for
+a list of 5,000 pods, 22 MB, eight times the time and five times the memory), recurses in C, so that
+a file of 100,000 brackets ends the process, and its dialect is YAML 1.1 to the letter: times become
+`datetime`, `12:30` is 750, `1e3` and `0o644` are text. ruamel.yaml reads YAML 1.2, where `yes` and
+`0644` are not what Kubernetes takes them for. What libyaml refuses, go-yaml refuses too, as it is a
+translation of the same parser.
 """
 
 import codecs
@@ -65,8 +50,6 @@ _NO_CONTENT: Final = re.compile(r"(?:[ \t]*+(?:[#%].*+|(?:\.\.\.|---)[ \t]*+)?+(
 
 
 class Ending(Enum):
-    """How a document ends, which tells whether there was more of it."""
-
     WHOLE = auto()
     OPEN = auto()
     """The text ends in the middle of a line: somebody left out the line break, or more than that."""
@@ -88,17 +71,13 @@ class YamlReader:
     """Reads texts of many documents; what aliases add is bounded over all of them."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
-        """Read within some limits; of a key that is there twice, the last one counts."""
         self._limits = limits
         self._aliases = limits.aliases
         self._nodes = limits.nodes
 
     def count_json(self, text: str) -> None:
-        """Count the values of a JSON text before they are in memory; what stands in strings may count, too.
-
-        Raises:
-            BeyondLimits: there are more than are read.
-
+        """Count the values of a JSON text before they are in memory; what stands in strings may,
+        too.
         """
         if (nodes := _separators(text)) > self._nodes:
             nodes = _separators(_JSON_STRING.sub("", text))
@@ -111,17 +90,11 @@ class YamlReader:
 
         Documents are parsed one by one, so that a broken one costs no other: it is yielded as
         `Unreadable`.
-
-        Args:
-            text: the documents.
-            line: the number of the text's first line in its file.
-
         """
         for passage in self.passages(text, line):
             yield from passage.values
 
     def passages(self, text: str, line: int = 1) -> Iterator[Passage]:
-        """Yield the same, with how each ends."""
         if len(text) > self._limits.size:
             yield Passage((_too_large(self._limits),))
             return
@@ -147,7 +120,6 @@ def _separators(text: str) -> int:
 
 
 def _bounds(text: str) -> Iterator[tuple[int, int, Ending]]:
-    """Yield where each document begins and ends in a text, and how."""
     start, keys, marked = 0, set[str](), True
     for match in _BEGINNING.finditer(text):
         key = match[1]
@@ -166,13 +138,11 @@ def _bounds(text: str) -> Iterator[tuple[int, int, Ending]]:
 
 
 def _first_keys(text: str) -> dict[str, None] | None:
-    """Return the keys of a text of which no value could be read; None if there are none."""
     keys = (match[1] for match in _BEGINNING.finditer(text))
     return dict.fromkeys(filter(None, keys)) or None
 
 
 def _is_late(key: str, keys: set[str]) -> bool:
-    """Tell whether a key is that of the next document, by what comes before it in this one."""
     return key == _FIRST and not keys.isdisjoint(_CONTENT)
 
 
@@ -196,13 +166,7 @@ def _names_version(text: str, start: int) -> bool:
 def read_yaml(
     text: str, *, limits: Limits = LIMITS, duplicate_keys: DuplicateKeys = "last"
 ) -> object:
-    """Return the value of a text of one document; of one without content, None.
-
-    Raises:
-        Unreadable: it is not YAML, or there is a second document.
-        BeyondLimits: it is more than is read.
-
-    """
+    """Return the value of a text of one document; of one without content, None."""
     if len(text) > limits.size:
         raise _too_large(limits)
     builder = Builder(limits, limits.nodes, limits.aliases, duplicate_keys)
@@ -218,7 +182,6 @@ def _too_large(limits: Limits) -> BeyondLimits:
 
 
 def _build(text: str, builder: Builder, line: int) -> Unreadable | None:
-    """Build the documents of a text that begins in some line; return what ended it early."""
     if text.count("\n%") > _DIRECTIVES:
         return BeyondLimits(f"it has more than {_DIRECTIVES} directives", line)
     handlers = builder.handlers()
@@ -245,7 +208,6 @@ def _line(mark: object) -> int:
 
 
 _MOST: Final = 128 * 1024 * 1024
-"""Most bytes that a text takes in memory."""
 
 _FOUR_BYTES: Final = re.compile(rb"[\xf0-\xff]")
 _TWO_BYTES: Final = re.compile(rb"[\xc4-\xef]")
@@ -262,10 +224,6 @@ def decoded(raw: bytes) -> str:
     """Return what a file holds: UTF-8, or what its byte order mark says.
 
     A text takes as many bytes for each character as the widest of them needs.
-
-    Raises:
-        Unreadable: it is not text, or more than is read.
-
     """
     width = 4 if _FOUR_BYTES.search(raw) else 2 if _TWO_BYTES.search(raw) else 1
     if len(raw) * width > _MOST:

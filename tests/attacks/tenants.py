@@ -148,9 +148,7 @@ def _(_folder, docs):
     return Outcome(held=not primary, figure=figure)
 
 
-_FAKE = (
-    "a Deployment of a part's name in an unused candidate namespace, to a reporter that starts anew"
-)
+_FAKE = "a Deployment of a part's name in an unused candidate namespace, to a reporter that starts again"
 
 
 @attacks({f"{_FAKE}, available": 1, f"{_FAKE}, at zero": 0})

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from tests.bench import hostile, modelservings, one_namespace, pages, profile, scraping
+from tests.bench import dialects, hostile, modelservings, one_namespace, pages, profile, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.daemon_process import SELF_CHECK
 from tests.bench.evaluation import measure
@@ -86,6 +86,9 @@ def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) ->
     tell("one namespace that is full")
     filled = one_namespace.measure()
     sys.stdout.write(f"{one_namespace.render(filled)}\n")
+    tell("RayServices beside InferenceSets")
+    kinds = dialects.measure()
+    sys.stdout.write(f"{dialects.render(kinds)}\n")
     owning = asyncio.run(modelservings.measure(tell))
     sys.stdout.write(f"{modelservings.render(owning)}\n")
     found = []
@@ -104,6 +107,7 @@ def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) ->
         "scraping": scraped,
         "attack": attack,
         "one_namespace": filled,
+        "dialects": kinds,
         "modelservings": owning,
     }
 

@@ -15,7 +15,7 @@ import msgspec
 
 from lab.sandbox.objects import Object
 from lab.sandbox.selectors import parse_labels
-from reporter.daemon.one_pass import Before, Lately, run_pass
+from reporter.daemon.one_pass import Before, RecentWrites, run_pass
 from reporter.evaluation import evaluate
 from reporter.kube.decode import decode_page
 from reporter.model.instant import Instant
@@ -152,7 +152,7 @@ def _whole_and_parts(
     first = run_pass(
         snapshot_of(objects, served),
         Before(),
-        Lately(),
+        RecentWrites(),
         now=now(),
         settings=_SETTINGS,
         instance="bench",
@@ -164,7 +164,7 @@ def _whole_and_parts(
         run_pass(
             snapshot_of(objects, served),
             before,
-            Lately(),
+            RecentWrites(),
             now=now(),
             settings=_SETTINGS,
             instance="bench",
@@ -193,14 +193,16 @@ def _broken(objects: Objects, served: Discovery) -> tuple[float, int]:
         for resource, found in objects.items()
     }
     snapshot = snapshot_of(broken, served)
-    first = run_pass(snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench")
+    first = run_pass(
+        snapshot, Before(), RecentWrites(), now=now(), settings=_SETTINGS, instance="bench"
+    )
     firing = sum(each.disposition is Disposition.FIRING for each in first.report.findings)
 
     def again() -> None:
         run_pass(
             replace(snapshot),
             Before(first.after.memory),
-            Lately(),
+            RecentWrites(),
             now=now(),
             settings=_SETTINGS,
             instance="bench",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from reporter.catalogue.resources import EVENTS
-from reporter.daemon.one_pass import Before, Lately, run_pass
+from reporter.daemon.one_pass import Before, RecentWrites, run_pass
 from reporter.kube.decode import decode_page
 from reporter.kube.store import Store
 from reporter.model.objects import KubeObject
@@ -57,7 +57,7 @@ class World:
         self._last = run_pass(
             self._snapshot,
             self._last,
-            Lately(),
+            RecentWrites(),
             now=self._now(),
             settings=self._settings,
             instance="bench",

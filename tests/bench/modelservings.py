@@ -18,7 +18,7 @@ import msgspec
 
 from lab.sandbox.objects import Object
 from reporter.catalogue.resources import PODS
-from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
+from reporter.daemon.one_pass import Before, Pass, RecentWrites, run_pass
 from reporter.model.instant import rfc3339
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
@@ -137,7 +137,7 @@ def _passes() -> tuple[float, float, float, int]:
     def first() -> Pass:
         snapshot = snapshot_of(objects, served)
         return run_pass(
-            snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench"
+            snapshot, Before(), RecentWrites(), now=now(), settings=_SETTINGS, instance="bench"
         )
 
     made = first()
@@ -150,7 +150,7 @@ def _passes() -> tuple[float, float, float, int]:
     }
     snapshot = snapshot_of(objects, served)
     settled = run_pass(
-        snapshot, Before(), Lately(), now=now(), settings=_SETTINGS, instance="bench"
+        snapshot, Before(), RecentWrites(), now=now(), settings=_SETTINGS, instance="bench"
     )
     if _planned(settled).writes:
         raise BenchError("a status that was written as planned is not what the next pass wants")
@@ -187,7 +187,7 @@ def _one_change(objects: Objects, snapshot: Snapshot, last: Pass) -> float:
         table = Table(objects[PODS] | {key: msgspec.structs.replace(pod, metadata=metadata)})
         after = replace(snapshot, tables={**snapshot.tables, PODS: table})
         made = run_pass(
-            after, last.after, Lately(), now=now(), settings=_SETTINGS, instance="bench"
+            after, last.after, RecentWrites(), now=now(), settings=_SETTINGS, instance="bench"
         )
         if len(_planned(made).writes) != 1:
             raise BenchError("one changed pod does not make one write")

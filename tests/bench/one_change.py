@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import structs
 
 from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NODES, PODS, SERVICES
-from reporter.daemon.one_pass import Before, Lately, Pass, run_pass
+from reporter.daemon.one_pass import Before, Pass, RecentWrites, run_pass
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
@@ -160,7 +160,7 @@ class World:
         done = run_pass(
             self._snapshot,
             self._last,
-            Lately(),
+            RecentWrites(),
             now=self._now(),
             settings=_SETTINGS,
             instance="bench",

@@ -13,9 +13,9 @@ from playwright.async_api import Browser, async_playwright, expect
 from lab.demo.main import run_demo
 from lab.demo.story import Step
 from reporter.cli import check
+from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
-from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
 from tests.browser.chromium import launch_options
 from tests.browser.opened import opened

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from lab.sandbox import InjectedFault
-from reporter.daemon import page_routes
+from reporter.daemon import listeners
 from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
 from reporter.daemon.state import LostWatches
@@ -64,7 +64,7 @@ async def page_of(replica, path="/"):
 @pytest.mark.quick
 async def test_a_fault_appears_on_the_page_and_in_the_stream(stage, inside, monkeypatch):
     """The stream says that something changed as soon as the pass has ended."""
-    monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 2 * PATIENCE_SECONDS)
+    monkeypatch.setattr(listeners, "ALIVE_SECONDS", 2 * PATIENCE_SECONDS)
     replica = await (await inside().start()).ready()
     await stage.all_ready()
     await replica.passes(1)
@@ -230,7 +230,7 @@ async def test_what_is_no_page_is_not_taken_for_one(served, method, path, *, hea
 
 async def test_a_stream_is_asked_for_by_its_head(served, monkeypatch):
     """The answer ends, holds nothing, and takes no place; nginx is told not to collect the rest."""
-    monkeypatch.setattr(page_routes, "MOST_STREAMS", 0)
+    monkeypatch.setattr(listeners, "MOST_STREAMS", 0)
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     asked = "{} /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
     writer.write((asked.format("HEAD") + asked.format("GET")).encode())
@@ -282,14 +282,14 @@ async def test_before_the_first_pass_the_page_says_so(serve):
 
 async def test_streams_are_bounded_and_their_places_are_given_back(served, monkeypatch):
     """One browser too many is asked to come again; a place that is left is free."""
-    monkeypatch.setattr(page_routes, "MOST_STREAMS", 2)
+    monkeypatch.setattr(listeners, "MOST_STREAMS", 2)
     async with Stream(served.url + "live") as one:
         await one.next()
         async with Stream(served.url + "live") as two:
             await two.next()
             status, headers, _ = await served.get("/live")
             assert (status, headers["Retry-After"]) == (503, "15")
-        monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 0.05)
+        monkeypatch.setattr(listeners, "ALIVE_SECONDS", 0.05)
 
         async def free():
             async with Stream(served.url + "live") as again:
@@ -303,7 +303,7 @@ async def test_streams_are_bounded_and_their_places_are_given_back(served, monke
 
 async def test_a_stream_says_that_it_is_alive(served, monkeypatch):
     """The same version again, so that one sees how old the page is."""
-    monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 0.05)
+    monkeypatch.setattr(listeners, "ALIVE_SECONDS", 0.05)
     async with Stream(served.url + "live") as stream:
         first = await stream.next()
         second = await stream.next()
@@ -357,9 +357,9 @@ async def test_streams_end_when_the_daemon_stops(serve):
 
 async def test_who_takes_nothing_delays_nobody_and_is_dropped(served, monkeypatch):
     """A browser that never reads: passes go on, and its place is given to another one."""
-    monkeypatch.setattr(page_routes, "MOST_STREAMS", 1)
-    monkeypatch.setattr(page_routes, "SLOW_SECONDS", 0.2)
-    monkeypatch.setattr(page_routes, "ALIVE_SECONDS", 0.0)
+    monkeypatch.setattr(listeners, "MOST_STREAMS", 1)
+    monkeypatch.setattr(listeners, "SLOW_SECONDS", 0.2)
+    monkeypatch.setattr(listeners, "ALIVE_SECONDS", 0.0)
     with socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         deaf.connect(("127.0.0.1", served.port))
@@ -409,9 +409,9 @@ async def test_long_lists_are_cut_unless_all_is_asked_for(serve):
 async def test_a_page_is_drawn_once_for_all_who_ask(served, monkeypatch):
     """A thousand subjects, many browsers: the loop goes on and the work is done once."""
     drawn = []
-    draw = page_routes.LivePage.html.__globals__["_draw"]
+    draw = listeners.LivePage.html.__globals__["_draw"]
     monkeypatch.setitem(
-        page_routes.LivePage.html.__globals__,
+        listeners.LivePage.html.__globals__,
         "_draw",
         lambda state, **how: drawn.append(state) or draw(state, **how),
     )
@@ -435,7 +435,7 @@ class Served:
         address = ListenAddress("report-bind-address", "127.0.0.1", self.port, names)
         pages = Pages(lambda: b"{}", lambda: "the text")
         routes = report_routes(pages, address)
-        await self._servers.listen(address, page_routes.with_page(routes, self.page, address))
+        await self._servers.listen(address, listeners.with_page(routes, self.page, address))
         return self
 
     async def stop(self):

@@ -25,7 +25,7 @@ FLAGS = (f"--max-num-queued-reqs={MOST_QUEUED}",)
 
 
 class Harm(Enum):
-    """What is done to the server besides the load."""
+    """What is done to the server in addition to the load."""
 
     NONE = auto()
     HANG = auto()

@@ -28,8 +28,9 @@ STATUSES = {
 
 def alerts(values=None):
     """Return the rules by name."""
-    (group,) = render({**ON, **(values or {})}).one("PrometheusRule")["spec"]["groups"]
-    return {rule["alert"]: rule for rule in group["rules"]}
+    groups = render({**ON, **(values or {})}).one("PrometheusRule")["spec"]["groups"]
+    rules = (rule for group in groups for rule in group["rules"])
+    return {rule["alert"]: rule for rule in rules if "alert" in rule}
 
 
 ALERTS = alerts()
@@ -62,7 +63,7 @@ def test_labels_that_the_text_of_an_alert_shows_are_kept_by_its_expression():
 def test_the_outcome_that_alerts_is_one_that_the_writer_counts():
     """The value of a label is as much a contract as its name."""
     assert 'outcome="refused"' in ALERTS["StatusReporterEventsRefused"]["expr"]
-    assert "refused" in EventWriter._refuse.__code__.co_consts
+    assert "refused" in EventWriter._send.__code__.co_consts
 
 
 @pytest.mark.parametrize("resync", [60, 10])
@@ -131,6 +132,19 @@ def test_the_service_monitor_selects_the_service_of_the_metrics():
     assert selector.items() <= service["metadata"]["labels"].items()
     (endpoint,) = monitor["spec"]["endpoints"]
     assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
+
+
+@pytest.mark.parametrize(("percent", "fast"), [(99.5, "0.072"), (99, "0.144"), (99.95, "0.0072")])
+def test_an_objective_says_how_fast_its_budget_may_go(percent, fast):
+    """Off until it is set; 14.4 times the rate that is left by it."""
+    values = {"prometheusRule.objective.enabled": True, "prometheusRule.objective.percent": percent}
+    found = alerts(values)
+    assert set(found) - set(ALERTS) == {
+        "StatusReporterObjectiveBurnsFast",
+        "StatusReporterObjectiveBurnsSlowly",
+    }
+    assert f" > {fast} and " in found["StatusReporterObjectiveBurnsFast"]["expr"]
+    assert alerts(values | {"prometheusRule.served": False}) == found
 
 
 def test_statuses_have_alerts_where_they_are_written():

@@ -243,7 +243,7 @@ def test_the_alert_says_where_reasons_are_explained(entries):
     """`explain` knows those of the values only with the file."""
     values = {"serviceMonitor.enabled": True, "prometheusRule.enabled": True}
     rendered = render({"customComponents": entries, **values})
-    (group,) = rendered.one("PrometheusRule")["spec"]["groups"]
+    group, *_ = rendered.one("PrometheusRule")["spec"]["groups"]
     said = [
         rule["annotations"]["description"] for rule in group["rules"] if "Cause" in rule["alert"]
     ]

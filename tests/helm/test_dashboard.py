@@ -80,7 +80,9 @@ def test_a_panel_says_what_it_shows():
 def test_every_expression_is_about_the_release_that_is_chosen():
     """Two releases on one Prometheus do not mix."""
     for title, expression in expressions():
-        named = expression.count("status_reporter_")
+        named = len(re.findall(r"status_reporter[_:]", expression))
         assert named, title
-        assert expression.count(f'namespace="{NAMESPACE}"') == named, title
+        assert len(re.findall(rf'(namespace|reporter)="{NAMESPACE}["/]', expression)) == named, (
+            title
+        )
         assert "$" not in expression, title

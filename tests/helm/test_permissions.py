@@ -3,16 +3,18 @@
 import pytest
 
 from reporter.catalogue.resources import (
+    BY_NAME,
+    BY_NAME_VERBS,
     COMPONENT,
     EVENT_VERBS,
     EVENTS,
     ISTIO_CONFIGMAP,
+    LEASES,
     ON_DEMAND,
     ON_DEMAND_VERBS,
     VERBS,
-    VOLUME_VERBS,
-    VOLUMES,
 )
+from reporter.catalogue.shared_parts import shared_parts
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.reasons import MODELSERVINGS, MODELSERVINGS_FORMER
 from tests.helm.charts import NAMESPACE, REPORTER, helm, name_of, namespace_of, render
@@ -24,6 +26,14 @@ MESH = {
     "resources": ["configmaps"],
     "resourceNames": [ISTIO_CONFIGMAP],
     "verbs": ["list", "watch"],
+}
+OTHERS_LEASES = {
+    "apiGroups": [LEASES.group],
+    "resources": [LEASES.plural],
+    "resourceNames": sorted(
+        name for part in shared_parts(BUILT_IN) for each in part.controllers for name in each.leases
+    ),
+    "verbs": ["get"],
 }
 PAGES = {"apiGroups": [""], "resources": ["pods/proxy"], "verbs": ["get"]}
 EVENT_RULE = {
@@ -44,7 +54,7 @@ LEASE_RULE = {
 }
 
 
-READING = ({*VERBS}, {*ON_DEMAND_VERBS}, {*VOLUME_VERBS}, {*EVENT_VERBS})
+READING = ({*VERBS}, {*ON_DEMAND_VERBS}, {*BY_NAME_VERBS}, {*EVENT_VERBS})
 
 
 def granted(rules) -> list[tuple[str, str, str]]:
@@ -62,7 +72,8 @@ def granted(rules) -> list[tuple[str, str, str]]:
 
 
 def named(rules) -> list[object]:
-    return [rule for rule in rules if "resourceNames" in rule]
+    """Return the rules with names but that of other controllers' Leases, which is always there."""
+    return [rule for rule in rules if "resourceNames" in rule and rule != OTHERS_LEASES]
 
 
 def reading(*off: Stack, on: Stack = Stack.KAITO) -> list[tuple[str, str, str]]:
@@ -76,7 +87,8 @@ def reading(*off: Stack, on: Stack = Stack.KAITO) -> list[tuple[str, str, str]]:
     looked_up = {
         (each.group, each.plural, verb)
         for each in ON_DEMAND
-        for verb in (VOLUME_VERBS if each is VOLUMES else ON_DEMAND_VERBS)
+        if each is not LEASES
+        for verb in (BY_NAME_VERBS if each in BY_NAME else ON_DEMAND_VERBS)
     }
     events = {(EVENTS.group, EVENTS.plural, verb) for verb in EVENT_VERBS}
     return sorted(watched | looked_up | events)
@@ -90,6 +102,7 @@ def test_cluster_wide_is_granted_what_the_table_of_resources_reads():
     """The table in code is the only source, each row once; no verb is unused."""
     assert granted(cluster_rules()) == reading()
     assert named(cluster_rules()) == [MESH]
+    assert OTHERS_LEASES in cluster_rules()
 
 
 def granted_in(mode: object) -> dict[Stack, list[tuple[str, str, str]]]:
@@ -151,7 +164,7 @@ WRITES = [
 def test_writes_are_granted_for_the_mode_that_makes_them(values, wanted):
     """`full` replaces (PUT), `roles` applies (PATCH); neither may change more than the status."""
     rules = cluster_rules(values)
-    writes = [rule for rule in rules if not set(rule["verbs"]) <= {*VERBS, *VOLUME_VERBS}]
+    writes = [rule for rule in rules if not set(rule["verbs"]) <= {*VERBS, *BY_NAME_VERBS}]
     assert writes == wanted
     assert granted(rule for rule in rules if rule not in wanted) == reading()
 

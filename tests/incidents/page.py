@@ -1,11 +1,11 @@
-"""docs/incidents.md: what people met, and what is told of it."""
+"""README.md: what people met, and what is told of it."""
 
 from collections import Counter
 from pathlib import Path
 
 from tests.incidents.score import cases, is_plain, named_in_a_model, told_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "incidents.md"
+PAGE = Path(__file__).with_name("README.md")
 
 _HEAD = """\
 # What people met, and what is told

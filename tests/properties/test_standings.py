@@ -85,6 +85,6 @@ def test_standing(doc, replicas):
     else:
         assert not fault.down
         assert fault.transition in {None, *(each.created for each in snapshot[PODS])}
-    assert fault.detail.startswith(f"{ready}/{workload.wanted} ready") or not workload.wanted
+    assert f"{ready}/{workload.wanted} ready" in fault.detail or not workload.wanted
     backwards = snapshot_of(*reversed(replicas), doc, declared=[STATEFULSETS, DAEMONSETS])
     assert judge_workload(workload, backwards) == fault

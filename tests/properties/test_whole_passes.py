@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue.resources import EVENTS
-from reporter.daemon.one_pass import Before, Lately, run_pass
+from reporter.daemon.one_pass import Before, RecentWrites, run_pass
 from reporter.daemon.self_check import Passed, differences
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import ResourceState, Served
@@ -59,7 +59,11 @@ class Daemon:
         known = {**self.snapshot.states, EVENTS: SEEN}
         snapshot = replace(self.snapshot, states={**known, **dict(states)})
         ask = partial(
-            run_pass, lately=Lately(), now=self.now, settings=self.settings, instance="test"
+            run_pass,
+            recent_writes=RecentWrites(),
+            now=self.now,
+            settings=self.settings,
+            instance="test",
         )
         done = ask(snapshot, self.before)
         found = differences(Passed(ask, snapshot, self.before, done))

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from tests.helm.dashboard import expressions
-from tests.rules.cases import CASES, rendered, unit_tests
+from tests.rules.cases import CASES, SERVED, hourly_tests, rendered, unit_tests
 from tests.rules.recipes import ALERTMANAGER, ROUTES
 from tests.rules.tool import NoPromtoolError, amtool, promtool
 
@@ -28,15 +28,16 @@ def main() -> int:
         # JSON is YAML.
         (folder / "rules.yaml").write_text(json.dumps(rendered()))
         (folder / "tests.yaml").write_text(json.dumps(unit_tests("rules.yaml")))
+        (folder / "hourly.yaml").write_text(json.dumps(hourly_tests("rules.yaml")))
         (folder / "dashboard.yaml").write_text(json.dumps(_dashboard()))
         for command in (
             ("check", "rules", "rules.yaml", "dashboard.yaml"),
-            ("test", "rules", "tests.yaml"),
+            ("test", "rules", "tests.yaml", "hourly.yaml"),
         ):
             status = subprocess.run([program, *command], cwd=folder, check=False).returncode
             if status:
                 return status
-    sys.stdout.write(f"{len(CASES)} cases\n")
+    sys.stdout.write(f"{len(CASES) + len(SERVED)} cases\n")
     return _routes(router)
 
 

@@ -1,15 +1,16 @@
 """The cases of `cases.yaml` as promtool reads them, over the rules that the chart renders."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import yaml
 
 from tests.helm.charts import NAMESPACE, Document, render
 
-CASES = yaml.load(
-    (Path(__file__).parent / "cases.yaml").read_text(), yaml.BaseLoader
-)  # all text: `0x9` is no number
+_HERE = Path(__file__).parent
+CASES = yaml.load((_HERE / "cases.yaml").read_text(), yaml.BaseLoader)  # `0x9` is no number
+SERVED = yaml.load((_HERE / "served.yaml").read_text(), yaml.BaseLoader)
 
 VALUES = {
     "serviceMonitor.enabled": True,
@@ -18,6 +19,7 @@ VALUES = {
     "prometheusRule.docsUrl": "https://docs.example/",
     "modelServing.status": "full",
     "mirrorToWorkload": True,
+    "prometheusRule.objective.enabled": True,
     "alertmanager.urls": ["http://alertmanager.monitoring:9093"],
     "disableReasons": ["clusterBBRNotReady"],
 }
@@ -27,19 +29,21 @@ _JOB = "prod-status-reporter-metrics"
 _SERIES = re.compile(r"(\w+)(?:\{(.*)\})?")
 
 
+@cache
 def rendered() -> dict[str, object]:
     """Return the groups of rules, with those that are there instead of others."""
     spec = render(VALUES).one("PrometheusRule")["spec"]
-    (group,) = spec["groups"]
+    group, *served = spec["groups"]
     there = {rule["alert"] for rule in group["rules"]}
     (other,) = render(VALUES | {"metrics.subjectSeries": 0}).one("PrometheusRule")["spec"]["groups"]
     more = [rule for rule in other["rules"] if rule["alert"] not in there]
-    return {"groups": [group | {"rules": [*group["rules"], *more]}]}
+    return {"groups": [group | {"rules": [*group["rules"], *more]}, *served]}
 
 
 def alerts() -> dict[str, Document]:
     """Return the rules by name."""
-    return {rule["alert"]: rule for group in rendered()["groups"] for rule in group["rules"]}
+    rules = (rule for group in rendered()["groups"] for rule in group["rules"])
+    return {rule["alert"]: rule for rule in rules if "alert" in rule}
 
 
 def unit_tests(rules: str) -> dict[str, object]:
@@ -48,7 +52,48 @@ def unit_tests(rules: str) -> dict[str, object]:
     return {
         "rule_files": [rules],
         "evaluation_interval": "1m",
-        "tests": [_test(case, by_name[case["alert"]]) for case in CASES],
+        "group_eval_order": _groups(),
+        "tests": [
+            *(_test(case, by_name[case["alert"]]) for case in CASES),
+            *(_records(case) for case in SERVED if case["interval"] == "1m"),
+        ],
+    }
+
+
+def hourly_tests(rules: str) -> dict[str, object]:
+    """Return the cases of what is long: promtool evaluates each group at one interval, whatever its own."""
+    return {
+        "rule_files": [rules],
+        "evaluation_interval": "1h",
+        "group_eval_order": _groups(),
+        "tests": [_records(case) for case in SERVED if case["interval"] == "1h"],
+    }
+
+
+def _groups() -> list[str]:
+    """Return the groups in their order: what others read is recorded first."""
+    return [group["name"] for group in rendered()["groups"]]
+
+
+def _records(case: Document) -> Document:
+    """Return a case of what is recorded: at a moment the value of each series of an expression."""
+    return {
+        "name": case["case"],
+        "interval": case["interval"],
+        "input_series": [
+            {"series": _series(name), "values": values} for name, values in case["series"].items()
+        ],
+        "promql_expr_test": [
+            {
+                "expr": expression,
+                "eval_time": at,
+                "exp_samples": [
+                    {"labels": labels, "value": float(value)} for labels, value in found.items()
+                ],
+            }
+            for at, expressions in case["at"].items()
+            for expression, found in expressions.items()
+        ],
     }
 
 

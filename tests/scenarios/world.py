@@ -7,12 +7,18 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from reporter.catalogue.custom import WORKLOADS
-from reporter.catalogue.resources import EVENTS
+from reporter.catalogue.resources import AUTOSCALERS, EVENTS, LEASES
 from reporter.model.catalogue import Catalogue
 from reporter.model.instant import Instant, rfc3339, rfc3339_micro
 from reporter.model.report import SkippedObject
 from reporter.snapshot.decode import decode_object
-from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import (
+    Discovery,
+    ResourceState,
+    Served,
+    Snapshot,
+    with_held_leases,
+)
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN
 from tests.tables import ALL
@@ -29,7 +35,7 @@ EVENT_LIFETIME = timedelta(hours=1)
 _SPAN = re.compile(r"(\d+)(s|m|h|d)")
 _MOMENT = re.compile(r"now(?:([+-])((?:\d+[smhd])+))?")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_KINDS = {each.kind for each in (*ALL, *WORKLOADS.values())} | {
+_KINDS = {each.kind for each in (*ALL, *WORKLOADS.values(), AUTOSCALERS, LEASES)} | {
     each["condition"]["kind"] for each in COMPONENTS.values() if "condition" in each
 }
 _KEDA_CRDS = {"clustertriggerauthentications.keda.sh"}
@@ -73,7 +79,11 @@ class World:
 
     def declare(self, catalogue: Catalogue) -> None:
         """Read what this catalogue needs; what earlier ones needed stays in the cluster."""
-        self.declared = [each for each in catalogue.resources if each not in ALL]
+        self.declared = [
+            *(each for each in catalogue.resources if each not in ALL),
+            AUTOSCALERS,
+            LEASES,
+        ]
         self.resources = (*ALL, *self.declared)
         crds = {each.component.crd.name for each in catalogue.declared if each.component.crd}
         self.crds |= crds | _KEDA_CRDS | {str(each) for each in self.resources if each.custom}
@@ -137,12 +147,13 @@ class World:
                 each for each in decoded if not isinstance(each, SkippedObject)
             )
         served = frozenset(self.crds - self.absent) if self.discovery else None
-        return Snapshot(
+        snapshot = Snapshot(
             tables=tables,
             states={resource: self._state(resource) for resource in self.resources},
             discovery=Discovery(served),
             skipped=tuple(skipped),
         )
+        return with_held_leases(snapshot, now.wall)
 
     def _state(self, resource) -> ResourceState:
         name = str(resource)

@@ -14,6 +14,7 @@ from tests.workflows.tool import NoActionlintError, actionlint
 MAKE = re.compile(r"^(?:sudo )?make ([a-z-]+)", re.MULTILINE)
 TEXT = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
 PUBLISHING = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+SITE = (ROOT / ".github" / "workflows" / "site.yml").read_text()
 WORKFLOW = yaml.safe_load(TEXT)
 STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
 MAKEFILE = "\n".join(
@@ -35,7 +36,7 @@ def test_it_runs_the_steps_of_ci_run():
 
 def test_actions_are_pinned_by_commit_and_say_which_release_that_is():
     """A tag can be moved by whoever owns the action."""
-    uses = re.findall(r"uses: (.+)", TEXT + PUBLISHING)
+    uses = re.findall(r"uses: (.+)", TEXT + PUBLISHING + SITE)
     assert uses
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each) for each in uses)
 
@@ -101,7 +102,7 @@ def test_targets_without_files_are_phony():
 
 def test_there_is_something_to_lint():
     """`make workflow-lint` of nothing would pass."""
-    assert [path.name for path in WORKFLOWS] == ["ci.yml", "release.yml"]
+    assert [path.name for path in WORKFLOWS] == ["ci.yml", "release.yml", "site.yml"]
 
 
 def test_an_actionlint_that_is_named_and_not_there(monkeypatch):

@@ -43,8 +43,9 @@ A node that evicts leaves the replicas alone: there is no other node for them.
 
 
 @pytest.fixture(name="cluster", scope="session")
-def _cluster() -> Iterator[Cluster]:
-    cluster = Cluster()
+def _cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    two = any(item.path.name.startswith("nodes_") for item in request.session.items)
+    cluster = Cluster(count=2 if two else 1)
     started(cluster)
     try:
         yield cluster

@@ -9,6 +9,7 @@ from typing import Final
 from e2e.chaos.observer import Observer
 from e2e.chaos.records import Version
 from e2e.stage import Stage
+from lab.sandbox.workloads import is_ready
 from tests.daemon.stage import key_of
 
 PATIENCE_SECONDS: Final = 240.0
@@ -67,7 +68,12 @@ async def all_is_well(stage: Stage) -> None:
 
 
 async def calm(stage: Stage) -> None:
-    """Wait until nothing fires and all that tests look at has been told to be Ready."""
+    """Wait until nothing fires, all pods are Ready, and all that tests look at has been told to be."""
+
+    async def all_ready() -> bool:
+        return all(map(is_ready, await stage.api.items("pods", namespace="models")))
+
+    await until(all_ready, "all pods of the models are Ready")
     await has_been_told(stage, *READY)
     await all_is_well(stage)
 

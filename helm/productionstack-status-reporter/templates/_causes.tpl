@@ -47,7 +47,7 @@ what is of the whole cluster has none.
     {{- include "status-reporter.whatToType" $ | nindent 4 }}
     summary: {{ printf "%s fires." $subject | quote }}
     {{- if $each.for }}
-    impact: {{ $own | ternary "The model serves, degraded, or only what is around it is at fault." "No model is known to stop serving because of it; some may serve degraded." | quote }}
+    impact: {{ $own | ternary "The model serves, degraded, or only what is around it is at fault." "No model has stopped serving because of it so far; some may serve degraded." | quote }}
     {{- else }}
     impact: "Whether models serve says the metric status_reporter_subject_state."
     {{- end }}
@@ -75,22 +75,13 @@ max by (layer, namespace, subject, reason) (label_replace({{ . }}, "namespace", 
 namespace={{ include "status-reporter.namespace" . | quote }}, job={{ include "status-reporter.metricsName" . | quote }}
 {{- end -}}
 
-{{/* Where the reason is explained, from (list root model): those of models have a page for each stack. */}}
+{{/* Where the reason is explained, from (list root model): a section holds for the models of all kinds. */}}
 {{- define "status-reporter.reasonPage" -}}
 {{- $ := first . -}}
-{{- $page := "" -}}
-{{- if last . -}}
-{{- $page = "$labels.reason" -}}
-{{- range $kind, $name := $.Files.Get "files/reason-pages.yaml" | fromYaml -}}
-{{- $page = printf "%s | reReplaceAll %q %q" $page (printf "^%s[A-Z].*" $kind) $name -}}
-{{- end -}}
-{{- $page = printf "{{ %s }}" $page -}}
-{{- else -}}
-{{- $page = "reasons.md" -}}
-{{- end -}}
-reason_doc: {{ printf "docs/%s#{{ $labels.reason | toLower }}" $page | squote }}
+{{- $heading := last . | ternary "{{ $labels.reason | reReplaceAll \"^[a-z]+\" \"\" | toLower }}" "{{ $labels.reason | toLower }}" -}}
+reason_doc: {{ printf "docs/reasons.md#%s" $heading | squote }}
 {{- with $.Values.prometheusRule.docsUrl }}
-reason_url: {{ printf "%s/%s#{{ $labels.reason | toLower }}" (trimSuffix "/" .) $page | squote }}
+reason_url: {{ printf "%s/reasons.md#%s" (trimSuffix "/" .) $heading | squote }}
 {{- end }}
 {{- end -}}
 

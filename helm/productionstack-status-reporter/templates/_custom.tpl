@@ -66,7 +66,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The same for the kinds of models that are described (dialects), and what they read besides. */}}
+{{/* The same for the kinds of models that are described (dialects), and what else they read. */}}
 {{- define "status-reporter.dialectRules" -}}
 {{- $read := include "status-reporter.readAnyway" . | fromYaml -}}
 {{- range $dialect := .Values.dialects -}}

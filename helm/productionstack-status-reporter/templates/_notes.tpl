@@ -5,7 +5,7 @@
 The status reporter writes root causes as Events to kube-system.
 
 What is wrong now:
-  kubectl -n kube-system get events -l status-reporter.io/state=firing
+  kubectl -n kube-system get events -l status-reporter.io/state=firing -o custom-columns=REASON:.reason,MESSAGE:.message
 
 All its Events of the last hour:
   kubectl -n kube-system get events --field-selector source=productionstack-status-reporter

@@ -2,10 +2,6 @@
 
 Types and keys are checked already. What is checked here are names, places in the catalogue, and
 what declarations say of each other.
-
-Declarations that lead back to themselves: places that rest on each other, and suppression.
-
-What is wrong with the objects that declarations name.
 """
 
 from collections import defaultdict
@@ -51,7 +47,6 @@ _WITHOUT_CONDITIONS: Final = {
 
 
 def wrong_objects(component: CustomComponent) -> Iterator[Problem]:
-    """Yield what is wrong with what raises a reason."""
     if component.workload:
         yield from _workload(component.workload, component.layer)
     if component.crd:

@@ -1,11 +1,4 @@
-"""The catalogue with what a user declares: `custom-components` in the file of `--config`.
-
-What a declaration is about, as its name tells.
-
-What can be wrong with a declaration, in the words of who wrote it.
-
-What the catalogue says of a declaration where its author says nothing.
-"""
+"""The catalogue with what a user declares: `custom-components` in the file of `--config`."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +10,10 @@ from reporter.model.catalogue import Catalogue, Declared
 from reporter.model.custom import CustomComponent, CustomCondition, CustomWorkload, WorkloadKind
 from reporter.model.objects import (
     Conditioned,
-    ConditionedObject,
     DaemonSet,
     KubeObject,
 )
+from reporter.model.paths import conditioned
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectKind
@@ -123,7 +116,7 @@ def _conditioned(condition: CustomCondition) -> Resource[KubeObject]:
         plural=condition.plural,
         kind=condition.kind,
         namespaced=condition.namespaced,
-        type=ConditionedObject,
+        type=conditioned(condition.kind),
         purpose="conditions that are declared in custom-components",
         label_selector=condition.selector,
         custom=condition.group not in BUILT_IN_GROUPS,
@@ -244,7 +237,6 @@ class Problem:
 
     Attributes:
         key: as it stands in the file, empty for the whole declaration.
-        value: what was given.
         why: what speaks against it, where that is more than the form.
 
     """
@@ -265,7 +257,6 @@ class Wrong:
 
     @classmethod
     def of(cls, entry: int, component: CustomComponent, problem: Problem) -> "Wrong":
-        """Return what is wrong with a declaration."""
         return cls(entry, component.reason, problem)
 
 
@@ -296,7 +287,6 @@ _ROLLOUT = {
 
 
 def summary(component: CustomComponent) -> str:
-    """Return what a reason means."""
     if component.workload:
         return f"{component.workload.kind} {component.workload.name} is not available."
     if component.crd:
@@ -306,7 +296,6 @@ def summary(component: CustomComponent) -> str:
 
 
 def trigger(component: CustomComponent) -> str:
-    """Return what raises it."""
     if component.workload:
         workload = component.workload
         return f"{workload.kind} {workload.name} {_place(workload)} {_DOWN[workload.kind]}."
@@ -330,7 +319,6 @@ def silent(component: CustomComponent) -> str:
 
 
 def action(component: CustomComponent) -> str:
-    """Return what an operator does about it."""
     if component.workload:
         workload = component.workload
         only = len(workload.namespaces) == 1

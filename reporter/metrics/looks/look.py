@@ -1,7 +1,4 @@
-"""What one scrape tells that the rules need: small, because a pod has dozens in its window.
-
-From a page to a look: the part of a page that the rules read.
-"""
+"""What one scrape tells that the rules need: small, because a pod has dozens in its window."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +13,9 @@ from reporter.model.instant import Instant
 class Counter(IntEnum):
     """What only rises in the life of a process (vLLM, vllm/v1/metrics/loggers.py).
 
-    The last six are of endpoint pickers: attempts to choose an endpoint and those that failed, requests that
-    left its queue and those that it refused for want of room, requests and those that it had no endpoint for.
+    The last six are of endpoint pickers: attempts to choose an endpoint and those that failed,
+    requests that left its queue and those that it refused for want of room, requests and those that
+    it had no endpoint for.
     """
 
     PROMPT_TOKENS = auto()
@@ -51,16 +49,12 @@ class Latency(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A counter's value, and when its series began, which is compared only with itself."""
-
     value: float
     created: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """A histogram: cumulative counts up to each bound, the last of which is infinite."""
-
     bounds: tuple[float, ...]
     counts: Sequence[float]
     created: float | None = None
@@ -70,15 +64,9 @@ class Buckets:
 class EngineLook:
     """One engine; what the page does not tell is None or not there, and never 0.
 
-    Attributes:
-        capacity: of these, those that wait for room; None on releases that do not tell.
-        deferred: of these, those put off for another cause.
-        kv_usage: share of the KV cache in use, 0 to 1.
-        unfetched: requests whose KV cache has yet to be asked for elsewhere.
-        fetching: requests whose KV cache is under way from elsewhere.
-        awake: whether it takes requests; None where it does not tell, which counts as yes.
-        healthy: what the engine reports about itself.
-
+    `capacity` are those waiting for room, `deferred` those put off for another cause. Of
+    `unfetched` the KV cache has yet to be asked for elsewhere, of `fetching` it is under way.
+    `awake` is None where it is not told, which counts as yes.
     """
 
     running: float | None = None
@@ -95,13 +83,7 @@ class EngineLook:
 
 
 class Endpoints(NamedTuple):
-    """What an endpoint picker may pick.
-
-    Attributes:
-        fresh: endpoints whose metrics it has just read.
-        known: those that it knows, with old metrics or none too.
-
-    """
+    """What an endpoint picker may pick; of `fresh` it has just read the metrics."""
 
     fresh: float
     known: int = 0
@@ -111,16 +93,9 @@ class Endpoints(NamedTuple):
 class Look:
     """One scrape of one pod.
 
-    Attributes:
-        failure: why there is no page, None where there is one.
-        known: whether the page is that of an engine that is read: vLLM or SGLang.
-        process_started: start of the process that serves the page, where it tells.
-        speed: of the download of weights, in bytes a second.
-        remaining: seconds it will take; -1 is unknown, 0 nothing.
-        endpoints: of an endpoint picker that tells how many it has.
-        restarts: how often engines started again since the page before; the history sets it.
-        renewed: the engines that did.
-
+    `failure` is None where there is a page; `known`: it is that of vLLM or SGLang. Of the download
+    of weights `speed` is bytes a second, and `remaining` seconds: -1 is unknown, 0 nothing.
+    `restarts` counts how often engines started again since the page before.
     """
 
     at: Instant
@@ -140,7 +115,6 @@ class Look:
 
     @property
     def fails(self) -> bool:
-        """Whether nothing was reached; a runtime whose page is no text was."""
         return self.failure not in (None, Failure.UNSUPPORTED)
 
 
@@ -173,11 +147,9 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
         speed=page.download_speed,
         remaining=page.download_remaining,
         endpoints=_endpoints(page.picker),
-        engines={}
-        if page.router
-        else {
+        engines={
             name: _engine(each, objectives, sglang=page.sglang)
-            for name, each in page.engines.items()
+            for name, each in (page.engines.items() if not page.router else ())
         },
         pod=_pod(page),
     )
@@ -213,7 +185,8 @@ def _engine(
         kv_usage=engine.kv_cache_usage,
         unfetched=engine.fetches.get(_NOT_BEGUN),
         fetching=engine.fetches.get(_BEGUN),
-        awake=_awake(engine.sleep_state),
+        # A page without the state counts as awake; a pause leaves all states 0.
+        awake=bool(engine.sleep_state.get(_AWAKE)) if engine.sleep_state else None,
         healthy=None if engine.healthy is None else engine.healthy > 0,
         counters={name: each for name, each in counters.items() if each is not None},
         latencies={
@@ -292,18 +265,12 @@ def _of_picker(picker: p.Picker) -> dict[Counter, Count | None]:
 
 
 def _part(series: Mapping[str, p.CounterValue | None], names: Container[str]) -> Count | None:
-    """Return the sum of some series of a family, 0 while none of them has begun."""
     found = [each for name, each in series.items() if name in names]
     return _total(found) if found else _none(series)
 
 
 def _none(series: Mapping[str, p.CounterValue | None]) -> Count | None:
     return Count(0.0) if series else None
-
-
-def _awake(states: Mapping[str, float | None]) -> bool | None:
-    """A page without the state counts as awake; a pause leaves all states 0."""
-    return None if not states else bool(states.get(_AWAKE))
 
 
 def _count(counter: p.CounterValue | None) -> Count | None:
@@ -330,13 +297,11 @@ def _sum(counters: Iterable[p.CounterValue | None]) -> Count | None:
 
 
 def _total(counters: Iterable[p.CounterValue | None]) -> Count | None:
-    """Return the sum of series of which each begins with its first request: that is no reset."""
     count = _sum(counters)
     return None if count is None else Count(count.value)
 
 
 def _buckets(histogram: p.Histogram | None, seconds: float) -> Buckets | None:
-    """Return the smallest bucket that holds an objective, and all observations."""
     if histogram is None:
         return None
     index = next((n for n, bound in enumerate(histogram.bounds) if bound >= seconds), None)

@@ -1,4 +1,4 @@
-"""What the probes know of the pods' metrics, besides the snapshot."""
+"""What the probes know of the pods' metrics, beyond the snapshot."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,8 @@ from reporter.metrics.looks.window import History
 class MetricFault:
     """What a rule found in the metrics of a pod; it stays as it is while the fault goes on.
 
-    Attributes:
-        text: one line without the pod's name; a number in it is the one when it was first found.
-        severity: larger is worse, among faults of one reason.
-        since: left edge of the window that it was first found in.
-        engine: the one that the text names, empty if it is about the pod as a whole.
-
+    A number in `text` is the one when it was first found; `since` is the left edge of the window of
+    then. Larger `severity` is worse, among faults of one reason.
     """
 
     reason: str
@@ -31,15 +27,11 @@ class MetricFault:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A reason that cannot be judged for a pod.
+    """A reason that cannot be judged for a pod, and since when, on the boot clock.
 
-    Attributes:
-        why: a few words.
-        since: since when that has been so, on the boot clock.
-        fault: the fault that was found before, whose words it has again if it is found again.
-        open: whether a fault that fires goes on; after some time it is given up.
-        lasting: there is a sign that the fault is not over, and it is not given up.
-
+    `fault` was found before, and lends its words if it is found again. `open`: a fault that fires
+    goes on, and after some time is given up, unless there is a sign that it is not over
+    (`lasting`).
     """
 
     why: str
@@ -53,10 +45,7 @@ class Doubt:
 class PodVerdict:
     """What all rules say of a pod after its newest scrape.
 
-    Attributes:
-        failing: the newest attempt failed, at a model pod.
-        in_service: a model pod that has been Ready long enough for its numbers to count.
-
+    `in_service`: it has been Ready long enough for its numbers to count.
     """
 
     uid: str
@@ -72,36 +61,25 @@ class PodVerdict:
 
     @property
     def why(self) -> dict[str, str]:
-        """Why what cannot be judged cannot, by reason."""
         return {reason: doubt.why for reason, doubt in self.doubts.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A pod with its looks and what was made of them."""
-
     history: History
     verdict: PodVerdict
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """All pods that were scraped.
-
-    Attributes:
-        scraping: whether pods are scraped at all; if not, nothing is undecided either.
-        pods: by namespace and name.
-
-    """
+    """All pods that were scraped; nothing is undecided where none are (`scraping`)."""
 
     scraping: bool = False
     pods: Mapping[PodName, Judged] = field(default_factory=dict)
 
     def of(self, namespace: str, name: str, uid: str) -> Judged | None:
-        """Return what is known of a pod, None of one that was not scraped yet."""
         judged = self.pods.get((namespace, name))
         return judged if judged is not None and judged.verdict.uid == uid else None
 
 
 NONE: Final = Samples()
-"""Nothing is scraped."""

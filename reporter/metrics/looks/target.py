@@ -1,7 +1,4 @@
-"""A pod that is scraped, as the API server told of it when it was asked.
-
-One look at the metrics page of a pod: what came of it, and when.
-"""
+"""A pod that is scraped, and one look at its metrics page: what came of it, and when."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,12 +10,9 @@ from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 
 PodName: TypeAlias = tuple[str, str]
-"""Namespace and name."""
 
 
 class Failure(StrEnum):
-    """Why there is no page; the words of messages."""
-
     REFUSED = "refused"
     TIMEOUT = "timeout"
     RESET = "connection reset"
@@ -37,11 +31,8 @@ class Failure(StrEnum):
 class Scrape:
     """One attempt.
 
-    Attributes:
-        at: when the request was sent; a page's own timestamps are not believed.
-        page: what was read, None where it failed.
-        detail: a few more words, such as the status `503`; clean, and without addresses.
-
+    `at` is when the request was sent: a page's own timestamps are not believed. `detail` is clean,
+    and without addresses.
     """
 
     at: Instant
@@ -75,17 +66,14 @@ class ContainerRun:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """What an endpoint picker may pick: the Ready model pods that its InferencePools select.
+    """The Ready model pods that an endpoint picker's InferencePools select.
 
-    Attributes:
-        ready_since: since when each of them has been Ready, the earliest first.
-
+    `ready_since` has the earliest first.
     """
 
     ready_since: tuple[datetime, ...] = ()
 
     def settled(self, at: datetime, after: timedelta) -> int:
-        """Return how many have been Ready for so long."""
         return sum(at - each >= after for each in self.ready_since)
 
 
@@ -93,17 +81,9 @@ class Picked:
 class Target:
     """A pod to scrape, and what judging its page needs to know of it.
 
-    Attributes:
-        uid: of the pod; one with another uid is another pod.
-        port: where it serves its metrics; None is the port that settings name.
-        scheme: by which it does; empty is the scheme that settings name.
-        node: where it runs.
-        created: its `metadata.creationTimestamp`.
-        ready: whether its Ready condition is True.
-        ready_since: since when that has been so; None while it is not Ready.
-        containers: the one that serves the page; a sidecar that restarts is no restart of an engine.
-        picked: what it picks from, of an endpoint picker; None of a model pod.
-
+    `port` and `scheme` are those of settings where they are not told. `ready_since` is None while
+    it is not Ready. Of `containers` only the one that serves the page: a sidecar that restarts is
+    no restart of an engine. `picked` is None of a model pod.
     """
 
     namespace: str
@@ -122,5 +102,4 @@ class Target:
 
     @property
     def pod(self) -> PodName:
-        """Namespace and name."""
         return self.namespace, self.name

@@ -1,15 +1,10 @@
-"""One engine over a window: what held all the time, and by how much counters rose.
+"""The looks at one pod over a window: what held all the time, by how much counters rose, what
+restarted.
 
-The looks at one pod, the oldest first, as far back as the longest window needs.
-
-Whether an engine started again between two looks.
-
-Memory: what two looks at a pod have in common is kept once, and numbers are packed.
-
-A busy pod changes nearly all of its numbers from look to look; as Python objects, those of a
-window would take several times as much.
-
-How much memory looks may take: no pod may fill it, and all together may not either.
+What two looks at a pod have in common is kept once, and numbers are packed: a busy pod changes
+nearly all of its numbers from look to look, and as Python objects those of a window would take
+several times as much. No pod may fill the memory that looks may take, and all together may not
+either.
 """
 
 from array import array
@@ -51,29 +46,22 @@ class Slower:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Looks at one engine, the oldest first, in one life of its process and without holes.
-
-    Attributes:
-        span: the time from the first to the last.
-        looks: at least two.
-
+    """Looks at one engine, the oldest first, at least two, in one life of its process without
+    holes.
     """
 
     span: timedelta
     looks: tuple[EngineLook, ...]
 
     def all(self, gauge: Gauge, holds: Callable[[float], bool]) -> bool:
-        """Tell whether a gauge was there and fulfilled a condition in every look."""
         return all((value := gauge(look)) is not None and holds(value) for look in self.looks)
 
     def thirds(self, gauge: Gauge) -> tuple[float, float] | None:
-        """Return the largest value of the first third and the smallest of the last."""
         values = [value for look in self.looks if (value := gauge(look)) is not None]
         third = len(values) // 3
         return (max(values[:third]), min(values[-third:])) if third else None
 
     def last_third(self) -> "Window":
-        """Return the newest part of it: what has stopped is no fault."""
         return Window(self.span / 3, self.looks[-max(2, len(self.looks) // 3 + 1) :])
 
     def increase(self, counter: Counter) -> float | None:
@@ -154,13 +142,8 @@ MOST_LOOKS: Final = 1000
 class History:
     """Looks at one pod; the newest is the last.
 
-    Attributes:
-        period: the longest time between two scrapes that is in order.
-        looks: all of them.
-        answered: when the newest page with engines was seen among those no longer kept.
-        sizes: about how many bytes each look takes, where that is kept in bounds.
-        given_up: how many looks were given up because they took too much memory.
-
+    `period` is the longest time between two scrapes that is in order. `answered` is when the newest
+    page with engines was seen among those no longer kept. `sizes` and `given_up` bound the memory.
     """
 
     period: timedelta
@@ -171,7 +154,6 @@ class History:
 
     @property
     def bytes(self) -> int:
-        """About how much memory the looks take."""
         return sum(self.sizes)
 
     def seen(self, look: Look, keep: timedelta) -> "History":
@@ -196,12 +178,10 @@ class History:
 
     @property
     def last_answer(self) -> Instant | None:
-        """When a page with engines was seen last, however long ago."""
         return _answered(self.looks) or self.answered
 
     @property
     def newest(self) -> Look:
-        """The last look."""
         return self.looks[-1]
 
     def last(self, length: timedelta) -> tuple[Look, ...]:
@@ -209,7 +189,6 @@ class History:
         return self.looks[_left(self.looks, length) :]
 
     def covers(self, looks: Sequence[Look], length: timedelta) -> bool:
-        """Tell whether looks span a window of that length which ends now, without a hole."""
         if not looks or looks[0].at.boot > self.newest.at.boot - length:
             return False
         longest = self.period * GAP_PERIODS
@@ -237,8 +216,6 @@ _TELLING: Final = (Counter.GENERATED_TOKENS, Counter.PROMPT_TOKENS)
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What started again since the page before."""
-
     restarts: int = 0
     engines: frozenset[str] = frozenset()
 
@@ -264,7 +241,6 @@ def renewal(before: Look, after: Look) -> Renewal:
 
 
 def restarts(looks: Sequence[Look]) -> int:
-    """Count how often the engines of a pod started again after the first look."""
     return sum(look.restarts for look in looks[1:])
 
 
@@ -292,6 +268,7 @@ def _reset(before: EngineLook | None, after: EngineLook) -> bool:
 
 
 _T = TypeVar("_T")
+NumberT = TypeVar("NumberT", float, float | None)
 _KeyT = TypeVar("_KeyT", bound=Hashable)
 
 
@@ -302,7 +279,7 @@ class Counts(Mapping[Counter, Count]):
 
     def __init__(self, counts: Mapping[Counter, Count]) -> None:
         self._names = _index(tuple(counts))
-        self._begun = _times(tuple(each.created for each in counts.values()))
+        self._begun = _kept(tuple(each.created for each in counts.values()))
         self._values = array("d", [each.value for each in counts.values()])
 
     def __getitem__(self, name: Counter) -> Count:
@@ -351,24 +328,20 @@ def _shared_engine(engine: EngineLook, before: EngineLook | None) -> EngineLook:
 
 def _packed(latencies: Mapping[Latency, Buckets]) -> Mapping[Latency, Buckets]:
     return {
-        name: replace(each, bounds=_bounds(each.bounds), counts=array("d", list(each.counts)))
+        name: replace(each, bounds=_kept(each.bounds), counts=array("d", list(each.counts)))
         for name, each in latencies.items()
     }
 
 
 @lru_cache(maxsize=4096)
-def _times(times: tuple[float | None, ...]) -> tuple[float | None, ...]:
-    return times
+def _kept(numbers: tuple[NumberT, ...]) -> tuple[NumberT, ...]:
+    """The same tuple for equal ones."""
+    return numbers
 
 
 @lru_cache(maxsize=256)
 def _index(names: tuple[Counter, ...]) -> dict[Counter, int]:
     return {name: n for n, name in enumerate(names)}
-
-
-@lru_cache(maxsize=256)
-def _bounds(bounds: tuple[float, ...]) -> tuple[float, ...]:
-    return bounds
 
 
 def _all_same(values: Mapping[_KeyT, _T], before: Mapping[_KeyT, _T]) -> Mapping[_KeyT, _T]:
@@ -389,7 +362,7 @@ POD_BYTES: Final = 4 * 2**20
 """Of one pod. Sixteen busy engines over the longest default window take less than half of it."""
 
 ALL_BYTES: Final = 96 * 2**20
-"""Of all pods: with what the process needs besides it stays below the chart's memory limit."""
+"""Of all pods: with what else the process needs it stays below the chart's memory limit."""
 
 _LOOK: Final = 500
 _ENGINE: Final = 700
@@ -398,7 +371,7 @@ _NUMBER: Final = 8
 
 
 def look_bytes(look: Look, before: Look | None) -> int:
-    """Return about how many bytes a look takes besides what it shares with the one before."""
+    """Return about how many bytes a look takes apart from what it shares with the one before."""
     known: Mapping[str, EngineLook] = before.engines if before is not None else {}
     fresh = [each for name, each in look.engines.items() if each is not known.get(name)]
     size = _LOOK + sum(map(_engine_series, (*fresh, look.pod))) + 100 * len(look.engines)
@@ -414,7 +387,6 @@ def _engine_series(engine: EngineLook) -> int:
 
 
 def weighed(history: History) -> History:
-    """Return a history that knows the size of its newest look."""
     before = history.looks[-2] if len(history.looks) > 1 else None
     sizes = (*history.sizes, look_bytes(history.newest, before))
     return replace(history, sizes=sizes[-len(history.looks) :])

@@ -25,8 +25,6 @@ class Kind(Enum):
 
 
 class SamplePart(Enum):
-    """What a sample is of its family."""
-
     VALUE = auto()
     CREATED = auto()
     BUCKET = auto()
@@ -35,14 +33,10 @@ class SamplePart(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """A family.
+    """Of `names` the first that a page has wins; counters are without `_total`.
 
-    Attributes:
-        names: accepted, the first that a page has wins; of counters without `_total`.
-        labels: that tell its series apart; of each, the names accepted, in this order.
-        per_engine: whether each engine has its own, else it is about the pod.
-        repeated: each rank tells the same count, so that the largest holds, not the sum.
-
+    `labels` tell its series apart. `per_engine`: else it is about the pod. `repeated`: each rank
+    tells the same count, so that the largest holds, not the sum.
     """
 
     kind: Kind
@@ -56,11 +50,8 @@ class Family:
 class Meaning:
     """What a sample name stands for.
 
-    Attributes:
-        part: what it is of that.
-        name: index of the family's name in it.
-        rank: of several names for one part, the one with the smallest rank wins.
-
+    `name` is the index of the family's name; of several names for one part the smallest `rank`
+    wins.
     """
 
     family: Family
@@ -89,12 +80,8 @@ def _pod_gauge(*names: str) -> Family:
     return Family(Kind.GAUGE, names, per_engine=False)
 
 
-def _pod_counter(name: str, *labels: bytes) -> Family:
-    return Family(Kind.COUNTER, (name,), tuple((each,) for each in labels), per_engine=False)
-
-
-def _picker_counter(label: bytes | None, *names: str) -> Family:
-    return Family(Kind.COUNTER, names, ((label,),) if label else (), per_engine=False)
+def _pod_counter(*names: str, labels: tuple[bytes, ...] = ()) -> Family:
+    return Family(Kind.COUNTER, names, tuple((each,) for each in labels), per_engine=False)
 
 
 RUNNING: Final = _gauge("vllm:num_requests_running", "sglang:num_running_reqs")
@@ -119,21 +106,15 @@ CORRUPTED_REQUESTS: Final = _counter("vllm:corrupted_requests")
 FAILED_TRANSFERS: Final = _counter("vllm:nixl_num_failed_transfers")
 FAILED_NOTIFICATIONS: Final = _counter("vllm:nixl_num_failed_notifications")
 EXPIRED_REQUESTS: Final = _counter("vllm:nixl_num_kv_expired_reqs")
-MOONCAKE_FAILED_SENDS: Final = _counter("vllm:mooncake_num_failed_transfers")
-MOONCAKE_FAILED_LOADS: Final = _counter("vllm:mooncake_num_failed_recvs")
-MOONCAKE_EXPIRED: Final = _counter("vllm:mooncake_num_kv_expired_reqs")
-HF3FS_FAILED_SAVES: Final = _counter("vllm:hf3fs_num_failed_save")
-HF3FS_FAILED_LOADS: Final = _counter("vllm:hf3fs_num_failed_load")
-UMBP_FAILED: Final = _counter("vllm:umbp_transfer_failed")
 CONNECTOR_FAILURES: Final = (
-    MOONCAKE_FAILED_SENDS,
-    MOONCAKE_FAILED_LOADS,
-    MOONCAKE_EXPIRED,
-    HF3FS_FAILED_SAVES,
-    HF3FS_FAILED_LOADS,
-    UMBP_FAILED,
+    _counter("vllm:mooncake_num_failed_transfers"),
+    _counter("vllm:mooncake_num_failed_recvs"),
+    _counter("vllm:mooncake_num_kv_expired_reqs"),
+    _counter("vllm:hf3fs_num_failed_save"),
+    _counter("vllm:hf3fs_num_failed_load"),
+    _counter("vllm:umbp_transfer_failed"),
 )
-"""Of connectors besides NIXL (vLLM, vllm/distributed/kv_transfer/kv_connector/v1); each counts its own."""
+"""Of connectors other than NIXL (vLLM, vllm/distributed/kv_transfer/kv_connector/v1); each counts its own."""
 
 STORE_OPERATIONS: Final = _counter("vllm:mooncake_store_operation", label=(b"status",))
 
@@ -152,17 +133,19 @@ E2E_REQUEST_LATENCY: Final = _histogram(
 REALTIME_TOKENS: Final = _repeated("sglang:realtime_tokens", b"mode")
 SGLANG_FINISHED: Final = _counter("sglang:num_requests")
 RETRACTIONS: Final = _repeated("sglang:num_retracted_requests")
-SGLANG_FAILED_TRANSFERS: Final = _repeated("sglang:num_transfer_failed_reqs")
-SGLANG_FAILED_BOOTSTRAPS: Final = _repeated("sglang:num_bootstrap_failed_reqs")
+SGLANG_FAILURES: Final = (
+    _repeated("sglang:num_transfer_failed_reqs"),
+    _repeated("sglang:num_bootstrap_failed_reqs"),
+)
 DECODE_PREALLOCATIONS: Final = _gauge("sglang:num_decode_prealloc_queue_reqs")
 
 PROCESS_START: Final = _pod_gauge("process_start_time_seconds")
 DOWNLOAD_SPEED: Final = _pod_gauge("kaito_model_download_speed_bytes_per_second")
 DOWNLOAD_REMAINING: Final = _pod_gauge("kaito_model_download_remaining_seconds")
 RATE_LIMITED: Final = _pod_counter("kaito_ratelimit_rejected")
-ADMISSION_REJECTIONS: Final = _pod_counter("vllm:admission_rejections", b"reason")
-SGLANG_ANSWERS: Final = _pod_counter("sglang:http_responses", b"endpoint", b"status_code")
-HTTP_REQUESTS: Final = _pod_counter("http_requests", b"handler", b"status")
+ADMISSION_REJECTIONS: Final = _pod_counter("vllm:admission_rejections", labels=(b"reason",))
+SGLANG_ANSWERS: Final = _pod_counter("sglang:http_responses", labels=(b"endpoint", b"status_code"))
+HTTP_REQUESTS: Final = _pod_counter("http_requests", labels=(b"handler", b"status"))
 
 # Of endpoint pickers: llm-d/llm-d-router from v0.9 on has the first name, and the one of the Gateway API
 # Inference Extension (pkg/epp/metrics/metrics.go, v1.3 to v1.5) beside it with the same numbers.
@@ -173,16 +156,16 @@ ENDPOINT_QUEUES: Final = Family(
     ((b"model_server_endpoint", b"model_server_pod"),),
     per_engine=False,
 )
-SCHEDULER_ATTEMPTS: Final = _picker_counter(
-    b"status", "llm_d_epp_scheduler_attempts", "inference_extension_scheduler_attempts"
+SCHEDULER_ATTEMPTS: Final = _pod_counter(
+    "llm_d_epp_scheduler_attempts", "inference_extension_scheduler_attempts", labels=(b"status",)
 )
-PICKER_REQUESTS: Final = _picker_counter(None, "llm_d_epp_request", "inference_objective_request")
-PICKER_ERRORS: Final = _picker_counter(
-    b"error_code", "llm_d_epp_request_error", "inference_objective_request_error"
+PICKER_REQUESTS: Final = _pod_counter("llm_d_epp_request", "inference_objective_request")
+PICKER_ERRORS: Final = _pod_counter(
+    "llm_d_epp_request_error", "inference_objective_request_error", labels=(b"error_code",)
 )
 # Only with flow control, which is a feature gate. Below v0.10 the number of observations of the time in the
 # queue says what became of requests.
-FLOW_OUTCOMES: Final = _picker_counter(b"outcome", "llm_d_epp_flow_control_requests")
+FLOW_OUTCOMES: Final = _pod_counter("llm_d_epp_flow_control_requests", labels=(b"outcome",))
 FLOW_DEPARTURES: Final = Family(
     Kind.OBSERVATIONS,
     (
@@ -193,7 +176,11 @@ FLOW_DEPARTURES: Final = Family(
     per_engine=False,
 )
 
-FAMILIES: Final = tuple(each for each in globals().copy().values() if isinstance(each, Family))
+FAMILIES: Final = (
+    *(each for each in globals().copy().values() if isinstance(each, Family)),
+    *CONNECTOR_FAILURES,
+    *SGLANG_FAILURES,
+)
 
 _INFERENCE_HANDLERS: Final = (
     "/v1/chat/completions/",
@@ -214,7 +201,6 @@ def is_inference(handler: str) -> bool:
 
 
 def _sample_names(family: Family, name: str) -> Iterator[tuple[str, SamplePart]]:
-    """Yield the sample names that a family has by one of its names, the preferred one first."""
     match family.kind:
         case Kind.GAUGE:
             yield name, SamplePart.VALUE
@@ -239,7 +225,6 @@ def _meanings() -> Iterator[tuple[bytes, Meaning]]:
 
 
 WANTED: Final = dict(_meanings())
-"""Sample names, exactly as they stand on a page, and what they stand for."""
 
 PREFIX: Final = b"vllm:"
 SGLANG_PREFIX: Final = b"sglang:"
@@ -252,7 +237,6 @@ RANK: Final = b"dp_rank"
 
 BOUND: Final = b"le"
 SERVER: Final = b"server"
-"""Label that a router's families have."""
 
 KEPT_LABELS: Final = frozenset(
     {

@@ -16,11 +16,8 @@ class UnreadablePage(Exception):  # noqa: N818 - "unreadable page" says it
 class CounterValue:
     """A count since some moment.
 
-    Attributes:
-        value: finite, not negative.
-        created: when the count began, in the epoch seconds of the pod; to be compared with that
-            of an earlier page only. None where the producer does not tell.
-
+    `created` is when it began, in the epoch seconds of the pod; to be compared with that of an
+    earlier page only.
     """
 
     value: float
@@ -29,14 +26,9 @@ class CounterValue:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Observations, by size.
+    """Counts up to each bound; the bounds ascend to infinity.
 
-    Attributes:
-        bounds: upper bounds, ascending; the last is infinite.
-        counts: for each bound, the observations that were at most as large: never falling.
-        sum: of all observations; None where it is missing or no number.
-        created: as that of a counter.
-
+    `sum` is None where it is missing or no number.
     """
 
     bounds: tuple[float, ...]
@@ -46,7 +38,6 @@ class Histogram:
 
     @property
     def count(self) -> float:
-        """Number of observations."""
         return self.counts[-1]
 
 
@@ -55,37 +46,17 @@ class Engine:
     """One engine, of which a pod may run several.
 
     Gauges are those of the engine's last step and may be old. A mapping is empty where the page
-    does not have the family; a value in it is None where it is no number.
+    does not have the family; a value in it is None where it is no number. The name is the
+    data-parallel rank, "0" where there is none; latencies are in seconds.
 
-    Attributes:
-        name: data-parallel rank; "0" where the page has no `engine` label.
-        waiting_by_reason: the same by `reason`; only `capacity` is congestion.
-        kv_cache_usage: share of the KV cache in use, 0 to 1.
-        fetches: waiting requests whose KV cache is loaded from elsewhere, by `stage`.
-        sleep_state: 1 for the state it is in, else 0; all 0 while paused.
-        healthy: 1 or 0; only with fault tolerance.
-        prompt_tokens: tokens of prompts whose prefill has ended.
-        finished_requests: requests by `finished_reason`, failed ones among them.
-        preemptions: requests put out of the batch to free KV blocks.
-        iterations: steps that produced output.
-        corrupted_requests: requests with NaN in their logits; only if asked for.
-        failed_transfers: KV transfers that failed; only with NIXL, like the next two. Since vLLM
-            0.31 failed handshakes and notices are counted here, too.
-        failed_notifications: notices of such transfers that failed.
-        expired_requests: requests whose KV nobody fetched in time.
-        connector_failures: failures that other connectors count, each in a series of its own.
-        store_operations: operations of Mooncake's shared store by `status`; each series begins with
-            the first one.
-        retractions: requests that SGLang put out of the batch for lack of room; its series begin
-            with the first one, like those of the next.
-        failed_requests: requests whose KV transfer failed, by what failed of it; of SGLang.
-        realtime_tokens: tokens of SGLang by `mode`, counted while they are made.
-        answered: requests of SGLang that ended, whatever their outcome.
-        preallocating: requests that wait on an SGLang decode engine for room for their KV cache.
-        time_to_first_token: seconds.
-        inter_token_latency: seconds.
-        e2e_request_latency: seconds.
-
+    Of `waiting_by_reason` only `capacity` is congestion. `fetches` waits for KV cache from
+    elsewhere. `sleep_state` is 1 for the state it is in, all 0 while paused. Preemptions and
+    SGLang's `retractions` put requests out of the batch for lack of room. `corrupted_requests` had
+    NaN in their logits. NIXL alone tells failed transfers, notices and expired requests, and since
+    vLLM 0.31 counts failed handshakes and notices among the transfers. Connector failures,
+    Mooncake's `store_operations`, `retractions` and SGLang's `failed_requests` have a series that
+    begins with the first one. `realtime_tokens` counts while tokens are made, by `mode`; `answered`
+    whatever the outcome.
     """
 
     name: str
@@ -120,14 +91,9 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the reading of a page went.
+    """How the reading of a page went; bad and oversized lines were dropped.
 
-    Attributes:
-        lines: of the page, comments and empty ones among them.
-        bad: lines that are not of the format; they were dropped.
-        oversized: lines with too much in them; they were dropped.
-        duplicates: samples of a series that the page had already told; the first counts.
-
+    Of `duplicates`, samples of a series that the page had already told, the first counts.
     """
 
     lines: int = 0
@@ -141,14 +107,10 @@ class Reading:
 class Picker:
     """What the page of an endpoint picker tells.
 
-    Attributes:
-        endpoints: those of its pool whose metrics it read within the last seconds; every 5 s it counts them
-            (Gateway API Inference Extension, pkg/epp/datalayer/logger/logger.go).
-        known: how many of its pool it knows, with old metrics or none too: each has a queue on the page.
-        attempts: to choose an endpoint, by `status`: `success` or `failure`; a pool without endpoints is none.
-        errors: of these, by `error_code`; each series begins with the first one.
-        outcomes: what became of requests in its queue, by `outcome`; only with flow control.
-
+    `endpoints` are those whose metrics it read within the last seconds; every 5 s it counts them
+    (Gateway API Inference Extension, pkg/epp/datalayer/logger/logger.go). `known` has all of its
+    pool: each has a queue on the page. Of `attempts` a pool without endpoints is none. Each series
+    of `errors` begins with the first one. `outcomes` comes only with flow control.
     """
 
     endpoints: float | None = None
@@ -163,20 +125,11 @@ class Picker:
 class Page:
     """One page.
 
-    Attributes:
-        vllm: whether it has any sample whose name begins with `vllm:`.
-        sglang: whether it has any sample of an engine of SGLang, whose names begin with `sglang:`.
-        router: its `vllm:` samples are about several servers: a router's page, not an engine's.
-        engines: by name.
-        process_start: start of the process that serves the page, in the epoch seconds of the pod;
-            to be compared with that of an earlier page only.
-        http_requests: requests to the inference handlers, by `handler` and `status`, which is a
-            class such as `5xx`.
-        admission_rejections: requests refused with 503, by `reason`.
-        rate_limited: requests that KAITO's guard refused with 429.
-        download_speed: of the weights, bytes a second.
-        download_remaining: seconds; -1 is unknown, 0 does not prove that it has ended.
-
+    `router`: its `vllm:` samples are about several servers. `process_start` is in the epoch seconds
+    of the pod, to be compared with that of an earlier page only. `http_requests` has a class such
+    as `5xx`; `admission_rejections` were refused with 503, `rate_limited` by KAITO's guard with
+    429. `download_speed` is bytes a second, `download_remaining` seconds: -1 is unknown, 0 does not
+    prove that it has ended.
     """
 
     vllm: bool = False

@@ -5,13 +5,8 @@ page, passes those by their name before it comes to their labels, and cuts the w
 Lines that it cannot cut, or that look odd, go through the scanner of lines, which decides.
 Of a line passed by, only the name is checked; a page without a wanted sample is checked in full.
 
-One line of the Prometheus text format, or of OpenMetrics.
-
-See "Exposition formats" in the Prometheus documentation.
-
-How much of a page is read.
-
-One regular expression for many names.
+The format is Prometheus' text format, or OpenMetrics ("Exposition formats" in the Prometheus
+documentation).
 """
 
 import re
@@ -28,14 +23,10 @@ from reporter.metrics.pages.page import UnreadablePage
 class PageLimits:
     """Most that is read of a page; real pages stay far below each.
 
-    A page with more lines, wanted series or engines than this is unreadable: what was left of it
-    would look like a page on which something is missing. A line over the other caps is dropped.
-
-    Attributes:
-        engines: in a pod; vLLM runs one for each data-parallel rank, of which nodes have at most 16.
-        seconds: of processor time, to read it; a page of real size takes some milliseconds.
-        clock: tells the processor time, in seconds; by default it stands still, and there is no limit.
-
+    A page with more lines, wanted series or engines (one for each data-parallel rank, of which
+    nodes have at most 16) is unreadable: what was left of it would look like a page on which
+    something is missing. A line over the other caps is dropped. `seconds` are of processor time;
+    `clock` stands still by default, and there is no limit.
     """
 
     lines: int = 200_000
@@ -70,12 +61,7 @@ _LONGEST_REMEMBERED: Final = 512
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeriesLabels:
-    """Labels of a series.
-
-    Attributes:
-        identity: all of them as one text, the same in whatever order they stand.
-
-    """
+    """The identity has all of them as one text, the same in whatever order they stand."""
 
     kept: Mapping[bytes, bytes]
     others: bytes = b""
@@ -87,14 +73,6 @@ _NO_LABELS: Final = SeriesLabels({})
 
 @dataclass(slots=True)
 class PageSamples(Generic[Wanted]):
-    """What was read.
-
-    Attributes:
-        samples: what the name stands for, labels, value as the page has it: NaN too.
-        bad: lines not of the format.
-
-    """
-
     samples: list[tuple[Wanted, SeriesLabels, float]] = field(default_factory=list)
     lines: int = 0
     bad: int = 0
@@ -102,7 +80,7 @@ class PageSamples(Generic[Wanted]):
 
 
 class PageReader(Generic[Wanted]):
-    """Reads pages for the samples of some names."""
+    """Reads pages for the samples of some names, with the labels that are kept."""
 
     def __init__(
         self,
@@ -110,14 +88,6 @@ class PageReader(Generic[Wanted]):
         keep: frozenset[bytes],
         limits: PageLimits = DEFAULT_LIMITS,
     ) -> None:
-        """Make one.
-
-        Args:
-            wanted: sample names, as they stand on the page, and what each stands for.
-            keep: names of labels whose values are needed.
-            limits: what is too much.
-
-        """
         self._wanted = wanted
         self._keep = keep
         self._limits = limits
@@ -134,12 +104,7 @@ class PageReader(Generic[Wanted]):
         self._remembered = lru_cache(_REMEMBERED)(self._labels)
 
     def read(self, body: bytes) -> PageSamples[Wanted]:
-        """Return the samples of a page whose name is wanted, in the page's order.
-
-        Raises:
-            UnreadablePage: it is no page of metrics, or too much of it is not.
-
-        """
+        """Return the samples of a page whose name is wanted, in the page's order."""
         found: PageSamples[Wanted] = PageSamples()
         page = self._checked(body, found)
         samples, most = found.samples, self._limits.series
@@ -165,7 +130,6 @@ class PageReader(Generic[Wanted]):
         return found
 
     def _checked(self, body: bytes, found: PageSamples[Wanted]) -> bytes:
-        """Return a page without lines over the limit."""
         limits = self._limits
         if not body or body.isspace():
             raise UnreadablePage("empty")
@@ -211,7 +175,6 @@ class PageReader(Generic[Wanted]):
         )
 
     def _scan(self, line: bytes, found: PageSamples[Wanted]) -> None:
-        """Read a line that is not as most producers write it."""
         line = line.lstrip(b" \t\r")
         if not line or line.startswith((b"#", b"{")):
             return
@@ -227,7 +190,6 @@ class PageReader(Generic[Wanted]):
                 found.samples.append((self._wanted[sample.name], labels, sample.value))
 
     def _check_in_full(self, page: bytes, found: PageSamples[Wanted]) -> None:
-        """Check all lines, where no sample says that this is a page of metrics."""
         found.bad = 0
         first_bad = b""
         anything = False
@@ -314,7 +276,6 @@ _ESCAPE: Final = re.compile(rb'\\([\\"n])')
 _UNESCAPED: Final = {b"n": b"\n"}
 
 is_value: Final = re.compile(VALUE + rb"\r?").fullmatch
-"""Whether a token is a value: `float` takes much more than the format has."""
 
 
 class BadLine(Exception):  # noqa: N818 - a verdict, not a fault of ours
@@ -326,21 +287,13 @@ class OversizedLine(Exception):  # noqa: N818 - as above
 
 
 class Sample(NamedTuple):
-    """A line: name, labels with their escapes undone, value."""
-
     name: bytes
     labels: dict[bytes, bytes]
     value: float
 
 
 def scan(line: bytes, limits: PageLimits) -> Sample:
-    """Return the sample of a line; one with a quoted name is named by that.
-
-    Raises:
-        BadLine: it is not of the format.
-        OversizedLine: it has too much in it.
-
-    """
+    """Return the sample of a line; one with a quoted name is named by that."""
     start = _START.match(line)
     if start is None:
         raise BadLine
@@ -357,11 +310,6 @@ def scan_labels(
     """Return the labels that begin behind an opening brace, and the offset behind the closing one.
 
     Without a name before the brace the first item is the quoted name, returned as label "".
-
-    Raises:
-        BadLine: they are not of the format.
-        OversizedLine: too many, or too long.
-
     """
     labels: dict[bytes, bytes] = {}
     while True:

@@ -33,7 +33,6 @@ from reporter.metrics.pages.reader import (
 )
 
 Points: TypeAlias = Sequence[tuple[SeriesLabels, float]]
-"""Labels and values, in the page's order."""
 
 _LONGEST_BOUND: Final = 32
 _MOST: Final = 1e18
@@ -41,7 +40,6 @@ _MOST: Final = 1e18
 
 
 def gauge(points: Points) -> float | None:
-    """Return a gauge; None where there is none, or a part is no finite number."""
     values = _distinct(points)
     return max(values) if values and all(map(_is_believed, values)) else None
 
@@ -64,14 +62,17 @@ def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | Non
     """Return a histogram; None where its buckets are not in order or there are none."""
     parts: dict[bytes, dict[float, float]] = {}
     for labels, count in buckets:
-        bound = _bound(labels.kept.get(BOUND, b""))
+        text = labels.kept.get(BOUND, b"")
+        bound = _known_bound(text) if len(text) <= _LONGEST_BOUND else None
         if bound is None:
             return None
         parts.setdefault(labels.others, {}).setdefault(bound, count)
     ordered = [sorted(part.items()) for part in parts.values()]
     counts = [[count for _, count in part] for part in ordered]
     bounds = {tuple(bound for bound, _ in part) for part in ordered}
-    if len(bounds) != 1 or not all(map(_is_cumulative, counts)):
+    if len(bounds) != 1 or not all(
+        all(map(_is_count, each)) and each == sorted(each) for each in counts
+    ):
         return None
     (common,) = bounds
     if common[-1] != math.inf:
@@ -91,7 +92,6 @@ def repeats(points: Points) -> int:
 
 
 def _distinct(points: Points) -> list[float]:
-    """Return the values of the different series."""
     if len(points) <= 1:
         return [value for _, value in points]
     values: dict[object, float] = {}
@@ -108,10 +108,6 @@ def _is_count(value: float) -> bool:
     return 0 <= value <= _MOST
 
 
-def _is_cumulative(counts: list[float]) -> bool:
-    return all(map(_is_count, counts)) and counts == sorted(counts)
-
-
 @lru_cache(maxsize=1_024)
 def _known_bound(text: bytes) -> float | None:
     if not is_value(text):
@@ -120,22 +116,16 @@ def _known_bound(text: bytes) -> float | None:
     return bound if bound > -math.inf else None
 
 
-def _bound(text: bytes) -> float | None:
-    return _known_bound(text) if len(text) <= _LONGEST_BOUND else None
-
-
 Value = TypeVar("Value")
 Extra: TypeAlias = tuple[bytes, ...]
-"""Values of the labels that tell the series of a family apart, in the family's order."""
 
 POD: Final = b""
 """Stands in the place of the engine where a family is about the pod."""
 
-_DEFAULT_ENGINE: Final = b"0"
 _MEASURED: Final = (SamplePart.VALUE, SamplePart.BUCKET)
 
 
-class Told:
+class PageSeries:
     """What a page tells. Of several names of a family, the first that an engine has holds."""
 
     def __init__(self, samples: Iterable[tuple[Meaning, SeriesLabels, float]]) -> None:
@@ -143,19 +133,18 @@ class Told:
         parts = defaultdict(list)
         for meaning, labels, value in samples:
             family = meaning.family
-            engine = _engine_name(labels) if family.per_engine else POD
-            extra = _extra(family, labels) if family.labels else ()
+            kept = labels.kept
+            engine = (kept.get(ENGINE) or kept.get(RANK) or b"0") if family.per_engine else POD
+            extra = tuple([_first(kept, names) for names in family.labels]) if family.labels else ()
             parts[meaning, engine, extra].append((labels, value))
         self._parts = parts
         self._chosen = _chosen(parts)
 
     @property
     def engines(self) -> tuple[bytes, ...]:
-        """Names of the engines, in the page's order."""
         return tuple(dict.fromkeys(engine for _, engine, _ in self._parts if engine != POD))
 
     def has_label(self, family: Family, label: bytes) -> bool:
-        """Tell whether a family has a label anywhere."""
         return any(
             label in labels.kept
             for (meaning, _, _), points in self._parts.items()
@@ -167,15 +156,12 @@ class Told:
         """Count samples of series that the page had told before."""
         return sum(repeats(each) for each in self._parts.values() if len(each) > 1)
 
-    def about(self, engine: bytes) -> "EngineTold":
-        """Return what is told of one engine, or of the pod."""
-        return EngineTold(self._chosen, engine)
+    def about(self, engine: bytes) -> "EngineSeries":
+        return EngineSeries(self._chosen, engine)
 
 
 @dataclass(slots=True)
 class Series:
-    """A series: the points that measure, and what goes with them."""
-
     points: Points
     sums: Points = ()
     created: Points = ()
@@ -184,49 +170,31 @@ class Series:
 Chosen: TypeAlias = Mapping[tuple[Family, bytes], Mapping[Extra, Series]]
 
 
-class EngineTold:
-    """What a page tells of one engine, or of the pod."""
-
+class EngineSeries:
     def __init__(self, chosen: Chosen, engine: bytes) -> None:
         self._chosen = chosen
         self._engine = engine
 
     def gauge(self, family: Family) -> float | None:
-        """Return a gauge that has one series."""
         return self.gauges(family).get(())
 
     def gauges(self, family: Family) -> dict[Extra, float | None]:
-        """Return a gauge by its labels."""
-        return self._each(family, lambda told: gauge(told.points))
+        return self._each(family, lambda one: gauge(one.points))
 
     def counter(self, family: Family) -> CounterValue | None:
-        """Return a counter that has one series."""
         return self.counters(family).get(())
 
     def counters(self, family: Family) -> dict[Extra, CounterValue | None]:
-        """Return a counter by its labels."""
         if family.repeated:
-            return self._each(family, lambda told: repeated_counter(told.points))
-        return self._each(family, lambda told: counter(told.points, told.created))
+            return self._each(family, lambda one: repeated_counter(one.points))
+        return self._each(family, lambda one: counter(one.points, one.created))
 
     def histogram(self, family: Family) -> Histogram | None:
-        """Return a histogram."""
-        return self._each(
-            family,
-            lambda told: histogram(told.points, told.sums, told.created),
-        ).get(())
+        return self._each(family, lambda one: histogram(one.points, one.sums, one.created)).get(())
 
     def _each(self, family: Family, value: Callable[[Series], Value]) -> dict[Extra, Value]:
-        told = self._chosen.get((family, self._engine))
-        return {extra: value(each) for extra, each in told.items()} if told else {}
-
-
-def _engine_name(labels: SeriesLabels) -> bytes:
-    return labels.kept.get(ENGINE) or labels.kept.get(RANK) or _DEFAULT_ENGINE
-
-
-def _extra(family: Family, labels: SeriesLabels) -> Extra:
-    return tuple([_first(labels.kept, names) for names in family.labels])
+        found = self._chosen.get((family, self._engine))
+        return {extra: value(each) for extra, each in found.items()} if found else {}
 
 
 def _first(labels: Mapping[bytes, bytes], names: tuple[bytes, ...]) -> bytes:
@@ -262,27 +230,22 @@ def _chosen(parts: Mapping[tuple[Meaning, bytes, Extra], Points]) -> Chosen:
 
 
 def read_page(body: bytes, limits: PageLimits = DEFAULT_LIMITS) -> Page:
-    """Return what a page tells.
-
-    Raises:
-        UnreadablePage: it is no page of metrics, or too much of it is not; nothing else comes out.
-
-    """
     found = _reader(limits).read(body)
-    told = Told(found.samples)
-    engines = told.engines
+    series = PageSeries(found.samples)
+    engines = series.engines
     if len(engines) > limits.engines:
         raise UnreadablePage(f"more than {limits.engines} engines")
     vllm = has_name_with(names.PREFIX, body)
-    sglang = not vllm and _is_sglang(body)
+    sglang = not vllm and has_name_with(names.SGLANG_PREFIX, body)
+    sglang = sglang and not has_name_with(names.DIFFUSION_PREFIX, body)
     if not vllm and not sglang:
         engines = ()
-    pod = told.about(POD)
+    pod = series.about(POD)
     return Page(
         vllm=vllm,
         sglang=sglang,
-        router=told.has_label(names.RUNNING, names.SERVER),
-        engines={_text(name): _engine(_text(name), told.about(name)) for name in engines},
+        router=series.has_label(names.RUNNING, names.SERVER),
+        engines={_text(name): _engine(_text(name), series.about(name)) for name in engines},
         process_start=pod.gauge(names.PROCESS_START),
         http_requests=_http_requests(pod),
         admission_rejections=_by_one(pod.counters(names.ADMISSION_REJECTIONS)),
@@ -295,7 +258,7 @@ def read_page(body: bytes, limits: PageLimits = DEFAULT_LIMITS) -> Page:
             kept=len(found.samples),
             bad=found.bad,
             oversized=found.oversized,
-            duplicates=told.repeats(),
+            duplicates=series.repeats(),
         ),
     )
 
@@ -305,7 +268,7 @@ def _reader(limits: PageLimits) -> PageReader[Meaning]:
     return PageReader(names.WANTED, names.KEPT_LABELS, limits)
 
 
-def _engine(name: str, of: EngineTold) -> Engine:
+def _engine(name: str, of: EngineSeries) -> Engine:
     return Engine(
         name=name,
         running=of.gauge(names.RUNNING),
@@ -325,18 +288,10 @@ def _engine(name: str, of: EngineTold) -> Engine:
         failed_transfers=of.counter(names.FAILED_TRANSFERS),
         failed_notifications=of.counter(names.FAILED_NOTIFICATIONS),
         expired_requests=of.counter(names.EXPIRED_REQUESTS),
-        connector_failures=tuple(
-            count
-            for family in names.CONNECTOR_FAILURES
-            if (count := of.counter(family)) is not None
-        ),
+        connector_failures=tuple(filter(None, map(of.counter, names.CONNECTOR_FAILURES))),
         store_operations=_by_one(of.counters(names.STORE_OPERATIONS)),
         retractions=of.counter(names.RETRACTIONS),
-        failed_requests=tuple(
-            count
-            for family in (names.SGLANG_FAILED_TRANSFERS, names.SGLANG_FAILED_BOOTSTRAPS)
-            if (count := of.counter(family)) is not None
-        ),
+        failed_requests=tuple(filter(None, map(of.counter, names.SGLANG_FAILURES))),
         realtime_tokens=_by_one(of.counters(names.REALTIME_TOKENS)),
         answered=of.counter(names.SGLANG_FINISHED),
         preallocating=of.gauge(names.DECODE_PREALLOCATIONS),
@@ -346,7 +301,7 @@ def _engine(name: str, of: EngineTold) -> Engine:
     )
 
 
-def _picker(of: EngineTold) -> Picker:
+def _picker(of: EngineSeries) -> Picker:
     outcomes = of.counters(names.FLOW_OUTCOMES) or of.counters(names.FLOW_DEPARTURES)
     return Picker(
         endpoints=of.gauge(names.READY_ENDPOINTS),
@@ -358,22 +313,16 @@ def _picker(of: EngineTold) -> Picker:
     )
 
 
-def _is_sglang(body: bytes) -> bool:
-    return has_name_with(names.SGLANG_PREFIX, body) and not has_name_with(
-        names.DIFFUSION_PREFIX, body
-    )
-
-
-def _http_requests(pod: EngineTold) -> dict[tuple[str, str], CounterValue | None]:
+def _http_requests(pod: EngineSeries) -> dict[tuple[str, str], CounterValue | None]:
     """Return requests by handler and class of status; SGLang tells statuses, such as 503."""
-    told = dict(pod.counters(names.HTTP_REQUESTS))
+    requests = dict(pod.counters(names.HTTP_REQUESTS))
     for (handler, status), count in pod.counters(names.SGLANG_ANSWERS).items():
         key = handler, status[:1] + b"xx"
-        before = told.get(key)
-        told[key] = CounterValue(before.value + count.value) if before and count else count
+        before = requests.get(key)
+        requests[key] = CounterValue(before.value + count.value) if before and count else count
     return {
         (_text(handler), _text(status)): count
-        for (handler, status), count in told.items()
+        for (handler, status), count in requests.items()
         if names.is_inference(_text(handler))
     }
 

@@ -1,11 +1,4 @@
-"""One scrape: fetch a page, read it, and say what came of it.
-
-Scraping a pod by its IP.
-
-Scraping a pod through the API server's pod proxy, where the network allows no other way.
-
-What a pod answered: refused unless it may be a page, and read within limits.
-"""
+"""One scrape: fetch a page by the pod's IP or the API server's pod proxy, read it, say what came of it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,27 +32,18 @@ from reporter.metrics.scraping.scraper import FairSlots
 
 
 class Fetch(Protocol):
-    """Fetches a page by one of the ways."""
-
     def __call__(self, target: Target) -> Awaitable[bytes]:
-        """Return the page of a pod.
-
-        Raises:
-            ScrapeFailed: there is none.
-
-        """
+        """Raises ScrapeFailed."""
 
 
 class Attempts:
-    """Scrapes pods.
+    """Scrapes pods, whatever goes wrong.
 
-    Pages are read in a thread, one after another: a page of real size takes a millisecond, but one
-    that is made to be slow may take as long as the limits let it, and the event loop renews the
-    Lease. A single thread, because Python runs one at a time anyhow; namespaces take turns.
+    Pages are read in a single thread, by turns of namespaces: a page that is made to be slow may
+    take as long as the limits let it, and the event loop renews the Lease.
     """
 
     def __init__(self, fetch: Fetch, read: Callable[[bytes], Page], *, now: Now = real_now) -> None:
-        """Make one that fetches with `fetch` and reads bodies with `read`."""
         self._fetch = fetch
         self._read = read
         self._now = now
@@ -73,7 +57,6 @@ class Attempts:
         self._reading.shutdown(wait=False, cancel_futures=True)
 
     async def __call__(self, target: Target) -> Scrape:
-        """Scrape a pod; whatever goes wrong with it is part of the answer."""
         at = self._now()
         try:
             body = await self._fetch(target)
@@ -113,24 +96,14 @@ _LARGE_AT_ONCE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """What a pod may cost.
-
-    Attributes:
-        seconds: for one scrape, from the connection to the last byte.
-        bytes: of a page. Nothing is decompressed, so there is no other size.
-
-    """
+    """`seconds` for one scrape, `bytes` of a page: nothing is decompressed."""
 
     seconds: float = 5.0
     bytes: int = 8 * 2**20
 
 
 class AnswerReader:
-    """Reads answers. One reader serves all scrapes, so that only few large bodies are held at once.
-
-    Otherwise as many pods as may be scraped at once, each with the largest page allowed, would
-    need more memory than the daemon has; now they wait for each other, and the rest goes on.
-    """
+    """Reads the answers of all scrapes, so that only few large bodies are held at once."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -138,17 +111,10 @@ class AnswerReader:
 
     @property
     def full(self) -> bool:
-        """Whether one more large body would have to wait."""
         return self._large.locked()
 
     async def read(self, answer: aiohttp.ClientResponse) -> bytes:
-        """Return the body of an answer that may be a page.
-
-        Raises:
-            ScrapeFailed: it is none, or it is too large.
-            aiohttp.ClientError: the connection was lost.
-
-        """
+        """Return the body of an answer that may be a page."""
         if answer.status != HTTPStatus.OK:
             raise ScrapeFailed(Failure.STATUS, _status_text(answer.status))
         encoding = answer.headers.get("Content-Encoding", "").strip().lower()
@@ -194,8 +160,6 @@ _READ_BYTES: Final = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where pods serve their page."""
-
     scheme: str = "http"
     port: int = 5000
     path: str = "/metrics"
@@ -239,16 +203,9 @@ class DirectFetch:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close all connections."""
         await self._session.close()
 
     async def __call__(self, target: Target) -> bytes:
-        """Return the page of a pod.
-
-        Raises:
-            ScrapeFailed: there is none.
-
-        """
         with mapped():
             async with asyncio.timeout(self._limits.seconds):
                 answer = await self._session.get(
@@ -271,9 +228,9 @@ _REFUSAL_BYTES: Final = 2**16
 class ProxiedFetch:
     """Fetches pages with the credentials and connections of the API server.
 
-    What comes back is the API server's own or the pod's: the proxy hands on status, headers and body as
-    they are (Kubernetes, apimachinery pkg/util/proxy/upgradeaware.go), so a pod can write any refusal
-    word for word. Only what no pod can answer for tells them apart.
+    What comes back is the API server's own or the pod's: the proxy hands on status, headers and
+    body as they are (Kubernetes, apimachinery pkg/util/proxy/upgradeaware.go), so a pod can write
+    any refusal word for word. Only what no pod can answer for tells them apart.
     """
 
     def __init__(self, client: KubeClient, endpoint: Endpoint, limits: FetchLimits) -> None:
@@ -283,12 +240,6 @@ class ProxiedFetch:
         self._reader = AnswerReader(limits.bytes)
 
     async def __call__(self, target: Target) -> bytes:
-        """Return the page of a pod.
-
-        Raises:
-            ScrapeFailed: there is none.
-
-        """
         with mapped():
             async with asyncio.timeout(self._limits.seconds):
                 try:
@@ -304,7 +255,6 @@ class ProxiedFetch:
             return await self._reader.read(answer)
 
     async def _told(self, target: Target, refusal: ApiStatusError) -> Exception:
-        """Return what a refusal means that may be the API server's own."""
         of_pod = ScrapeFailed(Failure.STATUS, str(refusal.status))
         if isinstance(refusal, NotFound):
             if await self._exists(target):
@@ -322,7 +272,8 @@ class ProxiedFetch:
         return of_pod
 
     async def _answer_for_nobody(self, target: Target) -> int:
-        """Return the status that the API server answers for a pod that does not exist; 404 if it is well.
+        """Return the status that the API server answers for a pod that does not exist; 404 if it is
+        well.
 
         It asks for permission before it looks for the pod (Kubernetes, Controlling Access to the
         Kubernetes API), so it refuses this one too, and no pod can answer in its place.
@@ -353,7 +304,6 @@ class _Listed(msgspec.Struct, frozen=True):
 
 
 def proxy_path(target: Target, endpoint: Endpoint) -> str:
-    """Return the path of a pod's page below the API server, quoted."""
     scheme = "https:" if (target.scheme or endpoint.scheme) == "https" else ""
     pod = f"{scheme}{target.name}:{target.port or endpoint.port}"
     place = api_path("", "v1", "namespaces", target.namespace, "pods")

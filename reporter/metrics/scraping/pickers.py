@@ -1,6 +1,5 @@
-"""Which endpoint pickers are scraped, where, and what each may pick from.
-
-Everything that can go wrong with a scrape, as one of the failures that messages speak of.
+"""Which endpoint pickers are scraped, where, what each may pick from, and what can go wrong with a
+scrape.
 
 No exception of aiohttp, ssl or the operating system leaves this package: `mapped` is the boundary.
 Details hold no addresses, and nothing that a pod wrote.
@@ -31,16 +30,14 @@ from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import picker_pods
 
 PORT: Final = 9090
-"""`--metrics-port` unless it is set, over plain HTTP unless told otherwise (Gateway API Inference Extension
-v1.5, pkg/epp/server/options.go)."""
+"""`--metrics-port` unless it is set, over plain HTTP unless told otherwise (Gateway API Inference
+Extension v1.5, pkg/epp/server/options.go)."""
 
 _PORT_NAMES: Final = frozenset({"metrics", "http-metrics"})
 
 
 @dataclass(frozen=True, slots=True)
 class PickerPod:
-    """A pod of an endpoint picker, whose it is, where it serves its page, and what it may pick."""
-
     pod: Pod
     subject: Subject
     port: int
@@ -52,8 +49,8 @@ def find_pickers(
 ) -> Iterator[PickerPod]:
     """Yield the pods of the endpoint pickers of subjects that exist; `engines` are the model pods.
 
-    In a live cluster nothing is scraped while pools are unknown: what was found stays as it is. A dump
-    may lack a kind that its cluster does not have.
+    In a live cluster nothing is scraped while pools are unknown: what was found stays as it is. A
+    dump may lack a kind that its cluster does not have.
     """
     ready = {each.pod: each.ready_since for each in engines if each.ready_since is not None}
     for row in picker_rows(settings):
@@ -77,7 +74,6 @@ def _pods(
 
 
 def picker_rows(settings: EvaluationSettings) -> tuple[ScrapedPickers, ...]:
-    """Return the rows of the pickers that are looked at."""
     return tuple(
         stack.pickers
         for stack in settings.known_stacks
@@ -91,11 +87,15 @@ def _pools_of_pickers(
     """Return the pools of each picker's pod.
 
     A pool names the Service of its picker, in its own namespace (Gateway API Inference Extension,
-    api/v1/inferencepool_types.go). From there the way leads to pods by an index; the other way round
-    each picker would be held to every pool.
+    api/v1/inferencepool_types.go). From there the way leads to pods by an index; the other way
+    round each picker would be held to every pool.
     """
     found: dict[PodName, list[InferencePool]] = defaultdict(list)
-    for pool in _pools(snapshot, row):
+    every = (each for resource in row.pools for each in snapshot[resource])
+    for each in every:
+        pool = each.pool if isinstance(each, FormerPool) else each
+        if not isinstance(pool, InferencePool):
+            continue
         reference = pool.spec.endpoint_picker_ref
         if reference is None or pool.deleting:
             continue
@@ -108,19 +108,9 @@ def _pools_of_pickers(
     return found
 
 
-def _pools(snapshot: Snapshot, row: ScrapedPickers) -> Iterator[InferencePool]:
-    for resource in row.pools:
-        for each in snapshot[resource]:
-            if isinstance(each, InferencePool):
-                yield each
-            elif isinstance(each, FormerPool):
-                yield each.pool
-
-
 def _picked(
     pools: Iterable[InferencePool], snapshot: Snapshot, ready: Mapping[PodName, datetime]
 ) -> Picked:
-    """Return what pools select of the Ready pods; one that two pools select counts once."""
     names = {
         (pod.namespace, pod.name)
         for pool in pools
@@ -131,7 +121,6 @@ def _picked(
 
 
 def _port(containers: Iterable[Container]) -> int:
-    """Return the port of the name that charts give it; its arguments, which may differ, are not read."""
     ports = (port for container in containers for port in container.ports or ())
     return next((each.container_port for each in ports if each.name in _PORT_NAMES), PORT)
 
@@ -140,13 +129,6 @@ def _port(containers: Iterable[Container]) -> int:
 
 
 class ScrapeFailed(Exception):
-    """There is no page.
-
-    Attributes:
-        detail: a few more words; may be empty.
-
-    """
-
     def __init__(self, failure: Failure, detail: str = "") -> None:
         super().__init__(failure, detail)
         self.failure = failure
@@ -155,12 +137,7 @@ class ScrapeFailed(Exception):
 
 @contextmanager
 def mapped() -> Iterator[None]:
-    """Turn what the libraries raise into `ScrapeFailed`.
-
-    Raises:
-        ScrapeFailed: in place of each lower exception; cancellation passes.
-
-    """
+    """Turn what the libraries raise into `ScrapeFailed`; cancellation passes."""
     try:
         yield
     except ScrapeFailed:
@@ -201,13 +178,9 @@ def _translated(error: Exception) -> ScrapeFailed:
     for kinds, failure, detail in _KINDS:
         if isinstance(error, kinds):
             return ScrapeFailed(failure, detail)
-    if isinstance(error, OSError):
-        return _of_system(error)
-    return ScrapeFailed(Failure.UNREACHABLE, f"unexpected {type(error).__name__}")
-
-
-def _of_system(error: OSError) -> ScrapeFailed:
-    """Map by number: the text of the exception names the address."""
+    if not isinstance(error, OSError):
+        return ScrapeFailed(Failure.UNREACHABLE, f"unexpected {type(error).__name__}")
+    # By number: the text of the exception names the address.
     if isinstance(error, ConnectionResetError | BrokenPipeError | ConnectionAbortedError):
         return ScrapeFailed(Failure.RESET)
     known = _ERRNO.get(error.errno or 0)

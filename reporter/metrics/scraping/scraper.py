@@ -1,24 +1,13 @@
-"""Scrapes every target once in a period, on a clock of its own.
+"""Scrapes every target once in a period, spread over it by the target's uid.
 
-When each pod's turn is: once in a period, spread over it by the pod's uid.
+Rules judge windows, so each pod needs looks at regular times. The place of a pod in the period is a
+hash of its uid: it stays the same when other pods come and go, as with Prometheus (scrape/target.go,
+`offset`). Timers that start when a pod is found would put all pods of a rollout in one moment, and
+to wait for a period after each scrape lets slow pods drift. A turn that is missed is left out: made
+up for, all would come at once after a pause of the process.
 
-Rules judge windows, so each pod needs looks at regular times. A thousand pods that are asked at the
-same moment would be a thousand connections, and a page costs milliseconds to read, which the event
-loop does not have at once.
-
-The place of a pod in the period is a hash of its uid. It needs no memory and stays the same when
-other pods come and go, so the time between two looks is always the period. Prometheus spreads its
-targets in the same way, by a hash of a target's labels and URL (scrape/target.go, `offset`).
-
-What does not work: to start a timer for each pod when it is found puts all pods of a rollout, and
-after a restart all pods, in one moment. To wait for a period after each scrape lets slow pods
-drift through it. To make up for missed turns sends them all at once after a pause of the process;
-here a turn that is missed is left out.
-
-Two looks at one pod never overlap: whether the last scrape still runs is for the scraper to say
-(`scraper.py`), which then leaves the turn out too.
-
-Slots for what may run at once, shared fairly: a namespace with many slow pods waits for itself.
+Two looks at one pod never overlap: a turn that comes while the last scrape still runs is left out
+too. What may run at once is shared fairly: a namespace with many slow pods waits for itself.
 """
 
 import asyncio
@@ -42,8 +31,6 @@ _SPAN = 2.0**64
 
 
 class Keyed(Protocol):
-    """What has turns."""
-
     @property
     def key(self) -> str:
         """Where in the period its turns are follows from this."""
@@ -61,8 +48,6 @@ class _Entry(Generic[KeyedT]):
 
 @dataclass(frozen=True, slots=True)
 class Turn(Generic[KeyedT]):
-    """A turn that has come, `late` seconds ago."""
-
     what: KeyedT
     late: float
 
@@ -75,17 +60,14 @@ class Schedule(Generic[KeyedT]):
     """
 
     def __init__(self, period: float) -> None:
-        """Make an empty one with a period in seconds."""
         self._period = period
         self._heap: list[_Entry[KeyedT]] = []
         self._order = itertools.count()
 
     def add(self, what: KeyedT, now: float) -> None:
-        """Give `what` its turns from now on."""
         heapq.heappush(self._heap, _Entry(self._next(what, now), next(self._order), what))
 
     def remove(self, gone: Iterable[KeyedT]) -> None:
-        """Take their turns from those that are gone."""
         ids = {id(each) for each in gone}
         self._heap = [entry for entry in self._heap if id(entry.what) not in ids]
         heapq.heapify(self._heap)
@@ -100,7 +82,6 @@ class Schedule(Generic[KeyedT]):
             yield turn
 
     def wait(self, now: float) -> float | None:
-        """Return the seconds until the next turn, None where there is none."""
         return max(0.0, self._heap[0].due - now) if self._heap else None
 
     def _next(self, what: KeyedT, now: float) -> float:
@@ -127,7 +108,8 @@ _STEP_SECONDS: Final = 0.01
 CLOSED_SECONDS: Final = 600.0
 """A picker whose page wants a token, or that hangs again and again, is asked this often.
 
-Most want one by default, and a NetworkPolicy that keeps the reporter from pickers keeps it from all.
+Most want one by default, and a NetworkPolicy that keeps the reporter from pickers keeps it from
+all.
 """
 
 FOLLOW_SECONDS: Final = 1.0
@@ -141,13 +123,10 @@ SUSPECT_SHARE: Final = 4
 
 
 class Observer(Protocol):
-    """Is told of everything, for metrics."""
-
     def following(self, targets: int) -> None:
         """Note how many pods there are to scrape."""
 
-    def scraped(self, scrape: Scrape) -> None:
-        """Note what came of a scrape."""
+    def scraped(self, scrape: Scrape) -> None: ...
 
     def skipped(self, cause: str) -> None:
         """Count a turn left out: `late`, `busy`, one that fell into a pause: `paused`, or one of a
@@ -157,10 +136,7 @@ class Observer(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Followed:
-    """A pod that is scraped; `target` is as fresh as the snapshot.
-
-    `closed_until` is when it is asked again, by the boot clock, where it is left alone.
-    """
+    """`closed_until` is when it is asked again, by the boot clock, where it is left alone."""
 
     target: Target
     suspect: bool = False
@@ -176,14 +152,13 @@ class Scraper:
     """Scrapes while `run` runs.
 
     A pod has one turn in each period and is never asked twice at once: if its last scrape is still
-    under way, or waits for a slot, the turn is left out. So a pod that refuses is asked as
-    often as one that answers.
+    under way, or waits for a slot, the turn is left out.
 
-    Slots bound how many are scraped at once; namespaces that wait share them fairly. A pod that hangs would hold one for the whole timeout.
-    So after a second it loses it to a pod that waits, and is asked again, with all its time, in a
-    few slots that are kept for such pods; there it stays until it answers. With 1,000 pods, 32 slots and
-    15 s, of which 50 hang for 5 s: they share 8 slots, a scrape of each about every 30 s, and the
-    other 950, of 50 ms, need 48 of the 360 slot-seconds that 24 slots have in a period.
+    Namespaces that wait share the slots fairly. A pod that hangs for a second loses its slot to a
+    pod that waits, and is asked again, with all its time, in a few slots that are kept for such
+    pods, until it answers. With 1,000 pods, 32 slots and 15 s, of which 50 hang for 5 s, these
+    share 8 slots, a scrape of each about every 30 s; the other 950, of 50 ms, need 48 of the 360
+    slot-seconds that 24 slots have in a period.
     """
 
     def __init__(
@@ -199,20 +174,10 @@ class Scraper:
         pauses: Callable[[], int] = lambda: 0,
         now: Now = real_now,
     ) -> None:
-        """Make one.
+        """`scrape` ends within a limit of its own; where `find` gives None, the targets stay.
 
-        Args:
-            scrape: scrapes one pod, and ends within a time limit of its own.
-            find: finds the targets; None leaves them as they are.
-            tell: is given each result, with the target as it was when the scrape began; what it returns
-                is waited for in the pod's slot.
-            period: seconds from one scrape of a pod to the next.
-            concurrency: how many pods are scraped at once, at least 2.
-            targets_due: set when the targets may have changed.
-            observer: told of everything.
-            pauses: how often the process has paused; what a pause fell into says nothing of a pod.
-            now: the clock.
-
+        What `tell` returns is waited for in the pod's slot. `concurrency` is at least 2. What one
+        of the `pauses` of the process fell into says nothing of a pod.
         """
         self._scrape = scrape
         self._find = find
@@ -230,7 +195,6 @@ class Scraper:
         self._log = structlog.get_logger("scraper")
 
     async def run(self) -> None:
-        """Scrape until cancelled; nothing is under way any more when this has ended."""
         async with TaskGroup() as tasks:
             tasks.create_task(self._follow(), name="targets")
             await self._take_turns(tasks)
@@ -352,10 +316,10 @@ class Scraper:
 class FairSlots:
     """As many slots as given; one that gets free goes to the namespace that holds the fewest.
 
-    As long as nobody waits each namespace may hold all of them. Among those that hold equally many the
-    one is next that has held slots for the shortest time: a page that is made to be slow takes a turn as a
-    hundred others do. Time counts as in start-time fair queueing (Goyal, Vin and Cheng, 1996): who
-    comes later begins where the others are, neither behind nor ahead of them.
+    As long as nobody waits each namespace may hold all of them. Among those that hold equally many
+    the one is next that has held slots for the shortest time: a page that is made to be slow takes
+    a turn as a hundred others do. Time counts as in start-time fair queueing (Goyal, Vin and Cheng,
+    1996): who comes later begins where the others are, neither behind nor ahead of them.
     """
 
     def __init__(self, number: int) -> None:
@@ -367,12 +331,10 @@ class FairSlots:
         """What those have used whose turn it is; less than that is not made up for."""
 
     def locked(self) -> bool:
-        """Tell whether somebody else would have to wait."""
         return self._free <= 0
 
     @asynccontextmanager
     async def of(self, namespace: str) -> AsyncIterator[None]:
-        """Hold a slot while entered."""
         await self._acquire(namespace)
         began = asyncio.get_running_loop().time()
         try:
@@ -421,7 +383,6 @@ class FairSlots:
             self._settle()
 
     def _settle(self) -> None:
-        """Forget the time of those who are not ahead of the others."""
         kept = {
             name: used
             for name, used in self._used.items()

@@ -1,6 +1,6 @@
-"""Which pods are scraped, from the snapshot.
+"""Which pods are scraped, from the snapshot, and which addresses they may claim.
 
-Which addresses a pod may claim: whoever writes a pod's status must not choose whom the reporter asks.
+Whoever writes a pod's status must not choose whom the reporter asks.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import NODES, PODS
 from reporter.metrics.looks.target import ContainerRun, Target
-from reporter.metrics.scraping.pickers import PickerPod, find_pickers
+from reporter.metrics.scraping.pickers import find_pickers
 from reporter.model.objects import Container, ContainerStatus, Pod
 from reporter.model.stack import ScrapedPods
 from reporter.model.subject import Subject
@@ -45,8 +45,9 @@ _NO_PODS: Final = {
     "fd00:c1::a9fe:a9fe/128": "metadata of Oracle Cloud (Compute, Instance metadata)",
     "fd00:42::42/128": "metadata of Scaleway (Instances, Instance metadata)",
 }  # fmt: skip
-"""Ranges in which no pod is, each with what is there. Written out, as the ranges that `ipaddress` calls
-private or link-local have changed between versions of Python, and IPv4-mapped ones count as neither in some."""
+"""Ranges in which no pod is, each with what is there. Written out, as the ranges that `ipaddress`
+calls private or link-local have changed between versions of Python, and IPv4-mapped ones count as
+neither in some."""
 
 _LOOPBACK: Final = IPv4Network("127.0.0.0/8")
 _REFUSED: Final = tuple(map(ip_network, _NO_PODS))
@@ -56,11 +57,7 @@ _REFUSED: Final = tuple(map(ip_network, _NO_PODS))
 class PodAddresses:
     """The addresses that pods of a cluster may have.
 
-    Attributes:
-        ranges: of the cluster's pods; none is every address.
-        taken: single addresses of others, such as the API server.
-        loopback: pods may be on the loopback address, as the laboratory's are.
-
+    Without `ranges` it is every address but those `taken`, such as the API server's.
     """
 
     ranges: tuple[Network, ...] = ()
@@ -68,7 +65,6 @@ class PodAddresses:
     loopback: bool = False
 
     def usable(self, address: str | None) -> str | None:
-        """Return an address as it is asked, None if no pod can have it."""
         ip = _parsed(address or "")
         if ip is None or ip in self.taken:
             return None
@@ -82,14 +78,13 @@ class PodAddresses:
 
 
 def pod_addresses(snapshot: Snapshot, servers: Iterable[str] = ()) -> PodAddresses:
-    """Return the addresses that pods may have: those in the nodes' `spec.podCIDRs`, where these are used.
+    """Return the addresses that pods may have: those in the nodes' `spec.podCIDRs`, where these are
+    used.
 
-    `servers` are the addresses of the API server. Where one is on the loopback address, pods may be too, as
-    the laboratory's are. That is so as well with kind, minikube, `kubectl proxy` and tunnels, never in a
-    cluster: there a pod's status can name this machine, if `--scrape-via direct` is asked for outside.
-
-    Calico, for one, may give addresses from pools of its own although the nodes have ranges. So the
-    ranges count only if more pods have addresses inside than outside of them.
+    Where one of `servers` is on the loopback address, pods may be too, as the laboratory's are,
+    with kind, minikube, `kubectl proxy` and tunnels, but never in a cluster. Calico may give
+    addresses from pools of its own: the ranges count only if more pods have addresses inside than
+    outside.
     """
     parsed = {ip for each in servers if (ip := _parsed(each))}
     loopback = any(ip.is_loopback for ip in parsed)
@@ -145,7 +140,6 @@ class FoundTargets:
 def find_targets(
     snapshot: Snapshot, settings: EvaluationSettings, addresses: PodAddresses | None = None
 ) -> tuple[Target, ...] | None:
-    """Return the pods to scrape, as `find` does."""
     found = find(snapshot, settings, addresses)
     return found.targets if found is not None else None
 
@@ -155,11 +149,11 @@ def find(
 ) -> FoundTargets | None:
     """Return the pods to scrape, by namespace and name; None while pods cannot be read.
 
-    Of a live cluster, for which `addresses` says which ones pods may have, only pods of subjects that
-    exist are scraped, by the daemon as by `dump --metrics`: whoever may create a pod may give it any label.
-    Without `addresses` nobody is asked: the pages are already there, next to a dump. Pickers come last.
-    A stack says which of its pods are scraped. One that names no container takes what those that do
-    leave: its label may be one that all pods have.
+    Of a live cluster, for which `addresses` says which ones pods may have, only pods of subjects
+    that exist are scraped, by the daemon as by `dump --metrics`: whoever may create a pod may give
+    it any label. Without `addresses` nobody is asked: the pages are already there, next to a dump.
+    Pickers come last. A stack says which of its pods are scraped. One that names no container takes
+    what those that do leave: its label may be one that all pods have.
     """
     if not snapshot.known(PODS):
         return None
@@ -175,14 +169,10 @@ def find(
             refused += 1
     for picker in find_pickers(snapshot, settings, tuple(targets), live=addresses is not None):
         address = usable(picker.pod.status.pod_ip)
-        serving = _of_picker(picker)
+        serving = _Serving(picker.subject, _main(picker.pod), picker.port, "http")
         if address is not None and _is_scraped(picker.pod, serving):
             targets.append(replace(_target(picker.pod, serving, address), picked=picker.picked))
     return FoundTargets(tuple(targets), refused)
-
-
-def _of_picker(picker: PickerPod) -> "_Serving":
-    return _Serving(picker.subject, _main(picker.pod), picker.port, "http")
 
 
 def _with_pages(
@@ -197,8 +187,6 @@ def _with_pages(
 
 @dataclass(frozen=True, slots=True)
 class _Serving:
-    """Whose pod it is, and the container and port that serve the page."""
-
     subject: Subject
     container: ContainerStatus | None
     port: int | None = None
@@ -207,7 +195,6 @@ class _Serving:
 
 
 def _sought(settings: EvaluationSettings) -> Iterator[tuple[str, ScrapedPods]]:
-    """Yield the pods that are scraped, with the label that names their subject."""
     scraped = [
         stack.scraped
         for stack in settings.known_stacks
@@ -246,20 +233,12 @@ def _container(pod: Pod, scraped: ScrapedPods) -> Container | None:
     if scraped.container:
         return next((each for each in engines if each.name == scraped.container), None)
     # An image may have any name. Whoever names a port as the stack does says that it serves a page.
-    named = [each for each in containers if scraped.port in _port_names(each)]
-    return next((each for each in (*engines, *named) if _serves(each)), None)
-
-
-def _port_names(container: Container) -> frozenset[str]:
-    return frozenset(each.name for each in container.ports or () if each.name)
-
-
-def _serves(container: Container) -> bool:
-    """Tell whether a container whose name says nothing may serve a page, and where.
-
-    Without a port in the pod's spec only its arguments would say where, and they are not read.
-    """
-    return bool(container.ports) and _ROUTER not in container.image
+    named = [
+        each for each in containers if any(port.name == scraped.port for port in each.ports or ())
+    ]
+    # Without a port in the spec only its arguments would say where, and they are not read.
+    serving = (each for each in (*engines, *named) if each.ports and _ROUTER not in each.image)
+    return next(serving, None)
 
 
 def _port(container: Container, name: str) -> int | None:
@@ -269,13 +248,9 @@ def _port(container: Container, name: str) -> int | None:
 
 
 def _is_scraped(pod: Pod, serving: _Serving) -> bool:
-    """Tell whether there may be a page: the container that serves it runs, in a leading pod."""
-    return (
-        counts(pod)
-        and pod.status.phase == "Running"
-        and serving.leads
-        and _started_at(serving.container) is not None
-    )
+    status = serving.container
+    runs = status is not None and status.state is not None and status.state.running is not None
+    return counts(pod) and pod.status.phase == "Running" and serving.leads and runs
 
 
 def _index(pod: Pod, scraped: ScrapedPods) -> int:
@@ -298,10 +273,6 @@ def _main(pod: Pod) -> ContainerStatus | None:
 def _status(pod: Pod, container: str) -> ContainerStatus | None:
     statuses = (each for each in pod.status.container_statuses or () if each.name == container)
     return next(statuses, None)
-
-
-def _started_at(status: ContainerStatus | None) -> object | None:
-    return status.state.running if status and status.state else None
 
 
 def _is_known(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:

@@ -1,7 +1,4 @@
-"""What all objects have: metadata and conditions.
-
-Label selectors.
-"""
+"""What all objects have: metadata, conditions, and label selectors for them."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -33,8 +30,6 @@ class Part(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class OwnerReference(Part, frozen=True):
-    """An entry of `metadata.ownerReferences`."""
-
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -55,16 +50,10 @@ class Annotations(Struct, frozen=True, gc=False):
 
     @property
     def mutes(self) -> bool:
-        """Whether one of those about muting is set."""
         return self.mute is not None or self.mute_until is not None
 
     def get(self, key: str) -> str | None:
-        """Return the value of an annotation, None where it is not set.
-
-        Raises:
-            KeyError: the struct does not name it, so that it was not read.
-
-        """
+        """Raises KeyError where the struct does not name it, so that it was not read."""
         value: str | None = getattr(self, _attributes(type(self))[key])
         return value
 
@@ -89,13 +78,9 @@ class OwnedFields(Part, frozen=True):
 
 
 class ManagerEntry(Part, frozen=True):
-    """An entry of `metadata.managedFields`, without the fields.
+    """An entry of `metadata.managedFields`; `fields_v1` is None where a dump leaves that out.
 
-    Attributes:
-        time: when the manager last changed what it owns, in the API's own form, in which the later
-            one is the larger.
-        fields_v1: what it owns; None where a dump leaves that out.
-
+    `time` is in the API's own form, in which the later one is the larger.
     """
 
     manager: str = ""
@@ -106,7 +91,6 @@ class ManagerEntry(Part, frozen=True):
 
     @property
     def owns_wanted(self) -> bool:
-        """Whether the manager owns anything of what is wanted, as far as that is known."""
         owned = self.fields_v1
         some = owned is None or owned.spec is not None or owned.data is not None
         return some and self.subresource != "status"
@@ -155,12 +139,7 @@ def _instant(time: str) -> str:
 
 
 class Metadata(Part, frozen=True):
-    """`metadata`, with the annotations that are read.
-
-    Attributes:
-        managed_fields: who wrote what is wanted of it after its creation, the newest last.
-
-    """
+    """`managed_fields`: who wrote what is wanted of it after its creation, the newest last."""
 
     name: str
     namespace: str = ""
@@ -181,30 +160,23 @@ class Metadata(Part, frozen=True):
             force_setattr(self, "managed_fields", kept)
 
     def reads_as(self, other: Self) -> bool:
-        """Tell whether nothing that is read is another, besides the version and who wrote it last."""
+        """Tell whether nothing that is read is another, apart from the version and who wrote it last."""
         return self == structs.replace(
             other, resource_version=self.resource_version, managed_fields=self.managed_fields
         )
 
     def label(self, key: str) -> str | None:
-        """Return the value of a label, None where it is not set."""
         return self.labels.get(key) if self.labels else None
 
     def annotation(self, key: str) -> str | None:
-        """Return the value of an annotation that is read of this kind, None where it is not set."""
         return self.annotations.get(key) if self.annotations else None
 
     def owned_by(self, uid: str) -> bool:
-        """Tell whether an owner reference names the object with this uid."""
         return any(owner.uid == uid for owner in self.owner_references or ())
 
 
 class Condition(Part, frozen=True):
-    """A condition, in the standard form.
-
-    Attributes:
-        observed_generation: text too, where the CRD is Istio's (`x-kubernetes-int-or-string`).
-    """
+    """`observed_generation` may be text where the CRD is Istio's."""
 
     type: str
     status: str = "Unknown"
@@ -218,12 +190,9 @@ Conditions: TypeAlias = Annotated[tuple[Condition, ...], Meta(max_length=1000)]
 
 
 class Conditioned(Part, frozen=True):
-    """A status whose conditions are read."""
-
     conditions: Conditions | None = None
 
     def condition(self, type_: str) -> Condition | None:
-        """Return the condition of that type, None where it is not there."""
         for condition in self.conditions or ():
             if condition.type == type_:
                 return condition
@@ -231,48 +200,37 @@ class Conditioned(Part, frozen=True):
 
 
 class KubeObject(Part, frozen=True):
-    """What all objects have; `kind` and `apiVersion` are known from the resource."""
-
     metadata: Metadata
 
     @property
     def name(self) -> str:
-        """`metadata.name`."""
         return self.metadata.name
 
     @property
     def namespace(self) -> str:
-        """`metadata.namespace`, empty for cluster-scoped objects."""
         return self.metadata.namespace
 
     @property
     def created(self) -> datetime | None:
-        """`metadata.creationTimestamp`."""
         return self.metadata.creation_timestamp
 
     @property
     def deleting(self) -> bool:
-        """Whether the object is on its way out."""
         return self.metadata.deletion_timestamp is not None
 
 
 class SelectorRequirement(Part, frozen=True):
-    """An entry of `matchExpressions`."""
-
     key: str
     operator: str
     values: frozenset[str] | None = None
 
 
 class LabelSelector(Part, frozen=True):
-    """A label selector."""
-
     match_labels: Labels | None = None
     match_expressions: tuple[SelectorRequirement, ...] | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells it from other selectors, for a mapping."""
         return tuple(sorted((self.match_labels or {}).items())), self.match_expressions
 
     def matches(self, labels: Labels | None) -> bool:

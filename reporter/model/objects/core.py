@@ -1,4 +1,9 @@
-"""Namespaces, Services, Nodes, ConfigMaps and Events of the core group."""
+"""Kinds of the core group (Namespaces, Services, Nodes, ConfigMaps, Events), and what runs pods
+apart from Deployments.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
 
 from msgspec import field
 
@@ -8,12 +13,14 @@ from reporter.model.objects.base import (
     Conditioned,
     KubeObject,
     Labels,
+    LabelSelector,
     ManagerEntry,
     Metadata,
     Part,
     Timestamp,
 )
 from reporter.model.objects.demands import Quantities, Taint, amount, is_device
+from reporter.model.objects.pods import PodTemplate
 
 
 class Namespace(KubeObject, frozen=True):
@@ -21,28 +28,26 @@ class Namespace(KubeObject, frozen=True):
 
 
 class ServicePort(Part, frozen=True):
-    """An entry of `spec.ports` of a Service."""
-
     name: str = ""
     port: int = 0
+    target_port: int | str | None = None
 
 
 class ServiceSpec(Part, frozen=True):
-    """`spec` of a Service."""
-
     selector: Labels | None = None
     ports: tuple[ServicePort, ...] | None = None
 
 
 class Service(KubeObject, frozen=True):
-    """v1 Service."""
-
     spec: ServiceSpec = ServiceSpec()
+
+    @property
+    def targets_names(self) -> bool:
+        """Whether all its ports lead to ports by their names, which pods have to declare."""
+        return all(isinstance(each.target_port, str) for each in self.spec.ports or ())
 
 
 class NodeStatus(Conditioned, frozen=True):
-    """`status` of a Node."""
-
     allocatable: Quantities | None = None
     capacity: Quantities | None = None
 
@@ -53,14 +58,7 @@ class NodeStatus(Conditioned, frozen=True):
 
 
 class NodeSpec(Part, frozen=True):
-    """`spec` of a Node.
-
-    Attributes:
-        unschedulable: it is cordoned.
-        taints: None where it has none.
-        pod_cidrs: the ranges that its pods may have addresses of, one for each family.
-
-    """
+    """`pod_cidrs` has one range for each family."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] | None = None
@@ -68,27 +66,19 @@ class NodeSpec(Part, frozen=True):
 
 
 class Node(KubeObject, frozen=True):
-    """v1 Node."""
-
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 
 class MeshConfig(Part, frozen=True):
-    """`data` of Istio's ConfigMap."""
-
     mesh: str | None = None
 
 
 class ConfigMap(KubeObject, frozen=True):
-    """v1 ConfigMap `istio`."""
-
     data: MeshConfig | None = None
 
 
 class Reference(Part, frozen=True):
-    """`involvedObject` and `related` of an Event."""
-
     api_version: str = ""
     kind: str = ""
     namespace: str = ""
@@ -97,8 +87,6 @@ class Reference(Part, frozen=True):
 
 
 class EventSource(Part, frozen=True):
-    """`source` of an Event."""
-
     component: str = ""
 
 
@@ -112,15 +100,11 @@ class EventAnnotations(Annotations, frozen=True):
 
 
 class EventMetadata(Metadata, frozen=True):
-    """`metadata` of an Event; who wrote it is not read."""
-
     annotations: EventAnnotations | None = None
     managed_fields: tuple[ManagerEntry, ...] | None = field(name=NOT_READ, default=None)
 
 
 class Event(KubeObject, frozen=True):
-    """v1 Event, as far as our own are read back."""
-
     metadata: EventMetadata
     involved_object: Reference = Reference()
     related: Reference | None = None
@@ -132,3 +116,132 @@ class Event(KubeObject, frozen=True):
     event_time: Timestamp | None = None
     first_timestamp: Timestamp | None = None
     last_timestamp: Timestamp | None = None
+
+
+class LeaseSpec(Part, frozen=True):
+    """`holder_identity` is empty where its holder gave it back."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    renew_time: Timestamp | None = None
+
+
+_LATE: Final = timedelta(seconds=60)
+"""How late a Lease is taken to be renewed yet: dumps take a while, and clocks differ."""
+
+
+class Lease(KubeObject, frozen=True):
+    """coordination.k8s.io/v1 Lease, as leaders of controllers hold one."""
+
+    spec: LeaseSpec = LeaseSpec()
+
+    def is_held(self, now: datetime) -> bool:
+        """Tell whether its holder has renewed it lately."""
+        renewed, seconds = self.spec.renew_time, self.spec.lease_duration_seconds or 0
+        lasts = _LATE + timedelta(seconds=min(seconds, _LATE.seconds))
+        return bool(self.spec.holder_identity and renewed and now - renewed <= lasts)
+
+
+class RollingStatefulSet(Part, frozen=True):
+    partition: int | None = None
+
+
+class StatefulSetStrategy(Part, frozen=True):
+    type: str = "RollingUpdate"
+    rolling_update: RollingStatefulSet | None = None
+
+
+class StatefulSetSpec(Part, frozen=True):
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
+    update_strategy: StatefulSetStrategy | None = None
+
+
+class StatefulSetStatus(Conditioned, frozen=True):
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int | None = None
+    current_revision: str = ""
+    update_revision: str = ""
+
+
+class StatefulSet(KubeObject, frozen=True):
+    spec: StatefulSetSpec = StatefulSetSpec()
+    status: StatefulSetStatus = StatefulSetStatus()
+
+    @property
+    def wanted(self) -> int:
+        """Replicas asked for; the API's default is 1."""
+        return 1 if self.spec.replicas is None else self.spec.replicas
+
+
+class DaemonSetStrategy(Part, frozen=True):
+    type: str = "RollingUpdate"
+
+
+class DaemonSetSpec(Part, frozen=True):
+    selector: LabelSelector | None = None
+    update_strategy: DaemonSetStrategy | None = None
+
+
+class DaemonSetStatus(Conditioned, frozen=True):
+    observed_generation: int = 0
+    desired_number_scheduled: int = 0
+    current_number_scheduled: int = 0
+    number_ready: int = 0
+    number_available: int = 0
+    number_unavailable: int = 0
+    updated_number_scheduled: int = 0
+
+
+class DaemonSet(KubeObject, frozen=True):
+    spec: DaemonSetSpec = DaemonSetSpec()
+    status: DaemonSetStatus = DaemonSetStatus()
+
+    @property
+    def wanted(self) -> int:
+        """How many nodes should run its pod, as its controller counted them."""
+        return self.status.desired_number_scheduled
+
+
+class GroupTemplate(Part, frozen=True):
+    size: int | None = None
+    leader_template: PodTemplate | None = None
+    worker_template: PodTemplate = PodTemplate()
+
+
+class LeaderWorkerSetSpec(Part, frozen=True):
+    replicas: int | None = None
+    leader_worker_template: GroupTemplate = GroupTemplate()
+
+
+class LeaderWorkerSetStatus(Conditioned, frozen=True):
+    """`status` of a LeaderWorkerSet; replicas are groups."""
+
+    replicas: int = 0
+    ready_replicas: int = 0
+    updated_replicas: int = 0
+
+
+class LeaderWorkerSet(KubeObject, frozen=True):
+    spec: LeaderWorkerSetSpec = LeaderWorkerSetSpec()
+    status: LeaderWorkerSetStatus = LeaderWorkerSetStatus()
+
+    @property
+    def wanted(self) -> int:
+        """Groups asked for; the API's default is 1."""
+        return 1 if self.spec.replicas is None else self.spec.replicas
+
+    @property
+    def size(self) -> int:
+        """Pods of a group, the leader included; the API's default is 1."""
+        size = self.spec.leader_worker_template.size
+        return 1 if size is None else size
+
+    @property
+    def template(self) -> PodTemplate:
+        group = self.spec.leader_worker_template
+        return group.leader_template or group.worker_template

@@ -1,7 +1,4 @@
-"""The kinds of the Gateway API and of its Inference Extension.
-
-The kinds of Istio, Cilium, KEDA and the gateway authentication.
-"""
+"""The kinds of the Gateway API, its Inference Extension, Istio, Cilium, KEDA and the gateway authentication."""
 
 import hashlib
 import re
@@ -13,52 +10,37 @@ import msgspec
 from msgspec import structs
 
 from reporter.model.objects.base import Conditioned, KubeObject, Labels, LabelSelector, Part
-
-
-class GatewayClassStatus(Conditioned, frozen=True):
-    """`status` of a GatewayClass."""
+from reporter.model.objects.demands import Named
 
 
 class GatewayClassSpec(Part, frozen=True):
-    """`spec` of a GatewayClass."""
-
     controller_name: str = ""
 
 
 class GatewayClass(KubeObject, frozen=True):
-    """gateway.networking.k8s.io/v1 GatewayClass."""
-
     spec: GatewayClassSpec = GatewayClassSpec()
-    status: GatewayClassStatus = GatewayClassStatus()
+    status: Conditioned = Conditioned()
 
 
 class ListenerStatus(Conditioned, frozen=True):
-    """An entry of `status.listeners` of a Gateway."""
-
     name: str = ""
 
 
 class GatewaySpec(Part, frozen=True):
-    """`spec` of a Gateway."""
-
     gateway_class_name: str = ""
 
 
 class GatewayStatus(Conditioned, frozen=True):
-    """`status` of a Gateway."""
-
     listeners: tuple[ListenerStatus, ...] | None = None
 
 
 class Gateway(KubeObject, frozen=True):
-    """gateway.networking.k8s.io/v1 Gateway."""
-
     spec: GatewaySpec = GatewaySpec()
     status: GatewayStatus = GatewayStatus()
 
 
-class ParentReference(Part, frozen=True):
-    """A route's or pool's reference to its parent; a Gateway of the same namespace by default."""
+class RouteReference(Part, frozen=True):
+    """To a parent, a Gateway by default, or to a backend; in the same namespace by default."""
 
     name: str = ""
     namespace: str | None = None
@@ -67,25 +49,8 @@ class ParentReference(Part, frozen=True):
 
 
 class ParentStatus(Conditioned, frozen=True):
-    """An entry of `status.parents`."""
-
-    parent_ref: ParentReference = ParentReference()
+    parent_ref: RouteReference = RouteReference()
     controller_name: str = ""
-
-
-class BackendReference(Part, frozen=True):
-    """A backend of a route's rule; in the route's own namespace by default."""
-
-    name: str = ""
-    namespace: str | None = None
-    kind: str | None = None
-    group: str | None = None
-
-
-class HeaderMatch(Part, frozen=True):
-    """A header that a request must have."""
-
-    name: str = ""
 
 
 class PathMatch(Part, frozen=True):
@@ -95,48 +60,34 @@ class PathMatch(Part, frozen=True):
 
 
 class RouteMatch(Part, frozen=True):
-    """What a request must have for a rule to apply."""
-
     path: PathMatch | None = None
-    headers: tuple[HeaderMatch, ...] | None = None
+    headers: tuple[Named, ...] | None = None
 
 
 class RouteRule(Part, frozen=True):
-    """A rule of a route."""
-
-    backend_refs: tuple[BackendReference, ...] | None = None
+    backend_refs: tuple[RouteReference, ...] | None = None
     matches: tuple[RouteMatch, ...] | None = None
 
 
 class HttpRouteSpec(Part, frozen=True):
-    """`spec` of an HTTPRoute."""
-
-    parent_refs: tuple[ParentReference, ...] | None = None
+    parent_refs: tuple[RouteReference, ...] | None = None
     rules: tuple[RouteRule, ...] | None = None
 
 
 class ParentsStatus(Part, frozen=True):
-    """A status that is kept per parent."""
-
     parents: tuple[ParentStatus, ...] | None = None
 
 
 class HttpRoute(KubeObject, frozen=True):
-    """gateway.networking.k8s.io/v1 HTTPRoute."""
-
     spec: HttpRouteSpec = HttpRouteSpec()
     status: ParentsStatus = ParentsStatus()
 
 
 class TargetPort(Part, frozen=True):
-    """An entry of `targetPorts` of an InferencePool, and the port of a reference."""
-
     number: int = 0
 
 
 class EndpointPickerRef(Part, frozen=True):
-    """`spec.endpointPickerRef` of an InferencePool."""
-
     group: str | None = None
     kind: str | None = None
     name: str = ""
@@ -145,8 +96,6 @@ class EndpointPickerRef(Part, frozen=True):
 
 
 class InferencePoolSpec(Part, frozen=True):
-    """`spec` of an InferencePool."""
-
     selector: LabelSelector | None = None
     target_ports: tuple[TargetPort, ...] | None = None
     endpoint_picker_ref: EndpointPickerRef | None = None
@@ -168,8 +117,6 @@ class FormerPoolSpec(Part, frozen=True):
 
 
 class FormerPoolStatus(Part, frozen=True):
-    """`status` of an InferencePool of the former group."""
-
     parent: tuple[ParentStatus, ...] | None = None
 
 
@@ -184,7 +131,6 @@ class FormerPool(KubeObject, frozen=True):
 
     @property
     def pool(self) -> InferencePool:
-        """The same as an InferencePool of the present group."""
         selector = self.spec.selector
         spec = InferencePoolSpec(
             selector=LabelSelector(match_labels=selector) if selector else None,
@@ -195,36 +141,22 @@ class FormerPool(KubeObject, frozen=True):
         return InferencePool(metadata=self.metadata, spec=spec, status=status)
 
 
-class ProviderReference(Part, frozen=True):
-    """`spec.provider` of an AuthorizationPolicy."""
-
-    name: str = ""
-
-
 class AuthorizationPolicySpec(Part, frozen=True):
-    """`spec` of an AuthorizationPolicy."""
-
     action: str | None = None
-    provider: ProviderReference | None = None
+    provider: Named | None = None
     selector: LabelSelector | None = None
-    target_refs: tuple[ParentReference, ...] | None = None
+    target_refs: tuple[RouteReference, ...] | None = None
 
 
 class AuthorizationPolicy(KubeObject, frozen=True):
-    """security.istio.io/v1 AuthorizationPolicy."""
-
     spec: AuthorizationPolicySpec = AuthorizationPolicySpec()
 
 
 class WorkloadSelector(Part, frozen=True):
-    """`spec.workloadSelector` of an EnvoyFilter."""
-
     labels: Labels | None = None
 
 
 class ValidationMessage(Part, frozen=True):
-    """An entry of Istio's `status.validationMessages`."""
-
     level: str | None = None
     documentation_url: str | None = None
 
@@ -233,12 +165,11 @@ class EnvoyFilterSpec(Part, frozen=True):
     """`spec` of an EnvoyFilter; of its free-form patches `without_patches` keeps what is sought."""
 
     workload_selector: WorkloadSelector | None = None
-    target_refs: tuple[ParentReference, ...] | None = None
+    target_refs: tuple[RouteReference, ...] | None = None
     config_patches: tuple[object, ...] | None = None
 
     @property
     def asked(self) -> tuple["AskedService", ...]:
-        """The services that each request is sent to."""
         return tuple(islice(_all_asked(self.config_patches or ()), _HOSTS))
 
 
@@ -339,7 +270,8 @@ _HOSTS: Final = 1000
 
 
 def without_patches(obj: KubeObject) -> KubeObject:
-    """Return an EnvoyFilter whose patches are what they ask, strings that may name a host, and a digest.
+    """Return an EnvoyFilter whose patches are what they ask, strings that may name a host, and a
+    digest.
 
     A megabyte of them would be twenty in memory.
     """
@@ -359,69 +291,54 @@ class EnvoyFilterStatus(Conditioned, frozen=True):
 
 
 class EnvoyFilter(KubeObject, frozen=True):
-    """networking.istio.io/v1alpha3 EnvoyFilter."""
-
     spec: EnvoyFilterSpec = EnvoyFilterSpec()
     status: EnvoyFilterStatus = EnvoyFilterStatus()
 
 
 class IngressRule(Part, frozen=True):
-    """An entry of `spec.ingress` of a CiliumNetworkPolicy."""
-
     from_endpoints: tuple[LabelSelector, ...] | None = None
 
 
 class CiliumNetworkPolicySpec(Part, frozen=True):
-    """`spec` of a CiliumNetworkPolicy."""
-
     ingress: tuple[IngressRule, ...] | None = None
 
 
 class CiliumNetworkPolicy(KubeObject, frozen=True):
-    """cilium.io/v2 CiliumNetworkPolicy."""
-
     spec: CiliumNetworkPolicySpec = CiliumNetworkPolicySpec()
 
 
-class ScaledObjectStatus(Conditioned, frozen=True):
-    """`status` of a ScaledObject."""
-
-
 class ScaleTarget(Part, frozen=True):
-    """`spec.scaleTargetRef` of a ScaledObject; without a kind it is a Deployment."""
+    """`spec.scaleTargetRef` of what scales; without a kind it is a Deployment."""
 
     kind: str = ""
     name: str = ""
 
 
 class ScaledObjectSpec(Part, frozen=True):
-    """`spec` of a ScaledObject."""
-
     scale_target_ref: ScaleTarget = ScaleTarget()
 
 
 class ScaledObject(KubeObject, frozen=True):
-    """keda.sh/v1alpha1 ScaledObject."""
+    spec: ScaledObjectSpec = ScaledObjectSpec()
+    status: Conditioned = Conditioned()
+
+
+class PodAutoscaler(KubeObject, frozen=True):
+    """autoscaling/v2 HorizontalPodAutoscaler: its metrics, which change all the time, are not read."""
 
     spec: ScaledObjectSpec = ScaledObjectSpec()
-    status: ScaledObjectStatus = ScaledObjectStatus()
+    status: Conditioned = Conditioned()
 
 
 class ApiKeyStatus(Conditioned, frozen=True):
-    """`status` of an APIKey."""
-
     phase: str | None = None
 
 
 class ApiKey(KubeObject, frozen=True):
-    """kaito.sh/v1alpha1 APIKey."""
-
     status: ApiKeyStatus = ApiKeyStatus()
 
 
 class DestinationRuleSpec(Part, frozen=True):
-    """`spec` of a DestinationRule."""
-
     host: str = ""
     traffic_policy: dict[str, object] | None = None
     subsets: tuple[dict[str, object], ...] | None = None
@@ -429,6 +346,4 @@ class DestinationRuleSpec(Part, frozen=True):
 
 
 class DestinationRule(KubeObject, frozen=True):
-    """networking.istio.io DestinationRule."""
-
     spec: DestinationRuleSpec = DestinationRuleSpec()

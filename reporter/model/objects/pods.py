@@ -1,7 +1,4 @@
-"""Pods.
-
-Deployments.
-"""
+"""Pods and Deployments."""
 
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -35,22 +32,16 @@ from reporter.model.objects.demands import (
 
 
 class ProbeTarget(Part, frozen=True):
-    """`httpGet`, `tcpSocket` or `grpc` of a probe."""
-
     scheme: str = ""
     path: str = ""
     port: int | str = ""
 
 
 class ProbeCommand(Part, frozen=True):
-    """`exec` of a probe."""
-
     command: tuple[str, ...] | None = None
 
 
 class Probe(Part, frozen=True):
-    """A container probe."""
-
     http_get: ProbeTarget | None = None
     tcp_socket: ProbeTarget | None = None
     grpc: ProbeTarget | None = None
@@ -74,19 +65,12 @@ class Probe(Part, frozen=True):
 
 
 class ContainerPort(Part, frozen=True):
-    """An entry of `ports` of a container."""
-
     container_port: int
     name: str = ""
 
 
 class Container(Part, frozen=True):
-    """A container of a pod's spec.
-
-    Attributes:
-        restart_policy: `Always` makes an init container a sidecar.
-
-    """
+    """`restart_policy` `Always` makes an init container a sidecar."""
 
     name: str
     image: str = ""
@@ -114,13 +98,8 @@ Devices: TypeAlias = tuple[tuple[str, int], ...]
 
 
 class PodSpec(Part, frozen=True):
-    """`spec` of a Pod.
-
-    Attributes:
-        volumes: those that are claims; None where there is none, or once `claims` names them.
-        claims: the names of its PersistentVolumeClaims; None where it has none.
-        devices: how many of each extended resource it asks for, such as `nvidia.com/gpu`.
-
+    """`volumes` are claims alone, and None once `claims` names them. `devices`: how many of each
+    extended resource it asks for, such as `nvidia.com/gpu`.
     """
 
     node_name: str | None = None
@@ -140,7 +119,6 @@ class PodSpec(Part, frozen=True):
     devices: Devices = msgspec.field(name=NOT_READ, default=())
 
     def __post_init__(self) -> None:
-        """Sum up the devices."""
         if any(map(_asks_for_devices, self.init_containers or ())):
             asked = self.demand
         else:
@@ -154,10 +132,10 @@ class PodSpec(Part, frozen=True):
     def demand(self) -> dict[str, float]:
         """What a node must have free for it, by resource.
 
-        Of each resource the larger of what the main containers and the sidecars ask for together, and
-        what an init container asks for with the sidecars before it; what the pod asks for as a whole
-        takes the place of its containers' processors and memory; and the overhead is added (Kubernetes,
-        component-helpers, resource/helpers.go).
+        Of each resource the larger of what the main containers and the sidecars ask for together,
+        and what an init container asks for with the sidecars before it; what the pod asks for as a
+        whole takes the place of its containers' processors and memory; and the overhead is added
+        (Kubernetes, component-helpers, resource/helpers.go).
         """
         sidecars: dict[str, float] = {}
         most: dict[str, float] = {}
@@ -211,21 +189,15 @@ def _larger(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
 
 
 class Waiting(Part, frozen=True):
-    """`state.waiting` of a container."""
-
     reason: str | None = None
     message: str | None = None
 
 
 class Running(Part, frozen=True):
-    """`state.running` of a container."""
-
     started_at: Timestamp | None = None
 
 
 class Terminated(Part, frozen=True):
-    """`state.terminated` or `lastState.terminated` of a container."""
-
     exit_code: int = 0
     reason: str | None = None
     message: str | None = None
@@ -234,18 +206,13 @@ class Terminated(Part, frozen=True):
 
 
 class ContainerState(Part, frozen=True):
-    """`state` or `lastState` of a container; one member is set at most."""
-
     waiting: Waiting | None = None
     running: Running | None = None
     terminated: Terminated | None = None
 
 
 class ContainerStatus(Part, frozen=True):
-    """An entry of `containerStatuses` or `initContainerStatuses`.
-
-    `started` is whether its start-up probe has succeeded, or it has none.
-    """
+    """`started` is whether its start-up probe has succeeded, or it has none."""
 
     name: str
     ready: bool = False
@@ -256,8 +223,6 @@ class ContainerStatus(Part, frozen=True):
 
 
 class PodStatus(Conditioned, frozen=True):
-    """`status` of a Pod."""
-
     phase: str | None = None
     reason: str | None = None
     message: str | None = None
@@ -268,19 +233,16 @@ class PodStatus(Conditioned, frozen=True):
 
 
 class PodAnnotations(Annotations, frozen=True):
-    """What is read of a pod besides: the PodGroup that it is a member of."""
+    """What else is read of a pod: the PodGroup that it is a member of."""
 
     group: str | None = msgspec.field(name="scheduling.k8s.io/group-name", default=None)
 
 
 class PodMetadata(Metadata, frozen=True):
-    """`metadata` of a Pod.
+    """`deletion_grace_period_seconds` may be another time than the spec names, as with `kubectl
+    drain`.
 
-    Attributes:
-        deletion_grace_period_seconds: what `deletionTimestamp` includes. Whoever deletes a pod may
-            ask for another time than its spec names, as `kubectl drain --grace-period` does.
-        managed_fields: not read, as nothing of what is wanted of a pod can be changed.
-
+    `managed_fields` is not read, as nothing of what is wanted of a pod can be changed.
     """
 
     deletion_grace_period_seconds: int | None = None
@@ -307,11 +269,9 @@ class Pod(KubeObject, frozen=True):
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """The names of the PersistentVolumeClaims that it uses."""
         return self.spec.claims or ()
 
     def _claim(self, volume: Volume) -> str:
-        """Return the name of the claim of a volume; empty where it is none."""
         if volume.persistent_volume_claim is not None:
             return volume.persistent_volume_claim.claim_name
         return f"{self.name}-{volume.name}" if volume.ephemeral is not None else ""
@@ -345,42 +305,30 @@ class TemplateContainer(Part, frozen=True):
 
 
 class TemplateMetadata(Part, frozen=True):
-    """`metadata` of a pod template."""
-
     labels: Labels | None = None
     annotations: dict[str, str] | None = None
 
 
 class TemplateSpec(Part, frozen=True):
-    """`spec` of a pod template."""
-
     init_containers: tuple[TemplateContainer, ...] | None = None
     containers: tuple[TemplateContainer, ...] | None = None
 
 
 class PodTemplate(Part, frozen=True):
-    """`spec.template` of a workload."""
-
     metadata: TemplateMetadata = TemplateMetadata()
     spec: TemplateSpec = TemplateSpec()
 
 
 class RollingUpdateLimits(Part, frozen=True):
-    """`spec.strategy.rollingUpdate` of a Deployment."""
-
     max_unavailable: int | str | None = None
 
 
 class DeploymentStrategy(Part, frozen=True):
-    """`spec.strategy` of a Deployment."""
-
     type: str | None = None
     rolling_update: RollingUpdateLimits | None = None
 
 
 class DeploymentSpec(Part, frozen=True):
-    """`spec` of a Deployment."""
-
     replicas: int | None = None
     paused: bool | None = None
     progress_deadline_seconds: int | None = None
@@ -405,8 +353,6 @@ class DeploymentSpec(Part, frozen=True):
 
 
 class DeploymentStatus(Conditioned, frozen=True):
-    """`status` of a Deployment."""
-
     observed_generation: int = 0
     replicas: int = 0
     updated_replicas: int = 0
@@ -415,8 +361,6 @@ class DeploymentStatus(Conditioned, frozen=True):
 
 
 class Deployment(KubeObject, frozen=True):
-    """apps/v1 Deployment."""
-
     spec: DeploymentSpec = DeploymentSpec()
     status: DeploymentStatus = DeploymentStatus()
 

@@ -18,9 +18,9 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Finding, Unjudged
 from reporter.model.objects import Event, KubeObject
 from reporter.model.resource import PartKey, Resource, Seen
-from reporter.model.subject import API_RESOURCE, CLUSTER, NAMESPACE_KIND, ObjectRef
+from reporter.model.subject import API_RESOURCE, CLUSTER, NAMESPACE_KIND, ObjectRef, crd_ref
 from reporter.model.text import clean, is_label, is_subdomain
-from reporter.probes.cluster.crds import VANISHED, RequiredCrd, crd_ref, required_crds
+from reporter.probes.cluster.crds import VANISHED, RequiredCrd, required_crds
 from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import (
@@ -238,7 +238,7 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
     """Return what was seen before, with what is there now and what our Events on record tell.
 
     An Event that still fires tells that its Deployment was there if it refers to it with its uid,
-    which the Event of one that was merely missed has not.
+    which the Event of one that was only missed has not.
     """
     parts, crds = components(settings), required_crds(settings)
     there = {

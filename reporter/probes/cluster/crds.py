@@ -15,13 +15,14 @@ from reporter.catalogue.shared_parts import SHARED_REQUIRED
 from reporter.model.finding import Finding
 from reporter.model.resource import PartKey, Seen
 from reporter.model.stack import Need, RequiredKind
-from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.model.subject import CLUSTER, crd_ref
 from reporter.model.text import clean
 from reporter.probes.scope import Scope
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Discovery, Served, Snapshot
 from reporter.workload.components import (
+    NEEDED_BY,
     components,
     managed_namespaces,
     may_be_needed,
@@ -44,7 +45,7 @@ class RequiredCrd:
         owner: whose chart it is in.
         instead: others of which one is as good, as where a kind has moved to another group.
         part: the shared part that it follows.
-        mode: whether it is missed where it is not there.
+        mode: whether it is expected.
         needs: what shows that it has to be there.
         of: parts of which no Deployment can run without it.
 
@@ -87,7 +88,7 @@ class RequiredCrd:
         return next((f"{DEPLOYMENTS.ref(each)}" for each in running), "")
 
     def used(self, scope: Scope) -> bool:
-        """Tell whether something uses it besides the Deployments that it comes with."""
+        """Tell whether something uses it other than the Deployments that it comes with."""
         return bool(self._used(scope.snapshot, scope.earlier))
 
     def _used(self, snapshot: Snapshot, seen: Seen) -> str:
@@ -96,11 +97,6 @@ class RequiredCrd:
     def may_be_needed(self, snapshot: Snapshot) -> bool:
         """Tell whether what would show that it has to be there cannot be read."""
         return may_be_needed(self.needs, snapshot)
-
-
-def crd_ref(name: str) -> ObjectRef:
-    """Return the reference to a CustomResourceDefinition."""
-    return ObjectRef("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name)
 
 
 def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
@@ -138,7 +134,7 @@ def probe_crds(scope: Scope) -> Iterator[Finding]:
             continue
         ref = crd_ref(crd.name)
         state = VANISHED if crd.key in scope.earlier.there else "is not served"
-        needed = f", needed by {by}" if by else ""
+        needed = f"{NEEDED_BY}{by}" if by else ""
         yield Finding(
             reason=reasons.CLUSTER_CRD_MISSING,
             subject=CLUSTER,

@@ -11,7 +11,13 @@ from reporter.model.text import clean
 from reporter.probes.scope import ComponentScope, Scope
 from reporter.setting_types import PartMode
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.components import ControlPlaneComponent, namespace_ref, still_needed_by
+from reporter.workload.components import (
+    NEEDED_BY,
+    ControlPlaneComponent,
+    namespace_ref,
+    needed_since,
+    still_needed_by,
+)
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.standing import MISSING, SCALED_TO_ZERO, WorkloadFault
 
@@ -30,6 +36,8 @@ def probe_component(scope: ComponentScope) -> Iterator[Finding]:
         return
     by = still_needed_by(component.key, component.needs, snapshot, seen=scope.earlier)
     was = scope.earlier.there.get(component.key)
+    if was is None and component.is_at_work(snapshot):
+        return
     if by or was or component.mode is PartMode.ON:
         yield _missing(snapshot, component, by=by, was=was)
 
@@ -48,6 +56,8 @@ def is_component_available(scope: Scope, component: ControlPlaneComponent) -> bo
     """Tell whether a component is there, available and without fault."""
     snapshot = scope.snapshot
     found = component.found(snapshot, scope.earlier.there)
+    if not found and component.key not in scope.earlier.there:
+        return component.is_at_work(snapshot)
     available = any(is_available(each) for each in found)
     return available and not any(_judge_found(snapshot, component, found))
 
@@ -88,7 +98,7 @@ def _missing(
     more = (
         f" (looked in {', '.join(component.namespaces)})" if len(component.namespaces) > 1 else ""
     )
-    more += f", needed by {by}" if by else ""
+    more += f"{NEEDED_BY}{by}" if by else ""
     more += ", and it was there before" if was and not by else ""
     return _finding(
         snapshot,
@@ -96,8 +106,10 @@ def _missing(
         MISSING,
         related=was or DEPLOYMENTS.ref_named(namespace, component.deployment),
         more=more,
-        governs=component.governs,
+        # While statuses keep up, whoever writes them may work out of sight: no cause hides behind that.
+        governs=component.governs and (was is not None or not component.keeps_up(snapshot)),
         sole_place=component.sole_place(snapshot) if was is None else "",
+        no_older_than=needed_since(component.needs, snapshot) if by and was is None else None,
     )
 
 
@@ -111,6 +123,7 @@ def _finding(
     more: str = "",
     governs: bool,
     sole_place: str = "",
+    no_older_than: datetime | None = None,
 ) -> Finding:
     return Finding(
         reason=component.reason,
@@ -126,9 +139,10 @@ def _finding(
         governs=governs,
         lost_node=fault.lost_node,
         diagnosis=fault.diagnosis,
-        started=fault.started,
+        fails=fault.fails,
         passing=fault.passing,
         down=fault.down,
         by_spec=fault == SCALED_TO_ZERO,
         sole_place=sole_place,
+        no_older_than=no_older_than,
     )

@@ -1,4 +1,4 @@
-"""Probes of what users declare besides the built-in catalogue (`custom-components`)."""
+"""Probes of what users declare beyond the built-in catalogue (`custom-components`)."""
 
 from collections.abc import Collection, Iterator
 from functools import partial

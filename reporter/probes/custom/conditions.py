@@ -7,7 +7,6 @@ Whether the CustomResourceDefinitions that users declare are served.
 Whether the workloads that users declare are there and available.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -15,9 +14,10 @@ from typing import Final
 from reporter.model.catalogue import Catalogue, Declared
 from reporter.model.custom import CustomComponent, CustomCondition
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, Conditioned, KubeObject
+from reporter.model.objects import Condition, KubeObject
+from reporter.model.paths import condition_of, generation_of
 from reporter.model.resource import Resource
-from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject, SubjectKind
+from reporter.model.subject import CLUSTER, Layer, Subject, SubjectKind, crd_ref
 from reporter.model.text import clean, cut, detail
 from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
@@ -35,7 +35,6 @@ class DeclaredScope(Scope):
 
 
 _CAUSE_BYTES: Final = 100
-_GENERATION: Final = re.compile(r"[0-9]{1,19}")  # an int64
 
 
 def probe_condition(scope: DeclaredScope) -> Iterator[Finding]:
@@ -56,23 +55,18 @@ def probe_condition(scope: DeclaredScope) -> Iterator[Finding]:
     of_rule = _RuleScope(component, resource, scope.snapshot, scope.settings)
     for obj in failing:
         subject = of_rule.subject_of(obj)
-        condition = _condition(obj, rule.type)
+        condition = condition_of(obj, rule.type)
         if subject is not None and condition is not None:
             yield of_rule.finding(obj, condition, subject)
 
 
 def _failing(objects: Iterable[KubeObject], rule: CustomCondition) -> Iterator[KubeObject]:
     for obj in objects:
-        condition = _condition(obj, rule.type)
+        condition = condition_of(obj, rule.type)
         if condition is None or obj.deleting:
             continue
         if condition.status not in (rule.status, "Unknown", ""):
             yield obj
-
-
-def _condition(obj: KubeObject, type_: str) -> Condition | None:
-    status = getattr(obj, "status", None)
-    return status.condition(type_) if isinstance(status, Conditioned) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,21 +142,15 @@ def is_outdated(
     Its own `observedGeneration` says so by the API's conventions; many controllers set that of the
     status alone. Neither is there in some kinds: then a condition is taken for what it says.
     """
-    observed = _number(condition.observed_generation)
+    observed = generation_of(condition.observed_generation)
     other = any(
         each.observes_another
         for each in catalogue.resources
         if (each.group, each.kind) == (resource.group, resource.kind)
     )
     if not observed and not other:
-        observed = _number(getattr(getattr(obj, "status", None), "observed_generation", None))
+        observed = generation_of(getattr(getattr(obj, "status", None), "observed_generation", None))
     return 0 < observed < obj.metadata.generation
-
-
-def _number(generation: object) -> int:
-    """Return a generation as a number, 0 where there is none; Istio's may be text."""
-    text = str(generation)
-    return int(text) if _GENERATION.fullmatch(text) else 0
 
 
 def probe_crd(scope: DeclaredScope) -> Iterator[Finding]:
@@ -176,7 +164,7 @@ def probe_crd(scope: DeclaredScope) -> Iterator[Finding]:
     name = component.crd.name
     if scope.snapshot.discovery.state(name) is not Served.ABSENT:
         return
-    ref = ObjectRef("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", name)
+    ref = crd_ref(name)
     yield Finding(
         reason=component.reason,
         subject=CLUSTER,
@@ -273,6 +261,6 @@ def _finding(
         governs=fault.down and bool(workload.component.suppresses),
         lost_node=fault.lost_node,
         diagnosis=fault.diagnosis,
-        started=fault.started,
+        fails=fault.fails,
         passing=fault.passing,
     )

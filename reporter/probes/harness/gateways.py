@@ -24,7 +24,7 @@ from reporter.catalogue.reasons import (
     HARNESS_GATEWAY_PROGRAMMING,
 )
 from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYCLASSES, GATEWAYS, NAMESPACES
-from reporter.model.finding import Diagnosis, Finding
+from reporter.model.finding import Diagnosis, Fails, Finding
 from reporter.model.objects import Condition, Gateway, ListenerStatus, Namespace
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import clean, cut, detail
@@ -238,7 +238,7 @@ def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:
                 passing=fault.passing,
                 lost_node=fault.lost_node,
                 diagnosis=fault.diagnosis,
-                started=fault.started,
+                fails=fault.fails,
             )
 
 
@@ -261,7 +261,7 @@ def harness_finding(
     lost_node: str = "",
     by_spec: bool = False,
     diagnosis: Diagnosis | None = None,
-    started: bool = True,
+    fails: Fails = Fails.OTHERWISE,
 ) -> Finding:
     """Return a finding about a workload namespace; the message names the object at fault first.
 
@@ -283,5 +283,5 @@ def harness_finding(
         lost_node=lost_node,
         by_spec=by_spec,
         diagnosis=diagnosis,
-        started=started,
+        fails=fails,
     )

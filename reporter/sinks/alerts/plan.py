@@ -33,15 +33,7 @@ Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """An alert; its labels are what Alertmanager knows it by.
-
-    Attributes:
-        labels: sorted by their names.
-        annotations: what is read; it may change.
-        starts_at: when the fault began.
-        ends_at: since when it is over; None while it fires.
-
-    """
+    """An alert; its labels, sorted by name, are what Alertmanager knows it by."""
 
     labels: Labels
     annotations: Mapping[str, str]
@@ -60,26 +52,22 @@ def plan_alerts(
     settings: DaemonSettings,
     confirmed: Callable[[str], bool] = lambda _reason: True,
 ) -> Alerts:
-    """Return what Alertmanager is to know now.
-
-    Args:
-        report: of this pass.
-        records: our Events on record.
-        before: what the last pass returned; None for the first one, which learns from the records
-            what has ended since another process told it.
-        settings: of the daemon.
-        confirmed: whether what a reason reads is confirmed; else nothing of it begins.
-
+    """Return what Alertmanager is to know now. The first pass has nothing `before`, and learns from
+    the records what has ended since another process told it. Of a reason that is not `confirmed`
+    nothing begins.
     """
     cluster = settings.cluster_name
     known = _on_record(records, report, cluster) if before is None else before
     alerts: dict[Labels, Alert] = {}
     for finding in report.findings:
-        if not _is_told(finding, settings):
+        # One that cannot be judged now, or recovers, goes on.
+        fires = finding.disposition in {Disposition.FIRING, Disposition.CLEARING}
+        if not fires or finding.reason in settings.disable_reasons:
             continue
         labels = labels_of(finding.key, Severity.CRITICAL, report.catalogue, cluster=cluster)
-        if not _fires(known, labels):
-            labels = _with(labels, finding.severity)
+        critical = known.get(labels)
+        if critical is None or critical.ends_at is not None:
+            labels = labels_of(finding.key, finding.severity, report.catalogue, cluster=cluster)
         if labels in known or confirmed(finding.reason):
             alerts[labels] = Alert(labels, _annotations(finding, report, settings), finding.since)
     for labels, alert in known.items():
@@ -87,21 +75,6 @@ def plan_alerts(
         if labels not in alerts and report.now - over < OVER_FOR:
             alerts[labels] = replace(alert, ends_at=over)
     return alerts
-
-
-def _is_told(finding: ResolvedFinding, settings: DaemonSettings) -> bool:
-    """Tell whether an alert says so; one that cannot be judged now, or recovers, goes on."""
-    fires = finding.disposition in {Disposition.FIRING, Disposition.CLEARING}
-    return fires and finding.reason not in settings.disable_reasons
-
-
-def _with(labels: Labels, severity: Severity) -> Labels:
-    return tuple((name, severity if name == "severity" else value) for name, value in labels)
-
-
-def _fires(known: Alerts, labels: Labels) -> bool:
-    alert = known.get(labels)
-    return alert is not None and alert.ends_at is None
 
 
 def labels_of(key: FindingKey, severity: str, catalogue: Catalogue, *, cluster: str) -> Labels:
@@ -128,7 +101,6 @@ def labels_of(key: FindingKey, severity: str, catalogue: Catalogue, *, cluster: 
 def _annotations(
     finding: ResolvedFinding, report: Report, settings: DaemonSettings
 ) -> Mapping[str, str]:
-    page = report.catalogue.page_of(report.catalogue[finding.reason]) or "reasons.md"
     docs = settings.alert_docs_url.rstrip("/")
     message = without_changes(finding)
     told = {
@@ -137,7 +109,9 @@ def _annotations(
         "impact": impact_line(finding, report).partition(": ")[2],
         "changed": "; ".join(change_lines(finding)),
         "commands": "\n".join(finding.commands),
-        "runbook_url": f"{docs}/{page}#{finding.reason.lower()}" if docs else "",
+        "runbook_url": f"{docs}/reasons.md#{report.catalogue[finding.reason].heading.lower()}"
+        if docs
+        else "",
         "dashboard_url": settings.alert_dashboard_url,
     }
     return {name: text for name, text in told.items() if text}

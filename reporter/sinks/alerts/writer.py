@@ -11,6 +11,7 @@ import ssl
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
@@ -61,16 +62,6 @@ class Address(NamedTuple):
 
 
 class AlertApi:
-    """The one request that alerts need.
-
-    Args:
-        settings: say what authenticates us and the servers.
-
-    Raises:
-        UsageError: the file of certificates cannot be used.
-
-    """
-
     def __init__(self, settings: DaemonSettings) -> None:
         self._token_file = settings.alertmanager_token_file
         ca_file = settings.alertmanager_ca_file
@@ -80,16 +71,13 @@ class AlertApi:
             raise UsageError(f"--alertmanager-ca-file {ca_file}: {error}") from None
 
     async def post(self, session: aiohttp.ClientSession, address: Address, body: bytes) -> None:
-        """Send alerts.
-
-        Raises:
-            Invalid: some of them are refused; the others are taken.
-            KubeError: none was taken.
-
-        """
+        """Raises Invalid where some of the alerts are refused and the others taken."""
         url = address.url
         try:
-            headers = {"Content-Type": "application/json", **self._authorization()}
+            headers = {"Content-Type": "application/json"}
+            if self._token_file:  # read each time, as it is exchanged while we run
+                token = self._token_file.read_text("utf-8").strip()
+                headers["Authorization"] = f"Bearer {token}"
             async with session.post(
                 url,
                 data=body,
@@ -113,23 +101,8 @@ class AlertApi:
             retry_after=parse_retry_after(wait),
         )
 
-    def _authorization(self) -> dict[str, str]:
-        """Read the token each time, as it is exchanged while we run."""
-        if self._token_file is None:
-            return {}
-        return {"Authorization": f"Bearer {self._token_file.read_text('utf-8').strip()}"}
-
 
 class AlertOutbox(Outbox[Sequence[Alert]]):
-    """Sends all alerts to one Alertmanager.
-
-    Args:
-        send: makes the request.
-        may_write: asked before each request.
-        observe: told of each request: `written`, `refused` or `failed`.
-
-    """
-
     def __init__(
         self,
         send: Callable[[Sequence[Alert]], Awaitable[None]],
@@ -145,20 +118,17 @@ class AlertOutbox(Outbox[Sequence[Alert]]):
 
     @property
     def waiting(self) -> int:
-        """How many alerts are due and not sent."""
         now = loop_time()
         waiting = (entry for entry in self._queue if entry.not_before <= now)
         return sum(len(entry.write) for entry in (*waiting, *self._in_flight))
 
     def offer(self, alerts: Alerts) -> None:
-        """Send these from now on, instead of those before."""
         self._alerts = alerts
         self._sent = {labels: each for labels, each in self._sent.items() if labels in alerts}
         self._plan()
 
     def forget(self) -> None:
-        """Forget what waits and what was sent: somebody else may lead by now."""
-        self.drop()
+        super().forget()
         self._alerts, self._sent = {}, {}
 
     def _plan(self) -> None:
@@ -203,19 +173,6 @@ class AlertOutbox(Outbox[Sequence[Alert]]):
 
 
 class AlertWriter:
-    """Sends the alerts of the latest pass to each Alertmanager.
-
-    Args:
-        settings: say where the Alertmanagers are.
-        may_write: asked before each request.
-        observe: told of each request.
-        now: the wall time.
-
-    Raises:
-        UsageError: the file of certificates cannot be used.
-
-    """
-
     def __init__(
         self,
         settings: DaemonSettings,
@@ -237,30 +194,26 @@ class AlertWriter:
 
     @property
     def waiting(self) -> int:
-        """How many alerts are due and not sent, by the Alertmanager where most are."""
+        """Of the Alertmanager where most wait."""
         if self._urls and not self._outboxes:
             return len(self._alerts)
         return max((each.waiting for each in self._outboxes.values()), default=0)
 
     def offer(self, alerts: Alerts) -> None:
-        """Send these from now on, instead of those before."""
         self._alerts = alerts
         for outbox in self._outboxes.values():
             outbox.offer(alerts)
 
     def drop(self) -> None:
-        """Forget what waits."""
         for outbox in self._outboxes.values():
             outbox.drop()
 
     def forget(self) -> None:
-        """Forget what waits and what was sent: somebody else may lead by now."""
         self._alerts = {}
         for outbox in self._outboxes.values():
             outbox.forget()
 
     async def run(self) -> None:
-        """Send until cancelled."""
         if not self._urls:
             return
         tasks: dict[Address, asyncio.Task[None]] = {}
@@ -272,18 +225,17 @@ class AlertWriter:
                     del self._outboxes[address]
                 for address in wanted:
                     if address not in self._outboxes:
-                        outbox = self._outbox(session, address)
+                        send = partial(self._post, session, address)
+                        outbox = AlertOutbox(send, self._may_write, self._observe)
+                        outbox.offer(self._alerts)
                         self._outboxes[address] = outbox
                         tasks[address] = group.create_task(outbox.run(), name=f"alerts {address}")
                 await asyncio.sleep(DISCOVER_SECONDS)
 
-    def _outbox(self, session: aiohttp.ClientSession, address: Address) -> AlertOutbox:
-        async def send(alerts: Sequence[Alert]) -> None:
-            await self._api.post(session, address, body_of(alerts, self._now()))
-
-        outbox = AlertOutbox(send, self._may_write, self._observe)
-        outbox.offer(self._alerts)
-        return outbox
+    async def _post(
+        self, session: aiohttp.ClientSession, address: Address, alerts: Sequence[Alert]
+    ) -> None:
+        await self._api.post(session, address, body_of(alerts, self._now()))
 
     async def _addresses(self, text: str) -> tuple[Address, ...]:
         """Return where to send what is meant for a URL; where its name is not answered, as before."""

@@ -4,7 +4,7 @@ This is the place where Events are deduplicated. Every pass finds the same fault
 pass told them, an outage of an hour would be hundreds of Events. So the report is compared with the
 Events on record, and only the difference is written. One episode of one finding is one Event:
 
-- **Its name is its identity** (`naming.py`): it follows from reason, subject, involved object and
+- **Its name is its identity** (`render.py`): it follows from reason, subject, involved object and
   the start of the episode. The same fault in the next pass, in another replica, or after a restart
   has the same name, and a fault that comes back after it was over is a new Event.
 - **On record and unchanged**: nothing is written, except a refresh of count and time now and then,
@@ -15,7 +15,7 @@ Events on record, and only the difference is written. One episode of one finding
 - **On record and no longer in the report**: closed, once. Muted or not to be judged now: marked.
 - **Not on record**: created. Faults go first (`Purpose`), so that none waits behind a thousand
   Events that say that all is well. Writes whose echo the watch has not brought yet count as on record
-  (`written.py`), so that a pass right after a write does not repeat it.
+  (`overlay`), so that a pass right after a write does not repeat it.
 
 The record is the cluster, not memory: a new leader goes on where the last one stopped.
 
@@ -27,7 +27,7 @@ something new or not. And it cannot close an Event, which would seem to go on un
 What we wrote and the watch has not brought back yet.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -38,14 +38,15 @@ from reporter.model.report import Disposition, Report, ResolvedFinding
 from reporter.model.subject import Subject
 from reporter.resolution.records import PRIMARY_LABEL, Record, Records, RecordState, record_of
 from reporter.settings import EvaluationSettings
-from reporter.sinks.events.naming import event_name, ready_name
 from reporter.sinks.events.render import (
     Document,
+    event_name,
     finding_event,
+    flag,
     is_told,
     over_patch,
-    primary_flag,
     ready_event,
+    ready_name,
     repeat_patch,
     state_patch,
     told_ready,
@@ -109,10 +110,8 @@ def plan_events(
     instance: str,
     confirmed: Callable[[str], bool] = lambda _reason: True,
 ) -> Plan:
-    """Compare the report with the Events on record.
-
-    Of a reason that is not `confirmed`, nothing is said that would claim to be seen now: it
-    waits, and is derived again from what the cluster says then.
+    """Compare the report with the Events on record. Of a reason that is not `confirmed`, nothing is
+    said that would claim to be seen now.
     """
     by_name = records.by_name
     told = {
@@ -120,7 +119,13 @@ def plan_events(
         for finding in report.findings
         if is_told(finding, settings)
     }
-    kept = {name: finding for name, finding in _going_on(report) if name not in told}
+    # The Event of what is clearing, or cannot be judged now, stays as it is.
+    kept = {
+        event_name(finding.key, finding.since): finding
+        for finding in report.findings
+        if finding.disposition is Disposition.CLEARING or (finding.fires and finding.stale)
+    }
+    kept = {name: finding for name, finding in kept.items() if name not in told}
     writes: list[Write] = []
     waits: list[timedelta] = []
     resync = timedelta(seconds=settings.resync_seconds)
@@ -128,13 +133,19 @@ def plan_events(
     for name, finding in told.items():
         if not confirmed(finding.reason):
             continue
-        write = _deduplicate(
-            finding, by_name.get(name), report.now, instance=instance, interval=interval
-        )
-        if not write.due_in or (write.purpose is Purpose.REFRESH and write.due_in <= resync):
-            writes.append(write)
-        elif write.purpose is not Purpose.REFRESH:
-            waits.append(write.due_in)
+        record = by_name.get(name)
+        if record is None:
+            body = finding_event(finding, report.now, instance)
+            writes.append(Write(Purpose.FIRE, name, body, since=finding.since))
+            continue
+        purpose, wait = _due(finding, record, report.now, interval=interval)
+        wait = max(wait, timedelta(0))
+        if not wait or (purpose is Purpose.REFRESH and wait <= resync):
+            count = (record.event.count or 1) + 1
+            body = repeat_patch(finding, count, report.now + wait, unmute=record.muted)
+            writes.append(_patch(purpose, record, body, due_in=wait))
+        elif purpose is not Purpose.REFRESH:
+            waits.append(wait)
     muted = {
         event_name(finding.key, finding.since)
         for finding in report.findings
@@ -152,55 +163,23 @@ def plan_events(
     return Plan(tuple(writes), min(waits, default=None))
 
 
-def _deduplicate(
-    finding: ResolvedFinding,
-    record: Record | None,
-    now: datetime,
-    *,
-    instance: str,
-    interval: timedelta,
-) -> Write:
-    """Return the write that the Event of an episode needs next, now or later.
-
-    An episode that is on record is not told a second time.
-    """
-    if record is None:
-        name = event_name(finding.key, finding.since)
-        body = finding_event(finding, now, instance)
-        return Write(Purpose.FIRE, name, body, since=finding.since)
-    purpose, wait = _due(finding, record, now, interval=interval)
-    wait = max(wait, timedelta(0))
-    count = (record.event.count or 1) + 1
-    body = repeat_patch(finding, count, now + wait, unmute=record.muted)
-    return _patch(purpose, record, body, due_in=wait)
-
-
 def refresh_interval(count: int, settings: EvaluationSettings) -> timedelta:
     """Return the time between two refreshes of one Event when `count` fire."""
     needed = timedelta(seconds=count / REFRESH_PER_SECOND)
     return min(max(timedelta(seconds=settings.resync_seconds), needed), REFRESH_LONGEST)
 
 
-def _going_on(report: Report) -> Iterable[tuple[str, ResolvedFinding]]:
-    """Yield the findings whose Event stays as it is: clearing, or not to be judged now."""
-    for finding in report.findings:
-        fires = finding.disposition is Disposition.FIRING
-        if finding.disposition is Disposition.CLEARING or (fires and finding.stale):
-            yield event_name(finding.key, finding.since), finding
-
-
 def _due(
     finding: ResolvedFinding, record: Record, now: datetime, *, interval: timedelta
 ) -> tuple[Purpose, timedelta]:
-    """Return why an Event on record is written next, and how long until then."""
     if record.state is not RecordState.FIRING:
         return Purpose.FIRE, timedelta(0)
     age = now - (record.event.last_timestamp or record.written)
     if age < -REWRITE_INTERVAL:
         age = REFRESH_LONGEST  # a clock was set since; to wait until it is that late again could take years
     labels: Mapping[str, str] = record.event.metadata.labels or {}
-    changed = record.event.message != finding.message or labels.get(PRIMARY_LABEL) != primary_flag(
-        finding
+    changed = record.event.message != finding.message or labels.get(PRIMARY_LABEL) != flag(
+        finding.primary
     )
     if changed:
         return Purpose.CHANGE, REWRITE_INTERVAL - age
@@ -215,11 +194,9 @@ def _close_or_mark(
     muted: Collection[str],
     led: Collection[Subject],
 ) -> list[Write]:
-    """Return what brings an Event that is not told to its state.
-
-    Of one that is muted it is noted that its episode goes on, for those who start later. Of one that
-    clears or is stale it is written that it is not primary once another one of its subject is: `led`
-    are the subjects of those.
+    """Of one that is muted it is noted that its episode goes on, for those who start later. One
+    that clears or is stale is not primary once another one of its subject is: `led` are those
+    subjects.
     """
     name = record.event.name
     if name in told:
@@ -249,9 +226,8 @@ def _patch(
 def _order(
     write: Write, record: Record | None, catalogue: Catalogue
 ) -> tuple[Purpose, float, float, str]:
-    """Causes of the cluster go before faults of one model, and of each the oldest.
-
-    Of thousands of refreshes the same ones would else come again before the last.
+    """Causes of the cluster go before faults of one model, and of each the oldest: of thousands of
+    refreshes the same ones would else come again before the last.
     """
     reason = write.body.get("reason")
     rank = catalogue.rank(reason if isinstance(reason, str) else "")
@@ -273,12 +249,8 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class OwnWrites:
-    """What was written lately.
-
-    Attributes:
-        events: our Events by name.
-        versions: resource versions that answers to our writes had; the oldest are forgotten.
-
+    """What was written lately: our Events by name, and the resource versions that answers to our
+    writes had; the oldest are forgotten.
     """
 
     events: Mapping[str, Written] = field(default_factory=dict)

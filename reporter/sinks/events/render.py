@@ -1,19 +1,23 @@
-"""One Event of the report as an API object.
+"""One Event of the report as an API object, with a name and labels that are valid and without collisions.
 
 An Event about an object elsewhere may lie in kube-system only with `eventTime`, and then its
 message, action, reason and reporter are bounded (Kubernetes, pkg/apis/core/validation/events.go).
 It also has `count` and `lastTimestamp`, which every client prints.
 """
 
-from collections.abc import Mapping
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE, LABEL_PREFIX
+from reporter.model.finding import FindingKey
 from reporter.model.instant import rfc3339, rfc3339_micro
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
-from reporter.model.subject import ObjectRef
+from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.resolution.records import (
     MUTED_ANNOTATION,
@@ -24,7 +28,6 @@ from reporter.resolution.records import (
     RecordState,
 )
 from reporter.settings import EvaluationSettings
-from reporter.sinks.events.naming import event_name, label_value, ready_name
 
 Document: TypeAlias = dict[str, object]
 
@@ -32,8 +35,51 @@ ACTION: Final = "Evaluate"
 STATE_LABEL: Final = f"{LABEL_PREFIX}state"
 _INSTANCE_BYTES = 128
 
+NAME_LENGTH: Final = 253
+LABEL_LENGTH: Final = 63
+_HASH_DIGITS = 16
+_LABEL_HASH_DIGITS = 8
+_NOT_IN_NAME = re.compile(r"[^a-z0-9-]+")
+_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
+
 _NO_REFERENCE: Final[Document] = dict.fromkeys(("apiVersion", "kind", "namespace", "name", "uid"))
 """In a merge patch: takes away what the reference before had."""
+
+
+def event_name(key: FindingKey, since: datetime) -> str:
+    """Return the name of the Event of one episode of a key.
+
+    The hash covers the exact key and the start of the episode, so that two keys never share an
+    Event and a recurrence is a new object for those who watch creations.
+    """
+    involved = (key.involved.api_version, key.involved.kind, key.involved.name)
+    return _name(key.reason, key.subject, (*involved, rfc3339_micro(since)))
+
+
+def ready_name(ready: ReadySubject) -> str:
+    return _name(ready.reason, ready.subject, ("ready", ready.episode))
+
+
+def _name(reason: str, subject: Subject, exact: Iterable[str]) -> str:
+    whole = json.dumps([reason, subject.kind, subject.namespace, subject.name, *exact])
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:_HASH_DIGITS]
+    tail = f".{_part(reason)}.{digest}"
+    parts = (_part(subject.namespace), _part(subject.name)) if subject.namespace else ("cluster",)
+    head = ".".join(part for part in parts if part)
+    return head[: NAME_LENGTH - len(tail)].rstrip(".-") + tail
+
+
+def _part(text: str) -> str:
+    return _NOT_IN_NAME.sub("-", text.lower()).strip("-")
+
+
+def label_value(text: str) -> str:
+    """Return `text` as a label value; one that does not fit is cut and made unique by a hash."""
+    if not text or (len(text) <= LABEL_LENGTH and _LABEL.fullmatch(text)):
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:_LABEL_HASH_DIGITS]
+    kept = re.sub(r"[^A-Za-z0-9_.-]+", "-", text)[: LABEL_LENGTH - len(digest) - 1]
+    return f"{kept.strip('-_.')}-{digest}".lstrip("-")
 
 
 def events_of(
@@ -50,7 +96,6 @@ def events_of(
 
 
 def is_told(finding: ResolvedFinding, settings: EvaluationSettings) -> bool:
-    """Tell whether an Event says now that a finding fires."""
     return (
         finding.disposition is Disposition.FIRING
         and not finding.stale
@@ -59,65 +104,37 @@ def is_told(finding: ResolvedFinding, settings: EvaluationSettings) -> bool:
 
 
 def told_ready(report: Report, settings: EvaluationSettings) -> list[ReadySubject]:
-    """Return the ready subjects whose Event is due."""
     return [
         each for each in report.ready if each.due and each.reason not in settings.disable_reasons
     ]
 
 
 def finding_event(finding: ResolvedFinding, now: datetime, instance: str) -> Document:
-    """Return the Event of a finding as it is first written."""
-    labels = {
-        "layer": finding.layer,
-        "reason": finding.reason,
-        "subject-kind": finding.subject.kind,
-        "subject-namespace": finding.subject.namespace,
-        "subject-name": finding.subject.name,
-        "state": RecordState.FIRING,
-        "primary": _flag(finding.primary),
-    }
     return _event(
+        finding,
+        now,
         name=event_name(finding.key, finding.since),
         type_=finding.type,
-        labels=labels,
+        state=RecordState.FIRING,
+        primary=finding.primary,
         annotations={
             SEVERITY_ANNOTATION: finding.severity,
             SINCE_ANNOTATION: rfc3339_micro(finding.since),
-            SUBJECT_ANNOTATION: str(finding.subject),
         },
-        reason=finding.reason,
-        message=finding.message,
-        involved=finding.involved,
-        related=finding.related,
-        now=now,
         instance=instance,
     )
 
 
 def ready_event(ready: ReadySubject, now: datetime, instance: str) -> Document:
-    """Return the Event that says a subject is ready; its state is `over`, as it marks a moment."""
-    labels = {
-        "layer": ready.layer,
-        "reason": ready.reason,
-        "subject-kind": ready.subject.kind,
-        "subject-namespace": ready.subject.namespace,
-        "subject-name": ready.subject.name,
-        "state": RecordState.OVER,
-        "primary": _flag(value=False),
-    }
+    """Its state is `over`, as it marks a moment."""
     return _event(
+        ready,
+        now,
         name=ready_name(ready),
         type_=EventType.NORMAL,
-        labels=labels,
-        annotations={
-            SINCE_ANNOTATION: rfc3339_micro(now),
-            SUBJECT_ANNOTATION: str(ready.subject),
-        },
-        reason=ready.reason,
-        message=ready.message,
-        involved=ready.involved,
-        related=ready.related,
-        now=now,
+        state=RecordState.OVER,
+        primary=False,
+        annotations={SINCE_ANNOTATION: rfc3339_micro(now)},
         instance=instance,
     )
 
@@ -125,16 +142,9 @@ def ready_event(ready: ReadySubject, now: datetime, instance: str) -> Document:
 def repeat_patch(
     finding: ResolvedFinding, count: int, now: datetime, *, unmute: bool = False
 ) -> Document:
-    """Return the merge patch that says a finding fires still, or again in the same episode.
-
-    `unmute` takes away the note that it is muted.
-    """
     return {
         "metadata": {
-            "labels": {
-                STATE_LABEL: str(RecordState.FIRING),
-                PRIMARY_LABEL: _flag(finding.primary),
-            },
+            **_labels(RecordState.FIRING, primary=finding.primary),
             "annotations": {
                 SEVERITY_ANNOTATION: finding.severity,
                 **({MUTED_ANNOTATION: None} if unmute else {}),
@@ -148,15 +158,11 @@ def repeat_patch(
 
 
 def state_patch(state: RecordState, *, primary: bool) -> Document:
-    """Return the merge patch that changes the labels of an Event that goes on, and nothing else."""
     return {"metadata": _labels(state, primary=primary)}
 
 
 def over_patch(*, muted: bool, unmute: bool) -> Document:
-    """Return the merge patch that ends an Event: it is not the one to look at first any more.
-
-    `muted` notes that its episode goes on, `unmute` takes that note away.
-    """
+    """`muted` notes that its episode goes on, `unmute` takes that note away."""
     labels = _labels(RecordState.OVER, primary=False)
     if not (muted or unmute):
         return {"metadata": labels}
@@ -164,27 +170,29 @@ def over_patch(*, muted: bool, unmute: bool) -> Document:
 
 
 def _labels(state: RecordState, *, primary: bool) -> Document:
-    return {"labels": {STATE_LABEL: str(state), PRIMARY_LABEL: _flag(value=primary)}}
-
-
-def primary_flag(finding: ResolvedFinding) -> str:
-    """Return the value of the `primary` label."""
-    return _flag(finding.primary)
+    return {"labels": {STATE_LABEL: str(state), PRIMARY_LABEL: flag(primary)}}
 
 
 def _event(
+    told: ResolvedFinding | ReadySubject,
+    now: datetime,
     *,
     name: str,
     type_: EventType,
-    labels: Mapping[str, str],
+    state: RecordState,
+    primary: bool,
     annotations: Mapping[str, str],
-    reason: str,
-    message: str,
-    involved: ObjectRef,
-    related: ObjectRef,
-    now: datetime,
     instance: str,
 ) -> Document:
+    labels = {
+        "layer": told.layer,
+        "reason": told.reason,
+        "subject-kind": told.subject.kind,
+        "subject-namespace": told.subject.namespace,
+        "subject-name": told.subject.name,
+        "state": state,
+        "primary": flag(primary),
+    }
     return {
         "apiVersion": "v1",
         "kind": "Event",
@@ -196,14 +204,14 @@ def _event(
                 for key, value in labels.items()
                 if value
             },
-            "annotations": dict(annotations),
+            "annotations": {**annotations, SUBJECT_ANNOTATION: str(told.subject)},
         },
         "type": str(type_),
-        "reason": reason,
-        "message": cut(clean(message), MESSAGE_BYTES),
+        "reason": told.reason,
+        "message": cut(clean(told.message), MESSAGE_BYTES),
         "action": ACTION,
-        "involvedObject": reference(involved),
-        "related": reference(related),
+        "involvedObject": reference(told.involved),
+        "related": reference(told.related),
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
         "reportingInstance": cut(instance, _INSTANCE_BYTES),
@@ -215,7 +223,7 @@ def _event(
 
 
 def reference(ref: ObjectRef) -> Document:
-    """Return a reference as it is in an Event; what is not known is left out."""
+    """What is not known is left out."""
     fields = {
         "apiVersion": ref.api_version,
         "kind": ref.kind,
@@ -226,5 +234,5 @@ def reference(ref: ObjectRef) -> Document:
     return {key: value for key, value in fields.items() if value}
 
 
-def _flag(value: bool) -> str:  # noqa: FBT001  # it is the value that is written
+def flag(value: bool) -> str:  # noqa: FBT001  # it is the value that is written
     return "true" if value else "false"

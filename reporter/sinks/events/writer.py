@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from itertools import takewhile
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from reporter.kube.errors import (
     AlreadyExists,
@@ -13,6 +13,7 @@ from reporter.kube.errors import (
     KubeError,
     NotFound,
 )
+from reporter.kube.writes import KubeEvents
 from reporter.model.objects import Event
 from reporter.sinks.events.plan import (
     READY_PER_SECOND,
@@ -22,7 +23,6 @@ from reporter.sinks.events.plan import (
     Write,
     Written,
 )
-from reporter.sinks.events.render import Document
 from reporter.sinks.outbox import Entry, Outbox, Pace, Refused, Retry, loop_time
 
 _WRITTEN_SECONDS: Final = 120.0
@@ -35,23 +35,6 @@ _IN_FLIGHT: Final = 8
 next to the 200 that kube-apiserver takes at once (`--max-mutating-requests-inflight`)."""
 
 
-class EventApi(Protocol):
-    """The two requests that Events need."""
-
-    async def create_event(self, body: Document) -> Event:
-        """Create an Event and return it as stored."""
-
-    async def patch_event(self, name: str, patch: Document, *, resource_version: str) -> Event:
-        """Merge-patch an Event, if it is still of that version, and return it as stored."""
-
-
-class WriteObserver(Protocol):
-    """Is told of each write, for metrics."""
-
-    def __call__(self, purpose: Purpose, outcome: str) -> None:
-        """Count a write; `outcome` is written, repeated, conflict, expired, refused or failed."""
-
-
 class EventWriter(Outbox[Write]):
     """Works through the latest plan.
 
@@ -61,23 +44,16 @@ class EventWriter(Outbox[Write]):
 
     def __init__(
         self,
-        api: EventApi,
+        api: KubeEvents,
         may_write: Callable[[], bool],
-        observe: WriteObserver,
+        observe: Callable[[Purpose, str], None],
         *,
         changed: Callable[[], None],
         outdated: Callable[[], None],
         told: Callable[[datetime], None] = lambda _since: None,
     ) -> None:
-        """Make one.
-
-        Args:
-            api: makes the requests.
-            may_write: asked before each write.
-            observe: told of each write.
-            changed: called when a new plan is needed.
-            outdated: called when the Events that plans are made from are not as they are.
-            told: called with the start of an episode when its Event has been created.
+        """`changed` asks for a new plan, `outdated` says that plans are made from Events that are
+        not so, and `told` is given the start of an episode whose Event has been created.
         """
         super().__init__("events", may_write, concurrency=_IN_FLIGHT)
         self._api = api
@@ -91,38 +67,31 @@ class EventWriter(Outbox[Write]):
         }
         self._written: dict[str, tuple[Written, float]] = {}
         self._versions: dict[str, None] = {}
-        self._term = 0
         self._refused: Refused[_Kind] = Refused()
         self._denied: set[tuple[str, str]] = set()
 
     @property
     def urgent(self) -> bool:
-        """Whether a write waits that says something new."""
         first = (*self._in_flight, *self._queue[:1])
         return any(entry.pace is None for entry in first)
 
     def written(self) -> Mapping[str, Written]:
-        """Return the recent writes that the watch may not have brought back yet."""
         now = loop_time()
         for name, _ in [*takewhile(lambda each: each[1][1] <= now, self._written.items())]:
             del self._written[name]
         return {name: each for name, (each, _) in self._written.items()}
 
     def versions(self) -> Collection[str]:
-        """Return the resource versions that our latest writes made."""
         return frozenset(self._versions)
 
     def forget(self) -> None:
-        """Forget what waits and what was written: somebody else may lead by now."""
-        self.drop()
+        super().forget()
         self._written = {}
         self._versions = {}
-        self._term += 1
 
     def offer(self, plan: Plan) -> None:
-        """Replace the writes that wait by those of a new plan."""
         self._refused.tidy()
-        self._denied &= {_version_of(write) for write in plan.writes}
+        self._denied &= {(write.name, write.resource_version) for write in plan.writes}
         now = loop_time()
         self._replace(
             Entry(
@@ -132,17 +101,22 @@ class EventWriter(Outbox[Write]):
                 now + write.due_in.total_seconds() if write.due_in else 0.0,
             )
             for write in plan.writes
-            if not self._refused.covers(_kind_of(write), _message_of(write))
+            if not self._refused.covers(_kind_of(write), write.body.get("message"))
         )
 
     async def _send(self, write: Write) -> Retry:
-        term = self._term
+        term, version = self._term, write.resource_version
         try:
-            event = await self._request(write)
+            if version:
+                event = await self._api.patch_event(
+                    write.name, write.body, resource_version=version
+                )
+            else:
+                event = await self._api.create_event(write.body)
         except AlreadyExists:
             # The name is that of this very episode: an earlier leader, or we before an answer
             # was lost, wrote it. The watch brings it, and the next plan goes on from there.
-            self._refused.leave(_kind_of(write), _message_of(write))
+            self._refused.leave(_kind_of(write), write.body.get("message"))
             self._observe(write.purpose, "repeated")
         except (Conflict, NotFound) as error:
             # Else our own last answer would be taken for news, and an Event for present that has
@@ -151,7 +125,9 @@ class EventWriter(Outbox[Write]):
             self._observe(write.purpose, "expired" if isinstance(error, NotFound) else "conflict")
             self._deny(write)
         except (Invalid, Forbidden) as error:
-            self._refuse(write, error)
+            if self._refused.note(_kind_of(write), write.body.get("message"), error):
+                self._log.error("event_refused", event_name=write.name, error=str(error))
+            self._observe(write.purpose, "refused")
         except KubeError as error:
             self._observe(write.purpose, "failed")
             self._fail("event_not_written", error)
@@ -176,7 +152,7 @@ class EventWriter(Outbox[Write]):
 
     def _deny(self, write: Write) -> None:
         """Ask for a new plan; if the last one asked for the same, the watch brings nothing."""
-        version = _version_of(write)
+        version = write.name, write.resource_version
         if version in self._denied:
             self._denied.clear()
             self._outdated()
@@ -188,30 +164,10 @@ class EventWriter(Outbox[Write]):
         each = self._written.get(write.name)
         return each is not None and each[0].before == write.resource_version
 
-    async def _request(self, write: Write) -> Event:
-        if write.resource_version:
-            return await self._api.patch_event(
-                write.name, write.body, resource_version=write.resource_version
-            )
-        return await self._api.create_event(write.body)
-
-    def _refuse(self, write: Write, error: KubeError) -> None:
-        if self._refused.note(_kind_of(write), _message_of(write), error):
-            self._log.error("event_refused", event_name=write.name, error=str(error))
-        self._observe(write.purpose, "refused")
-
 
 _Kind: TypeAlias = tuple[str, bool]
 """An Event, and whether it is created: what ends a create says nothing of a patch."""
 
 
-def _version_of(write: Write) -> tuple[str, str]:
-    return write.name, write.resource_version
-
-
 def _kind_of(write: Write) -> _Kind:
     return write.name, not write.resource_version
-
-
-def _message_of(write: Write) -> object:
-    return write.body.get("message")

@@ -1,7 +1,4 @@
-"""What has to be written so that the mirrors say what our Events on record say. Pure.
-
-On which object of a workload's namespace an Event is mirrored. Pure.
-"""
+"""What has to be written so that the mirrors say what our Events on record say, and on which objects. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -54,13 +51,8 @@ class MirrorPurpose(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A mirror as we last wrote it.
-
-    Attributes:
-        mirror: what was written.
-        at: when that was planned, on the boot clock.
-        sure: whether the API server confirmed it; if the answer was lost, it may or may not be there.
-
+    """A mirror as we last wrote it, planned `at` a time of the boot clock; unless `sure`, the
+    answer was lost, and it may or may not be there.
     """
 
     mirror: Mirror
@@ -70,11 +62,6 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class MirrorWrite:
-    """One request: an apply where the mirror is to be there, else a patch that says it is over.
-
-    `due_in` is the time from the pass until it may be made.
-    """
-
     purpose: MirrorPurpose
     mirror: Mirror
     planned: timedelta
@@ -82,28 +69,20 @@ class MirrorWrite:
 
     @property
     def applies(self) -> bool:
-        """Whether the mirror is created where it is not there."""
         return self.mirror.told
 
     @property
     def applied(self) -> Applied:
-        """What is remembered once it was made."""
         return Applied(self.mirror, self.planned + self.due_in)
 
     @property
     def doubted(self) -> Applied:
-        """What is remembered if nobody knows whether it was made."""
         return Applied(replace(self.mirror, live=True), self.planned + self.due_in, sure=False)
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorPlan:
-    """Writes in the order to be made.
-
-    Attributes:
-        names: the mirrors that must be remembered; all others can be forgotten.
-
-    """
+    """All mirrors but these `names` can be forgotten."""
 
     writes: tuple[MirrorWrite, ...] = ()
     names: frozenset[str] = frozenset()
@@ -119,27 +98,18 @@ def plan_mirrors(
     now: Instant,
     resync: timedelta,
 ) -> MirrorPlan:
-    """Compare what should be mirrored with what we wrote.
-
-    Only Events that are on record are mirrored: whatever is told in kube-system is told there
-    first, and what is muted, disabled or over there is so here.
-
-    Args:
-        records: our Events in kube-system.
-        applied: what we wrote since we lead, by name.
-        snapshot: where the objects are looked up.
-        catalogue: which reasons say that a subject is ready.
-        now: the time of the pass.
-        resync: until the next pass at the latest; a refresh is planned ahead for as long, so that no
-            pass is made for it.
-
+    """Compare what should be mirrored with what we wrote. Only Events on record are mirrored:
+    whatever is told in kube-system is told there first, and what is muted, disabled or over there
+    is so here. A refresh is planned ahead up to the next resync, so that no pass is made for it.
     """
     wanted: dict[str, Mirror] = {}
     kept: set[str] = set()
     for record in records:
         target = target_of(record, snapshot, catalogue)
         if target is not None:
-            mirror = mirror_of(record, target, says_ready=_says_ready(record, catalogue))
+            reason = record.event.reason
+            says_ready = reason in catalogue and catalogue[reason].says_ready
+            mirror = mirror_of(record, target, says_ready=says_ready)
             wanted[mirror.name] = mirror
         elif record.live and may_be_there(record, snapshot, catalogue):
             kept.add(record.event.name)
@@ -177,7 +147,6 @@ def plan_mirrors(
 def _due(
     mirror: Mirror, before: Applied | None, now: Instant
 ) -> tuple[MirrorPurpose, timedelta] | None:
-    """Return why a mirror is written next and how long until then; None if it need not be."""
     at_once = timedelta(0)
     if before is None or not before.sure:
         news = mirror.told and now.wall - mirror.began < NEWS
@@ -187,9 +156,9 @@ def _due(
     age = now.boot - before.at
     if not mirror.told:
         return None
-    if not mirror.says_as(before.mirror):
+    if (mirror.message, mirror.related) != (before.mirror.message, before.mirror.related):
         return MirrorPurpose.CHANGE, REWRITE_INTERVAL - age
-    if not mirror.is_fresh_as(before.mirror):
+    if (mirror.last, mirror.count) != (before.mirror.last, before.mirror.count):
         return MirrorPurpose.REFRESH, REFRESH_INTERVAL - age
     return None
 
@@ -204,28 +173,35 @@ def _order(
     return (write.purpose, catalogue.rank(mirror.reason), mirror.name)
 
 
-def _says_ready(record: Record, catalogue: Catalogue) -> bool:
-    reason = record.event.reason
-    return reason in catalogue and catalogue[reason].says_ready
-
-
 def target_of(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef | None:
-    """Return the object that an Event is mirrored on, with its uid; None where there is none.
-
-    An Event about a model is mirrored on the model, one about a namespace on the object at fault
+    """An Event about a model is mirrored on the model, one about a namespace on the object at fault
     if that is in the namespace, and one about what several models need on that object. A namespace
     that goes takes no new Events. A Ready that is older than the model is about an earlier model of
     that name.
     """
     subject = record.key.subject
     place = record.related.namespace if record.key.reason == CLUSTER_SHARED else subject.namespace
-    if not place or _goes(place, snapshot):
+    namespace = snapshot[NAMESPACES].get("", place)
+    if not place or (namespace is not None and namespace.deleting):
         return None
     if subject.kind not in {CLUSTER_KIND, NAMESPACE_KIND}:
-        return _model(record, snapshot, catalogue)
-    if record.related.namespace != place:
+        for resource in catalogue.of_subject(subject.kind):
+            obj = snapshot[resource].get(subject.namespace, subject.name)
+            if obj is not None:
+                is_ready = record.event.type == EventType.NORMAL
+                precedes = obj.created is not None and record.written < obj.created
+                return None if is_ready and precedes else resource.ref(obj)
         return None
-    return _at_fault(record.related, snapshot, catalogue)
+    ref = record.related
+    if ref.namespace != place:
+        return None
+    resources = _resources_of(ref, snapshot, catalogue)
+    for resource in resources:
+        obj = snapshot[resource].get(ref.namespace, ref.name)
+        if obj is not None:
+            return resource.ref(obj)
+    # Of a kind that is not read the Event itself says whether the object exists.
+    return ref if ref.uid and not resources else None
 
 
 def may_be_there(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> bool:
@@ -237,35 +213,6 @@ def may_be_there(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> bo
     name = subject.name or record.related.name
     place = subject.namespace or record.related.namespace
     return any(not snapshot.absence_known(each, place, name) for each in resources)
-
-
-def _goes(namespace: str, snapshot: Snapshot) -> bool:
-    known = snapshot[NAMESPACES].get("", namespace)
-    return known is not None and known.deleting
-
-
-def _model(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef | None:
-    subject = record.key.subject
-    for resource in catalogue.of_subject(subject.kind):
-        obj = snapshot[resource].get(subject.namespace, subject.name)
-        if obj is not None:
-            return None if _precedes(record, obj) else resource.ref(obj)
-    return None
-
-
-def _precedes(record: Record, obj: KubeObject) -> bool:
-    ready = record.event.type == EventType.NORMAL
-    return ready and obj.created is not None and record.written < obj.created
-
-
-def _at_fault(ref: ObjectRef, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef | None:
-    resources = _resources_of(ref, snapshot, catalogue)
-    for resource in resources:
-        obj = snapshot[resource].get(ref.namespace, ref.name)
-        if obj is not None:
-            return resource.ref(obj)
-    # Of a kind that is not read the Event itself says whether the object exists.
-    return ref if ref.uid and not resources else None
 
 
 def _resources_of(

@@ -39,17 +39,8 @@ _NAMES_KEPT: Final = 8192
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """One mirror as it should be.
-
-    Attributes:
-        of: name of our Event in kube-system.
-        object: what it is told about; its namespace is the mirror's.
-        began: when our Event was first written.
-        last: when our Event was last written as seen.
-        count: how often our Event was written.
-        live: whether the episode goes on.
-        marks: whether it marks a moment (a subject is ready), and is told though nothing goes on.
-
+    """A mirror of our Event `of` that name. One that `marks` a moment (a subject is ready) is told
+    though nothing goes on.
     """
 
     name: str
@@ -67,7 +58,6 @@ class Mirror:
 
     @property
     def namespace(self) -> str:
-        """Where it is written."""
         return self.object.namespace
 
     @property
@@ -75,30 +65,11 @@ class Mirror:
         """Whether it should exist; one that is over is only marked so, if it exists."""
         return self.live or self.marks
 
-    def says_as(self, other: "Mirror") -> bool:
-        """Tell whether a reader of both would learn the same."""
-        return (self.message, self.related, self.live) == (
-            other.message,
-            other.related,
-            other.live,
-        )
-
-    def is_fresh_as(self, other: "Mirror") -> bool:
-        """Tell whether the other one was not seen later."""
-        return (self.last, self.count) == (other.last, other.count)
-
 
 def mirror_of(record: Record, target: ObjectRef, *, says_ready: bool) -> Mirror:
-    """Return the mirror of an Event on record.
-
-    Where the Event speaks of what is in another namespace, the mirror says only that it does not work:
-    who may read Events here need not know what is there, what its status says, or who changed it.
-
-    Args:
-        record: our Event.
-        target: the object that the mirror is told about, with its uid.
-        says_ready: whether its reason says that a subject is ready.
-
+    """Where the Event speaks of what is in another namespace, the mirror says only that it does not
+    work: who may read Events here need not know what is there, what its status says, or who changed
+    it.
     """
     event = record.event
     began = event.event_time or event.first_timestamp or record.since
@@ -124,17 +95,15 @@ def mirror_of(record: Record, target: ObjectRef, *, says_ready: bool) -> Mirror:
 
 @lru_cache(maxsize=_NAMES_KEPT)
 def mirror_name(of: str, uid: str) -> str:
-    """Return the name of the mirror of an Event on the object with this uid.
-
-    It has the readable parts of the Event's, and another hash: the workload may be in kube-system
-    too. An object that is created again has a mirror of its own.
+    """It has the readable parts of the Event's, and another hash: the workload may be in
+    kube-system too. An object that is created again has a mirror of its own.
     """
     digest = hashlib.sha256(json.dumps(["mirror", of, uid]).encode()).hexdigest()
     return f"{of.rpartition('.')[0]}.{digest[:_HASH_DIGITS]}"
 
 
 def document(mirror: Mirror) -> Document:
-    """Return what is applied: all of the Event, so that every replica applies the same."""
+    """All of the Event, so that every replica applies the same."""
     return {
         "apiVersion": "v1",
         "kind": "Event",
@@ -161,5 +130,4 @@ def document(mirror: Mirror) -> Document:
 
 
 def state_patch(*, live: bool) -> dict[str, dict[str, object]]:
-    """Return the merge patch that says whether the episode goes on, and nothing else."""
     return {"metadata": {"labels": {MIRROR_LABEL: FIRING if live else OVER}}}

@@ -5,7 +5,7 @@ Who refuses mirrors now, the API server or a namespace, and how long each is lef
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 from reporter.kube.errors import (
     ApiStatusError,
@@ -18,6 +18,7 @@ from reporter.kube.errors import (
     TooManyRequests,
     Unauthorized,
 )
+from reporter.kube.writes import KubeMirrors
 from reporter.sinks.events.plan import REFRESH_PER_SECOND
 from reporter.sinks.events.render import Document
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, MirrorPurpose, MirrorWrite
@@ -51,27 +52,8 @@ _HINT: Final = (
 )
 
 
-class MirrorApi(Protocol):
-    """The two requests that mirrors need."""
-
-    async def apply_mirror(self, namespace: str, name: str, body: Document) -> None:
-        """Make an Event be as `body`."""
-
-    async def patch_mirror(self, namespace: str, name: str, patch: Document) -> None:
-        """Merge-patch an Event that is there."""
-
-
-class MirrorObserver(Protocol):
-    """Is told of each write, for metrics."""
-
-    def __call__(self, purpose: MirrorPurpose, outcome: str) -> None:
-        """Count a write; `outcome` is written, gone, refused or failed."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Invalid:
-    """A mirror that breaks a rule, and until when it is left alone while it says the same."""
-
     namespace: str
     message: str
     until: float
@@ -85,20 +67,12 @@ class MirrorWriter(Outbox[MirrorWrite]):
 
     def __init__(
         self,
-        api: MirrorApi,
+        api: KubeMirrors,
         may_write: Callable[[], bool],
-        observe: MirrorObserver,
+        observe: Callable[[MirrorPurpose, str], None],
         *,
         events_wait: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Make one.
-
-        Args:
-            api: makes the requests.
-            may_write: asked before each request.
-            observe: told of each write.
-            events_wait: whether Events wait in kube-system; they go first.
-        """
         super().__init__("mirrors", may_write, concurrency=_IN_FLIGHT)
         self._api = api
         self._observe = observe
@@ -107,21 +81,17 @@ class MirrorWriter(Outbox[MirrorWrite]):
         self._applied: dict[str, Applied] = {}
         self._refusals = Refusals()
         self._invalid: dict[str, _Invalid] = {}
-        self._term = 0
         self._began = 0.0
         self._newest: MirrorWrite | None = None
 
     @property
     def refusing(self) -> int:
-        """How many namespaces refused the last write there."""
         return len(self._refusals)
 
     def applied(self) -> Mapping[str, Applied]:
-        """Return what was written since we lead, by name."""
         return dict(self._applied)
 
     def offer(self, plan: MirrorPlan) -> None:
-        """Replace the writes that wait by those of a new plan."""
         self._applied = {name: each for name, each in self._applied.items() if name in plan.names}
         self._invalid = {name: each for name, each in self._invalid.items() if name in plan.names}
         self._refusals.keep(
@@ -140,12 +110,10 @@ class MirrorWriter(Outbox[MirrorWrite]):
         )
 
     def forget(self) -> None:
-        """Forget what waits, what was written and who refuses: somebody else may lead by now."""
-        self.drop()
+        super().forget()
         self._applied = {}
         self._refusals = Refusals()
         self._invalid = {}
-        self._term += 1
 
     def _next(self, now: float) -> tuple[Entry[MirrorWrite] | None, float | None]:
         left = self._began + _SLOW_SECONDS - now
@@ -179,32 +147,27 @@ class MirrorWriter(Outbox[MirrorWrite]):
 
     async def _send(self, write: MirrorWrite) -> Retry:
         self._began, self._newest = loop_time(), write
-        term, outcome = self._term, "written"
+        term, outcome, mirror = self._term, "written", write.mirror
         try:
-            await self._request(write)
+            if write.applies:
+                await self._api.apply_mirror(mirror.namespace, mirror.name, document(mirror))
+            else:
+                patch: Document = {**state_patch(live=False)}
+                await self._api.patch_mirror(mirror.namespace, mirror.name, patch)
         except KubeError as error:
             if write.applies or not isinstance(error, NotFound):
                 self._note(write, error, term)
                 return Retry.IN_PLACE
             # What is not there need not be marked as over.
             outcome = "gone"
-        self._refusals.forgive(write.mirror.namespace)
-        self._invalid.pop(write.mirror.name, None)
+        self._refusals.forgive(mirror.namespace)
+        self._invalid.pop(mirror.name, None)
         if term == self._term:
-            self._applied[write.mirror.name] = write.applied
+            self._applied[mirror.name] = write.applied
         self._observe(write.purpose, outcome)
         return Retry.NO
 
-    async def _request(self, write: MirrorWrite) -> None:
-        mirror = write.mirror
-        if write.applies:
-            await self._api.apply_mirror(mirror.namespace, mirror.name, document(mirror))
-        else:
-            patch: Document = {**state_patch(live=False)}
-            await self._api.patch_mirror(mirror.namespace, mirror.name, patch)
-
     def _note(self, write: MirrorWrite, error: KubeError, term: int) -> None:
-        """Note a failure; the write stays in its queue."""
         refused = isinstance(error, Invalid | Forbidden | NotFound)
         self._observe(write.purpose, "refused" if refused else "failed")
         if term != self._term:
@@ -216,27 +179,15 @@ class MirrorWriter(Outbox[MirrorWrite]):
             self._invalid[name] = _Invalid(namespace, write.mirror.message, now + LONGEST_SECONDS)
         else:
             news = self._refusals.note(namespace, error, now)
-        if not _is_definite(error):
-            self._doubt(write)
-        if news:
-            self._tell(namespace, error)
-
-    def _doubt(self, write: MirrorWrite) -> None:
-        """Remember that a write may have been made; to close a mirror makes it no younger."""
-        before = self._applied.get(write.mirror.name)
-        at = write.planned if before is None or write.applies else before.at
-        self._applied[write.mirror.name] = replace(write.doubted, at=at)
-
-    def _tell(self, namespace: str, error: KubeError) -> None:
-        if isinstance(error, Forbidden) and _NO_RIGHT in str(error):
+        if not isinstance(error, ApiStatusError) or isinstance(error, ServerError):
+            # It may have been made; to close a mirror makes it no younger.
+            before = self._applied.get(name)
+            at = write.planned if before is None or write.applies else before.at
+            self._applied[name] = replace(write.doubted, at=at)
+        if news and isinstance(error, Forbidden) and _NO_RIGHT in str(error):
             self._log.error("mirrors_forbidden", namespace=namespace, error=str(error), hint=_HINT)
-        else:
+        elif news:
             self._log.warning("mirror_not_written", namespace=namespace, error=str(error))
-
-
-def _is_definite(error: KubeError) -> bool:
-    """Tell whether an error says that nothing was written."""
-    return isinstance(error, ApiStatusError) and not isinstance(error, ServerError)
 
 
 FIRST_SECONDS: Final = 5.0
@@ -281,15 +232,12 @@ class Refusals:
         self._backoff = RetryDelay(PAUSE_LONGEST)
 
     def __len__(self) -> int:
-        """How many namespaces refused the last write."""
         return len(self._left)
 
     def __contains__(self, namespace: str) -> bool:
-        """Tell whether a namespace refused the last write."""
         return namespace in self._left
 
     def until(self, namespace: str) -> float:
-        """Return until when nothing is written to a namespace; the past where it may be."""
         left = self._left.get(namespace)
         until = max(self._resume_at, left.until if left is not None else 0.0)
         if namespace in self._good:
@@ -297,7 +245,6 @@ class Refusals:
         return max(until, self._untried_until if left is None else self._doubt_until)
 
     def note(self, namespace: str, error: KubeError, now: float) -> bool:
-        """Note a failure; tell whether it is news."""
         pause = self._backoff.next()
         of_server = isinstance(error, TooManyRequests | Unauthorized)
         if of_server or isinstance(error, ConnectionFailed):
@@ -308,9 +255,6 @@ class Refusals:
             self._untried_until = now + min(pause, UNTRIED_SECONDS)
         if of_server:
             return self._backoff.is_news(error)
-        return self._leave(namespace, error, now)
-
-    def _leave(self, namespace: str, error: KubeError, now: float) -> bool:
         before = self._left.get(namespace)
         refusals = before.refusals if before is not None else 0
         longest = UNREACHED_SECONDS if isinstance(error, ConnectionFailed) else LONGEST_SECONDS
@@ -320,12 +264,10 @@ class Refusals:
         return before is None
 
     def forgive(self, namespace: str) -> None:
-        """Note that a namespace took a write."""
         self._left.pop(namespace, None)
         self._good.add(namespace)
         self._backoff.reset()
 
     def keep(self, wanted: Collection[str], known: Collection[str]) -> None:
-        """Forget the namespaces where nothing waits, and those where nothing is."""
         self._left = {name: each for name, each in self._left.items() if name in wanted}
         self._good &= set(known)

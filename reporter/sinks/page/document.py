@@ -1,4 +1,4 @@
-"""The whole page as HTML: its files and what a browser may load, the verdict, and the way of requests as plain lists, which are read aloud in their order."""
+"""The whole page as HTML: its files and what a browser may load, the verdict, and the request path as plain lists, which are read aloud in their order."""
 
 from base64 import b64encode
 from collections import defaultdict
@@ -22,9 +22,12 @@ from reporter.sinks.page.markup import (
     breakable,
     element,
     join,
+    lead,
+    linked,
+    moment,
     shape,
+    since,
 )
-from reporter.sinks.page.moments import moment, since
 from reporter.sinks.page.view import FIRING, Explanation, Lane, Lost, PageView, PathView, Station
 from reporter.sinks.words import NOT_SEEN
 
@@ -36,15 +39,6 @@ _AGAIN_SECONDS: Final = 60
 
 
 def page_html(view: PageView, *, version: str = "", whole: bool = False) -> str:
-    """Return the page: with links to its style sheet and script where a daemon serves it, else in
-    one file that needs neither a server nor a script.
-
-    Args:
-        view: what it shows.
-        version: of what it shows; a served page asks whether there is a newer one.
-        whole: no list is cut; a file has everything in any case.
-
-    """
     about = view.about
     bounds = Bounds(cut=about.live and not whole, query=view.query)
     body = element(
@@ -59,33 +53,28 @@ def page_html(view: PageView, *, version: str = "", whole: bool = False) -> str:
         data_old=about.is_old,
         data_saved=not about.live,
     )
-    head = element("head", *(_served_head(view) if about.live else _file_head(view)))
+    head = element("head", *_head(view))
     return f"<!doctype html>\n{element('html', head, body, lang='en').html}\n"
 
 
 def _head(view: PageView) -> Iterator[Child]:
+    if not view.about.live:
+        yield element("meta", http_equiv="Content-Security-Policy", content=policy_of_file())
     yield element("meta", charset="utf-8")
     yield element("meta", name="viewport", content="width=device-width, initial-scale=1")
     yield element("meta", name="color-scheme", content="light dark")
     yield element("meta", name="robots", content="noindex")
     yield element("title", page_title(view))
-
-
-def _served_head(view: PageView) -> Iterator[Child]:
-    yield from _head(view)
-    # Without script a page that stayed would be taken for the present.
-    again = element("meta", http_equiv="refresh", content=str(_AGAIN_SECONDS))
-    yield element("noscript", again)
-    yield element("link", rel="icon", href="icon.svg", type="image/svg+xml")
-    yield element("link", rel="stylesheet", href="page.css")
-    yield element("script", src="page.js", defer=True)
-
-
-def _file_head(view: PageView) -> Iterator[Child]:
-    yield element("meta", http_equiv="Content-Security-Policy", content=policy_of_file())
-    yield from _head(view)
-    # Text of ours in which a browser looks for nothing but the end of the element.
-    yield element("style", Markup(asset("page.css")))
+    if view.about.live:
+        # Without script a page that stayed would be taken for the present.
+        again = element("meta", http_equiv="refresh", content=str(_AGAIN_SECONDS))
+        yield element("noscript", again)
+        yield element("link", rel="icon", href="icon.svg", type="image/svg+xml")
+        yield element("link", rel="stylesheet", href="page.css")
+        yield element("script", src="page.js", defer=True)
+    else:
+        # Text of ours in which a browser looks for nothing but the end of the element.
+        yield element("style", Markup(asset("page.css")))
 
 
 def _sections(view: PageView, bounds: Bounds) -> Iterator[Markup]:
@@ -95,26 +84,25 @@ def _sections(view: PageView, bounds: Bounds) -> Iterator[Markup]:
         if view.causes
         else element("p", f"No cause fires{narrowed}.", class_="quiet")
     )
-    notices = others = None
-    if view.notices:
-        heading = element("h3", "Notices, which are no faults", class_="title")
-        lines = findings.causes(view.notices, view.at, bounds)
-        notices = element("section", heading, lines, id="notices")
-    if view.others:
-        heading = element("h3", "Not firing", class_="title")
-        lines = findings.rows(view.others, view.at, bounds)
-        others = element("section", heading, lines, id="others")
+    more = [
+        element(
+            "section", element("h3", heading, class_="title"), draw(found, view.at, bounds), id=id_
+        )
+        for id_, heading, found, draw in (
+            ("notices", "Notices, which are no faults", view.notices, findings.causes),
+            ("others", "Not firing", view.others, findings.rows),
+        )
+        if found
+    ]
+    yield _section("causes", "What is wrong", causes, *more)
     yield _section("path", title(view.path), *picture(view.path, bounds))
-    yield _section("causes", "What is wrong", causes, notices, others)
     if view.not_seen or view.unknown:
         yield _section("unknown", NOT_SEEN, *_not_seen(view, bounds))
     yield _section("stack", "Stack", *(overview.layer(each, bounds) for each in view.layers))
     yield _section("day", "Last day", day(view.strip, bounds))
     if view.skipped:
-        lead = "These objects are malformed and were left out."
-        yield _section(
-            "skipped", "Skipped", element("p", lead, class_="quiet lead"), _pairs(view.skipped)
-        )
+        told = lead("These objects are malformed and were left out.")
+        yield _section("skipped", "Skipped", told, _pairs(view.skipped))
     if view.mutes or view.mute_faults:
         yield _section("mutes", "Mutes", *_mutes(view))
     if view.reasons:
@@ -127,17 +115,16 @@ def _sections(view: PageView, bounds: Bounds) -> Iterator[Markup]:
 
 def _not_seen(view: PageView, bounds: Bounds) -> Iterator[Child]:
     if view.not_seen:
-        lead = "This is no cause of the stack: the reporter itself lacks a right, a connection or a way."
-        yield element("p", lead, class_="quiet lead")
+        yield lead(
+            "This is no cause of the stack: the reporter itself lacks a right, a connection or a way."
+        )
         yield findings.rows(view.not_seen, view.at, bounds)
     if view.unknown:
-        lead = "These cannot be read. What rests on them is neither healthy nor at fault."
-        yield element("p", lead, class_="quiet lead")
+        yield lead("These cannot be read. What rests on them is neither healthy nor at fault.")
         yield _pairs(_by_cause(view.unknown))
 
 
 def _by_cause(unknown: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Return each cause once: an API server that is away takes all kinds with it."""
     found: dict[str, list[str]] = defaultdict(list)
     for resource, cause in unknown:
         found[cause].append(resource)
@@ -146,12 +133,10 @@ def _by_cause(unknown: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
 
 def _mutes(view: PageView) -> Iterator[Child]:
     if view.mutes:
-        lead = "Annotations on these objects keep these reasons from being told."
-        yield element("p", lead, class_="quiet lead")
+        yield lead("Annotations on these objects keep these reasons from being told.")
         yield _pairs(view.mutes)
     if view.mute_faults:
-        lead = "These annotations have errors. The part that is wrong mutes nothing."
-        yield element("p", lead, class_="quiet lead")
+        yield lead("These annotations have errors. The part that is wrong mutes nothing.")
         yield _pairs(view.mute_faults)
 
 
@@ -163,40 +148,33 @@ def _section(id_: str, title: str, *children: Child) -> Markup:
 
 
 def _pairs(pairs: tuple[tuple[str, str], ...]) -> Markup:
-    entries = [join((element("dt", left), element("dd", right))) for left, right in pairs[:LISTED]]
     more = len(pairs) - LISTED
-    rest = f"And {more} more; the report as JSON (-o json) lists all."
-    return join(
-        (
-            element("dl", *entries, class_="pairs"),
-            element("p", rest, class_="quiet lead") if more > 0 else None,
-        )
-    )
+    rest = lead(f"And {more} more; the report as JSON (-o json) lists all.") if more > 0 else None
+    return join((element("dl", *_entries(pairs[:LISTED]), class_="pairs"), rest))
+
+
+def _entries(pairs: tuple[tuple[str, str], ...]) -> Iterator[Markup]:
+    for left, right in pairs:
+        yield from (element("dt", left), element("dd", right))
 
 
 def _explanation(explanation: Explanation) -> Markup:
-    entries = [
-        join((element("dt", title), element("dd", text))) for title, text in explanation.facts
-    ]
     return element(
         "details",
         element("summary", element("b", breakable(explanation.reason))),
-        element("dl", *entries),
+        element("dl", *_entries(explanation.facts)),
         id=f"reason-{explanation.reason}",
     )
 
 
 def _footer(view: PageView) -> Markup:
     about = view.about
-    told: list[str] = []
-    if about.version:
-        told.append(f"status-reporter {about.version}.")
+    told = [f"status-reporter {about.version}."] if about.version else []
     if about.leading is not None:
-        told.append(
-            "This replica leads and writes Events."
-            if about.leading
-            else "This replica does not lead: it writes no Events."
+        leads = (
+            "leads and writes Events." if about.leading else "does not lead: it writes no Events."
         )
+        told.append(f"This replica {leads}")
     return element("footer", element("p", " ".join(told)) if told else None)
 
 
@@ -217,12 +195,10 @@ TYPES: Final = {
 
 @cache
 def asset(name: str) -> str:
-    """Return one of the files."""
     return (files(__package__) / "static" / name).read_text("utf-8")
 
 
 def policy_of_file() -> str:
-    """Return the policy of a page in one file: its own style sheet, told by its hash."""
     digest = b64encode(sha256(asset("page.css").encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
@@ -244,6 +220,9 @@ def page_title(view: PageView) -> str:
     return f"{old}{view.verdict} · status reporter"
 
 
+_STAYS: Final = "This page does not renew itself without script: it is loaded again every minute."
+
+
 def masthead(view: PageView) -> tuple[Markup | None, ...]:
     """Return what stands above everything: how old the page is comes first."""
     live = view.about.live
@@ -252,7 +231,9 @@ def masthead(view: PageView) -> tuple[Markup | None, ...]:
         element(
             "header",
             element("div", *_state(view), id="state"),
-            *(_following() if live else ()),
+            # The script says something else here.
+            element("p", _STAYS, id="live", class_="quiet") if live else None,
+            element("p", id="said", class_="unseen", role="status") if live else None,
             _search(view) if live else None,
         ),
     )
@@ -265,15 +246,18 @@ def _state(view: PageView) -> tuple[Markup | None, ...]:
         element("p", "Status reporter", class_="product"),
         element("h1", shape(view.mark), element("span", view.verdict), id="verdict"),
         element("p", rest, element("span", _as_of(view), id="as-of"), id="rest"),
+        _knows_nothing(view),
     )
 
 
-def _following() -> tuple[Markup, ...]:
-    # The script says something else here.
-    text = "This page does not renew itself without script: it is loaded again every minute."
-    return (
-        element("p", text, id="live", class_="quiet"),
-        element("p", id="said", class_="unseen", role="status"),
+def _knows_nothing(view: PageView) -> Markup | None:
+    if view.causes or view.models or not view.unknown:
+        return None
+    causes = list(_by_cause(view.unknown))
+    why = "; ".join(f"{cause}: {names}" for cause, names in causes[:_KINDS])
+    more = element("a", "All that cannot be read", href="#unknown")
+    return element(
+        "p", f"No model can be seen, as this cannot be read: {why}. ", more, id="nothing"
     )
 
 
@@ -292,15 +276,11 @@ def _old(view: PageView) -> Markup | None:
         )
         return element("p", *said, id="saved", class_="banner is-quiet")
     if about.overdue:
-        said = (
-            "The reporter answers but has not looked at the cluster since ",
-            moment(view.at),
-            ". What you see is old.",
-        )
-        return element("p", *said, id="lost", class_="banner")
-    return (
-        element("p", _lost(about.lost, view.at), id="lost", class_="banner") if about.lost else None
-    )
+        begin = "The reporter answers but has not looked at the cluster since "
+        end = ". What you see is old."
+        return element("p", begin, moment(view.at), end, id="lost", class_="banner")
+    lost = about.lost
+    return element("p", _lost(lost, view.at), id="lost", class_="banner") if lost else None
 
 
 def _as_of(view: PageView) -> Markup | None:
@@ -348,13 +328,11 @@ _NAMED: Final = 8
 
 
 def title(view: PathView) -> str:
-    """Return what the picture is about."""
     stops = any(each.mark is FIRING for lane in view.lanes for each in lane.stations)
-    return "Where requests stop" if stops else "The way of requests"
+    return "Where requests stop" if stops else "The request path"
 
 
 def picture(view: PathView, bounds: Bounds) -> tuple[Markup | None, ...]:
-    """Return the shared parts, and below them a lane for each namespace with a fault."""
     lanes = [_lane(each) for each in bounds.first(view.lanes, LANES)]
     return (
         _shared(view),
@@ -365,19 +343,7 @@ def picture(view: PathView, bounds: Bounds) -> tuple[Markup | None, ...]:
 
 
 def _shared(view: PathView) -> Markup:
-    faults = [
-        element(
-            "li",
-            shape(each.mark),
-            element(
-                "span",
-                each.mark.word,
-                " ",
-                element("a", breakable(each.reason), href=f"#{each.id}"),
-            ),
-        )
-        for each in view.shared
-    ]
+    faults = list(map(linked, view.shared))
     word = "all that is needed works" if view.shared_mark.name == "ready" else view.shared_mark.word
     rest = [element("li", shape(view.shared_mark), element("span", word))]
     return element(
@@ -389,10 +355,12 @@ def _shared(view: PathView) -> Markup:
 
 
 def _lane(lane: Lane) -> Markup:
-    name = element("h3", lane.name)
-    told = element("p", lane.serving, class_="serving") if lane.serving else None
+    stops = f"requests stop at: {lane.stops_at}" if lane.stops_at else ""
+    told = " · ".join(filter(None, (stops, lane.serving)))
+    summary = element("summary", element("h3", lane.name), element("span", told, class_="serving"))
     stations = element("ol", *map(_station, lane.stations), class_="stations")
-    return element("li", name, told, stations, data_words=lane.words, class_="lane")
+    lines = element("details", summary, stations, open=bool(stops))
+    return element("li", lines, data_words=lane.words, class_="lane")
 
 
 def _station(station: Station) -> Markup:
@@ -402,7 +370,7 @@ def _station(station: Station) -> Markup:
         "li",
         shape(station.mark),
         element("span", element("b", station.title), " ", said),
-        class_=f"station is-{station.mark.name}",
+        class_=f"station is-{station.mark.name}{' is-behind' if station.behind else ''}",
     )
 
 
@@ -414,4 +382,4 @@ def _well(names: tuple[str, ...], *, after: bool) -> Markup | None:
     listed = f"{named} and {more} more" if more > 0 else named
     others = " other" if after else ""
     count = f"{len(names)}{others} namespace{'' if len(names) == 1 else 's'}"
-    return element("p", f"No fault is known in {count}: {listed}.", class_="quiet lead")
+    return lead(f"No fault is known in {count}: {listed}.")

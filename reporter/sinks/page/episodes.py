@@ -1,151 +1,17 @@
-"""Which episodes there were lately, from one report to the next, and from our Events on record.
-
-The last day as HTML: for each reason and subject a line of bars, and words.
-
-The last day of episodes. Pure.
-"""
+"""The last day as HTML: for each reason and subject a line of bars, and words."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Final
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.instant import rfc3339
-from reporter.model.reason import EventType
-from reporter.model.report import Disposition, Report
 from reporter.model.text import clean
-from reporter.resolution.records import Record
-from reporter.sinks.page.markup import ROWS, Bounds, Markup, breakable, element, join
-from reporter.sinks.page.view import FIRING, MUTED, NOTICE, Mark, Span, Strip, StripRow, mark_of
-from reporter.sinks.words import age
-
-KEPT: Final = timedelta(days=1)
-"""How long an episode that is over is kept."""
-
-MOST: Final = 500
-"""Most episodes that are over and kept; the newest stay."""
-
-_APART: Final = timedelta(seconds=5)
-"""Two replicas may see the same change so far apart; episodes of one finding are further apart."""
-
-_GOES_ON: Final = frozenset({Disposition.FIRING, Disposition.CLEARING, Disposition.MUTED})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenEpisode:
-    """The time that a finding fired, or would have if it were not muted.
-
-    Attributes:
-        ended: None while it fires, clears or is muted.
-        about: the end is when its Event said last that it fires, so at most a refresh too early.
-
-    """
-
-    key: FindingKey
-    mark: Mark
-    began: datetime
-    ended: datetime | None = None
-    about: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeHistory:
-    """The episodes that go on, and those that ended within `KEPT`.
-
-    Attributes:
-        counts_from: time of the first report, None where there is only one. What had ended by then
-            is known from Events, if at all.
-        going_on: by key.
-        over: the one that ended last comes last.
-        recorded: Events were looked at.
-
-    """
-
-    counts_from: datetime | None = None
-    going_on: Mapping[FindingKey, SeenEpisode] = field(default_factory=dict)
-    over: tuple[SeenEpisode, ...] = ()
-    recorded: bool = False
-
-    @classmethod
-    def of(cls, report: Report) -> "EpisodeHistory":
-        """Return what one report tells, where there was none before it and none will follow."""
-        return replace(cls().after(report), counts_from=None)
-
-    def after(self, report: Report) -> "EpisodeHistory":
-        """Return the history that includes a report, which is newer than all before."""
-        going_on: dict[FindingKey, SeenEpisode] = {}
-        ended: list[SeenEpisode] = []
-        for finding in report.findings:
-            if finding.disposition in _GOES_ON:
-                key = finding.key
-                before = self.going_on.get(key)
-                if before is not None and before.began < finding.since:
-                    # It ended and began again between two reports.
-                    ended.append(replace(before, ended=finding.since))
-                going_on[key] = SeenEpisode(key=key, mark=mark_of(finding), began=finding.since)
-        for key, episode in self.going_on.items():
-            if key not in going_on:
-                ended.append(replace(episode, ended=report.now))
-        return EpisodeHistory(
-            self.counts_from or report.now,
-            going_on,
-            _kept((*self.over, *ended), report.now),
-            self.recorded,
-        )
-
-    def with_records(
-        self, records: Iterable[Record], catalogue: Catalogue, now: datetime
-    ) -> "EpisodeHistory":
-        """Return the history with what our Events tell of episodes that no report here told of.
-
-        An Event that says that a fault goes on, of which the report knows nothing, was left behind
-        by a reporter that ended: the fault is over all the same.
-        """
-        known: dict[FindingKey, list[SeenEpisode]] = defaultdict(list)
-        for each in (*self.going_on.values(), *self.over):
-            known[each.key].append(each)
-        told = (
-            _episode(each, now) for each in records if each.since <= now and _lasts(each, catalogue)
-        )
-        recorded = (
-            each for each in told if not any(_is_same(each, seen, now) for seen in known[each.key])
-        )
-        over = sorted((*self.over, *recorded), key=lambda each: each.ended or now)
-        return replace(self, over=_kept(over, now), recorded=True)
-
-
-def _is_same(recorded: SeenEpisode, seen: SeenEpisode, now: datetime) -> bool:
-    """Tell whether an Event is about an episode that was seen here: replicas date it a little apart."""
-    return seen.began - _APART <= (recorded.ended or now) and recorded.began - _APART <= (
-        seen.ended or now
-    )
-
-
-def _kept(over: Iterable[SeenEpisode], now: datetime) -> tuple[SeenEpisode, ...]:
-    oldest = now - KEPT
-    return tuple(each for each in over if each.ended is not None and each.ended > oldest)[-MOST:]
-
-
-def _lasts(record: Record, catalogue: Catalogue) -> bool:
-    """Tell whether an Event is about something that lasts: one that says Ready marks a moment."""
-    reason = record.key.reason
-    if reason in catalogue:
-        return not catalogue[reason].says_ready
-    return record.event.type == EventType.WARNING
-
-
-def _episode(record: Record, now: datetime) -> SeenEpisode:
-    return SeenEpisode(
-        key=record.key,
-        mark=FIRING if record.event.type == EventType.WARNING else NOTICE,
-        began=record.since,
-        ended=min(max(record.written, record.since), now),
-        about=True,
-    )
-
+from reporter.sinks.history import KEPT, EpisodeHistory, SeenEpisode, when
+from reporter.sinks.page.markup import ROWS, Bounds, Markup, breakable, element, join, lead
+from reporter.sinks.page.view import Strip, StripRow, ToldEpisode, mark_of
 
 _WHOLE: Final = int(KEPT.total_seconds())
 _LEAST: Final = _WHOLE // 150
@@ -154,21 +20,24 @@ _LEAST: Final = _WHOLE // 150
 _TICKS: Final = 4
 """Parts that the axis has."""
 
+EPISODES_TOLD: Final = 5
+"""Most episodes of one reason and subject that are told, unless all are asked for."""
+
 
 def day(strip: Strip, bounds: Bounds) -> Markup:
-    """Return the strip of the last day, and what is known of the time before the first pass."""
     counted = _counted(strip)
     if not strip.rows:
-        return element("p", f"No episodes. {counted}", class_="quiet lead")
-    rows = strip.rows[:ROWS] if bounds.cut else strip.rows
+        return lead(f"No episodes. {counted}")
+    rows = bounds.first(strip.rows, ROWS)
     more = len(strip.rows) - len(rows)
     left_out = f" {more} more are not drawn." if more else ""
-    drawn = element("div", _axis(strip), element("ul", *map(_row, rows)), class_="strip")
-    return join((element("p", f"{counted}{left_out} Times are UTC.", class_="quiet lead"), drawn))
+    drawn = element(
+        "div", _axis(strip), element("ul", *(_row(each, bounds) for each in rows)), class_="strip"
+    )
+    return join((lead(f"{counted}{left_out} Times are UTC."), drawn))
 
 
 def _counted(strip: Strip) -> str:
-    """Say what is known of episodes that are over."""
     events = "from Events on record, whose last refresh counts as the end"
     if strip.counts_from is None and strip.recorded:
         return f"Ended episodes are known {events}."
@@ -191,17 +60,17 @@ def _axis(strip: Strip) -> Markup:
     return element("p", *marks, class_="axis", aria_hidden="true")
 
 
-def _row(row: StripRow) -> Markup:
+def _row(row: StripRow, bounds: Bounds) -> Markup:
     bars = [
         element(
             "rect",
-            x=min(span.begin, _WHOLE - _LEAST),
+            x=min(each.begin, _WHOLE - _LEAST),
             y=0,
-            width=max(_LEAST, span.end - span.begin),
+            width=max(_LEAST, each.end - each.begin),
             height=8,
-            class_="open" if span.open else "over",
+            class_="open" if each.goes_on else "over",
         )
-        for span in row.spans
+        for each in row.episodes
     ]
     drawn = element(
         "svg",
@@ -214,11 +83,13 @@ def _row(row: StripRow) -> Markup:
     label = element(
         "p", element("b", breakable(row.reason)), " ", element("span", row.subject), class_="label"
     )
-    told = element("p", row.told, class_="told")
-    return element("li", label, drawn, told, id=f"{row.id}-day")
-
-
-_SPANS_TOLD: Final = 5
+    count = len(row.episodes)
+    shown = row.episodes[-EPISODES_TOLD:] if bounds.cut else row.episodes
+    parts: list[Markup | str] = []
+    for each in shown:
+        parts += [", ", element("a", each.words, id=each.id, href=f"#{each.id}")]
+    parts[0] = f"{count} episodes, the last of them, " if len(shown) < count else ""
+    return element("li", label, drawn, element("p", *parts, class_="told"), id=f"{row.id}-day")
 
 
 def strip_of(
@@ -242,44 +113,28 @@ def _order(
 ) -> tuple[bool, bool, float, int, object]:
     over = episode.ended is not None
     ago = (now - episode.ended).total_seconds() if episode.ended else 0.0
-    return _is_muted(episode), over, ago, catalogue.rank(episode.key.reason), episode.key
-
-
-def _is_muted(episode: SeenEpisode) -> bool:
-    return episode.ended is None and episode.mark is MUTED
+    return episode.is_muted, over, ago, catalogue.rank(episode.key.reason), episode.key
 
 
 def _strip_row(id_: str, episodes: Sequence[SeenEpisode], now: datetime) -> StripRow:
     newest = episodes[-1]
-    told = [_told(each, now) for each in episodes[-_SPANS_TOLD:]]
-    if len(episodes) > _SPANS_TOLD:
-        told.insert(0, f"{len(episodes)} episodes, the last of them")
-    return StripRow(
-        id=id_,
-        mark=newest.mark,
-        reason=newest.key.reason,
-        subject=clean(str(newest.key.subject)),
-        spans=tuple(_span(each, now) for each in episodes),
-        told=", ".join(told),
+    told = tuple(_told(each, now) for each in episodes)
+    subject = clean(str(newest.key.subject))
+    return StripRow(id_, mark_of(newest), newest.key.reason, subject, told)
+
+
+def _told(episode: SeenEpisode, now: datetime) -> ToldEpisode:
+    words = when(
+        episode.began,
+        episode.ended,
+        now,
+        muted=episode.is_muted,
+        about=episode.about,
+        age_known=episode.last is None or episode.last.age_known,
     )
 
-
-def _span(episode: SeenEpisode, now: datetime) -> Span:
-    left = now - KEPT
-    whole = int(KEPT.total_seconds())
-
     def seconds(moment: datetime) -> int:
-        return min(whole, max(0, int((moment - left).total_seconds())))
+        return min(_WHOLE, max(0, int((moment - (now - KEPT)).total_seconds())))
 
-    return Span(seconds(episode.began), seconds(episode.ended or now), episode.ended is None)
-
-
-def _told(episode: SeenEpisode, now: datetime) -> str:
-    began = episode.began.astimezone(UTC)
-    form = "%H:%M:%S" if now - began < KEPT / 2 else "%Y-%m-%d %H:%M"
-    if episode.ended is None:
-        muted = ", muted" if _is_muted(episode) else ""
-        return f"since {began.strftime(form)} ({age(now - began)}){muted}"
-    ended = episode.ended.astimezone(UTC)
-    about = "about " if episode.about else ""
-    return f"{began.strftime(form)} to {about}{ended:%H:%M:%S} ({age(ended - began)})"
+    begin, end = seconds(episode.began), seconds(episode.ended or now)
+    return ToldEpisode(episode.id, words, begin, end, episode.ended is None)

@@ -9,10 +9,10 @@ from reporter.sinks.page.view import (
     LayerView,
     PageView,
     PathView,
-    StripRow,
     SubjectGroup,
     Tile,
 )
+from reporter.sinks.words import counted
 
 LONGEST: Final = 200
 """Most characters of a query; the rest is left out."""
@@ -21,10 +21,8 @@ _Pairs = tuple[tuple[str, str], ...]
 
 
 def filtered(view: PageView, query: str) -> PageView:
-    """Return the page with only that in which `query` is found.
-
-    Case does not count. A cause stays if the text is found in what it explains. The verdict and the
-    counts at the top stay those of the whole cluster.
+    """A cause stays if the text is found in what it explains. The verdict and the counts at the top
+    stay those of the whole cluster.
     """
     query = query.strip()[:LONGEST]
     if not query:
@@ -45,7 +43,8 @@ def filtered(view: PageView, query: str) -> PageView:
         path=_path(view.path, wanted, _namespaces(layers)),
         layers=layers,
         strip=replace(
-            view.strip, rows=tuple(each for each in view.strip.rows if _in_row(wanted, each))
+            view.strip,
+            rows=tuple(each for each in view.strip.rows if _in(wanted, each.reason, each.subject)),
         ),
         unknown=_pairs(wanted, view.unknown),
         skipped=_pairs(wanted, view.skipped),
@@ -54,21 +53,16 @@ def filtered(view: PageView, query: str) -> PageView:
     )
     named = set(_reasons((*causes, *narrowed.notices, *narrowed.not_seen, *narrowed.others)))
     reasons = tuple(each for each in view.reasons if each.reason in named)
-    found = f"{len(causes)} of {_counted(len(view.causes), 'cause')}, {_subjects(layers)}."
+    count = sum(len(group.tiles) + len(group.ready) for each in layers for group in each.groups)
+    found = f"{len(causes)} of {counted(len(view.causes), 'cause')}, {counted(count, 'subject')}."
     return replace(narrowed, reasons=reasons, found=found)
 
 
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def _subjects(layers: Iterable[LayerView]) -> str:
-    count = sum(len(group.tiles) + len(group.ready) for each in layers for group in each.groups)
-    return _counted(count, "subject")
+def _in(wanted: str, *texts: str) -> bool:
+    return any(wanted in text.casefold() for text in texts)
 
 
 def _namespaces(layers: Iterable[LayerView]) -> set[str]:
-    """Return where the subjects are that were found."""
     groups = [group for layer in layers for group in layer.groups]
     tiles = {each.namespace for group in groups for each in group.tiles}
     return tiles | {namespace for group in groups for namespace, _ in group.ready}
@@ -78,18 +72,17 @@ def _path(path: PathView, wanted: str, namespaces: set[str]) -> PathView:
     return replace(
         path,
         lanes=tuple(
-            each
-            for each in path.lanes
-            if wanted in each.words.casefold() or each.name in namespaces
+            each for each in path.lanes if _in(wanted, each.words) or each.name in namespaces
         ),
-        well=tuple(each for each in path.well if wanted in each.casefold() or each in namespaces),
+        well=tuple(each for each in path.well if _in(wanted, each) or each in namespaces),
     )
 
 
 def _group(group: SubjectGroup, wanted: str) -> SubjectGroup:
-    ready = tuple(pair for pair in group.ready if wanted in "/".join(pair).casefold())
     return replace(
-        group, tiles=tuple(each for each in group.tiles if _in_tile(wanted, each)), ready=ready
+        group,
+        tiles=tuple(each for each in group.tiles if _in_tile(wanted, each)),
+        ready=tuple(pair for pair in group.ready if _in(wanted, "/".join(pair))),
     )
 
 
@@ -98,7 +91,7 @@ def _findings(wanted: str, findings: Iterable[FindingView]) -> tuple[FindingView
 
 
 def _pairs(wanted: str, pairs: _Pairs) -> _Pairs:
-    return tuple(each for each in pairs if any(wanted in text.casefold() for text in each))
+    return tuple(each for each in pairs if _in(wanted, *each))
 
 
 def _reasons(findings: Iterable[FindingView]) -> Iterable[str]:
@@ -109,16 +102,9 @@ def _reasons(findings: Iterable[FindingView]) -> Iterable[str]:
 
 def _in_finding(wanted: str, finding: FindingView) -> bool:
     texts = (finding.reason, finding.subject, finding.message, finding.object, finding.mark.word)
-    return any(wanted in text.casefold() for text in texts) or any(
-        _in_finding(wanted, each) for each in finding.below
-    )
+    return _in(wanted, *texts) or any(_in_finding(wanted, each) for each in finding.below)
 
 
 def _in_tile(wanted: str, tile: Tile) -> bool:
     lines = (text for line in tile.lines for text in (line.reason, line.mark.word))
-    texts = (f"{tile.namespace}/{tile.name}", tile.mark.word, tile.caveat, *lines)
-    return any(wanted in text.casefold() for text in texts)
-
-
-def _in_row(wanted: str, row: StripRow) -> bool:
-    return any(wanted in text.casefold() for text in (row.reason, row.subject))
+    return _in(wanted, f"{tile.namespace}/{tile.name}", tile.mark.word, tile.caveat, *lines)

@@ -8,52 +8,57 @@ from typing import Final
 from reporter.sinks.page.markup import (
     BELOW,
     LINES,
-    NOTHING,
     Bounds,
     Child,
     Markup,
     breakable,
     element,
     join,
+    moment,
     shape,
+    since,
 )
-from reporter.sinks.page.moments import moment, since, until
 from reporter.sinks.page.view import HELD, PENDING, SECONDARY, SUPPRESSED, FindingView
 
 MANY: Final = 40
 """Of a longer list only what is on the screen is laid out."""
 
 
+_NAMED: Final = 5
+"""Models that a cause names in its line; the others are one click away."""
+
+
 def causes(findings: Sequence[FindingView], now: datetime, bounds: Bounds) -> Markup:
-    """Return what fires: a line for each, with whom it hits, since when and what changed."""
-    shown = bounds.first(findings, LINES)
+    shown = [_cause(each, now, bounds) for each in bounds.first(findings, LINES)]
     class_ = "causes many" if len(shown) > MANY else "causes"
-    lines = element("ol", *(_cause(each, now, bounds) for each in shown), class_=class_)
-    return join((lines, bounds.rest(findings, LINES)))
+    return join((element("ol", *shown, class_=class_), bounds.rest(findings, LINES)))
 
 
 def rows(
     findings: Sequence[FindingView], now: datetime, bounds: Bounds, *, most: int = LINES
 ) -> Markup:
-    """Return findings that do not fire as lines, each of which opens."""
-    shown = bounds.first(findings, most)
+    shown = [_row(each, now, bounds) for each in bounds.first(findings, most)]
     class_ = "rows many" if len(shown) > MANY else "rows"
-    lines = element("ul", *(_row(each, now, bounds) for each in shown), class_=class_)
-    return join((lines, bounds.rest(findings, most)))
+    return join((element("ul", *shown, class_=class_), bounds.rest(findings, most)))
 
 
 def _cause(finding: FindingView, now: datetime, bounds: Bounds) -> Markup:
+    brief = [_told_below(finding), finding.relation]
+    if finding.stale:
+        brief.append("stale: what it depends on cannot be read now")
     summary = element(
         "summary",
         shape(finding.mark),
+        element("span", finding.message, class_="message", data_copy=True),
         element("h3", breakable(finding.reason), data_copy=True),
         element("span", finding.subject, class_="subject", data_copy=True),
         element("span", finding.impact, class_="impact", data_copy=True)
         if finding.impact
         else None,
+        element("span", *_named(finding), class_="hits", data_copy=True) if finding.hits else None,
         element("span", *_lasting(finding, now), class_="age"),
         element("span", finding.changes[0], class_="change") if finding.changes else None,
-        element("span", *_brief(finding), class_="brief"),
+        element("span", " · ".join(filter(None, brief)), class_="brief"),
     )
     return element(
         "li",
@@ -62,6 +67,13 @@ def _cause(finding: FindingView, now: datetime, bounds: Bounds) -> Markup:
         class_=f"cause is-{finding.mark.name}",
         tabindex="-1",
     )
+
+
+def _named(finding: FindingView) -> Iterable[Child]:
+    yield f"Hits {', '.join(finding.hits[:_NAMED])}"
+    if len(finding.hits) > _NAMED:
+        yield " and "
+        yield element("a", f"{len(finding.hits) - _NAMED} more", href=f"#{finding.id}-hits")
 
 
 def _lasting(finding: FindingView, now: datetime) -> Iterable[Child]:
@@ -76,33 +88,18 @@ def _lasting(finding: FindingView, now: datetime) -> Iterable[Child]:
         yield ", age unknown"
 
 
-def _brief(finding: FindingView) -> Iterable[Child]:
-    yield finding.cause
-    told = _told_below(finding)
-    if told:
-        yield f" · {told}"
-    if finding.relation:
-        yield f" · {finding.relation}"
-    if finding.stale:
-        yield " · stale: what it depends on cannot be read now"
-
-
 def _opened(finding: FindingView, now: datetime, bounds: Bounds) -> Iterable[Child]:
-    yield element("p", finding.message, class_="message", data_copy=True)
     yield _facts(finding)
+    if len(finding.hits) > _NAMED:
+        names = element("ul", *(element("li", each) for each in finding.hits), class_="names")
+        yield element("div", element("p", "All that it hits:"), names, id=f"{finding.id}-hits")
     button = element("button", "Copy as text", type="button", class_="copy")
     yield element("p", _all_about(finding), button, class_="actions")
-    yield _below(finding, now, bounds)
-
-
-def _below(finding: FindingView, now: datetime, bounds: Bounds) -> Markup:
-    if not finding.below:
-        return NOTHING
-    return element("div", rows(finding.below, now, bounds, most=BELOW), class_="below")
+    if finding.below:
+        yield element("div", rows(finding.below, now, bounds, most=BELOW), class_="below")
 
 
 def _told_below(finding: FindingView) -> str:
-    """Say what hangs below a cause: what it explains, what waits for it, what is less important."""
     explained, marks = finding.explained, Counter(each.mark for each in finding.below)
     suppressed = explained.suppressed or marks[SUPPRESSED]
     parts: list[str] = []
@@ -113,7 +110,7 @@ def _told_below(finding: FindingView) -> str:
     if waiting:
         parts.append(f"{waiting} wait{'s' if waiting == 1 else ''} for it")
     if marks[SECONDARY]:
-        parts.append(f"{marks[SECONDARY]} less important here")
+        parts.append(f"{marks[SECONDARY]} outranked")
     return ", ".join(parts)
 
 
@@ -156,7 +153,7 @@ def _why(finding: FindingView, now: datetime) -> Iterable[Child]:
         yield f", {finding.relation}"
     if finding.fires_at is not None:
         yield ", held for " if finding.mark is HELD else ", fires in "
-        yield until(finding.fires_at, now)
+        yield since(finding.fires_at, now, "until")
         yield " more at least" if finding.mark is HELD else " at the earliest"
 
 
@@ -190,4 +187,6 @@ def _facts(finding: FindingView, *, to_do: bool = True) -> Markup:
 
 
 def _command(text: str) -> Markup:
-    return element("code", text, class_="command", tabindex="0", data_copy="$ ")
+    code = element("code", text, class_="command", tabindex="0", data_copy="$ ")
+    button = element("button", "Copy", type="button", class_="copy", data_command=text)
+    return element("div", code, button, class_="typed")

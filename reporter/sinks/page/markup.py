@@ -11,11 +11,14 @@ How much of a long list a served page has; the rest is one click or one word awa
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 from typing import Final, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
-from reporter.sinks.page.view import Mark
+from reporter.model.instant import rfc3339
+from reporter.sinks.page.view import Link, Mark
+from reporter.sinks.words import age
 
 _VOID: Final = frozenset({"br", "input", "link", "meta", "wbr"})
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -34,14 +37,10 @@ class Markup:
 Child: TypeAlias = Markup | str | None
 Attribute: TypeAlias = str | int | bool | None
 
-NOTHING: Final = Markup("")
-
 
 def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
-    """Return an element.
-
-    Attributes are named as in HTML, with `_` for `-`, and `class_` and `for_`. True stands for an
-    attribute without value; False and None leave it out.
+    """Attributes are named as in HTML, with `_` for `-`, and `class_` and `for_`. True stands for
+    an attribute without value; False and None leave it out.
     """
     head = tag + "".join(_attribute(name, value) for name, value in attributes.items())
     if tag in _VOID:
@@ -50,7 +49,6 @@ def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
 
 
 def join(pieces: Iterable[Child]) -> Markup:
-    """Return pieces one after another."""
     return Markup("".join(map(_html, pieces)))
 
 
@@ -71,6 +69,19 @@ def _attribute(name: str, value: Attribute) -> str:
         return ""
     name = _RENAMED.get(name, name.replace("_", "-"))
     return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+
+
+def moment(at: datetime) -> Markup:
+    """In UTC, with room for the reader's own time, which only a script knows."""
+    exact = rfc3339(at)
+    return join((element("time", exact, datetime=exact), element("span", class_="local")))
+
+
+def since(at: datetime, now: datetime, relation: str = "since") -> Markup:
+    """Return how long ago a moment was, or with `until` how far it is, kept up to date by the script."""
+    passed = now - at if relation == "since" else max(at, now) - now
+    exact = rfc3339(at)
+    return element("time", age(passed), datetime=exact, title=exact, data_relation=relation)
 
 
 _LINE: Final = 'fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round"'
@@ -113,6 +124,15 @@ def shape(mark: Mark) -> Markup:
     return element("svg", use, class_=f"shape is-{mark.name}", aria_hidden="true")
 
 
+def lead(*said: Child) -> Markup:
+    return element("p", *said, class_="quiet lead")
+
+
+def linked(link: Link) -> Markup:
+    text = element("a", link.text, href=f"#{link.id}")
+    return element("li", shape(link.mark), element("span", link.mark.word, " ", text))
+
+
 LINES: Final = 100
 """Most findings of a list, and most subjects of a group."""
 
@@ -133,25 +153,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Whether long lists are cut, and where all of them are.
-
-    Attributes:
-        cut: a file has everything, because nobody can be asked for the rest.
-
-    """
+    """Whether long lists are cut; a file has everything, because nobody can be asked for the rest."""
 
     cut: bool = False
     query: str = ""
 
     def first(self, items: Sequence[T], most: int) -> Sequence[T]:
-        """Return what is drawn of a list."""
         return items[:most] if self.cut else items
 
     def rest(self, items: Sequence[object], most: int) -> Markup | None:
-        """Return a line that says how many more there are, None where there are none."""
         more = len(items) - most
         if not self.cut or more <= 0:
             return None
         asked = {"q": self.query, "all": "1"} if self.query else {"all": "1"}
         link = element("a", "show all", href=f"?{urlencode(asked)}")
-        return element("p", f"{more} more: narrow the page, or ", link, ".", class_="quiet lead")
+        return lead(f"{more} more: narrow the page, or ", link, ".")

@@ -1,19 +1,14 @@
-"""The subjects of each layer as HTML: tiles, the worst first, and the names of the ready ones.
-
-The stack from top to bottom: layers, kinds of subjects, subjects as tiles. Pure.
-
-Which finding hangs below which: by the reasons that the report names in `by`.
-"""
+"""The subjects of each layer as tiles, the worst first, and which finding hangs below which."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, TypeAlias
 
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
-from reporter.model.report import Disposition, Report, ResolvedFinding, ServingState
+from reporter.model.report import Report, ResolvedFinding, ServingState
 from reporter.model.subject import (
     CLUSTER,
     CLUSTER_KIND,
@@ -22,19 +17,9 @@ from reporter.model.subject import (
     Subject,
     SubjectKind,
 )
-from reporter.model.text import clean
+from reporter.model.text import clean, cut
 from reporter.sinks.page.findings import MANY
-from reporter.sinks.page.markup import (
-    LINES,
-    NAMES,
-    Bounds,
-    Child,
-    Markup,
-    breakable,
-    element,
-    join,
-    shape,
-)
+from reporter.sinks.page.markup import LINES, NAMES, Bounds, Child, Markup, element, linked, shape
 from reporter.sinks.page.view import (
     DEGRADED,
     READY,
@@ -47,9 +32,10 @@ from reporter.sinks.page.view import (
     mark_of,
 )
 
+_LINE_BYTES: Final = 120
+
 
 def layer(view: LayerView, bounds: Bounds) -> Markup:
-    """Return a layer with its subjects as tiles."""
     groups = [_group(each, bounds) for each in view.groups]
     return element(
         "section",
@@ -62,16 +48,12 @@ def layer(view: LayerView, bounds: Bounds) -> Markup:
     )
 
 
-def _told(counts: tuple[tuple[Mark, int], ...]) -> Markup:
-    text = ", ".join(f"{count} {mark.word}" for mark, count in counts) or "no subjects"
-    return element("span", text, class_="counts")
-
-
 def _group(group: SubjectGroup, bounds: Bounds) -> Markup:
-    title = join((group.title, " ", _told(group.counts)))
+    counts = ", ".join(f"{count} {mark.word}" for mark, count in group.counts)
+    told = element("span", counts or "no subjects", class_="counts")
     return element(
         "section",
-        element("h4", title, id=f"{group.id}-title"),
+        element("h4", group.title, " ", told, id=f"{group.id}-title"),
         *_tiles(group, bounds),
         _ready(group, bounds),
         id=group.id,
@@ -88,7 +70,7 @@ def _tiles(group: SubjectGroup, bounds: Bounds) -> tuple[Child, ...]:
 
 
 def _tile(tile: Tile) -> Markup:
-    lines = list(map(_line, tile.lines))
+    lines = list(map(linked, tile.lines))
     if not lines and not tile.ready:
         lines.append(element("li", shape(tile.mark), element("span", tile.mark.word)))
     if tile.ready:
@@ -103,11 +85,6 @@ def _tile(tile: Tile) -> Markup:
         data_words=f"{tile.namespace}/{tile.name}",
         class_=f"tile is-{tile.mark.name}",
     )
-
-
-def _line(line: Link) -> Markup:
-    link = element("a", breakable(line.reason), href=f"#{line.id}")
-    return element("li", shape(line.mark), element("span", line.mark.word, " ", link))
 
 
 def _ready(group: SubjectGroup, bounds: Bounds) -> Markup | None:
@@ -134,19 +111,11 @@ def _ready(group: SubjectGroup, bounds: Bounds) -> Markup | None:
     )
 
 
-LAYERS: Final = (
-    (Layer.CLUSTER, "Cluster", "the shared control plane"),
-    (Layer.HARNESS, "Model harness", "the entrance of each workload namespace"),
-    (Layer.DEPLOYMENT, "Model deployments", "the models, by stack"),
-)
-"""Layer, its title, and what it is."""
-
-_UPPER_LAYERS: Final = {
-    CLUSTER_KIND: (Layer.CLUSTER, "Shared control plane"),
-    NAMESPACE_KIND: (Layer.HARNESS, "Namespaces"),
+_TITLES: Final = {
+    Layer.CLUSTER: "Cluster",
+    Layer.HARNESS: "Model harness",
+    Layer.DEPLOYMENT: "Model deployments",
 }
-"""Of each kind of subject above the stacks, its layer and the title of its group."""
-
 _PLAIN: Final = {"", str(ServingState.IDLE)}
 """What a subject may be that is listed as ready by its name alone."""
 
@@ -162,29 +131,27 @@ def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[LayerView,
     subjects: dict[SubjectKind, list[Subject]] = defaultdict(list)
     for subject in sorted({*findings, *ready, *report.subjects}):
         subjects[subject.kind].append(subject)
-    groups = _groups(report.catalogue)
+    groups: dict[Layer, dict[SubjectKind, str]] = {
+        Layer.CLUSTER: {CLUSTER_KIND: "Shared control plane"},
+        Layer.HARNESS: {NAMESPACE_KIND: "Namespaces"},
+        Layer.DEPLOYMENT: {
+            each.subject_kind: f"{each.kind}s of {stack.project}"
+            for stack in report.catalogue.stacks
+            for each in stack.subjects
+            if each.subject_kind is not None
+        },
+    }
     layers: list[LayerView] = []
-    for layer, title, _ in LAYERS:
+    for layer, kinds in groups.items():
         pairs = [
             _layer_group(kind, name, subjects[kind], findings=findings, ready=ready, ids=ids)
-            for kind, (of, name) in groups.items()
-            if of is layer and subjects[kind]
+            for kind, name in kinds.items()
+            if subjects[kind]
         ]
         counts: _ByMark = sum((each for _, each in pairs), Counter())
-        layers.append(
-            LayerView(f"layer-{layer}", title, tuple(group for group, _ in pairs), _sorted(counts))
-        )
+        drawn = tuple(group for group, _ in pairs)
+        layers.append(LayerView(f"layer-{layer}", _TITLES[layer], drawn, _sorted(counts)))
     return tuple(layers)
-
-
-def _groups(catalogue: Catalogue) -> dict[SubjectKind, tuple[Layer, str]]:
-    """Return the layer and the title of each kind of subject."""
-    groups = dict(_UPPER_LAYERS)
-    for stack in catalogue.stacks:
-        for each in stack.subjects:
-            if each.subject_kind is not None:
-                groups[each.subject_kind] = (Layer.DEPLOYMENT, f"{each.kind}s of {stack.project}")
-    return groups
 
 
 def _layer_group(
@@ -222,7 +189,10 @@ def _layer_tile(
     ready: str | None,
 ) -> Tile:
     lines = sorted(
-        (Link(ids[each.key], mark_of(each), each.reason) for each in findings),
+        (
+            Link(ids[each.key], mark_of(each), each.reason, cut(clean(each.cause), _LINE_BYTES))
+            for each in findings
+        ),
         key=lambda line: (line.mark.rank, line.reason, line.id),
     )
     mark = lines[0].mark if lines else UNKNOWN if ready is None else READY
@@ -258,53 +228,36 @@ class Branch:
     finding: ResolvedFinding
     below: tuple["Branch", ...] = ()
 
-    def walk(self) -> Iterator["Branch"]:
-        """Yield this branch and all below it."""
-        yield self
-        for each in self.below:
-            yield from each.walk()
-
 
 def grow(findings: Iterable[ResolvedFinding], catalogue: Catalogue) -> tuple[Branch, ...]:
     """Return every finding once: those with nothing above them, the causes first, as they come.
 
     A finding with several upstreams hangs below the one that comes first in the catalogue.
     """
+
+    def order(finding: ResolvedFinding) -> tuple[bool, int, object]:
+        return not finding.fires, catalogue.rank(finding.reason), finding.key
+
     listed = tuple(findings)
-    rest = (each for each in listed if not each.is_cause)
     ordered = [each for each in listed if each.is_cause]
-    ordered += sorted(rest, key=lambda each: _order(each, catalogue))
+    ordered += sorted((each for each in listed if not each.is_cause), key=order)
     places: dict[tuple[str, Subject], list[ResolvedFinding]] = defaultdict(list)
     for finding in ordered:
         places[finding.reason, finding.subject].append(finding)
     above: dict[int, ResolvedFinding] = {}
-    for finding in ordered:
-        upstream = _upstream(finding, places, catalogue)
-        if upstream is not None and not _is_below(upstream, finding, above):
-            above[id(finding)] = upstream
     below: dict[int, list[ResolvedFinding]] = defaultdict(list)
     for finding in ordered:
-        if id(finding) in above:
-            below[id(above[id(finding)])].append(finding)
-    return tuple(_branch(each, below) for each in ordered if id(each) not in above)
+        upstream = step = _upstream(finding, places, catalogue)
+        while step is not None and step is not finding:
+            step = above.get(id(step))
+        if upstream is not None and step is None:  # else they are above each other
+            above[id(finding)] = upstream
+            below[id(upstream)].append(finding)
 
+    def branch(finding: ResolvedFinding) -> Branch:
+        return Branch(finding, tuple(map(branch, below[id(finding)])))
 
-def _is_below(
-    finding: ResolvedFinding, other: ResolvedFinding, above: dict[int, ResolvedFinding]
-) -> bool:
-    step: ResolvedFinding | None = finding
-    while step is not None and step is not other:
-        step = above.get(id(step))
-    return step is other
-
-
-def _order(finding: ResolvedFinding, catalogue: Catalogue) -> tuple[bool, int, object]:
-    fires = finding.disposition is Disposition.FIRING
-    return not fires, catalogue.rank(finding.reason), finding.key
-
-
-def _branch(finding: ResolvedFinding, below: dict[int, list[ResolvedFinding]]) -> Branch:
-    return Branch(finding, tuple(_branch(each, below) for each in below[id(finding)]))
+    return tuple(branch(each) for each in ordered if id(each) not in above)
 
 
 def _upstream(
@@ -314,15 +267,11 @@ def _upstream(
     governing = dict.fromkeys((CLUSTER, Subject.of_namespace(subject.namespace), subject))
     for name in sorted(finding.by, key=catalogue.rank):
         upstreams = [each for place in governing for each in places.get((name, place), ())]
-        found = min(upstreams, key=lambda each: _distance(each, finding), default=None)
-        if found is not None:
-            return found
+        if upstreams:
+            return min(upstreams, key=lambda each: _distance(each, finding))
     return None
 
 
 def _distance(upstream: ResolvedFinding, finding: ResolvedFinding) -> tuple[bool, bool, bool]:
-    return (
-        upstream.subject != finding.subject,
-        upstream.related != finding.related,
-        upstream.disposition is not Disposition.FIRING,
-    )
+    of_other = upstream.subject != finding.subject
+    return of_other, upstream.related != finding.related, not upstream.fires

@@ -9,18 +9,13 @@ from typing import Final
 
 from reporter.model.reason import EventType
 from reporter.model.report import ResolvedFinding
-from reporter.sinks.words import NO_VERDICT, is_blind
+from reporter.sinks.history import SeenEpisode
+from reporter.sinks.words import NO_VERDICT
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A state.
-
-    Attributes:
-        name: of its shape in the style sheet and of its symbol.
-        rank: the smaller, the more it asks for attention.
-
-    """
+    """A state; the smaller its rank, the more it asks for attention."""
 
     name: str
     word: str
@@ -29,7 +24,7 @@ class Mark:
 
 FIRING: Final = Mark("firing", "firing", 0)
 DEGRADED: Final = Mark("degraded", "degraded", 1)
-"""Of a stage on the way of requests, or a subject: it works, with a fault."""
+"""Of a stage on the request path, or a subject: it works, with a fault."""
 
 NOTICE: Final = Mark("notice", "notice", 1)
 PENDING: Final = Mark("pending", "pending", 2)
@@ -50,25 +45,18 @@ ALL: Final = (
 _BY_DISPOSITION: Final = {mark.name: mark for mark in ALL}
 
 
-def mark_of(finding: ResolvedFinding) -> Mark:
-    """Return the state of a finding."""
+def mark_of(finding: ResolvedFinding | SeenEpisode) -> Mark:
     mark = _BY_DISPOSITION.get(str(finding.disposition), UNKNOWN)
     if mark is not FIRING:
         return mark
-    if is_blind(finding):
+    if finding.is_blind:
         return BLIND
     return NOTICE if finding.type is EventType.NORMAL else mark
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What may have changed and was not read since.
-
-    Attributes:
-        since: when something came of it last.
-        resources: what it is; empty where it is all.
-
-    """
+    """What may have changed since and was not read; all where no `resources` are named."""
 
     since: datetime
     resources: tuple[str, ...] = ()
@@ -76,16 +64,8 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class ReportOrigin:
-    """Where a report is from.
-
-    Attributes:
-        time: what its time is, in words, where it is not the present.
-        leading: whether the replica writes; None where nobody does.
-        notes: what else the reader should know, one sentence each.
-        live: a daemon serves the page, so that it can say what changes.
-        lost: what the report shows as it was read before its connection was lost.
-        overdue: the daemon answers, and its passes have stopped: the report is old.
-
+    """Where a report is from; `leading` is None where nobody writes, and `overdue` says that a
+    daemon answers whose passes have stopped.
     """
 
     time: str = ""
@@ -105,13 +85,7 @@ class ReportOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """How much a cause explains: the same numbers as in its message.
-
-    Attributes:
-        namespaces: where those are.
-        waiting: findings that are held or in their grace behind it.
-
-    """
+    """How much a cause explains: the same numbers as in its message."""
 
     suppressed: int = 0
     namespaces: int = 0
@@ -120,19 +94,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
-    """A finding, ready to be drawn.
-
-    Attributes:
-        id: of its element; the same for the same finding on every page.
-        relation: why it does not fire, such as `suppressed by <reason>`; of one that fires, where
-            others of its faults are muted.
-        to_do: what to do, empty where the catalogue does not know its reason.
-        commands: what to type to look at the object at fault; none where its name is not proper.
-        impact: whom a cause hits, or the state of the model; empty for what is no cause.
-        changes: what changed shortly before, the likeliest first.
-        last_words: the last lines of the log of the one pod that a cause names.
-
-    """
+    """A finding, ready to be drawn; its `id` is the same on every page."""
 
     id: str
     reason: str
@@ -152,6 +114,7 @@ class FindingView:
     commands: tuple[str, ...]
     below: tuple["FindingView", ...] = ()
     impact: str = ""
+    hits: tuple[str, ...] = ()
     explained: Explained = Explained()
     changes: tuple[str, ...] = ()
     last_words: tuple[str, ...] = ()
@@ -159,38 +122,28 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line of a tile: it leads to a finding."""
-
     id: str
     mark: Mark
     reason: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """A stage on the way of a namespace's requests.
-
-    Attributes:
-        mark: red where requests stop.
-        id: of the finding to look at; empty where there is none.
-
+    """A stage on the way of a namespace's requests; `behind` is what they do not come so far as to
+    reach.
     """
 
     title: str
     mark: Mark
     text: str
     id: str = ""
+    behind: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """The way of the requests of one namespace, or of all where what is shared stops them.
-
-    Attributes:
-        stations: in the order in which requests pass.
-        rank: of its worst mark.
-
-    """
+    """The way of the requests of one namespace, or of all where what is shared stops them."""
 
     name: str
     stations: tuple[Station, ...]
@@ -199,17 +152,13 @@ class Lane:
     stopped: int
     words: str
 
+    @property
+    def stops_at(self) -> str:
+        return next((each.title for each in self.stations if each.mark is FIRING), "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathView:
-    """Where requests stop.
-
-    Attributes:
-        shared_mark: the worst of these.
-        lanes: of namespaces with a fault, those where most stops first.
-
-    """
-
     shared: tuple[Link, ...]
     shared_mark: Mark
     lanes: tuple[Lane, ...]
@@ -218,8 +167,6 @@ class PathView:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A subject about which there is something to say."""
-
     id: str
     mark: Mark
     name: str
@@ -232,8 +179,6 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class SubjectGroup:
-    """The subjects of one kind, those with something to say before the ready ones."""
-
     id: str
     title: str
     tiles: tuple[Tile, ...]
@@ -246,8 +191,6 @@ class SubjectGroup:
 
 @dataclass(frozen=True, slots=True)
 class LayerView:
-    """A layer, with a group for each kind of subject in it."""
-
     id: str
     title: str
     groups: tuple[SubjectGroup, ...]
@@ -255,35 +198,31 @@ class LayerView:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Part of the strip, in seconds from its left end; open where the episode goes on."""
+class ToldEpisode:
+    """An episode in words, and its bar in seconds from the left end of the strip."""
 
+    id: str
+    words: str
     begin: int
     end: int
-    open: bool
+    goes_on: bool
 
 
 @dataclass(frozen=True, slots=True)
 class StripRow:
-    """The episodes of one reason and subject."""
+    """The episodes of one reason and subject, the newest last."""
 
     id: str
     mark: Mark
     reason: str
     subject: str
-    spans: tuple[Span, ...]
-    told: str
-    """The same in words."""
+    episodes: tuple[ToldEpisode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The last day.
-
-    Attributes:
-        counts_from: since when episodes that are over were seen, None where there was one look.
-        recorded: Events tell of those before.
-
+    """The last day. Episodes that are over were seen since `counts_from`, None where there was one
+    look; Events tell of those before if they were `recorded`.
     """
 
     begin: datetime
@@ -295,26 +234,13 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the catalogue says of a reason: titled sentences."""
-
     reason: str
     facts: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageView:
-    """The whole page.
-
-    Attributes:
-        mark: the worst state of all.
-        causes: the faults that fire, each with what it explains below it.
-        notices: what fires and is no fault.
-        not_seen: what the reporter cannot see, which is no cause of the stack.
-        others: what does not fire and has nothing above it on the page.
-        mutes: where a mute is and until when, and the reasons.
-        path: where requests stop.
-
-    """
+    """The whole page; `others` are what does not fire and has nothing above it."""
 
     at: datetime
     about: ReportOrigin

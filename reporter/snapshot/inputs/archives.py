@@ -1,11 +1,8 @@
-"""Tar archives, read as a stream: nothing is unpacked, and nothing is read twice without need.
+"""Tar archives, read as a stream, and zip archives, of which only entries of use are decompressed.
 
-Zip archives: only entries that are of use are decompressed, one at a time.
-
-Paths and links of the entries of an archive: none leads out of it.
-
-Real support bundles have links: troubleshoot.sh writes `cluster-resources/custom-resources/<crd>/<ns>.json`
-and links `<ns>.yaml` to it (replicatedhq/troubleshoot, pkg/collect/cluster_resources.go, v0.133.0).
+Nothing is unpacked to disk, and no path or link leads out of an archive. Real support bundles have
+links: troubleshoot.sh writes `cluster-resources/custom-resources/<crd>/<ns>.json` and links
+`<ns>.yaml` to it (replicatedhq/troubleshoot, pkg/collect/cluster_resources.go, v0.133.0).
 """
 
 import posixpath
@@ -57,17 +54,13 @@ _EXTENDED: Final = frozenset(
 class _Header(tarfile.TarInfo):
     """A header of which long names and attributes, which Python reads at once, are bounded.
 
-    Attributes:
-        ended: the end of the archive was met. Python takes what is cut off or damaged behind the
-            first header for the end, too.
-
+    `ended`: Python takes what is cut off or damaged behind the first header for the end, too.
     """
 
     ended: ClassVar[bool] = False
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """Return the header that stands in a block."""
         try:
             header = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError:
@@ -95,14 +88,11 @@ class _TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """An entry of a tar, and what reads it."""
-
     header: tarfile.TarInfo
     open: Callable[[], IO[bytes] | None]
 
 
 def is_tar(block: bytes) -> bool:
-    """Tell whether a first block is that of a tar: its checksum fits."""
     if len(block) < BLOCK:
         return False
     try:
@@ -114,8 +104,6 @@ def is_tar(block: bytes) -> bool:
 
 @dataclass(slots=True)
 class _Seen:
-    """What a first pass over an archive saw."""
-
     links: dict[str, str] = field(default_factory=dict)
     files: set[str] = field(default_factory=set)
     wanted: list[str] = field(default_factory=list)
@@ -127,17 +115,13 @@ def read_tar(
     """Yield the entries of a tar that are of use, in their order, and then what links add.
 
     A link is read where what it points to has an ending that is not read by itself.
-
-    Raises:
-        DumpError: the archive is damaged, cut off, or more than is read.
-
     """
     seen = _Seen()
     for member in _members(open_stream(), name, budget):
         header = member.header
         path = path_inside(header.name)
         if path is None or header.isdev():
-            yield from _tar_left_out(header.name, path, name=name)
+            yield from _left_out(header.name, path, name=name)
         elif header.issym() or header.islnk():
             yield from _see_link(seen, path, header, name=name)
         elif header.isreg():
@@ -155,11 +139,19 @@ def read_tar(
         yield from _read_again(open_stream, more, name, budget=budget)
 
 
-def _tar_left_out(entry: str, path: str | None, *, name: str) -> Iterator[LeftOut]:
-    if path is None:
-        yield LeftOut(shown(name, entry), "its path leads out of the archive")
-    elif use_of(path) is not Use.NOTHING:
-        yield LeftOut(shown(name, path), NO_FILE)
+def _read_again(
+    open_stream: Callable[[], CountedStream],
+    wanted: dict[str, list[str]],
+    name: str,
+    *,
+    budget: Budget,
+) -> Iterator[Unpacked]:
+    """Yield files under the names of the links that lead to them."""
+    for member in _members(open_stream(), name, budget):
+        links = wanted.pop(path_inside(member.header.name) or "", [])
+        if links and member.header.isreg():
+            raw = _tar_content(member, name, links[0], most=budget.limits.file)
+            yield from ((link, raw) for link in links)
 
 
 def _see_link(seen: _Seen, path: str, header: tarfile.TarInfo, *, name: str) -> Iterator[LeftOut]:
@@ -174,21 +166,6 @@ def _see_link(seen: _Seen, path: str, header: tarfile.TarInfo, *, name: str) -> 
         yield LeftOut(shown(name, path), "a link that leads out of the archive")
     else:
         seen.wanted.append(path)
-
-
-def _read_again(
-    open_stream: Callable[[], CountedStream],
-    wanted: dict[str, list[str]],
-    name: str,
-    *,
-    budget: Budget,
-) -> Iterator[Unpacked]:
-    """Yield files under the names of the links that lead to them."""
-    for member in _members(open_stream(), name, budget):
-        links = wanted.pop(path_inside(member.header.name) or "", [])
-        if links and member.header.isreg():
-            raw = _tar_content(member, name, links[0], most=budget.limits.file)
-            yield from ((link, raw) for link in links)
 
 
 def _tar_content(member: _Member, name: str, path: str, *, most: int) -> bytes:
@@ -217,8 +194,12 @@ def _members(stream: CountedStream, name: str, budget: Budget) -> Iterator[_Memb
             tar = opened.enter_context(
                 tarfile.open(fileobj=source, mode="r|", bufsize=_BUFFER, tarinfo=OwnHeader)
             )
-        while (header := _next(tar, name)) is not None:
-            budget.enter(name)
+        while True:
+            with _tar_errors(name):
+                header = tar.next()
+            if header is None:
+                break
+            budget.spend("entries", 1, name)
             yield _Member(header, partial(tar.extractfile, header))
             # Extended attributes may name another size, and Python would skip it block by block.
             if not 0 <= header.size <= budget.limits.unpacked:
@@ -227,11 +208,6 @@ def _members(stream: CountedStream, name: str, budget: Budget) -> Iterator[_Memb
             tar.members.clear()  # type: ignore[attr-defined]  # typeshed has only the method
     if not OwnHeader.ended:
         raise BrokenArchiveError(f"{name}: the archive is cut off or damaged; copy it again")
-
-
-def _next(tar: tarfile.TarFile, name: str) -> tarfile.TarInfo | None:
-    with _tar_errors(name):
-        return tar.next()
 
 
 @contextmanager
@@ -273,30 +249,25 @@ _METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The entries of an archive, and where its links point."""
-
     entries: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
 
 
 def read_zip(file: BinaryIO, name: str, budget: Budget) -> Iterator[Unpacked]:
-    """Yield the entries of a zip that are of use, in their order, and then what links add.
-
-    Raises:
-        DumpError: the archive is damaged, cut off, or more than is read.
-
-    """
+    """Yield the entries of a zip that are of use, in their order, and then what links add."""
     with _zip_errors(name):
         _require_small_index(file, name, budget)
         archive = zipfile.ZipFile(file)
     found = _Found()
     for entry in archive.infolist():
-        budget.enter(name)
+        budget.spend("entries", 1, name)
         path = path_inside(entry.filename)
         if path is None or not entry.filename or _is_device(entry.external_attr >> 16):
-            yield from _zip_left_out(entry, path, name=name)
+            yield from _left_out(entry.filename, path, name=name)
         elif stat.S_ISLNK(entry.external_attr >> 16):
-            target = _link_target(archive, entry, name, budget=budget)
+            raw = _zip_content(archive, entry, _LINK_BYTES, name=name)
+            budget.spend("unpacked", len(raw), name)
+            target = raw.decode("utf-8", "surrogateescape")
             found.links[path] = target_inside(path, target) or _OUTSIDE
         elif not entry.is_dir():
             found.entries[path] = entry
@@ -307,10 +278,10 @@ def read_zip(file: BinaryIO, name: str, budget: Budget) -> Iterator[Unpacked]:
             yield from _behind(link, found, archive, name=name, budget=budget)
 
 
-def _zip_left_out(entry: zipfile.ZipInfo, path: str | None, *, name: str) -> Iterator[LeftOut]:
+def _left_out(entry: str, path: str | None, *, name: str) -> Iterator[LeftOut]:
     if path is None:
-        yield LeftOut(shown(name, entry.filename), "its path leads out of the archive")
-    elif not entry.filename:
+        yield LeftOut(shown(name, entry), "its path leads out of the archive")
+    elif not entry:
         yield LeftOut(name, "an entry has no name")
     elif use_of(path) is not Use.NOTHING:
         yield LeftOut(shown(name, path), NO_FILE)
@@ -347,19 +318,11 @@ def _entry(
         with _zip_errors(name), archive.open(entry) as log:
             # What the index says of the size need not be true: `zipfile` reads no more than that.
             raw = end_of(log, path)
-        budget.unpack(entry.file_size, name)
+        budget.spend("unpacked", entry.file_size, name)
         return path, raw
     raw = _zip_content(archive, entry, budget.limits.file, name=name)
-    budget.unpack(len(raw), name)
+    budget.spend("unpacked", len(raw), name)
     return path, raw
-
-
-def _link_target(
-    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, *, budget: Budget
-) -> str:
-    raw = _zip_content(archive, entry, _LINK_BYTES, name=name)
-    budget.unpack(len(raw), name)
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def _zip_content(
@@ -405,7 +368,6 @@ def _zip_errors(name: str) -> Iterator[None]:
 
 
 def path_inside(name: str) -> str | None:
-    """Return the path of an entry without `.` and `..`, None if it leads out of the archive."""
     path = posixpath.normpath(name.replace("\\", "/").replace("\0", ""))
     if path == ".." or path.startswith(("/", "../")):
         return None
@@ -413,21 +375,13 @@ def path_inside(name: str) -> str | None:
 
 
 def target_inside(link: str, target: str) -> str | None:
-    """Return where a symbolic link of an archive points, None if it leads out of the archive."""
     if target.startswith("/"):
         return None
     return path_inside(posixpath.join(posixpath.dirname(link), target))
 
 
 def followed(path: str, links: Mapping[str, str], most: int) -> str | None:
-    """Return the path behind links of files and folders, None if they go on for ever.
-
-    Args:
-        path: to begin with.
-        links: where each link of the archive points.
-        most: how many links are followed.
-
-    """
+    """Return the path behind links of files and folders, None if they go on for ever."""
     for _ in range(most):
         step = _one_step(path, links)
         if step is None:

@@ -1,16 +1,14 @@
-"""The files of a dump, wherever they are from.
+"""The files of a dump, wherever they are from, and which of them are logs of containers.
 
-Logs of containers in a dump: where tools put them, and how much of them is kept.
+The layouts of logs: `logs/<namespace>/<pod>/<container>.log` and `.previous.log` of a folder made
+by hand; `cluster-resources/pods/logs/<namespace>/<pod>/<container>.log` and `-previous.log`
+(replicatedhq/troubleshoot, pkg/collect/cluster_resources.go);
+`namespaces/<namespace>/pods/<pod>/<container>/<container>/logs/current.log` and `previous.log`
+(openshift/oc, pkg/cli/admin/inspect/pod.go); `<namespace>/<pod>/logs.txt` with the logs of all
+containers of a pod (`kubectl cluster-info dump --output-directory`).
 
-The layouts: `logs/<namespace>/<pod>/<container>.log` and `.previous.log` of a folder made by hand;
-`cluster-resources/pods/logs/<namespace>/<pod>/<container>.log` and `-previous.log` (replicatedhq/troubleshoot,
-pkg/collect/cluster_resources.go); `namespaces/<namespace>/pods/<pod>/<container>/<container>/logs/current.log`
-and `previous.log` (openshift/oc, pkg/cli/admin/inspect/pod.go); `<namespace>/<pod>/logs.txt` with the
-logs of all containers of a pod (`kubectl cluster-info dump --output-directory`).
-
-Of each log its end is kept: an engine of eight workers says why it failed within the last thousand lines.
-
-What an archive is decompressed to, counted while it is read.
+Of each log its end is kept: an engine of eight workers says why it failed within the last thousand
+lines.
 """
 
 import gzip
@@ -27,15 +25,12 @@ from reporter.model.text import clean
 from reporter.snapshot.inputs.limits import BrokenArchiveError, Budget
 
 Opener: TypeAlias = Callable[[], BinaryIO]
-"""Opens a file again from its start."""
 
 GZIP: Final = b"\x1f\x8b"
 BLOCK: Final = 512
 
 
 class Readable(Protocol):
-    """What a stream reads from."""
-
     def read(self, size: int, /) -> bytes:
         """Return at most `size` bytes, none at the end."""
 
@@ -50,19 +45,12 @@ class CountedStream:
         self._head = b""
 
     def peek(self) -> bytes:
-        """Return the first block without consuming it."""
         if not self._head:
             self._head = self.read(BLOCK)
         return self._head
 
     def read(self, size: int, /) -> bytes:
-        """Return `size` bytes, fewer only at the end.
-
-        Raises:
-            BrokenArchiveError: the archive is damaged or cut off.
-            DumpError: it is more than is read.
-
-        """
+        """Return `size` bytes, fewer only at the end."""
         parts, self._head = [self._head[:size]], self._head[size:]
         left = size - len(parts[0])
         while left > 0 and (part := self._next(left)):
@@ -79,7 +67,7 @@ class CountedStream:
             ) from None
         except (OSError, zlib.error, ValueError) as error:
             raise BrokenArchiveError(f"{self._name}: the archive is damaged: {error}") from None
-        self._budget.unpack(len(part), self._name)
+        self._budget.spend("unpacked", len(part), self._name)
         return part
 
 
@@ -108,8 +96,6 @@ _PREVIOUS: Final = (".previous", "-previous")
 
 
 class Log(NamedTuple):
-    """Which log it is; `previous` is that of the run before."""
-
     namespace: str
     pod: str
     container: str
@@ -117,17 +103,14 @@ class Log(NamedTuple):
 
 
 def is_log(path: str) -> bool:
-    """Tell whether an entry may be a log, by its path."""
     return log_of(path) is not None or is_log_of_pod(path)
 
 
 def is_log_of_pod(path: str) -> bool:
-    """Tell whether a file has the logs of all containers of a pod."""
     return PurePosixPath(path).name == _OF_POD
 
 
 def log_of(path: str) -> Log | None:
-    """Return which log a path is of; None if it is of none."""
     if not path.endswith(_SUFFIX):
         return None
     parts = PurePosixPath(path).parts
@@ -144,7 +127,6 @@ def log_of(path: str) -> Log | None:
 
 
 def end_of(stream: Readable, path: str) -> bytes:
-    """Return the end of a log, as much of it as is read."""
     most = MOST_OF_POD if is_log_of_pod(path) else MOST_BYTES
     kept = b""
     while part := stream.read(_CHUNK):
@@ -153,7 +135,6 @@ def end_of(stream: Readable, path: str) -> bytes:
 
 
 def last_lines(raw: bytes) -> bytes:
-    """Return the last lines of a log."""
     raw = raw[-MOST_BYTES:]
     position = len(raw) - raw.endswith(b"\n")
     for _ in range(MOST_LINES):
@@ -176,13 +157,8 @@ _PAGE: Final = re.compile(r"(?:[^/]+/)?metrics/[^/]+/[^/]+/[^/]+\.prom")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file of a dump.
-
-    Attributes:
-        source: how a message names it: a path, or `<archive>: <path inside of it>`.
-        path: where it is in its folder or archive, which tells what it holds in the layouts of
-            some tools.
-
+    """`source`: how a message names it: a path, or `<archive>: <path inside of it>`. `path`: where
+    it is in its folder or archive, which tells what it holds in the layouts of some tools.
     """
 
     source: str
@@ -197,22 +173,16 @@ class PageFile(InputFile):
 
 @dataclass(frozen=True, slots=True)
 class LogFile(InputFile):
-    """The end of the log of a container."""
-
     log: Log
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that should have been read and could not be, and why."""
-
     source: str
     cause: str
 
 
 class Use(Enum):
-    """What a file is read for, by its name."""
-
     DOCUMENTS = auto()
     ARCHIVE = auto()
     PAGE = auto()
@@ -221,12 +191,10 @@ class Use(Enum):
 
 
 def shown(name: str, path: str) -> str:
-    """Return how a message names an entry of an archive, whatever characters its path has."""
     return f"{name}: {path if path.isprintable() else clean(path)}"
 
 
 def use_of(path: str) -> Use:
-    """Tell what an entry of a folder or an archive is read for."""
     # Hidden files are editors' and archivers' leftovers.
     if posixpath.basename(path).startswith("."):
         return Use.NOTHING

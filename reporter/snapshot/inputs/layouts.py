@@ -1,29 +1,26 @@
 """The values of a file, as the documents that the layout of its folder makes of them.
 
-Support bundles of troubleshoot.sh: what stands in `cluster-resources/`, as documents of a dump.
+Support bundles (`cluster-resources/`) have the layout of replicatedhq/troubleshoot,
+pkg/collect/cluster_resources.go (v0.133.0, and what differed in v0.9): lists of most kinds in
+`<kinds>/<namespace>.json`, cluster-scoped ones in `<kinds>.json`; custom resources as bare lists in
+`custom-resources/<crd>/<namespace>.json` (`.yaml` in older ones); what failed in
+`<kinds>-errors.json`, as texts by namespace; and discovery in `resources.json`.
 
-The layout is that of replicatedhq/troubleshoot, pkg/collect/cluster_resources.go (v0.133.0, and
-what differed in v0.9): lists of most kinds in `<kinds>/<namespace>.json`, cluster-scoped ones in
-`<kinds>.json`; custom resources as bare lists in `custom-resources/<crd>/<namespace>.json` (`.yaml` in
-older ones); what failed in `<kinds>-errors.json`, as texts by namespace; and discovery in
-`resources.json`.
-
-Folders that `oc adm must-gather` and `oc adm inspect` write.
-
-The layout is that of openshift/oc, pkg/cli/admin/inspect (resource.go, util.go, namespace.go, pod.go;
-release-4.16): `namespaces/<namespace>/<group>/<plural>.yaml` holds a list,
+Folders of `oc adm must-gather` and `oc adm inspect` have that of openshift/oc,
+pkg/cli/admin/inspect (resource.go, util.go, namespace.go, pod.go; release-4.16):
+`namespaces/<namespace>/<group>/<plural>.yaml` holds a list,
 `namespaces/<namespace>/<group>/<plural>/<name>.yaml` an object, with `core` for the core group;
-`cluster-scoped-resources/` is alike without namespaces; `namespaces/<namespace>/<namespace>.yaml` is the
-namespace, and `namespaces/<namespace>/pods/<pod>/<pod>.yaml` a pod that ran. What else is below `pods/` is
-what containers answered, and logs.
+`cluster-scoped-resources/` is alike without namespaces; `namespaces/<namespace>/<namespace>.yaml`
+is the namespace, and `namespaces/<namespace>/pods/<pod>/<pod>.yaml` a pod that ran. What else is
+below `pods/` is what containers answered, and logs.
 
-`kubectl cluster-info dump` as one stream: lists of objects, and the logs of pods between them.
-
-The form is that of kubernetes/kubernetes, staging/src/k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go
-(v1.30): the lists of each namespace, then for each container a line `==== START logs for container
-<c> of pod <ns>/<p> ====`, its log, and a line `==== END logs ... ====`. A log need not end with a line
-break, so the second mark may stand behind its last words. With `--output-directory` each list has a
-file (`<namespace>/pods.json`), and the logs of a pod are in `<namespace>/<pod>/logs.txt`, between the same marks.
+`kubectl cluster-info dump` is one stream, in the form of kubernetes/kubernetes,
+staging/src/k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go (v1.30): the lists of each
+namespace, then for each container a line `==== START logs for container <c> of pod <ns>/<p> ====`,
+its log, and a line `==== END logs ... ====`. A log need not end with a line break, so the second
+mark may stand behind its last words. With `--output-directory` each list has a file
+(`<namespace>/pods.json`), and the logs of a pod are in `<namespace>/<pod>/logs.txt`, between the
+same marks.
 """
 
 import re
@@ -62,7 +59,6 @@ _KINDS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 
 def place_in_bundle(path: PurePosixPath) -> tuple[str, ...] | None:
-    """Return the path of a file below `cluster-resources`, without its ending; None if it is elsewhere."""
     parts = path.with_suffix("").parts
     if FOLDER not in parts[:-1]:
         return None
@@ -71,8 +67,6 @@ def place_in_bundle(path: PurePosixPath) -> tuple[str, ...] | None:
 
 @dataclass(slots=True)
 class SupportBundle:
-    """What the files of a bundle say together."""
-
     _discovery: list[object] = field(default_factory=list)
     _discovery_failed: bool = False
     _definitions: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -80,12 +74,13 @@ class SupportBundle:
     _custom_failed: set[str] = field(default_factory=set)
 
     def documents(self, place: tuple[str, ...], value: object) -> Iterator[object]:
-        """Yield what a value of a file is as documents; some wait for `rest`."""
         match place:
             case (name,) if name == _DISCOVERY_ERRORS:
                 self._discovery_failed |= bool(value)
             case (name,) if name == _DISCOVERY:
-                self._discovery.extend(_api_resources(value))
+                found = (each for each in _entries(value) if isinstance(each, dict))
+                kind = {"kind": "APIResourceList", "apiVersion": "v1"}
+                self._discovery.extend({**each, **kind} for each in found)
             case (name,) if name.endswith(_ERRORS):
                 yield from _failures(name.removesuffix(_ERRORS), value)
             case (name, errors) if name == _CUSTOM and errors == _CUSTOM + _ERRORS:
@@ -105,8 +100,7 @@ class SupportBundle:
                 return
 
     def _define(self, value: object) -> None:
-        items = value.get("items") if isinstance(value, dict) else value
-        for each in items if isinstance(items, list) else ():
+        for each in _entries(value.get("items") if isinstance(value, dict) else value):
             name, group = part(each, "metadata", "name"), part(each, "spec", "group")
             kind = part(each, "spec", "names", "kind")
             if isinstance(name, str) and isinstance(group, str) and isinstance(kind, str):
@@ -123,9 +117,8 @@ class SupportBundle:
     def rest(self) -> Iterator[object]:
         """Yield what can only be told once all files were read.
 
-        The objects of every definition are listed over the whole cluster, and a file is written
-        only where there are some. So where custom resources were collected, the kinds that neither
-        have a file nor failed have no objects.
+        A file is written only where there are objects: where custom resources were collected, the
+        kinds that neither have a file nor failed have none.
         """
         if not self._discovery_failed:
             yield from self._discovery
@@ -135,8 +128,11 @@ class SupportBundle:
                 yield {"apiVersion": f"{group}/v1", "kind": f"{kind}List", "items": []}
 
 
+def _entries(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 def _as_list(name: str, value: object) -> Iterator[object]:
-    """Yield a list with its type, which old bundles leave out."""
     version, kind, _ = _KINDS[name]
     if isinstance(value, list):
         yield {"apiVersion": version, "kind": f"{kind}List", "items": value}
@@ -147,14 +143,8 @@ def _as_list(name: str, value: object) -> Iterator[object]:
 def _each(name: str, items: object) -> Iterator[object]:
     """Yield the objects of a bare list: those that were asked for by name prove nothing of others."""
     version, kind, _ = _KINDS[name]
-    for item in items if isinstance(items, list) else ():
+    for item in _entries(items):
         yield {"apiVersion": version, "kind": kind, **item} if isinstance(item, dict) else item
-
-
-def _api_resources(value: object) -> Iterator[object]:
-    for each in value if isinstance(value, list) else ():
-        if isinstance(each, dict):
-            yield {**each, "kind": "APIResourceList", "apiVersion": "v1"}
 
 
 def _failures(name: str, value: object) -> Iterator[object]:
@@ -165,7 +155,6 @@ def _failures(name: str, value: object) -> Iterator[object]:
 
 
 def failure(plural: str, group: str, message: str) -> dict[str, object]:
-    """Return the Status of a list that failed."""
     reason = "Forbidden" if "forbidden" in message.lower() else "InternalError"
     details = {"group": group, "kind": plural} if group else {"kind": plural}
     return {
@@ -183,9 +172,8 @@ def _texts(value: object) -> str:
 class Layouts:
     """What the files of one source are, which some tools lay out in a way of their own.
 
-    Bundles hold many other files, of which nobody expects that they are read: what is no object
-    there is left out. It is known only at the end whether a source is a bundle, so that what is
-    doubtful waits for `rest`.
+    What is no object in a bundle is left out. It is known only at the end whether a source is a
+    bundle, so that what is doubtful waits for `rest`.
     """
 
     _bundle: SupportBundle = field(default_factory=SupportBundle)
@@ -195,7 +183,6 @@ class Layouts:
     def documents(
         self, source: str, path: PurePosixPath, values: Iterator[object]
     ) -> Iterator[object]:
-        """Yield the documents of a file: values, and an `Unreadable` for what is broken."""
         place = place_in_bundle(path)
         gathered = is_gathered(path)
         self._is_known |= place is not None or gathered
@@ -240,7 +227,6 @@ _NAMESPACES: Final = "namespaces"
 
 
 def is_gathered(path: PurePosixPath) -> bool:
-    """Tell whether a file has the place of an object or a list in such a folder."""
     parts = path.with_suffix("").parts
     for folder, depths in ((_CLUSTER, (2, 3)), (_NAMESPACES, (3, 4))):
         if folder in parts:

@@ -1,12 +1,11 @@
 """How much is read of a dump, whatever it is packed in.
 
-A dump may come from anybody. Nothing of it is unpacked to disk; of an archive, one file at a time is
-in memory.
-
-Files that people take for dumps and that are none: what they look like, and what to do.
+A dump may come from anybody. Nothing of it is unpacked to disk; of an archive, one file at a time
+is in memory.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,21 +24,12 @@ class BrokenArchiveError(DumpError):
 
 @dataclass(frozen=True, slots=True)
 class InputLimits:
-    """How much is read before a dump is refused.
+    """Bytes that are read before a dump is refused.
 
-    Attributes:
-        file: most bytes of one file.
-        documents: most bytes of all files that hold objects.
-        unpacked: most bytes that come out of all archives of a dump, logs included: they have to be
-            decompressed to find what is behind them.
-        nested: most bytes of an archive inside of an archive, which is held in memory.
-        depth: how many archives may be inside of each other; `.tar.gz` counts as one.
-        pages: most bytes of all pages of metrics in archives, which are held in memory.
-        logs: most bytes of the ends of all logs, which are held in memory; the rest is left out.
-        index: most bytes of a zip's central directory, which Python reads at once.
-        header: most bytes of a long name or of extended attributes in a tar.
-        links: most links that are followed from one to the next.
-
+    `unpacked` counts all that comes out of archives, logs included: they are decompressed to find
+    what is behind them. `nested`, `pages`, `logs` (of which the ends are kept) and `index` (that of
+    a zip, which Python reads at once) are held in memory. `header` bounds a long name in a tar.
+    `depth` is how many archives may be inside of each other; `.tar.gz` counts as one.
     """
 
     file: int = LIMITS.size
@@ -58,87 +48,34 @@ class InputLimits:
 INPUT_LIMITS: Final = InputLimits()
 
 
+_BEYOND: Final = {
+    "unpacked": "it unpacks to more than {}; if you trust it, unpack it yourself and name the folder",
+    "entries": "it has more than {} entries; if you trust it, unpack it yourself and name the folder",
+    "documents": "with it there are more than {} of objects; name fewer files",
+    "pages": "its pages of metrics have more than {}; unpack it yourself",
+}
+
+
 @dataclass(slots=True)
 class Budget:
-    """What may still be read of the sources of one dump."""
-
     limits: InputLimits = INPUT_LIMITS
-    _unpacked: int = field(init=False)
-    _entries: int = field(init=False)
-    _documents: int = field(init=False)
-    _pages: int = field(init=False)
-    _logs: int = field(init=False)
+    _spent: Counter[str] = field(default_factory=Counter)
 
-    def __post_init__(self) -> None:
-        self._documents = self.limits.documents
-        self._unpacked, self._entries = self.limits.unpacked, self.limits.entries
-        self._pages, self._logs = self.limits.pages, self.limits.logs
-
-    def unpack(self, size: int, name: str) -> None:
-        """Count bytes that came out of an archive.
-
-        Raises:
-            DumpError: there are too many.
-
-        """
-        self._unpacked -= size
-        if self._unpacked < 0:
-            most = _shown(self.limits.unpacked)
-            raise DumpError(
-                f"{name}: it unpacks to more than {most}; if you trust it, unpack it yourself and "
-                "name the folder"
-            )
-
-    def enter(self, name: str) -> None:
-        """Count an entry of an archive.
-
-        Raises:
-            DumpError: there are too many.
-
-        """
-        self._entries -= 1
-        if self._entries < 0:
-            raise DumpError(
-                f"{name}: it has more than {self.limits.entries} entries; if you trust it, unpack "
-                "it yourself and name the folder"
-            )
-
-    def keep_document(self, size: int, name: str) -> None:
-        """Count a file that holds objects.
-
-        Raises:
-            DumpError: there is too much of them.
-
-        """
-        self._documents -= size
-        if self._documents < 0:
-            most = _shown(self.limits.documents)
-            raise DumpError(
-                f"{name}: with it there are more than {most} of objects; name fewer files"
-            )
-
-    def keep_page(self, size: int, name: str) -> None:
-        """Count a page of metrics.
-
-        Raises:
-            DumpError: there is too much of them.
-
-        """
-        self._pages -= size
-        if self._pages < 0:
-            most = _shown(self.limits.pages)
-            raise DumpError(
-                f"{name}: its pages of metrics have more than {most}; unpack it yourself"
-            )
+    def spend(self, what: str, size: int, name: str) -> None:
+        """Count bytes, or entries, of one of the limits; raise DumpError where there are too many."""
+        self._spent[what] += size
+        most: int = getattr(self.limits, what)
+        if self._spent[what] > most:
+            shown = most if what == "entries" else _shown(most)
+            raise DumpError(f"{name}: {_BEYOND[what].format(shown)}")
 
     def keep_log(self, size: int) -> bool:
         """Count the end of a log; False if there is no room for it."""
-        self._logs -= size
-        return self._logs >= 0
+        self._spent["logs"] += size
+        return self._spent["logs"] <= self.limits.logs
 
 
 def too_large(name: str, most: int) -> str:
-    """Say that a file is larger than what is read."""
     return f"{name}: larger than {_shown(most)}; split it by kind"
 
 
@@ -193,10 +130,7 @@ _TEXT: Final = (
         r"(?:# (?:HELP|TYPE) |vllm:)\S+",
         "a page of metrics; put it below a dump as metrics/<namespace>/<pod>/<unix seconds>.prom",
     ),
-    (
-        _LOG_LINE,
-        "a log; a dump holds objects: kubectl get ... -o yaml",
-    ),
+    (_LOG_LINE, "a log; a dump holds objects: kubectl get ... -o yaml"),
 )
 """How a text begins, and what is said of it."""
 
@@ -214,7 +148,6 @@ _EMPTY: Final = "it is empty; did the command that should have written it fail?"
 
 
 def is_told(cause: str) -> bool:
-    """Tell whether a cause says what a file looks like, and with it what to do."""
     return cause.startswith((_LOOKS, _EMPTY))
 
 

@@ -53,13 +53,6 @@ _NO_FILES: Final = f"holds no {', '.join(SUFFIXES)} files"
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A file that can be opened again and again.
-
-    Attributes:
-        path: where it is in its folder or archive.
-
-    """
-
     name: str
     path: PurePosixPath
     open: Opener
@@ -69,12 +62,7 @@ class _Opened:
 def read_files(
     sources: Sequence[Source], budget: Budget | None = None
 ) -> Iterator[InputFile | LeftOut]:
-    """Yield the files of all sources, those of folders in the order of their names.
-
-    Raises:
-        DumpError: a source cannot be opened, holds nothing, or is more than is read.
-
-    """
+    """Yield the files of all sources, those of folders in the order of their names."""
     budget = budget or Budget()
     for source in sources:
         if source == STDIN:
@@ -150,7 +138,6 @@ def _why_not_followed(link: Path, root: Path) -> str | None:
 
 
 def _of_file(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
-    """Yield a file that was named, or what is in it if it is an archive."""
     if _is_archive(file, budget):
         yield from _inside(file, budget)
         return
@@ -170,7 +157,6 @@ def _is_archive(file: _Opened, budget: Budget) -> bool:
 
 
 def _inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
-    """Yield what is in an archive."""
     if file.depth >= budget.limits.depth:
         yield LeftOut(file.name, f"more than {budget.limits.depth} archives inside of each other")
         return
@@ -190,8 +176,10 @@ def _inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
                 lambda: decompressed(opened_again(), file.name, budget), file.name, budget
             )
         else:
-            raw = stream.read(budget.limits.file + 1)
-            yield from _decompressed(file, _bounded(file.name, raw, budget), budget)
+            raw = _bounded(file.name, stream.read(budget.limits.file + 1), budget)
+            name = file.name.removesuffix(".gz")
+            place = file.path.with_name(file.path.name.removesuffix(".gz") or file.path.name)
+            yield from _of_bytes(name, place, raw, budget=budget, depth=file.depth + 1)
             return
         found = False
         for each in unpacked:
@@ -204,20 +192,13 @@ def _inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
         raise BrokenArchiveError(f"{file.name}: the archive {_NO_FILES}")
 
 
-def _decompressed(file: _Opened, raw: bytes, budget: Budget) -> Iterator[InputFile | LeftOut]:
-    """Yield the one file that a `.gz` holds."""
-    name = file.name.removesuffix(".gz")
-    place = file.path.with_name(file.path.name.removesuffix(".gz") or file.path.name)
-    yield from _of_bytes(name, place, raw, budget=budget, depth=file.depth + 1)
-
-
 def _entry(
     archive: _Opened, path: str, raw: bytes, *, budget: Budget
 ) -> Iterator[InputFile | LeftOut]:
     name, place = shown(archive.name, path), PurePosixPath(path)
     match use_of(path):
         case Use.PAGE:
-            budget.keep_page(len(raw), archive.name)
+            budget.spend("pages", len(raw), archive.name)
             yield PageFile(name, place, raw)
         case Use.LOG:
             yield from _logs(name, place, raw, budget=budget)
@@ -231,7 +212,6 @@ def _entry(
 
 
 def _logs(name: str, place: PurePosixPath, raw: bytes, *, budget: Budget) -> Iterator[LogFile]:
-    """Yield the logs of a file, as far as there is room for them."""
     log = log_of(str(place))
     for each in [LogFile(name, place, raw, log)] if log else logs_in(name, raw):
         if budget.keep_log(len(each.raw)):
@@ -269,7 +249,6 @@ def _read(path: Path, budget: Budget) -> bytes:
 
 
 def _end_of(log: Path, place: str) -> bytes:
-    """Return the end of a log; of what cannot be opened, or is no file, nothing."""
     try:
         if not log.is_file():
             return b""

@@ -1,16 +1,14 @@
 """A dump as one archive: a file for each resource, the header, what was refused, pages of metrics.
 
-The header of a dump that `status-reporter dump` wrote: what was looked at, when, and what came of it.
+The header says what was looked at, when, and what came of it. Lists of objects alone do not say all
+of it: that a kind is served in a version that is not read, or that of a part of the API nobody
+knows what is served. With the header the dump is as good as the cluster.
 
-Lists of objects alone do not say all of it: that a kind is served in a version that is not read, or
-that of a part of the API nobody knows what is served. With the header the dump is as good as the cluster.
-
-What goes into a dump of an object: the fields that the reporter reads, as they are.
-
-The structs that objects are decoded into name these fields. So what nobody reads cannot leak, such as
-the last applied configuration and the volumes of pods. Of `managedFields` who wrote when stays. What is compared as a whole, such
-as a pod template, goes in as a whole: `masking.py` masks what may be a credential there. An object
-that is malformed stays so, for its report is that it is.
+Of an object the fields go into it that the reporter reads, as they are. The structs that objects
+are decoded into name these fields. So what nobody reads cannot leak, such as the last applied
+configuration and the volumes of pods. Of `managedFields` who wrote when stays. What is compared as
+a whole, such as a pod template, goes in as a whole: `masking.py` masks what may be a credential
+there. An object that is malformed stays so, for its report is that it is.
 """
 
 import gzip
@@ -31,7 +29,6 @@ from msgspec.inspect import (
     AnyType,
     CustomType,
     DictType,
-    Field,
     ListType,
     StructType,
     Type,
@@ -63,14 +60,11 @@ _MODE: Final = 0o600
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file of the archive."""
-
     name: str
     raw: bytes
 
     @classmethod
     def of_documents(cls, name: str, documents: Iterable[object]) -> "Member":
-        """Return a file of JSON documents in a row."""
         texts = (
             unseen_escaped(json.dumps(each, indent=1, ensure_ascii=False)) for each in documents
         )
@@ -93,13 +87,7 @@ def write_archive(
 
 
 def create(path: Path) -> BinaryIO:
-    """Create a file that only its owner may read.
-
-    Raises:
-        FileExistsError: there is one of that name already, or a link.
-        OSError: it cannot be created.
-
-    """
+    """Create a file that only its owner may read, and that was not there before."""
     number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
     return os.fdopen(number, "wb")
 
@@ -115,8 +103,6 @@ _CAUSE_CHARACTERS: Final = 100
 
 
 class LookedAt(msgspec.Struct, frozen=True):
-    """What is known of one resource; the attributes are those of `ResourceState`."""
-
     served: Served
     cause: str = ""
     permission: str = ""
@@ -124,15 +110,7 @@ class LookedAt(msgspec.Struct, frozen=True):
 
 
 class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
-    """The header.
-
-    Attributes:
-        collected_at: when the dump was complete.
-        resources: of each resource, by the text form and the label selector, what is known.
-        unknown_groups: groups of which discovery did not say what they serve.
-        namespace: the only one that was read; empty for all.
-
-    """
+    """`resources`: of each resource, by the text form and the label selector, what is known."""
 
     collected_at: datetime
     version: str = ""
@@ -152,7 +130,6 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         redacted: bool,
         namespace: str = "",
     ) -> Self:
-        """Return the header for what was read, in one namespace or in all."""
         return cls(
             collected_at=now,
             version=version,
@@ -166,7 +143,6 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         )
 
     def document(self) -> dict[str, object]:
-        """Return the header as it stands in the dump."""
         fields: dict[str, object] = msgspec.to_builtins(self)
         collected = {"collectedAt": rfc3339(self.collected_at)}
         return {"apiVersion": API_VERSION, "kind": KIND, **fields, **collected}
@@ -210,7 +186,6 @@ def _cause(told: str) -> str:
 
 
 def header_of(document: object) -> DumpHeader | None:
-    """Return the header if a document is one that can be read."""
     if not isinstance(document, dict):
         return None
     if (document.get("apiVersion"), document.get("kind")) != (API_VERSION, KIND):
@@ -262,8 +237,9 @@ def _flat(types: Iterable[Type]) -> Iterator[Type]:
 
 def _members(value: Json, kinds: Sequence[Type]) -> Json:
     fields: dict[str, list[Type]] = {}
-    for field in _fields(kinds):
-        fields.setdefault(field.encode_name, []).append(field.type)
+    for each in kinds:
+        for field in each.fields if isinstance(each, StructType) else ():
+            fields.setdefault(field.encode_name, []).append(field.type)
     values = [each.value_type for each in kinds if isinstance(each, DictType)]
     return {
         key: _pruned(each, fields.get(key, values))
@@ -272,14 +248,7 @@ def _members(value: Json, kinds: Sequence[Type]) -> Json:
     }
 
 
-def _fields(kinds: Iterable[Type]) -> Iterator[Field]:
-    for each in kinds:
-        if isinstance(each, StructType):
-            yield from each.fields
-
-
 def _whole(value: object) -> object:
-    """Return what is compared as a whole, such as a pod template."""
     if isinstance(value, dict):
         return {key: _whole(each) for key, each in value.items() if key not in _NEVER}
     return [_whole(each) for each in value] if isinstance(value, list) else value

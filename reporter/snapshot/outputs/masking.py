@@ -1,4 +1,5 @@
-"""Credentials are masked in what goes into a dump: of the environment, headers, volumes, arguments, texts.
+"""Credentials are masked in what goes into a dump: of the environment, headers, volumes, arguments,
+texts.
 
 A mask is the same for the same value within one dump, because values are compared with each other:
 the template that an object should have with the one that it has. Its key is thrown away with the
@@ -6,20 +7,16 @@ process, so that nobody can try values out.
 
 Names are replaced in a dump so that it can be sent to somebody: the faults stay, who has them goes.
 
-References between objects are names, and many names are made of others: `<model>-inferencepool-epp`,
-`<gateway>-istio`, `<model>-0`. So a name is replaced wherever it stands, also inside of longer
-names and of messages:
+References between objects are names, and many names are made of others:
+`<model>-inferencepool-epp`, `<gateway>-istio`, `<model>-0`. So a name is replaced wherever it
+stands, also inside of longer names and of messages:
 
 - names of namespaces, nodes, Gateways and models as a whole, by `namespace1`, `node1`, `model1`;
 - every other word of a name, image, label or host that the program does not know, by `x1`.
 
-The words that the program knows (`vocabulary.py`) stay, and numbers do, so that every rule finds what it
-looks for. Replacements are numbered in the order of the names, so that lists keep theirs.
-
-The words that the program itself knows: they identify nobody, and its rules look for them.
-
-They are all that stands in the texts of its modules: kinds, labels, suffixes of derived names,
-reasons, words of messages. A table of them would be wrong as soon as somebody adds a rule.
+The words that stand in the texts of the program's modules (kinds, labels, suffixes of derived names,
+reasons) stay, as they identify nobody, and numbers do, so that every rule finds what it looks for.
+Replacements are numbered in the order of the names, so that lists keep theirs.
 """
 
 import ast
@@ -68,12 +65,9 @@ _MESH: Final = "mesh"
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """Masks the values of one dump."""
-
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(16))
 
     def masked(self, value: object, key: str = "") -> object:
-        """Return a value without credentials; `key` is the field that it stands in."""
         if isinstance(value, dict):
             return self._members(value)
         if isinstance(value, list):
@@ -101,7 +95,6 @@ class Masking:
         return kept | {source: self._hidden(volume[source]) for source in others}
 
     def _hidden(self, value: object) -> object:
-        """Return a value with every text in it masked."""
         if isinstance(value, dict):
             return {name: self._hidden(each) for name, each in value.items()}
         if isinstance(value, list):
@@ -186,7 +179,8 @@ _KUBERNETES: Final = (
     "dev org net svc cluster local nvidia amd gpu cpu memory ephemeral storage vllm http https grpc tcp "
     "metadata spec status name namespace kubernetes docker ghcr gcr quay registry mcr microsoft latest "
     "hostname topology region zone arch os linux amd64 arm64 instance agentpool component managed part "
-    "version release revision template hash index generation controller"
+    "version release revision template hash index generation controller timestamp patches terminated "
+    "reference toleration quantities amount"
 )
 """What Kubernetes and its usual registries and hardware are called by."""
 
@@ -195,10 +189,7 @@ _KUBERNETES: Final = (
 class Vocabulary:
     """What is kept when names are replaced.
 
-    Attributes:
-        names: whole names, such as `istio-system`.
-        parts: those of them that names may be made of; the others are of prose and of paths.
-
+    `parts` are names that others may be made of; the others of `names` are of prose and of paths.
     """
 
     names: frozenset[str]
@@ -207,7 +198,6 @@ class Vocabulary:
 
 
 def vocabulary(settings: Iterable[str]) -> Vocabulary:
-    """Return the words of the program and those of its settings, such as names of Deployments."""
     names = _words_in() | frozenset(settings)
     made_of = (text for text in names if _NAME.fullmatch(text))
     return Vocabulary(names, _words(names), _words(made_of))
@@ -283,7 +273,6 @@ class Redaction:
             self._roots.setdefault(noun, set()).add(name)
 
     def learn(self, value: object) -> None:
-        """Learn the words of a value."""
         for text in _texts(value):
             self.learn_text(text)
 
@@ -302,7 +291,6 @@ class Redaction:
         )
 
     def redacted(self, value: object, key: str = "") -> object:
-        """Return a value with other names; `key` is the field that it stands in."""
         if self._pattern is None:
             self._number()
         if isinstance(value, dict):
@@ -317,7 +305,6 @@ class Redaction:
         return self.text(value)
 
     def text(self, text: str) -> str:
-        """Return a text with other names."""
         if self._pattern is None:
             self._number()
         if _TIME.fullmatch(text) or self._pattern is None:
@@ -363,7 +350,6 @@ def _texts(value: object, key: str = "") -> Iterator[str]:
 
 
 def learn_objects(redaction: Redaction, noun: str, objects: Iterable[Json]) -> None:
-    """Learn the names of the objects of a kind as a whole."""
     for each in objects:
         metadata = each.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else None

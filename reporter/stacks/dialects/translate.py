@@ -3,114 +3,37 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
-from typing import Final
+from itertools import chain, islice
+from typing import TypeVar
 
 from reporter.catalogue import resources as r
 from reporter.model.objects import (
     Condition,
-    Conditioned,
     Deployment,
     KubeObject,
     Labels,
     LabelSelector,
     LeaderWorkerSet,
-    Pod,
 )
+from reporter.model.paths import MOST, PathReader, condition_of
 from reporter.model.resource import Resource
 from reporter.probes.scope import SubjectScope
-from reporter.served.role import Containers, ServedRole, Workload
+from reporter.served.role import Containers, CountedRole, Workload
 from reporter.served.ways import Ways
-from reporter.stacks.dialects.paths import KEY, Path, Template, look
-from reporter.stacks.dialects.reading import (
-    ClaimData,
-    Dialect,
-    Match,
-    RoleData,
-    Runs,
-    Through,
-    holds,
-)
-from reporter.workload.deployment import is_available
+from reporter.snapshot.table import Table
+from reporter.stacks.dialects.reading import ClaimData, Dialect, Match, RoleData, Runs, Through
+from reporter.workload.deployment import deployments_like, is_available
 from reporter.workload.owners import words
-from reporter.workload.pod import counts, is_ready
 
-_MOST: Final = 100
-"""So many roles, entries and workloads are looked at of one object."""
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Kinds:
-    """What is read for a dialect.
+    """What is read for all dialects, by CRDs, and what may make pods, by kinds."""
 
-    Attributes:
-        dialect: the page of data.
-        resource: its subjects.
-        others: what it reads besides, by name.
-        workloads: what may make pods, by kind.
-
-    """
-
-    dialect: Dialect
-    resource: Resource[KubeObject]
-    others: dict[str, Resource[KubeObject]]
+    read: Mapping[str, Resource[KubeObject]]
     workloads: Mapping[str, Resource[Workload]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DialectRole(ServedRole):
-    """A role whose pods are counted by themselves, whatever makes them.
-
-    Attributes:
-        part: what it does, as in the file.
-        required: without it nothing is answered.
-        wanted: its replicas.
-        size: pods of a replica.
-        enough: so many ready pods do; 0: all.
-
-    """
-
-    part: str
-    required: bool
-    wanted: int
-    size: int
-    enough: int
-
-    @property
-    def exists(self) -> bool:
-        """Whether it has something to run on; pods need nothing."""
-        return True
-
-    @property
-    def replicas(self) -> int:
-        """Replicas wanted."""
-        return self.wanted
-
-    @property
-    def missing(self) -> int:
-        """Pods that are not there though replicas need them."""
-        return max(0, self.wanted * self.size - sum(map(counts, self.pods)))
-
-    @property
-    def available(self) -> int:
-        """Replicas whose pods are Ready, as far as numbers tell."""
-        ready = sum(is_ready(each) and not each.deleting for each in self.pods)
-        return min(self.wanted, ready // self.size)
-
-    @property
-    def serves(self) -> bool:
-        """Whether a replica works."""
-        return self.available > 0
-
-    @property
-    def at_least(self) -> int:
-        """How many of its replicas must work."""
-        return min(self.wanted, self.enough or self.wanted)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether as many work as must."""
-        return self.available >= self.at_least
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,94 +44,52 @@ class SaidClaim:
     text: str
     condition: Condition | None
 
+    @property
+    def cause(self) -> str:
+        if self.condition is None:
+            return self.text.partition(":")[0]
+        return self.condition.reason or f"{self.condition.type} is {self.condition.status}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class DialectScope(SubjectScope[KubeObject]):
-    """One model of a dialect, and what belongs to it."""
-
+    dialect: Dialect
     kinds: Kinds
 
-    @property
-    def dialect(self) -> Dialect:
-        """The page of data that it is read by."""
-        return self.kinds.dialect
+    def reason(self, suffix: str) -> str:
+        return f"{self.dialect.subject_kind}{suffix}"
 
     @cached_property
-    def others(self) -> dict[str, tuple[KubeObject, ...]]:
-        """The further objects that say more of it, by name."""
-        found: dict[str, tuple[KubeObject, ...]] = {}
+    def read(self) -> PathReader:
+        """What its paths find, in it and in the further objects that say more of it."""
+        alone, others = PathReader(self.name, self.object), {}
         for name, other in self.dialect.also_reads.items():
-            table = self.snapshot[self.kinds.others[name]]
+            names = (alone.text(other.name),) if other.name else ()
             place = self.place if other.kind.namespaced else ""
-            if other.name is not None:
-                one = table.get(place, self.text(other.name))
-                found[name] = (one,) if one is not None else ()
-            else:
-                labels = self.labels(other.labels or {})
-                found[name] = table.selected(place, LabelSelector(labels))[:_MOST] if labels else ()
-        return found
+            table = self.snapshot[self.kinds.read[other.kind.crd]]
+            others[name] = _listed(table, place, names=names, labels=alone.labels(other.labels))
+        return PathReader(self.name, self.object, others)
 
-    def values(
-        self, path: Path | None, at: object = None, key: str = ""
-    ) -> tuple[tuple[str, object], ...]:
-        """Return what a path finds, each with the key of its entry; relative to `at`, or the object."""
-        for way in path.ways if path else ():
-            if way.root == KEY:
-                return (("", key),) if key else ()
-            starts: tuple[object, ...] = (self.object if at is None else at,)
-            if way.root:
-                starts = self.others.get(way.root, ())
-            seen = tuple(islice((each for one in starts for each in look(one, way.steps)), _MOST))
-            if seen:
-                return seen
-        return () if path is None or path.literal is None else (("", path.literal),)
-
-    def number(self, path: Path | None, at: object, default: int) -> int:
-        """Return the number that a path finds; what is none counts as not there."""
-        found = [each for _, each in self.values(path, at)]
-        value = found[0] if found else default
-        return max(0, min(value, 100_000)) if type(value) is int else default
-
-    def holds(self, match: Match, at: object = None) -> bool:
-        """Tell whether what a file asks for stands there."""
-        return holds(match, [each for _, each in self.values(match.at, at)])
-
-    def text(
-        self,
-        template: Template,
-        at: object = None,
-        key: str = "",
-        *,
-        role: str = "",
-    ) -> str:
-        """Return a text with its holes filled; empty where one has nothing."""
-        filled = []
-        for part in template.parts:
-            if isinstance(part, str):
-                filled.append({"{name}": self.name, "{role}": role}.get(part, part))
-                continue
-            values = self.values(part, at, key)
-            if not values or not isinstance(values[0][1], str | int):
-                return ""
-            filled.append(str(values[0][1]))
-        return "".join(filled)
-
-    def labels(
-        self, templates: dict[str, Template], at: object = None, *, role: str = ""
-    ) -> Labels:
-        """Return labels with their holes filled; none where one has nothing."""
-        found = {key: self.text(each, at, role=role) for key, each in templates.items()}
-        return found if all(found.values()) else {}
+    def holds(self, match: Match | None, at: object = None) -> bool:
+        """Tell whether what a file asks for stands there; nothing always does."""
+        return match is None or self.read.has(match.at, match.values, at)
 
     @cached_property
     def is_stopped(self) -> bool:
         """Whether its spec says that nothing should run."""
-        return any(each is True for _, each in self.values(self.dialect.stopped))
+        return any(each is True for _, each in self.read.values(self.dialect.stopped))
 
     @cached_property
-    def roles(self) -> tuple[DialectRole, ...]:
+    def roles(self) -> tuple[CountedRole, ...]:
         """Its roles; what answers comes first."""
-        found = [one for each in self.dialect.roles for one in self._roles(each)][:_MOST]
+        entries = (
+            (data, key, entry)
+            for data in self.dialect.roles
+            for key, entry in self.read.entries(data.each, self.object)
+            if self.holds(data.only, entry)
+        )
+        made = (self._role(*each) for each in entries)
+        found = list(islice((each for each in made if each is not None), MOST))
         if len(found) == 1:
             found = [replace(found[0], name="main")]
         return tuple(sorted(found, key=lambda each: each.part != "engine"))
@@ -219,7 +100,7 @@ class DialectScope(SubjectScope[KubeObject]):
         return not self.roles or any(each.wanted for each in self.roles)
 
     @cached_property
-    def needed(self) -> tuple[DialectRole, ...]:
+    def needed(self) -> tuple[CountedRole, ...]:
         """The roles without which nothing is answered."""
         return tuple(each for each in self.roles if each.required and each.wanted)
 
@@ -235,144 +116,99 @@ class DialectScope(SubjectScope[KubeObject]):
     @cached_property
     def down_on_the_way(self) -> tuple[tuple[Through, Deployment], ...]:
         """The Deployments that all requests pass and that are not available."""
-        asked = (x for x in self.dialect.through if x.when is None or self.holds(x.when))
-        found = ((each, self.deployments(each)) for each in asked)
-        return tuple((each, of[0]) for each, of in found if of and not any(map(is_available, of)))
+        asked = (each for each in self.dialect.through if self.holds(each.when))
+        return tuple((each, of) for each in asked if (of := self._down(each)))
 
-    def reason(self, suffix: str) -> str:
-        """Return the name of a reason of its kind."""
-        return f"{self.dialect.subject_kind}{suffix}"
-
-    def _entries(self, each: Path | None, obj: object) -> list[tuple[str, object]]:
-        """Return the entries of the list or map that a path finds, each with its key; or the object."""
-        found: list[tuple[str, object]] = [] if each else [("", obj)]
-        for _, listed in self.values(each, obj):
-            if isinstance(listed, dict):
-                found += listed.items()
-            elif isinstance(listed, list | tuple):
-                found += (("", one) for one in listed)
-        return found[:_MOST]
-
-    def _roles(self, role: RoleData) -> Iterator[DialectRole]:
-        for key, entry in self._entries(role.each, self.object):
-            if role.only is None or self.holds(role.only, entry):
-                made = self._role(role, entry, key)
-                if made is not None:
-                    yield made
-
-    def _role(self, role: RoleData, entry: object, key: str) -> DialectRole | None:
-        name = self.text(role.name, entry, key)
-        labels = self.labels(role.pods, entry, role=name)
+    def _role(self, data: RoleData, key: str, entry: object) -> CountedRole | None:
+        read, required = self.read, data.required
+        name = read.text(data.name, entry, key)
+        labels = read.labels(data.pods, entry, name)
         pods = self.snapshot[r.PODS].selected(self.place, LabelSelector(labels)) if labels else ()
-        resource, workload = self._made_by(role.workload, entry, name)
-        if role.if_there and not pods and workload is None:
+        resource, workload = self._made_by(data.workload, entry, name)
+        if data.if_there and not pods and workload is None:
             return None
+        serve = [each.spec.containers[0].name for each in pods if each.spec.containers]
+        if data.engine and (engine := read.text(data.engine, entry, role=name)):
+            serve = [engine]
         grouped = workload.size if isinstance(workload, LeaderWorkerSet) else 1
-        size = max(1, self.number(role.pods_each, entry, grouped))
-        wanted = self.number(role.wanted, entry, workload.wanted if workload else 1)
-        engine = self.text(role.engine, entry, role=name) if role.engine else ""
-        return DialectRole(
+        wanted = read.number(data.wanted, entry, workload.wanted if workload else 1)
+        return CountedRole(
             name=name,
             resource=resource,
             workload=workload,
             pods=pods,
-            containers=Containers(fetch=frozenset(role.fetch), serve=_serving(pods, engine)),
-            part=role.part,
-            required=role.required is True
-            or (isinstance(role.required, Match) and self.holds(role.required, entry)),
-            wanted=0 if self.is_stopped else wanted * self.number(role.times, None, 1),
-            size=size,
-            enough=role.enough or 0,
+            containers=Containers(fetch=frozenset(data.fetch), serve=frozenset(serve)),
+            part=data.part,
+            required=self.holds(required, entry) if isinstance(required, Match) else required,
+            wanted=0 if self.is_stopped else wanted * read.number(data.times, None, 1),
+            size=max(1, read.number(data.pods_each, entry, grouped)),
+            enough=data.enough or 0,
         )
 
     def _made_by(
-        self, runs: Runs | None, entry: object, role: str
+        self, runs: Runs, entry: object, role: str
     ) -> tuple[Resource[Workload], Workload | None]:
-        """Return what makes the pods of a role; of several by labels the newest."""
-        for kind in runs.kinds if runs else ():
+        """Return what makes the pods of a role; of several the newest."""
+        names = [self.read.text(each, entry, role=role) for each in runs.names]
+        labels = self.read.labels(runs.labels, entry, role)
+        for kind in runs.kinds:
             resource = self.kinds.workloads[kind]
-            table = self.snapshot[resource]
-            found = []
-            for each in runs.names if runs else ():
-                one = table.get(self.place, self.text(each, entry, role=role))
-                found += [one] if one is not None else []
-            labels = self.labels(runs.labels, entry, role=role) if runs and runs.labels else {}
-            if labels:
-                found += table.selected(self.place, LabelSelector(labels))
-            kept = [each for each in found if not each.deleting]
-            if kept:
+            found = _listed(self.snapshot[resource], self.place, names=names, labels=labels)
+            if kept := [each for each in found if not each.deleting]:
                 return resource, max(kept, key=lambda each: str(each.created))
         return self.kinds.workloads["Deployment"], None
 
     @cached_property
     def said(self) -> tuple[SaidClaim, ...]:
         """The claims that hold; of each condition the first."""
-        found: list[SaidClaim] = []
-        conditions: set[tuple[str, str]] = set()
-        for claim in self.dialect.claims:
-            if (claim.of, claim.condition) in conditions:
-                continue
-            told = self._by_value if claim.at else self._by_condition
-            said = [
-                replace(each, text=f"{self.kinds.others[claim.of].kind} {obj.name}: {each.text}")
-                if claim.of
-                else each
-                for obj in (self.others[claim.of] if claim.of else (self.object,))
-                for each in told(claim, obj)
-            ]
-            if said and claim.condition:
-                conditions.add((claim.of, claim.condition))
-            found += said
-        return tuple(found)
+        found: dict[tuple[str, str], list[SaidClaim]] = {}
+        for number, claim in enumerate(self.dialect.claims):
+            about = (claim.of, claim.condition or f"{number}")
+            objects = self.read.others[claim.of] if claim.of else (self.object,)
+            if about not in found:
+                told = [each for obj in objects for each in self._told(claim, obj)]
+                found |= {about: told} if told else {}
+        return tuple(chain.from_iterable(found.values()))
 
-    def _by_condition(self, claim: ClaimData, obj: KubeObject) -> Iterator[SaidClaim]:
-        status = getattr(obj, "status", None)
-        known = status.condition(claim.condition) if isinstance(status, Conditioned) else None
-        if known is None or known.status != claim.wanted_status:
+    def _told(self, claim: ClaimData, obj: KubeObject) -> Iterator[SaidClaim]:
+        kind = self.dialect.also_reads[claim.of].kind.kind if claim.of else ""
+        whose = f"{kind} {obj.name}: " if kind else ""
+        if claim.at is None:
+            known = condition_of(obj, claim.condition)
+            status = claim.status or ("True" if claim.says == "ready" else "False")
+            right = known and (not claim.reasons or known.reason in claim.reasons)
+            if known and right and known.status == status:
+                text = f"{whose}{known.type} is {known.status}, {words(known)}"
+                yield SaidClaim(claim, text, known)
             return
-        if not claim.reasons or known.reason in claim.reasons:
-            yield SaidClaim(claim, f"{known.type} is {known.status}, {words(known)}", known)
-
-    def _by_value(self, claim: ClaimData, obj: KubeObject) -> Iterator[SaidClaim]:
-        last = claim.at.ways[0].steps[-1].name if claim.at else ""
-        for key, entry in self._entries(claim.each, obj):
-            values = [each for _, each in self.values(claim.at, entry, key)]
-            value = next(
-                (each for each in values if not claim.values or each in claim.values), None
-            )
+        read, last = self.read, claim.at.ways[0].steps[-1].name
+        for key, entry in read.entries(claim.each, obj):
+            values = (each for _, each in read.values(claim.at, entry, key))
+            value = next((x for x in values if not claim.values or x in claim.values), None)
             if value is not None:
-                text = next((f": {each}" for _, each in self.values(claim.text, entry, key)), "")
-                yield SaidClaim(claim, f"{f'{key} ' * bool(key)}{last} is {value}{text}", None)
-
-    def deployments(self, through: Through) -> tuple[Deployment, ...]:
-        """Return the Deployments that a file names: a proxy, or its controller."""
-        key = ("deployments of dialects", str(through))
-        return self.snapshot.once(key, lambda each: _like(through, each[r.DEPLOYMENTS]))
+                text = next((f": {each}" for _, each in read.values(claim.text, entry, key)), "")
+                text = f"{whose}{f'{key} ' if key else ''}{last} is {value}{text}"
+                yield SaidClaim(claim, text, None)
 
     @cached_property
     def controller_down(self) -> str:
-        """What to add to a message where its controller is not available; empty where it is, or is not seen."""
-        found = self.deployments(self.dialect.controller) if self.dialect.controller else ()
-        if not found or any(map(is_available, found)):
-            return ""
-        return (
-            f"; its controller, Deployment {found[0].namespace}/{found[0].name}, is not available"
-        )
+        """What to add to a message where its controller is not available; empty where it is."""
+        controller = self.dialect.controller
+        down = self._down(controller) if controller else None
+        where = f"Deployment {down.namespace}/{down.name}" if down else ""
+        return f"; its controller, {where}, is not available" if down else ""
+
+    def _down(self, through: Through) -> Deployment | None:
+        """Return a Deployment that a file names, if none of these is available."""
+        names, labels, places = through.names, through.labels, through.namespaces
+        found = deployments_like(self.snapshot, names=names, labels=labels, places=places)
+        return found[0] if found and not any(map(is_available, found)) else None
 
 
-def _like(through: Through, deployments: Iterable[Deployment]) -> tuple[Deployment, ...]:
-    labels = (through.labels or {}).items()
-    return tuple(
-        each
-        for each in deployments
-        if (not through.names or each.name in through.names)
-        and labels <= (each.metadata.labels or {}).items()
-        and (not through.namespaces or each.namespace in through.namespaces)
-    )
-
-
-def _serving(pods: tuple[Pod, ...], engine: str) -> frozenset[str]:
-    """Return the containers that serve: that of the name, else the first of each pod."""
-    if engine:
-        return frozenset({engine})
-    return frozenset(each.spec.containers[0].name for each in pods if each.spec.containers)
+def _listed(
+    table: Table[ObjectT], place: str, *, names: Iterable[str], labels: Labels
+) -> tuple[ObjectT, ...]:
+    """Return the objects of some names, and those of some labels."""
+    named = (table.get(place, each) for each in names)
+    like = table.selected(place, LabelSelector(labels))[:MOST] if labels else ()
+    return (*(each for each in named if each is not None), *like)

@@ -16,6 +16,7 @@ from reporter.catalogue.suppression import at_one_object, missing_kind, on_a_nod
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
+from reporter.model.stack import ScrapedPickers
 from reporter.model.subject import Layer, RequestStage, SubjectKind
 from reporter.stacks.kaito import objects
 
@@ -321,3 +322,12 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     missing_kind(r.INFERENCEPOOLS, MODEL_ROUTE),
     missing_kind(WORKSPACES, *_both(MODEL_INFRA, MODEL_PODS, MODEL_NODE_PRESSURE)),
 )
+
+PICKERS: Final = ScrapedPickers(
+    kind=INFERENCESET_KIND,
+    label="inferencepool",
+    value="{}-inferencepool-epp".format,
+    pools=(r.INFERENCEPOOLS, r.FORMER_POOLS),
+)
+"""Of the chart inferencepool (kubernetes-sigs/gateway-api-inference-extension,
+config/charts/inferencepool/templates/_helpers.tpl), installed as `<inferenceset>-inferencepool`."""

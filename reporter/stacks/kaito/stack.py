@@ -1,23 +1,13 @@
-"""What shows that a cluster needs KAITO and the parts that come with it.
-
-The endpoint pickers of InferenceSets.
-
-Source: the chart inferencepool of kubernetes-sigs/gateway-api-inference-extension, which KAITO's production
-stack installs as `<inferenceset>-inferencepool` (config/charts/inferencepool/templates/_helpers.tpl).
-
-KAITO: InferenceSets and the Workspaces that they are made of.
-"""
+"""KAITO: InferenceSets and the Workspaces that they are made of."""
 
 from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import needs as shared
 from reporter.catalogue import resources as r
-from reporter.catalogue.resources import FORMER_POOLS, INFERENCEPOOLS
 from reporter.model.stack import (
     Controller,
     Need,
     RequiredKind,
-    ScrapedPickers,
     ScrapedPods,
     StackWords,
     need,
@@ -27,6 +17,7 @@ from reporter.stacks.kaito.reasons import (
     INFERENCESET_KIND,
     INFERENCESETS,
     MADE_WITH,
+    PICKERS,
     RESOURCES,
     STACK,
     SUPPRESSION,
@@ -92,14 +83,6 @@ OF_KAITO: Final[tuple[Need, ...]] = (ALL_INFERENCESETS, ALL_WORKSPACES)
 OF_KEDA: Final[tuple[Need, ...]] = (SCALED_OBJECTS, SCALED_INFERENCESETS)
 
 
-PICKERS: Final = ScrapedPickers(
-    kind=INFERENCESET_KIND,
-    label="inferencepool",
-    value="{}-inferencepool-epp".format,
-    pools=(INFERENCEPOOLS, FORMER_POOLS),
-)
-
-
 KEDA: Final = "keda"
 KEDA_SCALER: Final = "keda-scaler"
 NODE_PROVISIONER: Final = "node-provisioner"
@@ -136,6 +119,8 @@ KAITO: Final = Stack(
             reason=k.CLUSTER_KAITO,
             deployment="kaito_deployment",
             images=("kaito/workspace",),
+            leases=("ef60f9b0.io",),
+            observes=True,
             namespaces="kaito_namespace",
             needs=OF_KAITO,
             governs=True,
@@ -144,6 +129,7 @@ KAITO: Final = Stack(
             reason=k.CLUSTER_NODE_PROVISIONER,
             part=NODE_PROVISIONER,
             deployment="node_provisioner_name",
+            leases=("karpenter-leader-election", "gpu-provisioner-leader-election"),
             namespaces="node_provisioner_namespace",
             needs=(PROVISIONED_WORKSPACES,),
             governs=True,
@@ -158,6 +144,7 @@ KAITO: Final = Stack(
                 "app.kubernetes.io/name=keda-operator",
                 "app.kubernetes.io/name=keda-operator-metrics-apiserver",
             ),
+            leases=("operator.keda.sh",),
             namespaces="keda_namespace",
             needs=OF_KEDA,
             with_stack=False,
@@ -167,6 +154,7 @@ KAITO: Final = Stack(
             part=KEDA_SCALER,
             deployment="keda_scaler_deployment",
             images=("keda-kaito-scaler",),
+            leases=("keda-kaito-scaler",),
             namespaces="keda_scaler_namespace",
             needs=(SCALED_INFERENCESETS,),
             with_stack=False,
@@ -191,7 +179,7 @@ KAITO: Final = Stack(
         RequiredKind(
             crd=r.INFERENCEPOOLS.crd_name,
             owner="Gateway API Inference Extension",
-            instead=(FORMER_POOLS.crd_name,),
+            instead=(r.FORMER_POOLS.crd_name,),
             settings=_CONFIGURED,
             needs=(shared.ROUTES_TO_POOLS, shared.DEPLOYMENTS_OF_MODELS),
             only_needed=True,

@@ -6,7 +6,6 @@ github.com/knative/serving, pkg/apis/serving/v1.
 
 from typing import Annotated, TypeAlias
 
-import msgspec
 from msgspec import Meta, field
 
 from reporter.model.objects import (
@@ -17,6 +16,13 @@ from reporter.model.objects import (
     Metadata,
     Part,
 )
+
+
+class StatusPart(Part, frozen=True, omit_defaults=True):
+    """A part of a status as Go writes it: what is empty is left out.
+
+    A field whose default is made by a factory has no `omitempty`, and is always there.
+    """
 
 
 class KnativeCondition(Condition, frozen=True):
@@ -39,23 +45,22 @@ class KnativeConditioned(Conditioned, frozen=True):
     conditions: KnativeConditions | None = None
 
     def condition(self, type_: str) -> KnativeCondition | None:
-        """Return the condition of that type, None where it is not there."""
         for condition in self.conditions or ():
             if condition.type == type_:
                 return condition
         return None
 
 
-class Addressable(Part, frozen=True):
+class Addressable(StatusPart, frozen=True):
     """`address` of a status: where it is reached within the cluster."""
 
     name: str = ""
     url: str = ""
-    ca_certs: str = msgspec.field(name="CACerts", default="")
+    ca_certs: str = field(name="CACerts", default="")
     audience: str = ""
 
 
-class TrafficEntry(Part, frozen=True):
+class TrafficEntry(StatusPart, frozen=True):
     """An entry of `traffic`, in a spec or in a status.
 
     Attributes:
@@ -77,14 +82,10 @@ Traffic: TypeAlias = Annotated[tuple[TrafficEntry, ...], Meta(max_length=1000)]
 
 
 class KnativeServiceSpec(Part, frozen=True):
-    """`spec` of a Knative Service."""
-
     traffic: Traffic | None = None
 
 
 class KnativeServiceStatus(KnativeConditioned, frozen=True):
-    """`status` of a Knative Service."""
-
     observed_generation: int | None = None
     latest_created_revision_name: str = ""
     latest_ready_revision_name: str = ""
@@ -119,8 +120,6 @@ class StorageKey(Part, frozen=True):
 
 
 class ModelSpec(Part, frozen=True):
-    """`spec.predictor.model`: where it is fetched from, if it is."""
-
     storage_uri: str = ""
     storage: StorageKey | None = None
 
@@ -141,17 +140,13 @@ class CanarySpec(Part, frozen=True):
 
 
 class InferenceServiceSpec(Part, frozen=True):
-    """`spec` of an InferenceService."""
-
     predictor: ComponentSpec = ComponentSpec()
     transformer: ComponentSpec | None = None
     explainer: ComponentSpec | None = None
     canary: tuple[CanarySpec, ...] | None = None
 
 
-class ComponentStatus(Part, frozen=True):
-    """An entry of `status.components`."""
-
+class ComponentStatus(StatusPart, frozen=True):
     latest_created_revision: str = ""
     latest_ready_revision: str = ""
     latest_rolledout_revision: str = ""
@@ -163,14 +158,12 @@ class ComponentStatus(Part, frozen=True):
     address: Addressable | None = None
 
 
-class ModelStates(Part, frozen=True):
-    """`status.modelStatus.states`."""
-
-    active_model_state: str = ""
+class ModelStates(StatusPart, frozen=True):
+    active_model_state: str = field(default_factory=str)
     target_model_state: str = ""
 
 
-class FailureInfo(Part, frozen=True):
+class FailureInfo(StatusPart, frozen=True):
     """`status.modelStatus.lastFailureInfo`; a later success does not clear it."""
 
     location: str = ""
@@ -181,31 +174,29 @@ class FailureInfo(Part, frozen=True):
     exit_code: int | None = None
 
 
-class ModelCopies(Part, frozen=True):
+class ModelCopies(StatusPart, frozen=True):
     """`status.modelStatus.copies`; `total_copies` counts ready pods only."""
 
-    failed_copies: int = 0
+    failed_copies: int = field(default_factory=int)
     total_copies: int = 0
 
 
-class ModelStatus(Part, frozen=True):
-    """`status.modelStatus`."""
-
-    transition_status: str = ""
+class ModelStatus(StatusPart, frozen=True):
+    transition_status: str = field(default_factory=str)
     states: ModelStates | None = None
     last_failure_info: FailureInfo | None = None
     copies: ModelCopies | None = None
 
 
-class CanaryStatus(Part, frozen=True):
+class CanaryStatus(StatusPart, frozen=True):
     """An entry of `status.canaryStatuses`; Standard mode."""
 
     name: str = ""
-    ready: bool = False
+    ready: bool = field(default_factory=bool)
     traffic_percent: int | None = None
 
 
-class InferenceServiceStatus(KnativeConditioned, frozen=True):
+class InferenceServiceStatus(KnativeConditioned, frozen=True, omit_defaults=True):
     """`status` of an InferenceService.
 
     Attributes:
@@ -226,8 +217,6 @@ class InferenceServiceStatus(KnativeConditioned, frozen=True):
 
 
 class SwitchAnnotations(Annotations, frozen=True):
-    """The annotations of an InferenceService that are switches."""
-
     deployment_mode: str | None = field(name="serving.kserve.io/deploymentMode", default=None)
     stop: str | None = field(name="serving.kserve.io/stop", default=None)
     disable_auto_update: str | None = field(
@@ -236,8 +225,6 @@ class SwitchAnnotations(Annotations, frozen=True):
 
 
 class SwitchedMetadata(Metadata, frozen=True):
-    """`metadata` of an InferenceService."""
-
     annotations: SwitchAnnotations | None = None
 
 

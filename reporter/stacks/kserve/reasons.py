@@ -1,12 +1,9 @@
-"""What is read for KServe alone.
-
-The reasons of InferenceServices, of KServe.
+"""What is read for KServe alone, the reasons of InferenceServices, and what hides which of them and
+why.
 
 The order is from cause to symptom: what cannot be deployed at all, a model that cannot be
 fetched or loaded, pods, the newest revision, its rollout and traffic, a component, the
 ingress, and the whole where nothing else says why.
-
-What hides reasons of InferenceServices, and why that is no mere correlation.
 """
 
 from functools import partial
@@ -264,9 +261,10 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         _row(
             SCALING_NOT_READY,
             "The InferenceService is not scaled; its pods serve.",
-            trigger="Ready of a ScaledObject that names a Deployment of it is False (Standard mode).",
+            trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a HorizontalPodAutoscaler, that "
+            "names a Deployment of it is False (Standard mode).",
             silent="A ScaledObject that is paused.",
-            action="kubectl -n <namespace> describe scaledobject <name>",
+            action="kubectl -n <namespace> describe scaledobject,hpa",
             reads=(*_ITSELF, r.DEPLOYMENTS, r.SCALEDOBJECTS),
         )
     ),

@@ -1,7 +1,4 @@
-"""What shows that a cluster needs KServe, and Knative Serving below it.
-
-KServe: InferenceServices, on Knative or as plain Deployments.
-"""
+"""KServe: InferenceServices, on Knative or as plain Deployments."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -86,12 +83,15 @@ KSERVE: Final = Stack(
     cluster_reasons=CLUSTER_REASONS,
     reasons=REASONS,
     suppression=SUPPRESSION,
+    scales=True,
     controllers=(
         Controller(
             reason=CLUSTER_KSERVE,
             deployment="kserve_deployment",
             images=("kserve-controller",),
             labels=("control-plane=kserve-controller-manager",),
+            leases=("kserve-controller-manager-leader-lock",),
+            observes=True,
             namespaces="kserve_namespace",
             needs=OF_KSERVE,
             governs=True,
@@ -100,6 +100,8 @@ KSERVE: Final = Stack(
             reason=CLUSTER_KNATIVE,
             deployment="knative_deployment",
             images=("serving/cmd/controller",),
+            leases=("controller.knative.dev.serving.pkg.reconciler.revision.reconciler.00-of-01",),
+            observes=True,
             part=KNATIVE,
             namespaces="knative_namespace",
             needs=OF_KNATIVE,

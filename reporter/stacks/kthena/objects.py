@@ -1,6 +1,5 @@
-"""The objects of Kthena that are read.
-
-Their types are in github.com/volcano-sh/kthena, pkg/apis/workload/v1alpha1, v1.0.0.
+"""The objects of Kthena that are read. Their types are in github.com/volcano-sh/kthena,
+pkg/apis/workload/v1alpha1, v1.0.0.
 
 Nothing here refuses what Kthena's webhook would: a ModelServing that breaks a rule is decoded and
 reported. Only types that the API server's own schema guarantees are relied upon.
@@ -62,8 +61,6 @@ class Role(Part, frozen=True):
 
 
 class GangPolicy(Part, frozen=True):
-    """`spec.template.gangPolicy`."""
-
     min_role_replicas: dict[str, int] | None = None
 
 
@@ -118,15 +115,11 @@ class RollingUpdate(Part, frozen=True):
 
 
 class RolloutStrategy(Part, frozen=True):
-    """`spec.rolloutStrategy`."""
-
     type: str = ""
     rolling_update_configuration: RollingUpdate | None = None
 
 
 class ModelServingSpec(Part, frozen=True):
-    """`spec` of a ModelServing."""
-
     replicas: int | None = None
     scheduler_name: str | None = None
     recovery_policy: str | None = None
@@ -162,8 +155,7 @@ class ModelServingStatus(Conditioned, frozen=True):
 class ManagedMetadata(Metadata, frozen=True):
     """`metadata` with all who wrote anything: who writes the status counts too."""
 
-    def __post_init__(self) -> None:
-        """Forget no manager."""
+    def __post_init__(self) -> None: ...
 
     def reads_as(self, other: Self) -> bool:
         """Tell whether nothing is another but the version."""
@@ -178,7 +170,7 @@ class ModelServing(KubeObject, frozen=True):
     status: ModelServingStatus = ModelServingStatus()
 
     def status_manager_beside(self, own: str) -> str:
-        """Return which field manager besides `own` wrote the status last, empty if none did."""
+        """Return which field manager other than `own` wrote the status last, empty if none did."""
         entries = self.metadata.managed_fields or ()
         others = [each for each in entries if each.subresource == "status" and each.manager != own]
         return max(others, key=lambda each: each.time).manager if others else ""
@@ -190,7 +182,6 @@ class ModelServing(KubeObject, frozen=True):
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """`spec.template.roles`."""
         return self.spec.template.roles or ()
 
     @property

@@ -260,7 +260,6 @@ class StatusWriter(Outbox[StatusWrite]):
             self._log.error("status_refused", object=str(write.object), error=str(error))
 
     def _stored(self, write: StatusWrite, stored: StoredStatus) -> str:
-        """Note an answer and return the outcome."""
         named = (name for name, value in write.status.items() if value)
         pruned = tuple(sorted(name for name in named if name not in stored.fields))
         was_released = self._released.covers((write.object.uid, write.asked))
@@ -347,7 +346,6 @@ class KthenaOutput:
     """Decides as `own` says, and writes that."""
 
     def decide(self, scope: OutputScope, memory: object, answers: object) -> Decision:
-        """Decide which statuses to write."""
         return own(
             scope,
             memory if isinstance(memory, Owning) else Owning(),
@@ -355,7 +353,6 @@ class KthenaOutput:
         )
 
     def writer(self, parts: WriterParts) -> OutputWriter:
-        """Make the writer."""
         metrics = OutputMetrics(parts.registry, lambda: writer.waiting)
         writer = StatusWriter(
             KubeStatuses(parts.client),

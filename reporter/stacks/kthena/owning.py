@@ -180,8 +180,6 @@ class Ownership:
 
 
 class Act(StrEnum):
-    """What to do about the status of one object."""
-
     AGREES = "agrees"
     WRITE = "write"
     STAND_BACK = "stand back"
@@ -194,8 +192,6 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What to do about one object."""
-
     act: Act
     wait: timedelta | None = None  # until it may be another one although nothing changes
     left_out: tuple[str, ...] = ()  # fields not to write, because the API server drops them
@@ -281,7 +277,6 @@ def _compared(
 def _heard(
     known: Ownership, answer: Answer | None, now: Instant, *, resync: timedelta
 ) -> Ownership:
-    """Take in an answer that is new."""
     if answer is None or (known.answer is not None and answer.number <= known.answer.number):
         return known
     dropped = tuple(sorted({*answer.left_out, *answer.pruned}))
@@ -350,8 +345,6 @@ def _quiet(known: Ownership, now: Instant, resync: timedelta) -> Ownership:
 
 
 class Method(StrEnum):
-    """How a status is written."""
-
     REPLACE = "replace"
     """All of it is ours: PUT."""
 
@@ -367,8 +360,6 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatusWrite:
-    """One request."""
-
     resource: Resource[ModelServing]
     object: ObjectRef  # with its uid
     method: Method
@@ -387,13 +378,11 @@ class StatusTarget:
     derived: Derived
 
     def claim(self) -> Claim:
-        """Return what is to be judged."""
         metadata, status = self.modelserving.metadata, self.modelserving.status
         manager = self.modelserving.status_manager_beside(COMPONENT)
         return Claim(metadata.uid, metadata.resource_version, status, self.derived.status, manager)
 
     def write(self, left_out: tuple[str, ...], now: datetime, *, whole: bool) -> StatusWrite:
-        """Return the request that makes the status what it should be."""
         metadata = self.modelserving.metadata
         part = our_share(self.derived.dated(now).status, whole=whole, without=left_out)
         # An empty list of roles is said in an apply, for an empty status is refused.

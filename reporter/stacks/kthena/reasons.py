@@ -1,11 +1,8 @@
-"""What is read for Kthena alone.
-
-The reasons of ModelServings, of Kthena.
+"""What is read for Kthena alone, the reasons of ModelServings, and what hides which of them and
+why.
 
 The order is from cause to symptom: a wrong spec, pods that no node has room for, pods that do not
 start, pods that do not go, a rollout that waits for them, a group that is not ready for all of it.
-
-What hides reasons of ModelServings, and why that is no mere correlation.
 """
 
 from functools import partial

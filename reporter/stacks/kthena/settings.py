@@ -19,8 +19,6 @@ class StatusOwnership(StrEnum):
 
 
 class KthenaSettings(EvaluationSettings):
-    """Where the Kthena controller may be."""
-
     kthena_namespace: Namespaces = ("kthena-system",)
     """Namespaces where the Kthena controller may be."""
 

@@ -1,7 +1,4 @@
-"""What shows that a cluster needs Kthena.
-
-Kthena: ModelServings, whose pods come in groups and roles.
-"""
+"""Kthena: ModelServings, whose pods come in groups and roles."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -76,6 +73,8 @@ KTHENA: Final = Stack(
             reason=CLUSTER_KTHENA,
             deployment="kthena_deployment",
             images=("kthena-controller-manager",),
+            leases=("lease.kthena.controller-manager",),
+            observes=True,
             namespaces="kthena_namespace",
             needs=OF_KTHENA,
             governs=True,

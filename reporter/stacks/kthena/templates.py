@@ -122,7 +122,8 @@ _COMPARED_BYTES: Final = 256 * 1024
 
 
 def without_templates(obj: KubeObject) -> KubeObject:
-    """Return a ModelServing or a ControllerRevision whose pod templates are names, images and a digest.
+    """Return a ModelServing or a ControllerRevision whose pod templates are names, images and a
+    digest.
 
     What they say is compared and not read, and a megabyte of it would be twenty in memory.
     """

@@ -24,6 +24,7 @@ from reporter.catalogue.suppression import at_one_object, missing_kind, on_a_nod
 from reporter.model.objects import KubeObject, LeaderWorkerSet
 from reporter.model.reason import EventType, Reason, SuppressionRow
 from reporter.model.resource import Resource
+from reporter.model.stack import ScrapedPickers
 from reporter.model.subject import RequestStage, SubjectKind
 from reporter.stacks.llmisvc import objects
 
@@ -275,7 +276,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         _row(
             SCALING_NOT_READY,
             "The LLMInferenceService is not scaled; its pods serve.",
-            trigger="Ready of its ScaledObject is False, or ScalingReady is False for another reason "
+            trigger="Ready of its ScaledObject, or AbleToScale or ScalingActive of its "
+            "HorizontalPodAutoscaler, is False, or ScalingReady is False for another reason "
             "than that it begins. KServe sets Ready to False for it.",
             action="kubectl -n <namespace> describe scaledobject, or describe hpa: the metric that "
             "it cannot read.",
@@ -389,3 +391,16 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         for each in (r.INFERENCEPOOLS, r.HTTPROUTES, r.GATEWAYS)
     ),
 )
+
+PART_OF: Final = "app.kubernetes.io/part-of"
+LLM_PART: Final = "llminferenceservice"
+PICKERS: Final = ScrapedPickers(
+    kind=LLM_KIND,
+    label="app.kubernetes.io/name",
+    labels={
+        "app.kubernetes.io/part-of": "llminferenceservice",
+        "app.kubernetes.io/component": "llminferenceservice-router-scheduler",
+    },
+    pools=(r.INFERENCEPOOLS, r.FORMER_POOLS),
+)
+"""Source: kserve/kserve, pkg/controller/v1alpha2/llmisvc/scheduler.go."""

@@ -1,19 +1,12 @@
-"""What shows that a cluster needs the controllers of LLMInferenceServices.
-
-The endpoint pickers of LLMInferenceServices (kserve/kserve, pkg/controller/v1alpha2/llmisvc/scheduler.go).
-
-KServe's LLMInferenceServices: a kind, a controller and an installation apart from InferenceServices.
-"""
+"""KServe's LLMInferenceServices: a kind, a controller and an installation apart from InferenceServices."""
 
 from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.resources import FORMER_POOLS, INFERENCEPOOLS
 from reporter.model.stack import (
     Controller,
     Need,
     RequiredKind,
-    ScrapedPickers,
     ScrapedPods,
     StackWords,
     need,
@@ -24,7 +17,10 @@ from reporter.stacks.llmisvc.reasons import (
     CLUSTER_LWS,
     CLUSTER_REASONS,
     LLM_KIND,
+    LLM_PART,
     LLMS,
+    PART_OF,
+    PICKERS,
     PODS_NOT_READY,
     REASONS,
     RESOURCES,
@@ -37,9 +33,6 @@ if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
     from reporter.settings import EvaluationSettings
 
-
-PART_OF: Final = "app.kubernetes.io/part-of"
-LLM_PART: Final = "llminferenceservice"
 
 OF_LLMISVC: Final[tuple[Need, ...]] = (
     need(
@@ -74,17 +67,6 @@ def _has_worker(llm: LLMInferenceService) -> bool:
     return llm.spec.worker is not None or (prefill is not None and prefill.worker is not None)
 
 
-PICKERS: Final = ScrapedPickers(
-    kind=LLM_KIND,
-    label="app.kubernetes.io/name",
-    labels={
-        "app.kubernetes.io/part-of": "llminferenceservice",
-        "app.kubernetes.io/component": "llminferenceservice-router-scheduler",
-    },
-    pools=(INFERENCEPOOLS, FORMER_POOLS),
-)
-
-
 LWS: Final = "lws"
 
 
@@ -107,12 +89,16 @@ LLMISVC: Final = Stack(
     cluster_reasons=CLUSTER_REASONS,
     reasons=REASONS,
     suppression=SUPPRESSION,
+    scales=True,
     controllers=(
         Controller(
             reason=CLUSTER_LLMISVC,
             deployment="llmisvc_deployment",
             images=("llmisvc-controller",),
             labels=("control-plane=llmisvc-controller-manager",),
+            leases=("llminferenceservice-kserve-controller-manager",),
+            makes_for=("LLMInferenceService",),
+            observes=True,
             namespaces="llmisvc_namespace",
             needs=OF_LLMISVC,
             governs=True,
@@ -121,6 +107,8 @@ LLMISVC: Final = Stack(
             reason=CLUSTER_LWS,
             deployment="lws_deployment",
             images=("lws/lws",),
+            leases=("b8b2488c.x-k8s.io",),
+            makes_for=("LeaderWorkerSet",),
             part=LWS,
             namespaces="lws_namespace",
             needs=OF_LWS,

@@ -39,13 +39,13 @@ _HEADERS: Final = frozenset({"headers", "httpHeaders", "set", "add"})
 class Made(KubeObject, frozen=True):
     """An object of a kind that is read in any case, with its whole spec.
 
-    Values of variables and headers are not kept, as passwords may be among them: `hidden` stands for them.
+    Values of variables and headers are not kept, as passwords may be among them: `hidden` stands
+    for them.
     """
 
     spec: Json | None = None
 
     def __post_init__(self) -> None:
-        """Forget the values of variables and headers."""
         if self.spec is not None:
             force_setattr(self, "spec", _without_values(self.spec))
 

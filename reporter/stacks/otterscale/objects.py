@@ -35,14 +35,10 @@ Ways: TypeAlias = Annotated[int, Meta(ge=1)]
 
 
 class SecretName(Part, frozen=True):
-    """An entry of `imagePullSecrets`."""
-
     name: str = ""
 
 
 class Model(Part, frozen=True):
-    """`spec.model`."""
-
     name: Annotated[str, Meta(min_length=1, max_length=253)]
     image: Text
     mount_path: str = DEFAULT_MOUNT_PATH
@@ -58,8 +54,6 @@ class EnvVar(Part, frozen=True):
 
 
 class EngineSpec(Part, frozen=True):
-    """`spec.engine`."""
-
     image: str = ""
     image_pull_policy: str = ""
     args: tuple[str, ...] | None = None
@@ -74,16 +68,12 @@ class Accelerator(Part, frozen=True):
 
 
 class Parallelism(Part, frozen=True):
-    """`parallelism` of a role."""
-
     tensor: Ways = 1
     data: Ways = 1
     data_local: Ways = 1
 
 
 class Resources(Part, frozen=True):
-    """`resources` of a role or of the endpoint picker."""
-
     limits: Quantities | None = None
     requests: Quantities | None = None
     claims: tuple[Json, ...] | None = None
@@ -101,8 +91,6 @@ class ServingRole(Part, frozen=True):
 
 
 class RoutingProxy(Part, frozen=True):
-    """`spec.routingProxy`."""
-
     image: str = ""
     connector: str = DEFAULT_CONNECTOR
     target_port: Port = DEFAULT_TARGET_PORT
@@ -114,8 +102,6 @@ class RoutingProxy(Part, frozen=True):
 
 
 class EndpointPicker(Part, frozen=True):
-    """`spec.inferencePool.endpointPicker`."""
-
     image: str = ""
     replicas: Replicas = 1
     resources: Resources = Resources()
@@ -128,8 +114,6 @@ DEFAULT_PICKER: Final = EndpointPicker(failure_mode=FAIL_CLOSE)
 
 
 class Pool(Part, frozen=True):
-    """`spec.inferencePool`."""
-
     endpoint_picker: EndpointPicker
 
 
@@ -141,15 +125,11 @@ class GatewayRef(Part, frozen=True):
 
 
 class Route(Part, frozen=True):
-    """`spec.httpRoute`."""
-
     gateway_ref: GatewayRef
     hostnames: tuple[str, ...] | None = None
 
 
 class PodMonitoring(Part, frozen=True):
-    """`spec.monitoring.podMonitor`."""
-
     enabled: bool = False
     port_name: str = "http"
     path: str = "/metrics"
@@ -157,14 +137,10 @@ class PodMonitoring(Part, frozen=True):
 
 
 class Monitoring(Part, frozen=True):
-    """`spec.monitoring`."""
-
     pod_monitor: PodMonitoring | None = None
 
 
 class ModelServiceSpec(Part, frozen=True):
-    """`spec` of a ModelService."""
-
     model: Model
     engine: EngineSpec
     accelerator: Accelerator
@@ -188,8 +164,6 @@ class ModelServiceStatus(Conditioned, frozen=True):
 
 
 class FinalizedMetadata(Metadata, frozen=True):
-    """`metadata` with finalizers."""
-
     finalizers: tuple[str, ...] | None = None
 
 
@@ -202,7 +176,6 @@ class ModelService(KubeObject, frozen=True):
 
     @property
     def mount_path(self) -> str:
-        """Where the model is, in the pods."""
         return self.spec.model.mount_path or DEFAULT_MOUNT_PATH
 
     @property
@@ -224,12 +197,10 @@ class ModelService(KubeObject, frozen=True):
 
     @property
     def picker_port(self) -> int:
-        """Port of the endpoint picker for the gateway."""
         return self.picker.port or DEFAULT_PICKER_PORT
 
     @property
     def pod_monitoring(self) -> PodMonitoring | None:
-        """`spec.monitoring.podMonitor`, if it is there."""
         return self.spec.monitoring.pod_monitor if self.spec.monitoring else None
 
     @property
@@ -246,21 +217,15 @@ class ModelService(KubeObject, frozen=True):
 
 
 class SecretKey(Part, frozen=True):
-    """A key of a Secret, which itself is never read."""
-
     name: str = ""
     key: str = ""
 
 
 class Authorization(Part, frozen=True):
-    """`authorization` of an endpoint of a monitor."""
-
     credentials: SecretKey | None = None
 
 
 class MetricsEndpoint(Part, frozen=True):
-    """An endpoint of a monitor."""
-
     port: str = ""
     path: str = ""
     interval: str = ""
@@ -270,8 +235,6 @@ class MetricsEndpoint(Part, frozen=True):
 
 
 class PodMonitorSpec(Part, frozen=True):
-    """`spec` of a PodMonitor."""
-
     selector: LabelSelector = LabelSelector()
     pod_metrics_endpoints: tuple[MetricsEndpoint, ...] | None = None
 
@@ -283,8 +246,6 @@ class PodMonitor(KubeObject, frozen=True):
 
 
 class ServiceMonitorSpec(Part, frozen=True):
-    """`spec` of a ServiceMonitor."""
-
     selector: LabelSelector = LabelSelector()
     endpoints: tuple[MetricsEndpoint, ...] | None = None
 

@@ -106,7 +106,6 @@ def _value(field: str, value: str) -> str | bool:
 
 
 def _wrong(field: str, value: str) -> str:
-    """Return what is wrong with a value, empty if nothing is."""
     if field in (METRICS_AUTH, TRACING):
         return "" if value in _SWITCHES else f"is true or false, not {value!r}"
     if field == PROVIDER:

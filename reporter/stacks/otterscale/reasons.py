@@ -1,11 +1,8 @@
-"""What is read for OtterScale alone.
-
-The reasons of ModelServices, of OtterScale.
+"""What is read for OtterScale alone, the reasons of ModelServices, and what hides which of them and
+why.
 
 The order is from cause to symptom: what can never work, an operator that does not get on,
 what it should have made, the pods, their rollout, the endpoint picker, the way to them.
-
-What hides reasons of ModelServices, and why that is no mere correlation.
 """
 
 from functools import partial
@@ -19,9 +16,11 @@ from reporter.catalogue.suppression import at_one_object, missing_kind, on_a_nod
 from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType, Reason, SuppressionRow
 from reporter.model.resource import Resource
+from reporter.model.stack import ScrapedPickers
 from reporter.model.subject import RequestStage, SubjectKind
 from reporter.stacks.otterscale import objects
 from reporter.stacks.otterscale.made import Made
+from reporter.stacks.otterscale.manifests import names
 
 STACK: Final = "otterscale"
 """Its name in `--stacks`."""
@@ -78,7 +77,6 @@ CLUSTERROLEBINDINGS: Final = Resource(
 
 
 def _made(of: Resource[KubeObject], purpose: str) -> MadeResource:
-    """Return a kind with all fields of those of its objects that the operator makes."""
     return Resource(
         group=of.group, versions=of.versions, plural=of.plural, kind=of.kind, namespaced=True,
         custom=of.custom, type=Made, purpose=purpose,
@@ -384,4 +382,15 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         missing_kind(each, RECONCILE_FAILED, why=f"the operator cannot make {each.kind}s")
         for each in (PODMONITORS, SERVICEMONITORS)
     ),
+)
+
+PICKERS: Final = ScrapedPickers(
+    kind=MODELSERVICE_KIND,
+    label="inferencepool",
+    value=names.epp,
+    labels={
+        "app.kubernetes.io/part-of": "otterscale-system",
+        "app.kubernetes.io/component": "epp",
+    },
+    pools=(r.INFERENCEPOOLS,),
 )

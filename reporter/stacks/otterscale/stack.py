@@ -1,30 +1,23 @@
-"""What shows that a cluster needs OtterScale's model operator.
-
-The endpoint pickers of ModelServices (labels of otterscale/model-operator).
-
-OtterScale: ModelServices, with their operator's Deployments, endpoint pickers and routes.
-"""
+"""OtterScale: ModelServices, with their operator's Deployments, endpoint pickers and routes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.resources import INFERENCEPOOLS
 from reporter.model.stack import (
     Controller,
     Need,
     RequiredKind,
-    ScrapedPickers,
     ScrapedPods,
     StackWords,
     need,
 )
-from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.reasons import (
     CLUSTER_OTTERSCALE,
     CLUSTER_REASONS,
     MODELSERVICE_KIND,
     MODELSERVICES,
+    PICKERS,
     PODMONITORS,
     PODS,
     REASONS,
@@ -79,18 +72,6 @@ DEPLOYMENTS_OF_MODELSERVICES: Final = need(
 )
 
 
-PICKERS: Final = ScrapedPickers(
-    kind=MODELSERVICE_KIND,
-    label="inferencepool",
-    value=names.epp,
-    labels={
-        "app.kubernetes.io/part-of": "otterscale-system",
-        "app.kubernetes.io/component": "epp",
-    },
-    pools=(INFERENCEPOOLS,),
-)
-
-
 _CONFIGURED: Final = ("otterscale_deployment", "otterscale_namespace")
 
 
@@ -124,6 +105,7 @@ OTTERSCALE: Final = Stack(
             reason=CLUSTER_OTTERSCALE,
             deployment="otterscale_deployment",
             images=("model-operator",),
+            observes=True,
             namespaces="otterscale_namespace",
             needs=OF_OTTERSCALE,
             governs=True,

@@ -16,13 +16,7 @@ from reporter.stacks.workloads.scope import WorkloadProbes, WorkloadScope
 from reporter.workload.deployment import is_available
 from reporter.workload.routing import WRONG_PORT, ParentFault, entrances_of
 
-_REASONS: Final = PodReasons(
-    storage_failed=w.STORAGE_FAILED,
-    model_load_failed=w.MODEL_LOAD_FAILED,
-    pods_not_ready=w.PODS_NOT_READY,
-    pods_not_created=w.PODS_NOT_CREATED,
-    rollout_stuck=w.ROLLOUT_STUCK,
-)
+_REASONS: Final = PodReasons.of(w.WORKLOAD_KIND)
 
 
 def probe_pods(scope: WorkloadScope) -> Iterator[Finding]:
@@ -35,7 +29,7 @@ def probe_router(scope: WorkloadScope) -> Iterator[Finding]:
     """Yield a finding if the router of its release has no available replica."""
     if scope.router is not None and not is_available(scope.router):
         yield deployment_down(
-            scope, scope.router, reason=w.ROUTER_NOT_READY, what="the router of its release"
+            scope, scope.router, reason=w.ROUTER_NOT_READY, what="router of its release"
         )
 
 
@@ -54,7 +48,7 @@ def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
 
 
 def probe_scaling(scope: WorkloadScope) -> Iterator[Finding]:
-    """Yield a finding for each ScaledObject of it that KEDA cannot use."""
+    """Yield a finding for each scaler of it that does not work."""
     workloads = ((resource.kind, obj.name) for resource, obj in scope.members)
     scalers = scalers_of(scope.snapshot, scope.place, workloads)
     yield from judge_scalers(scope, scalers, reason=w.SCALING_NOT_READY)

@@ -126,7 +126,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         stage=RequestStage.ROUTING,
         trigger="Accepted or ResolvedRefs of an HTTPRoute that leads to its InferencePool, or of the "
         "pool, is not True for a Gateway that it names, or that Gateway does not exist; the route names "
-        "the pool in the other API group; none of the pool's ports is one that the pods declare; or a "
+        "the pool in the other API group; none of the ports of the pool, or of its Services, is one that the pods declare; or a "
         "Service selects the pods of two models.",
         action="kubectl -n <namespace> describe httproute <route>",
         reads=(r.HTTPROUTES, r.GATEWAYS, r.INFERENCEPOOLS, r.FORMER_POOLS, r.SERVICES, r.PODS),
@@ -135,8 +135,9 @@ REASONS: Final[tuple[Reason, ...]] = (
         _row(
             SCALING_NOT_READY,
             "The model is not scaled; its pods serve.",
-            trigger="Ready of the ScaledObject that names it is False.",
-            action="kubectl -n <namespace> describe scaledobject <name>",
+            trigger="Ready of the ScaledObject, or AbleToScale or ScalingActive of the "
+            "HorizontalPodAutoscaler, that names it is False.",
+            action="kubectl -n <namespace> describe scaledobject,hpa",
             reads=(r.SCALEDOBJECTS,),
         )
     ),

@@ -24,6 +24,7 @@ WORKLOADS: Final = Stack(
     shares=(DEPLOYMENTS, STATEFULSETS),
     reasons=REASONS,
     suppression=SUPPRESSION,
+    scales=True,
     words=StackWords(
         derived="nothing: it has no status of its own",
         required="nothing",

@@ -16,7 +16,7 @@ from reporter.model.custom import (
     CustomWorkload,
     WorkloadKind,
 )
-from reporter.model.objects import ConditionedObject
+from reporter.model.paths import conditioned
 from reporter.model.subject import CLUSTER as SHARED
 from reporter.model.subject import Layer
 from reporter.stacks import BUILT_IN
@@ -171,7 +171,7 @@ def test_what_is_read():
     assert deployments is DEPLOYMENTS
     assert none is None
     assert certificates.selection == "certificates.cert-manager.io[a=b]"
-    assert (certificates.custom, certificates.type) == (True, ConditionedObject)
+    assert (certificates.custom, certificates.type) == (True, conditioned("Certificate"))
     assert {*catalogue.resources} - {*BUILT_IN.resources} == {certificates}
     assert [catalogue[each.reason].reads for each in components] == [
         (store,), (deployments,), (), (certificates,),
@@ -208,10 +208,7 @@ def test_what_is_read_in_any_case_is_not_read_twice():
 
 @pytest.mark.parametrize(
     ("fields", "wanted"),
-    [
-        ({"workload": workload()}, ""),
-        ({"crd": CRD}, "certificates.cert-manager.io"),
-    ],
+    [({"workload": workload()}, ""), ({"crd": CRD}, "certificates.cert-manager.io")],
 )
 def test_what_it_suppresses(fields, wanted):
     """A missing CRD is matched by its name, as the finding about it names it."""

@@ -62,7 +62,7 @@ def _check(run, tmp_path):
         ([NAMESPACE, statefulset(2), certificate("True")], []),
         (
             [NAMESPACE, statefulset(0), certificate("True")],
-            ["StatefulSet vectors/qdrant is down: 0/2 ready, not all pods are ready"],
+            ["StatefulSet vectors/qdrant is down: not all pods are ready, 0/2 ready"],
         ),
         ([NAMESPACE, certificate("False")], ["Certificate vectors/edge: Ready is False"]),
     ],

@@ -10,7 +10,7 @@ MODEL = "inferenceset/team/m"
 PICKER = "m-inferencepool-epp"
 MISSING_PICKER = (
     "inferencesetEPPNotReady",
-    f"InferenceSet team/m: endpoint picker Deployment {PICKER} is missing",
+    f"InferenceSet team/m: endpoint picker is missing (Deployment {PICKER})",
 )
 
 
@@ -248,7 +248,7 @@ def test_a_finding_without_an_age_does_not_claim_one(check):
     resting = {**SET, "spec": {"replicas": 0}}
     _, report, said = check(text(resting, OTHER))
     (finding,) = [each for each in report["findings"] if each["reason"] == MISSING_PICKER[0]]
-    assert finding["ageKnown"] is False
+    assert (finding["ageKnown"], finding["since"]) == (False, None)
     assert f"inferencesetEPPNotReady  {MODEL}  age unknown\n" in said
     _, report, said = check(text(resting, OTHER), "--observed-for", "300")
     (finding,) = [each for each in report["findings"] if each["reason"] == MISSING_PICKER[0]]

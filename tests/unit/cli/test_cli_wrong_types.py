@@ -117,7 +117,15 @@ def test_every_kind_that_is_read_is_in_an_example():
     read = {each.kind for each in (*ALL, *ON_DEMAND) if each.stack != "dialects"}
     assert read - IN.keys() == {
         *("AuthorizationPolicy", "RAGEngine", "CSINode", "ClusterPolicy", "ClusterQueue"),
-        *("LocalQueue", "PersistentVolume", "StorageClass", "VolumeAttachment", "Workload"),
+        *(
+            "HorizontalPodAutoscaler",
+            "Lease",
+            "LocalQueue",
+            "PersistentVolume",
+            "StorageClass",
+            "VolumeAttachment",
+            "Workload",
+        ),
     }
 
 

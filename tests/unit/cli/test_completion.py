@@ -1,5 +1,6 @@
 """What Tab offers: to shells by their scripts, and to kubectl."""
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import sys
 
 import pytest
 
+from lab.sandbox.serve import running
 from reporter.cli.completion import SHELLS
 from tests.unit.cli.plugin import ROOT
 
@@ -31,6 +33,26 @@ def offered(run, *words):
         (["check", "--scrape-v"], ["--scrape-via"], ":4"),
         (["check", "--scrape-via", "ap"], ["apiserver-proxy"], ":4"),
         (["explain", "clusterKe"], ["clusterKedaNotReady", "clusterKedaKaitoScalerNotReady"], ":4"),
+        (
+            ["check", "--components", "keda-"],
+            ["keda-scaler=auto", "keda-scaler=on", "keda-scaler=off"],
+            ":4",
+        ),
+        (
+            ["check", "--components=bbr=off,ist"],
+            [
+                "--components=bbr=off,istio=auto",
+                "--components=bbr=off,istio=on",
+                "--components=bbr=off,istio=off",
+            ],
+            ":4",
+        ),
+        (
+            ["check", "--disable-reasons", "clusterKeda"],
+            ["clusterKedaNotReady", "clusterKedaKaitoScalerNotReady"],
+            ":4",
+        ),
+        (["check", "--grace", "clusterBBR"], ["clusterBBRNotReady="], ":4"),
         (["completion", ""], list(SHELLS), ":4"),
         (["demo", "--scenario", "r"], ["runtime"], ":4"),
         (["status", "--p"], ["--pod"], ":4"),
@@ -49,6 +71,17 @@ def test_contexts_are_those_of_the_kubeconfig(run, tmp_path, monkeypatch):
     assert offered(run, "check", "--context", "") == ([], ":4")
     (tmp_path / "config").write_text("contexts: [{name: prod-eu}, {name: prod-us}, {name: lab}]")
     assert offered(run, "check", "--context", "prod") == (["prod-eu", "prod-us"], ":4")
+
+
+async def test_namespaces_are_those_of_the_cluster(run, tmp_path, monkeypatch):
+    """Of the context that is being typed; of one that does not answer there are none."""
+    config = tmp_path / "config"
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "chat-models"}}
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    async with running([namespace], kubeconfig_path=config):
+        asked = ("check", "--kubeconfig", str(config), "-n", "cha")
+        assert await asyncio.to_thread(offered, run, *asked) == (["chat-models"], ":4")
+    assert await asyncio.to_thread(offered, run, "check", "-n", "") == ([], ":4")
 
 
 @pytest.fixture(name="programs")

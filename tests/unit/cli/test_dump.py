@@ -26,7 +26,7 @@ STACKS = (
     "modelservice/broken",
     "modelserving/stuck-role",
     "inferenceservice/failing-load",
-    "rayservice",
+    "dialects/rayservice/faults.yaml",
 )
 
 

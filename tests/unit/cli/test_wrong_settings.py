@@ -123,7 +123,7 @@ def test_an_error_that_nobody_caught_is_no_verdict(run, monkeypatch):
     def broken(*_):
         raise KeyError("token=hunter2hunter2")
 
-    monkeypatch.setattr("reporter.cli.check._look_once", broken)
+    monkeypatch.setattr("reporter.cli.check.viewed", broken)
     status, out, err = run("check", "--from", ROOT / "examples" / "broken-stack")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("status-reporter: an error of this program, ")

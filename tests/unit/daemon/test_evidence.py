@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reporter.catalogue.resources import NODES, PODS, VOLUMES
+from reporter.catalogue.resources import AUTOSCALERS, LEASES, NODES, PODS, VOLUMES
 from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.wanted_evidence import (
@@ -42,7 +43,10 @@ def event(number=0, namespace="n", name="p"):
 
 
 class Api:
-    """Answers lists of Events and logs; notes when each was asked for."""
+    """Answers lists of Events, logs and Leases; notes when each was asked for."""
+
+    clock_offset_seconds = 0.0
+    renewed = timedelta(0)
 
     def __init__(self):
         self.asked = []
@@ -55,6 +59,11 @@ class Api:
         self.asked.append((round(loop.time(), 1), path, dict(params or {})))
         if self.fault:
             raise self.fault
+        if "/leases/" in path:
+            spec = {"holderIdentity": "a", "leaseDurationSeconds": 15}
+            spec["renewTime"] = (datetime.now(UTC) - self.renewed).isoformat()
+            metadata = {"name": "l", "namespace": "kube-system"}
+            return Response(200, {}, json.dumps({"metadata": metadata, "spec": spec}).encode())
         if path.endswith("/log"):
             return Response(200, {}, self.log.encode())
         found = self.events.get(path.split("/")[4], [event(namespace=path.split("/")[4])])
@@ -63,7 +72,11 @@ class Api:
         start = int(params.get("continue", 0))
         rest = len(found) - start - PAGE
         metadata = {"continue": str(start + PAGE), "remainingItemCount": rest} if rest > 0 else {}
-        page = {"metadata": metadata, "items": found[start : start + PAGE]}
+        page = {
+            "kind": "List",
+            "metadata": {"resourceVersion": "1", **metadata},
+            "items": found[start : start + PAGE],
+        }
         return Response(200, {}, json.dumps(page).encode())
 
     def times(self, part=""):
@@ -78,9 +91,7 @@ class Stage:
         reader = EvidenceReader(
             self.api, self.learned, built_in(), lambda each: each.versions[0], RequestPace().turn
         )
-        self.task = EvidenceTask(
-            reader, self.learned, leading=lambda: self.leads, changed=self.change, logs=logs
-        )
+        self.task = EvidenceTask(reader, leading=lambda: self.leads, changed=self.change, logs=logs)
 
     def change(self):
         self.changes += 1
@@ -308,3 +319,23 @@ def test_of_one_namespace_a_few_pods_are_looked_at():
 
 def test_where_all_is_well_nothing_is_wanted():
     assert told(pods=[pod(**PULLS)]) == WantedEvidence()
+
+
+async def test_standbys_read_autoscalers_too_once_a_minute():
+    """Verdicts rest on them; they are kept while nothing is at fault."""
+    stage = Stage()
+    stage.leads = False
+    await stage.run([WantedEvidence(scalers=True)] * 7, 130)
+    assert stage.api.times("/horizontalpodautoscalers") == [0.0, 10.0, 60.0, 120.0]
+    assert stage.learned.joined(Snapshot()).known(AUTOSCALERS)
+
+
+@pytest.mark.parametrize(("minutes", "held"), [(0, ["l"]), (5, [])])
+async def test_standbys_read_leases_too(minutes, held):
+    """Verdicts rest on them, and a standby that takes over must not tell of what works."""
+    stage = Stage()
+    stage.leads, stage.api.renewed = False, timedelta(minutes=minutes)
+    await stage.run([wants("n", leases=(("kube-system", "l"),))] * 7, 70)
+    assert stage.api.times("/kube-system/leases/l") == stage.api.times() == [0.0, 10.0, 60.0]
+    assert [each.name for each in stage.learned.joined(Snapshot())[LEASES]] == held
+    assert stage.changes == 1

@@ -6,7 +6,7 @@ import msgspec
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.resources import EVENTS
-from reporter.daemon.one_pass import Before, Lately, run_pass
+from reporter.daemon.one_pass import Before, RecentWrites, run_pass
 from reporter.sinks.events.plan import Written
 from reporter.snapshot.table import table_of
 from reporter.stacks.settings import FullDaemonSettings
@@ -45,7 +45,7 @@ class Daemon:
         done = run_pass(
             snapshot,
             self.before,
-            Lately(events=events, versions=frozenset(versions)),
+            RecentWrites(events=events, versions=frozenset(versions)),
             now=at(self.boot),
             settings=SETTINGS,
             instance="a",

@@ -3,7 +3,7 @@
 import itertools
 
 from reporter.daemon import one_pass
-from reporter.daemon.one_pass import Before, Lately, run_pass
+from reporter.daemon.one_pass import Before, RecentWrites, run_pass
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.probes.building import at, snapshot_of
 
@@ -14,5 +14,7 @@ def test_a_pass_that_waits_for_the_processor_costs_what_it_used(monkeypatch):
     monkeypatch.setattr(one_pass.time, "perf_counter", lambda: next(wall))
     monkeypatch.setattr(one_pass.time, "thread_time", lambda: next(own))
     settings = FullDaemonSettings()
-    done = run_pass(snapshot_of(), Before(), Lately(), now=at(0), settings=settings, instance="a")
+    done = run_pass(
+        snapshot_of(), Before(), RecentWrites(), now=at(0), settings=settings, instance="a"
+    )
     assert (done.seconds, done.processor_seconds) == (10.0, 0.25)

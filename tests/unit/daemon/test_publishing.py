@@ -3,7 +3,7 @@
 import asyncio
 from itertools import pairwise
 
-from reporter.daemon.one_pass import Before, Lately, run_pass
+from reporter.daemon.one_pass import Before, RecentWrites, run_pass
 from reporter.daemon.passes import Publisher
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.resolution.building import START, snapshot
@@ -25,7 +25,7 @@ class Told:
 async def published():
     """What is told of a pass, in order, each with the turn of the loop in which it is."""
     done = run_pass(
-        snapshot(), Before(), Lately(), now=START, settings=FullDaemonSettings(), instance="a"
+        snapshot(), Before(), RecentWrites(), now=START, settings=FullDaemonSettings(), instance="a"
     )
     turn, calls = 0, []
 

@@ -9,10 +9,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.daemon.foreign_writers import ForeignWriters
-from reporter.daemon.one_pass import Before, Lately
-from reporter.daemon.passes import Passes, nothing_scraped
+from reporter.daemon.one_pass import Before, ForeignWriters, RecentWrites
+from reporter.daemon.passes import Passes
 from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
+from reporter.metrics.looks.samples import NONE
 from reporter.probes.reuse import Answered
 from reporter.resolution.memory import Memory
 from reporter.snapshot.dump import load_dump
@@ -73,8 +73,8 @@ class Daemon:
             "due": self.due,
             "pauses": lambda: 0,
             "leading": lambda: True,
-            "lately": Lately,
-            "samples": nothing_scraped,
+            "recent_writes": RecentWrites,
+            "samples": lambda _: NONE,
             "publish": self._publish,
             "self_check": self.check,
         }

@@ -13,7 +13,7 @@ from reporter.cli.configure import FullProgramSettings, variable_of
 from reporter.cli.main import known_commands, main
 from reporter.model.report import Report
 from reporter.model.subject import NAMESPACE_KIND, Layer
-from reporter.sinks.own_metrics import LiveMetrics, Metrics
+from reporter.sinks.own_metrics import GAUGES, LiveMetrics, Metrics
 from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.output import OutputMetrics
@@ -103,23 +103,8 @@ class Idle:
     def watches(self):
         return ()
 
-    def events_waiting(self):
-        return 0
-
-    def mirrors_waiting(self):
-        return 0
-
-    def alerts_waiting(self):
-        return 0
-
-    def mirrors_refusing(self):
-        return 0
-
-    def leading(self):
-        return True
-
-    def clock_offset_seconds(self):
-        return 0.0
+    def gauges(self):
+        return dict.fromkeys(GAUGES, 1)
 
 
 def test_metrics():

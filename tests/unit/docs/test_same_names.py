@@ -17,7 +17,6 @@ _PROBES = "the probes of several kinds of subjects look at the same thing"
 SAME_CLASSES = {
     "Resource": _SANDBOX,
     "Row": "of log signatures, and of the states of Kthena's groups",
-    "WatchHealth": "the Protocol of the metrics, and what the watches give for it",
 }
 """Public classes; a private one is known in its module only."""
 
@@ -33,6 +32,7 @@ SAME_MODULES = {
     "facts": _STACKS,
     "files": "of a dump; of ModelServices to render",
     "groups": _DERIVED,
+    "history": "the sink, and the command that shows it",
     "kserve": "in `simulation` its controller, in `demo` the cluster that it runs in",
     "kthena": "in `simulation` its controller, in `demo` the cluster that it runs in",
     "limits": "each reader of foreign text has its own",
@@ -46,7 +46,7 @@ SAME_MODULES = {
     "plan": _SINKS,
     "pod": "why it does not run; what its status says alone in `workload`",
     "pods": _PROBES + "; the type in `model`, the template in `manifests`",
-    "reading": "each kind of input has one: a page, YAML, a status",
+    "reading": "each kind of input has one: a page, YAML, a cluster",
     "probes": _STACKS,
     "ready": _PROBES + "; the rule in `resolution`",
     "reasons": _STACKS + "; the shared ones in `catalogue`",

@@ -1,9 +1,9 @@
 """The page on stacks says what the catalogue, the settings and the probes say."""
 
-from reporter.stacks import BUILT_IN
+from reporter.stacks import BUILT_IN, DIALECTS
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components
-from tests.tables import CLUSTER_WIDE, REASONS, SCRAPED, Stack, subjects_of
+from tests.tables import BY_NAME, CLUSTER_WIDE, REASONS, SCRAPED, Stack, subjects_of
 from tests.unit.docs.pages import code, page, section, table
 from tools.pages import stacks_page
 
@@ -51,6 +51,8 @@ def test_reasons_are_those_of_the_subjects_and_the_controllers():
     told, wanted = {}, {}
     for stack in Stack:
         plain, from_metrics = reasons_of(stack)
+        if stack == DIALECTS:
+            plain = {f"KIND{BY_NAME[each].heading}" for each in plain}
         ends = from_metrics[:1] + from_metrics[-1:]
         told[stack] = sorted(code(ROWS[stack][3]))
         wanted[stack] = sorted([*plain, *ends, *{each.reason for each in controllers_of(stack)}])

@@ -14,7 +14,7 @@ from reporter.probes.cluster.crds import required_crds
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.rules.cases import alerts
-from tests.tables import ALL, BY_NAME, CLUSTER_WIDE, REASONS, Stack
+from tests.tables import ALL, BY_NAME, CLUSTER_WIDE, REASONS
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, code, page, section, table
 
 
@@ -61,53 +61,36 @@ def test_normal_reasons_are_named():
     assert set(code(row[2])) == {name for name in normal if BY_NAME[name].subject_kind in OF_KAITO}
 
 
-def granted_with(resource):
-    """The value of the chart on which it depends whether a resource may be read; empty for none."""
-    if resource.opt_in:
-        first, *others = resource.opt_in.split("_")
-        return f"controlPlane.{first}{''.join(each.title() for each in others)}"
-    return f"stacks.{resource.stack}" if resource.stack else ""
-
-
 def test_permissions_are_those_of_the_chart():
-    """The ClusterRole is held to the resource table elsewhere; here the page is."""
+    """The ClusterRole is held to the resource table elsewhere; what a stack reads is on its page."""
     rows = table(section(page("operations.md"), "## Permissions"), "API group")
     told = [
-        (next(iter(code(group)), ""), plural, "".join(code(where)))
+        (next(iter(code(group)), ""), plural)
         for group, plurals, verbs, where in rows
-        if verbs == "list, watch" and where.startswith("ClusterRole")
+        if (verbs, where) == ("list, watch", "ClusterRole")
         for plural in plurals.split(", ")
     ]
-    always = {(each.group, each.plural) for each in CLUSTER_WIDE if not each.stack}
-    wanted = [
-        (each.group, each.plural, granted_with(each))
-        for each in CLUSTER_WIDE
-        if not each.stack or (each.group, each.plural) not in always
-    ]
-    assert sorted(told) == sorted(wanted)
+    always = [(each.group, each.plural) for each in CLUSTER_WIDE if not each.stack]
+    assert sorted(told) == sorted(always)
 
 
-def test_permissions_of_a_stack_go_with_it():
-    """Wide ones only where it has to be there, the others unless it is off."""
-    wide = {each.plural: each.stack for each in CLUSTER_WIDE if each.wide}
+def test_permissions_that_take_more_than_a_stack_are_named():
+    """Those of its `on` mode, and those that a setting asks for."""
     rows = table(section(page("operations.md"), "## Permissions"), "API group")
-    told = [
-        (plurals.split(", "), stack, where)
+    told = {
+        plural: "".join(code(where)[:1])
         for _, plurals, _, where in rows
-        for stack in Stack
-        if f"stacks.{stack}" in where
-    ]
-    assert {stack for _, stack, _ in told} == set(Stack)
-    assert [
-        (plurals, where)
-        for plurals, stack, where in told
-        if where
-        != (
-            f"ClusterRole, only with `stacks.{stack}` on"
-            if any(wide.get(each) == stack for each in plurals)
-            else f"ClusterRole, unless `stacks.{stack}` is off"
-        )
-    ] == []
+        if ", only with" in where
+        for plural in plurals.split(", ")
+    }
+    assert {each.plural: f"stacks.{each.stack}" for each in CLUSTER_WIDE if each.wide}.items() <= (
+        told.items()
+    )
+    for each in CLUSTER_WIDE:
+        if each.opt_in:
+            first, *others = each.opt_in.split("_")
+            setting = f"controlPlane.{first}{''.join(word.title() for word in others)}"
+            assert told[each.plural] == setting
 
 
 def test_versions_are_those_of_the_resource_table():
@@ -137,7 +120,7 @@ def test_alerts_are_those_of_the_chart():
     text = page("alerts.md")
     told = {code(row[0])[0]: row[1] for row in table(text, "alert")}
     assert told == {name: rule["labels"]["severity"] for name, rule in rules.items()}
-    assert set(re.findall(r"^## (\w+)$", text, re.MULTILINE)) == rules.keys()
+    assert set(re.findall(r"^## (StatusReporter\w+)$", text, re.MULTILINE)) == rules.keys()
     for rule in rules.values():
         where, _, anchor = rule["annotations"]["runbook"].partition("#")
         assert anchor in anchors(PAGES[where])

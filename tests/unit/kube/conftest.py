@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.sandbox import Sandbox
-from reporter.kube.client import KubeClient, RequestObserver, connect, unobserved
+from reporter.kube.client import KubeClient, RequestObserver, connect
 from tests.unit.kube.scripted import Handler, kubeconfig, serving
 
 
@@ -17,7 +17,7 @@ def client_for(tmp_path: Path):
 
     @asynccontextmanager
     async def open_client(
-        handler: Handler, observer: RequestObserver = unobserved, **user: object
+        handler: Handler, observer: RequestObserver = lambda *_: None, **user: object
     ) -> AsyncIterator[KubeClient]:
         async with serving(handler) as server:
             path = kubeconfig(tmp_path / "config", server, user or None)

@@ -302,8 +302,7 @@ async def test_stream_gives_lines_of_any_length(client_for):
 
 
 @pytest.mark.parametrize(
-    ("parts", "error"),
-    [((b"x" * (9 * 2**20),), AnswerTooLarge), ((b"half",), ConnectionFailed)],
+    ("parts", "error"), [((b"x" * (9 * 2**20),), AnswerTooLarge), ((b"half",), ConnectionFailed)]
 )
 async def test_stream_failures(client_for, parts, error):
     """A frame without end and a stream that falls silent end the watch with their error."""

@@ -55,7 +55,7 @@ async def informing(api: Collection, timing: Timing | None = None):
 
 
 def names(informer: Informer) -> list[str]:
-    return sorted(name for _, name in informer.objects)
+    return sorted(name for _, name in informer.store.objects)
 
 
 async def test_lists_then_follows_the_watch():
@@ -70,7 +70,7 @@ async def test_lists_then_follows_the_watch():
         api.delete("a")
         await asyncio.sleep(0.01)
         assert names(informer) == ["b"]
-        assert informer.objects["n", "b"].status.phase == "Running"
+        assert informer.store.objects["n", "b"].status.phase == "Running"
         assert informer.test_changes
     assert api.watches[0][1]["resourceVersion"] == "11"
     assert 300 <= int(api.watches[0][1]["timeoutSeconds"]) <= 600
@@ -93,7 +93,7 @@ async def test_pages_are_put_together():
     for number in range(7):
         api.put(f"p{number}")
     async with informing(api, Timing(page=3)) as informer:
-        assert len(informer.objects) == 7
+        assert len(informer.store.objects) == 7
         assert [call[1].get("continue") for call in api.lists] == [None, "3", "6"]
 
 
@@ -409,17 +409,17 @@ async def test_a_malformed_object_is_skipped_by_name():
     api.put("bad", status={"conditions": {}})
     async with informing(api) as informer:
         assert names(informer) == ["good"]
-        assert informer.skipped["n", "bad"].cause == "status.conditions is not a list"
+        assert informer.store.skipped["n", "bad"].cause == "status.conditions is not a list"
         api.put("good", status={"phase": 5})
         api.put("bad")
         await asyncio.sleep(0.01)
         assert names(informer) == ["bad"]
-        assert [each.cause for each in informer.skipped.values()] == [
+        assert [each.cause for each in informer.store.skipped.values()] == [
             "status.phase is not a string"
         ]
         api.delete("good")
         await asyncio.sleep(0.01)
-        assert not informer.skipped
+        assert not informer.store.skipped
 
 
 async def test_an_oversized_frame_is_listed_around():
@@ -441,7 +441,7 @@ async def test_a_list_that_expires_while_paging_is_taken_whole():
     api.list_faults = [None, GONE]
     async with informing(api, Timing(page=2)) as informer:
         await asyncio.sleep(2)
-        assert len(informer.objects) == 5
+        assert len(informer.store.objects) == 5
     assert "limit" not in api.lists[2][1]
 
 
@@ -461,12 +461,12 @@ async def test_a_list_without_news_changes_nothing():
     api = Collection()
     api.put("a")
     async with informing(api) as informer:
-        changes, before = informer.changes, informer.objects["n", "a"]
+        changes, before = informer.store.changes, informer.store.objects["n", "a"]
         informer.unconfirm()
         await asyncio.sleep(0.01)
         assert len(api.lists) == 2
-        assert informer.changes == changes
-        assert informer.objects["n", "a"] is before
+        assert informer.store.changes == changes
+        assert informer.store.objects["n", "a"] is before
 
 
 async def test_place_is_restricted_by_selectors():

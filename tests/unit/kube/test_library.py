@@ -13,10 +13,7 @@ WHOLE = "from kubernetes_asyncio import client, config"
 USED = {
     "Configuration": ("ours.configuration", "client.Configuration"),
     "ApiClient": ("ours.api_client", "client.ApiClient"),
-    "load_incluster_config": (
-        "ours.config.load_incluster_config",
-        "config.load_incluster_config",
-    ),
+    "load_incluster_config": ("ours.config.load_incluster_config", "config.load_incluster_config"),
     "load_kube_config": ("ours.config.load_kube_config", "config.load_kube_config"),
 }
 

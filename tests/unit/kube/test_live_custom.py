@@ -54,10 +54,7 @@ async def test_a_declared_kind_comes_and_goes(sandbox: Sandbox, tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("rule", "cause"),
-    [
-        (WIDGET, "served in version v2, not in v1"),
-        (JOBS, "served in version v1, not in v1beta9"),
-    ],
+    [(WIDGET, "served in version v2, not in v1"), (JOBS, "served in version v1, not in v1beta9")],
     ids=["custom", "built in"],
 )
 async def test_a_wrong_version_is_said(sandbox: Sandbox, tmp_path: Path, rule, *, cause):

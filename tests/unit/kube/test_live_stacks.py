@@ -30,7 +30,7 @@ HELPERS = {
     stack: [each for each in CLUSTER_WIDE if each.stack == stack and not each.subject_kind]
     for stack in Stack
 }
-"""What is read besides the subjects of a stack."""
+"""What is read apart from the subjects of a stack."""
 
 
 def crd(resource: Resource[KubeObject]):

@@ -22,7 +22,7 @@ def _seen():
         metadata=EventMetadata(name="e", namespace="kube-system"),
         reason="clusterKaitoControllerNotReady",
         type="Warning",
-        message="Deployment kaito-system/kaito-workspace is down: 0/0 ready, scaled to zero " * 3,
+        message="Deployment kaito-system/kaito-workspace is down: scaled to zero " * 3,
         involved_object=namespace,
     )
     ref = ObjectRef("v1", "Namespace", "", "kaito-system")

@@ -3,6 +3,7 @@
 import pytest
 
 from reporter.model.commands import MOST, commands_for, describe_command
+from reporter.model.finding import Fails
 from reporter.model.subject import API_RESOURCE, ObjectRef
 
 KAITO = ObjectRef("apps/v1", "Deployment", "kaito-system", "kaito-workspace")
@@ -55,7 +56,9 @@ def test_a_command_holds_nothing_but_proper_names(related):
 @pytest.mark.parametrize("at_fault", [POD, KAITO])
 def test_the_logs_before_a_crash_are_there_though_other_containers_had_no_run_before(at_fault):
     """An init container or a sidecar that never ended would else be all that kubectl tells."""
-    (previous,) = [each for each in commands_for(at_fault) if "--previous" in each]
+    (previous,) = [
+        each for each in commands_for(at_fault, fails=Fails.CRASHING) if "--previous" in each
+    ]
     assert "--all-containers --ignore-errors --prefix" in previous
 
 
@@ -65,7 +68,7 @@ def test_the_logs_before_a_crash_are_there_though_other_containers_had_no_run_be
 )
 def test_the_logs_are_those_of_the_container_at_fault(about, name):
     """Where it is known, kubectl is asked for it and no other."""
-    assert commands_for(POD, about=about)[1:] == (
+    assert commands_for(POD, about=about, fails=Fails.CRASHING)[1:] == (
         f"kubectl -n team logs a-0 -c {name} --tail=50 --previous",
         f"kubectl -n team logs a-0 -c {name} --tail=50",
     )
@@ -99,3 +102,21 @@ def test_commands_of_the_reason_come_behind_and_none_twice():
     own = commands_for(KAITO)
     assert commands_for(KAITO, (own[0], "kubectl get x")) == (*own, "kubectl get x")
     assert len(commands_for(KAITO, map(str, range(9)))) == MOST
+
+
+@pytest.mark.parametrize(
+    ("fails", "shown"),
+    [
+        (Fails.ZERO, ["describe", "--show-managed-fields", "get hpa"]),
+        (Fails.REFUSED, ["describe", "reason=FailedCreate", "quota,limitrange"]),
+        (Fails.UNSCHEDULED, ["describe", "reason=FailedScheduling", "get nodes"]),
+        (Fails.WAITING, ["describe", "get pods -o wide", "get events"]),
+        (Fails.CRASHING, ["describe", "--previous", "logs", "rollout history"]),
+        (Fails.UNREADY, ["describe", "logs", "get pods -o wide", "rollout history"]),
+    ],
+)
+def test_what_is_typed_fits_the_way_in_which_it_fails(fails, shown):
+    """In the order in which one would type it."""
+    found = commands_for(KAITO, fails=fails)
+    assert len(found) == len(shown)
+    assert all(word in each for word, each in zip(shown, found, strict=True))

@@ -92,7 +92,7 @@ def test_the_chart_comes_with_its_values_explained(tmp_path):
 def test_the_alerts_are_a_file_of_rules(tmp_path):
     """All of the chart's, in the form that Prometheus reads without its operator."""
     charts.write_alerts(tmp_path / "rules.yaml")
-    (group,) = yaml.safe_load((tmp_path / "rules.yaml").read_text())["groups"]
+    group, *served = yaml.safe_load((tmp_path / "rules.yaml").read_text())["groups"]
     named = {rule["alert"] for rule in group["rules"]}
     assert named >= {
         "StatusReporterClusterCause",
@@ -102,6 +102,7 @@ def test_the_alerts_are_a_file_of_rules(tmp_path):
         "StatusReporterScrapesAllFail",
     }
     assert all(rule["expr"] and rule["annotations"]["summary"] for rule in group["rules"])
+    assert all(rule["record"] and rule["expr"] for each in served for rule in each["rules"])
 
 
 def test_the_dashboard_is_the_charts(tmp_path):

@@ -10,7 +10,7 @@ from reporter.model.objects.base import (
     Part,
     SelectorRequirement,
 )
-from reporter.model.objects.gateway import BackendReference, ParentReference
+from reporter.model.objects.gateway import RouteReference
 from reporter.model.objects.pods import (
     Container,
     DeploymentSpec,
@@ -88,8 +88,8 @@ class Nested(Part, frozen=True):
     inner: Names = Names()
     entries: tuple[Entry, ...] | None = ()
     selector: LabelSelector = LabelSelector()
-    parent_refs: tuple[ParentReference, ...] = ()
-    backend_refs: tuple[BackendReference, ...] = ()
+    parent_refs: tuple[RouteReference, ...] = ()
+    backend_refs: tuple[RouteReference, ...] = ()
 
 
 class Deep(Part, frozen=True):
@@ -238,14 +238,14 @@ def test_entries_of_a_list_are_told_by_their_names(before, after, expected):
         ),
         (
             "parent_refs",
-            (ParentReference(name="g"),),
-            (ParentReference(name="g", namespace="n"),),
+            (RouteReference(name="g"),),
+            (RouteReference(name="g", namespace="n"),),
             ("spec.parentRefs", "g", "n/g"),
         ),
         (
             "backend_refs",
-            (BackendReference(name="p"),),
-            (BackendReference(name="p"), BackendReference(name="q")),
+            (RouteReference(name="p"),),
+            (RouteReference(name="p"), RouteReference(name="q")),
             ("spec.backendRefs", "p", "p, q"),
         ),
     ],
@@ -261,8 +261,8 @@ def test_parts_of_parts(field, before, after, expected):
     [
         (
             "parent_refs",
-            (ParentReference(name="g"),),
-            (ParentReference(name="g", kind="Service"),),
+            (RouteReference(name="g"),),
+            (RouteReference(name="g", kind="Service"),),
         ),
         ("selector", None, LabelSelector()),
         (

@@ -199,7 +199,7 @@ def test_a_fault_beside_an_independent_one_still_waits_for_the_hold():
     ids=["part", "part-not-node", "node", "both", "crd", "of-other-reasons", "nothing"],
 )
 def test_a_finding_is_explained_by_what_it_names(by, rests_on, expected):
-    """By no other upstream of its reason, and by no node that it merely rests on."""
+    """By no other upstream of its reason, and by no node that it only depends on."""
     found = explainers("modelservingRoleStuckCreating", by, BUILT_IN, rests_on=rests_on)
     assert found == expected
 

@@ -3,9 +3,11 @@
 import pytest
 
 from reporter.model.commands import MOST, commands_for, conditions_command
+from reporter.model.finding import Fails
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, INFERENCESETS
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
+from tests.unit.probes.building import snapshot_of
 from tests.unit.resolution.building import Resolver, finding
 
 PODS, SCALING = "inferencesetModelPodsNotReady", "inferencesetScalingMisconfigured"
@@ -32,10 +34,13 @@ def conditions(place, name="m"):
     return conditions_command(INFERENCESETS.ref_named(place, name))
 
 
-def commands_of(reason, subject, related, **fields):
-    """The commands in the report."""
+def commands_of(reason, subject, related, *, there=True, **fields):
+    """The commands in the report, where the object at fault is there, or is not."""
+    metadata = {"namespace": related.namespace, "name": related.name}
+    doc = {"apiVersion": related.api_version, "kind": related.kind, "metadata": metadata}
+    found = finding(reason, subject=subject, related=related, exempt=True, **fields)
     resolver = Resolver()
-    resolver.look(0, finding(reason, subject=subject, related=related, exempt=True, **fields))
+    resolver.look(0, found, seen=snapshot_of(*([doc] if there else [])))
     return resolver[reason].commands
 
 
@@ -98,5 +103,37 @@ def test_the_object_at_fault_comes_first_and_then_what_belongs_to_the_reason(
 
 def test_the_logs_are_those_of_the_container_at_fault():
     """The finding says which one it is."""
-    found = commands_of(PODS, model("look-j"), pod("look-j"), about="container vllm")
+    found = commands_of(
+        PODS, model("look-j"), pod("look-j"), about="container vllm", fails=Fails.CRASHING
+    )
     assert found[1] == "kubectl -n look-j logs p -c vllm --tail=50 --previous"
+
+
+@pytest.mark.parametrize(
+    ("related", "first"),
+    [
+        (
+            ObjectRef("apps/v1", "Deployment", "kaito-system", "kaito-workspace"),
+            "kubectl -n kaito-system get deployment",
+        ),
+        (ObjectRef("v1", "Service", "look-k", "s"), "kubectl -n look-k get service"),
+        (ObjectRef("v1", "Node", "", "gpu-1"), "kubectl get node"),
+    ],
+)
+def test_of_what_does_not_exist_is_shown_what_is_there_instead(related, first):
+    """To describe it fails, and nobody wrote a log."""
+    found = commands_of("clusterKaitoControllerNotReady", CLUSTER, related, there=False)
+    assert found[0] == first
+    assert not [each for each in found if " describe " in each or " logs " in each]
+    if related.kind == "Deployment":
+        assert found[1].startswith("kubectl get deployment -A --field-selector metadata.name=")
+        assert "helm list -A" in found
+
+
+def test_of_a_pod_that_is_lost_with_its_node_the_node_is_looked_at_first():
+    """Nobody answers for its log."""
+    found = commands_of(
+        PODS, model("look-l"), pod("look-l"), lost_node="gpu-1", fails=Fails.WAITING
+    )
+    assert found[:2] == ("kubectl get node", "kubectl -n look-l describe pod p")
+    assert not [each for each in found if " logs " in each]

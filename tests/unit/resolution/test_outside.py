@@ -17,6 +17,7 @@ from reporter.stacks import STACKS
 from reporter.stacks.kaito.reasons import INFERENCESETS, RAGENGINES, WORKSPACES
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS
 from reporter.stacks.settings import FullEvaluationSettings, with_stacks
+from tests.unit.probes.building import snapshot_of
 from tests.unit.resolution.building import MODEL, snapshot
 
 ONLY_SOME = "in namespaces that --model-namespaces selects"
@@ -70,7 +71,7 @@ def test_namespaces_that_are_left_out():
 
 
 def test_a_subject_of_another_kind_stands_for_no_other_object():
-    """It merely has the same place."""
+    """It only has the same place."""
     same_place = Subject(MODELSERVING_KIND, MODEL.namespace, MODEL.name)
     told = found(holding(INFERENCESETS, "demo/qwen"), same_place, **LEFT_OUT)
     assert [(each.kind, each.count) for each in told] == [("InferenceSet", 1)]
@@ -89,8 +90,44 @@ def test_a_stack_that_is_off_hides_none_after_it():
 
 
 def test_the_answer_rests_on_the_tables_of_what_is_counted():
-    """And on whether they are served; where no stack is counted, on nothing."""
+    """And on whether they are served; where no stack is counted, on pods alone."""
     seen = holding(INFERENCESETS, "a/y")
     rests_on = list(tables_of_stacks(seen, FullEvaluationSettings(**LEFT_OUT)))
-    assert rests_on[:3] == [None, seen.tables[INFERENCESETS], Served.SERVED]
-    assert list(tables_of_stacks(seen, FullEvaluationSettings(stacks=OFF))) == []
+    assert rests_on[3:6] == [None, seen.tables[INFERENCESETS], Served.SERVED]
+    assert list(tables_of_stacks(seen, FullEvaluationSettings(stacks=OFF)))[3:] == []
+
+
+def engine(owner=None, **more):
+    metadata = {"name": "p", "namespace": "n", "labels": {"app": "p"}, **more}
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner, "name": "o", "controller": True}]
+    container = {"name": "c", "image": "vllm/vllm-openai:v0.11.0"}
+    spec = {"containers": [container]}
+    return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
+
+
+SELECTS = {
+    "kind": "Deployment",
+    "metadata": {"name": "d", "namespace": "n"},
+    "spec": {"selector": {"matchLabels": {"app": "p"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("docs", "told"),
+    [
+        ((engine(),), True),
+        ((engine("Job"),), True),
+        ((engine("DaemonSet"),), True),
+        ((engine("ReplicaSet"),), False),
+        ((engine(), SELECTS), False),
+        ((engine(annotations={"status-reporter.io/model": "false"}),), False),
+        ((engine(labels={"serving.kserve.io/inferenceservice": "m"}),), False),
+        (({**engine(), "status": {"phase": "Succeeded"}},), False),
+    ],
+    ids=["bare", "Job", "DaemonSet", "ReplicaSet", "stripped", "said", "KServe", "ended"],
+)
+def test_pods_with_an_engine_that_nobody_judges(docs, told):
+    """Silence about them is not taken for health."""
+    outside = found(snapshot_of(*docs))
+    assert [each.first for each in outside if each.is_model] == ["n/p"] * told

@@ -15,10 +15,9 @@ from reporter.catalogue.resources import (
 )
 from reporter.model.objects import Gateway, HttpRoute, Pod
 from reporter.model.objects.gateway import (
-    BackendReference,
     GatewaySpec,
     HttpRouteSpec,
-    ParentReference,
+    RouteReference,
     RouteRule,
 )
 from reporter.model.subject import CLUSTER
@@ -160,14 +159,14 @@ def test_a_gateway_names_its_class(name, namespace, is_told):
     ("spec", "expected"),
     [
         ({}, []),
-        ({"parent_refs": (ParentReference(name="x"),)}, ["Gateway demo/x"]),
-        ({"parent_refs": (ParentReference(name="x", namespace="other"),)}, ["Gateway other/x"]),
-        ({"parent_refs": (ParentReference(name="y"),)}, []),
-        (to(BackendReference(name="x")), ["InferencePool demo/x"]),
-        (to(BackendReference(name="x", namespace="other")), ["InferencePool other/x"]),
-        (to(BackendReference(name="y")), []),
+        ({"parent_refs": (RouteReference(name="x"),)}, ["Gateway demo/x"]),
+        ({"parent_refs": (RouteReference(name="x", namespace="other"),)}, ["Gateway other/x"]),
+        ({"parent_refs": (RouteReference(name="y"),)}, []),
+        (to(RouteReference(name="x")), ["InferencePool demo/x"]),
+        (to(RouteReference(name="x", namespace="other")), ["InferencePool other/x"]),
+        (to(RouteReference(name="y")), []),
         (
-            {"parent_refs": (ParentReference(name="x"),), **to(BackendReference(name="x"))},
+            {"parent_refs": (RouteReference(name="x"),), **to(RouteReference(name="x"))},
             ["Gateway demo/x", "InferencePool demo/x"],
         ),
     ],

@@ -124,7 +124,7 @@ def test_a_muted_episode_on_record_does_not_move_the_start_of_what_is_told():
 
 
 def test_an_episode_that_began_again_at_the_same_time_keeps_its_start():
-    """Its own Event is on record, though it had ended, besides that of another replica."""
+    """Its own Event is on record, though it had ended, beside that of another replica."""
     since = NOON - seconds(100)
     fault = finding(EPP, transition=since)
     resolver = Resolver()

@@ -81,7 +81,7 @@ def test_a_fault_is_no_older_than_it_was_seen_although_its_subject_is_young(stac
 
 @pytest.mark.parametrize(("stack", "name"), FAULTS)
 def test_a_fault_of_a_subject_that_was_never_seen_without_it_is_as_old(stack, name):
-    """So that a process that is started anew does not wait once more."""
+    """So that a process that is started again does not wait once more."""
     created = NOON - seconds(2400)
     resolver = resolver_of(SUBJECTS[stack], created)
     begun = finding(name, subject=SUBJECTS[stack], created=created, budget=seconds(2700))

@@ -13,13 +13,13 @@ from reporter.model.report import Disposition, Impact, ServingState, SkippedObje
 from reporter.model.subject import Layer
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.mirror.plan import MirrorPurpose
-from reporter.sinks.own_metrics import OK, LiveMetrics, Metrics
+from reporter.sinks.own_metrics import GAUGES, OK, LiveMetrics, Metrics
 from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kthena.output import OutputMetrics
 from reporter.stacks.kthena.owning import Method
 from tests.helm.dashboard import expressions
-from tests.rules.cases import alerts
+from tests.rules.cases import alerts, rendered
 from tests.unit.docs.pages import code, page, table
 from tests.unit.sinks.page.reports import EPP, finding, model, report
 
@@ -46,23 +46,8 @@ class Busy:
         watch = {"resource": "pods", "state": "served", "confirmed": True, "age_seconds": 1.0}
         return [SimpleNamespace(**watch, objects=1, relists=1, failures=0)]
 
-    def events_waiting(self):
-        return 0
-
-    def mirrors_waiting(self):
-        return 0
-
-    def alerts_waiting(self):
-        return 0
-
-    def mirrors_refusing(self):
-        return 0
-
-    def leading(self):
-        return True
-
-    def clock_offset_seconds(self):
-        return 0.0
+    def gauges(self):
+        return dict.fromkeys(GAUGES, 1)
 
 
 def metrics(now=lambda: NOW):
@@ -106,8 +91,16 @@ def test_every_documented_metric_has_a_unit_and_a_meaning():
         assert meaning, name
 
 
+RECORDED = [
+    (rule["record"], rule["expr"])
+    for group in rendered()["groups"]
+    for rule in group["rules"]
+    if "record" in rule
+]
+SERIES |= {name: {"reporter", "namespace", "subject", "state", "reason"} for name, _ in RECORDED}
 READ = [
     *((name, rule["expr"]) for name, rule in alerts().items()),
+    *RECORDED,
     *expressions(),
 ]
 GIVEN_BY_PROMETHEUS = {"namespace", "job", "pod"}
@@ -115,7 +108,7 @@ GIVEN_BY_PROMETHEUS = {"namespace", "job", "pod"}
 
 def selectors(expression):
     """Name of the series and its matchers, of each selector."""
-    return re.findall(r"(status_reporter_\w+)\{(.*?)\}", expression)
+    return re.findall(r"(status_reporter[_:][\w:]+)\{(.*?)\}", expression)
 
 
 def test_rules_and_dashboard_read_series_that_are_exported():
@@ -123,7 +116,7 @@ def test_rules_and_dashboard_read_series_that_are_exported():
     assert [
         where
         for where, expression in READ
-        if not len(selectors(expression)) == expression.count("status_reporter_") > 0
+        if not len(selectors(expression)) == len(re.findall("status_reporter[_:]", expression)) > 0
     ] == []
     assert {name for _, each in READ for name, _ in selectors(each)} <= SERIES.keys()
 

@@ -9,10 +9,10 @@ import pytest
 
 from reporter.model.report import Disposition, Mute, MuteFault
 from reporter.model.subject import ObjectRef
+from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.junit import report_junit
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
-from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_json import MUTES_LISTED, report_json
 from reporter.sinks.report_text import report_text

@@ -5,6 +5,7 @@ import pytest
 from reporter.model.reason import EventType
 from reporter.model.report import (
     Disposition,
+    Impact,
     ReadySubject,
     Report,
     ResolvedFinding,
@@ -12,10 +13,10 @@ from reporter.model.report import (
     UnknownResource,
 )
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
+from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.junit import report_junit
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
-from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_text import report_text
 from reporter.sinks.words import wrapped
@@ -99,7 +100,7 @@ def test_a_cause_says_what_since_when_and_what_to_do():
         ),
         (
             {"disposition": Disposition.SECONDARY, "by": ("a", "b")},
-            "  less important here than a, b",
+            "  outranked by a, b",
         ),
         (
             {"disposition": Disposition.HELD, "by": ("a",)},
@@ -133,6 +134,52 @@ def test_causes_come_in_the_order_of_the_report():
     )
     text = report_text(report(cluster, finding()))
     assert text.index("clusterBBRNotReady") < text.index("modelharnessGatewayProgrammingFailed")
+
+
+def many(count):
+    """Causes of as many namespaces, of which the last hits most."""
+    return report(
+        *(
+            finding(
+                subject=Subject.of_namespace(f"n{each}"),
+                involved=ObjectRef("v1", "Namespace", "", f"n{each}"),
+                impact=Impact(each, 0, 1),
+                commands=("kubectl get pods",),
+            )
+            for each in range(count)
+        )
+    )
+
+
+def test_several_causes_have_a_line_each_on_top_in_the_order_of_impact():
+    """One alone is told by its block."""
+    lines = report_text(many(3)).splitlines()
+    assert [each.split("  ")[2] for each in lines[2:5]] == [
+        "2 not serving",
+        "1 not serving",
+        "nobody yet",
+    ]
+    assert lines[2].endswith(
+        "Gateway team/team-gw: AddressNotUsable (modelharnessGatewayProgrammingFailed)"
+    )
+    heads = [each for each in lines if each.startswith("modelharness")]
+    assert [each.split("  ")[1] for each in heads] == [
+        "namespace/n2",
+        "namespace/n1",
+        "namespace/n0",
+    ]
+    assert not any("AddressNotUsable" in each for each in report_text(many(1)).splitlines()[:4])
+
+
+@pytest.mark.parametrize("rows", [16, 24, 40])
+def test_a_terminal_gets_a_screen_of_it_and_is_told_how_to_see_the_rest(rows):
+    """The first block stands in any case; what has no terminal gets all."""
+    lines = report_text(many(30), columns=80, rows=rows).splitlines()
+    assert len(lines) < rows
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].endswith("more in full, and the rest: --full")
+    assert sum(each.startswith("modelharness") for each in lines) >= 1
+    assert sum(each.startswith("modelharness") for each in report_text(many(30)).splitlines()) == 30
 
 
 BLIND = finding(

@@ -152,12 +152,7 @@ def test_absence_needs_a_look(load, documents, complete, *, namespace, known):
             Served.ABSENT,
             Served.ABSENT,
         ),
-        (
-            [crd("other.kaito.sh"), crd("another.kaito.sh")],
-            False,
-            Served.UNKNOWN,
-            Served.UNKNOWN,
-        ),
+        ([crd("other.kaito.sh"), crd("another.kaito.sh")], False, Served.UNKNOWN, Served.UNKNOWN),
         (
             [crds("other.kaito.sh", "another.kaito.sh"), workspace()],
             False,
@@ -473,8 +468,7 @@ def test_other_namespaces_are_absent_only_beside_a_list(load, documents, complet
 
 
 @pytest.mark.parametrize(
-    ("name", "known"),
-    [("deployments.apps", True), ("deployments", True), ("dump", False)],
+    ("name", "known"), [("deployments.apps", True), ("deployments", True), ("dump", False)]
 )
 def test_an_empty_list_tells_its_kind_by_the_name_of_its_file(tmp_path, name, *, known):
     """kubectl prints an empty list without its kind."""

@@ -111,8 +111,8 @@ def test_one_document_serves_all_who_read_its_kind(load, tmp_path):
     path = tmp_path / "pods.json"
     path.write_text("\n".join(map(json.dumps, pods)))
     snapshot = load_dump([path], settings.catalogue).snapshot
-    by_type = {
-        resource.type.__name__: sorted(each.name for each in table)
+    chosen = {
+        resource.label_selector: sorted(each.name for each in table)
         for resource, table in snapshot.tables.items()
     }
-    assert by_type == {"Pod": ["a", "b"], "ConditionedObject": ["a"]}
+    assert chosen == {"": ["a", "b"], "audit=yes": ["a"]}

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from reporter.catalogue.render import reason_text
-from reporter.daemon.one_pass import Before, Lately, run_pass
+from reporter.daemon.one_pass import Before, RecentWrites, run_pass
 from reporter.evaluation import evaluate
 from reporter.metrics.scraping.targets import find_targets
 from reporter.model.instant import Instant
@@ -25,7 +25,7 @@ from tests.unit.probes.building import ALL_CRDS, document, merged, namespace, po
 from tests.unit.probes.building import snapshot_of as snapshot_of_built_in
 from tests.unit.stacks.toy import CONTROLLER_DOWN, PODS_NOT_READY, READY, TOY, TOYSERVER, TOYSERVERS
 from tools.generated import cluster_role_files, values_schema
-from tools.pages import reasons_page, stack_pages, stacks_page
+from tools.pages import reasons_page, stacks_page
 
 ROOT = Path(__file__).parents[3]
 Settings = with_stacks(EvaluationSettings, (*STACKS, TOY))
@@ -68,8 +68,6 @@ def test_explain_and_documentation():
     text = reason_text(CATALOGUE[PODS_NOT_READY], CATALOGUE)
     assert f"{CONTROLLER_DOWN}, because the controller makes the pods" in text
     assert PODS_NOT_READY in reasons_page(CATALOGUE)
-    pages = stack_pages(CATALOGUE).values()
-    assert any("## modeldeployment: one ToyServer of Toys\n" in each for each in pages)
     page = stacks_page((ROOT / "docs" / "stacks.md").read_text(), CATALOGUE)
     assert "| **Toys** (`toy`): ToyServers | `toyservers.toys.example.org` | nothing |" in page
 
@@ -134,12 +132,14 @@ NAMES = ("kaito", "kthena", "otterscale", "kserve", "inferenceset", "modelservin
 def test_what_it_writes_is_carried_from_pass_to_pass():
     """The pass hands on what it remembers and what it was answered, and returns what it plans."""
     settings = with_stacks(DaemonSettings, (*STACKS, TOY))()
-    lately, first = Lately(), Before()
+    recent_writes, first = RecentWrites(), Before()
     plans = []
     for _ in range(2):
-        done = run_pass(snapshot_of(), first, lately, now=NOON, settings=settings, instance="a")
+        done = run_pass(
+            snapshot_of(), first, recent_writes, now=NOON, settings=settings, instance="a"
+        )
         plans.append(done.outputs["toy"])
-        first, lately = done.after, Lately(outputs={"toy": "a yes"})
+        first, recent_writes = done.after, RecentWrites(outputs={"toy": "a yes"})
     assert plans == ["a: 1 after None", "a: 2 after a yes"]
 
 

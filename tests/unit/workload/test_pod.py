@@ -92,7 +92,11 @@ def make_pod(
 def node(name="gpu-1", ready="True"):
     conditions = [
         condition(
-            "Ready", ready, LATER, reason="KubeletNotReady", message="container runtime is down"
+            "Ready",
+            ready,
+            CREATED if ready == "True" else LATER,
+            reason="KubeletNotReady",
+            message="container runtime is down",
         )
     ]
     return msgspec.convert({"metadata": {"name": name}, "status": {"conditions": conditions}}, Node)
@@ -178,7 +182,7 @@ def test_a_fault_of_a_main_container_is_of_no_init_container(state):
 def test_a_finished_init_container_is_nothing():
     """An init container that completed does not explain why the pod is not Ready."""
     fault = judge(make_pod(init=[ended("Completed", 0, name="fetch-sas", ready=True)]))
-    assert fault.cause == "starting"
+    assert fault.cause == "not Ready yet"
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -207,7 +211,7 @@ def test_a_past_crash_of_a_ready_pod_is_nothing():
 def test_an_unknown_waiting_reason_is_progress():
     """A waiting reason that we do not know is tolerated: the start-up budget decides."""
     fault = judge(make_pod(phase="Pending", containers=[waiting("PullingTheMoon")]))
-    assert (fault.cause, fault.budget) == ("starting", BUDGET)
+    assert (fault.cause, fault.budget) == ("not Ready yet", BUDGET)
 
 
 def test_an_unschedulable_pod_has_a_grace():
@@ -226,14 +230,14 @@ def test_a_gated_pod_is_not_unschedulable():
     scheduled = ("False", LATER, "SchedulingGated", "")
     pod = make_pod(phase="Pending", scheduled=scheduled, node=None, containers=[])
     fault = judge(pod)
-    assert fault.cause == "starting"
-    assert fault.detail == "starting: not scheduled yet (SchedulingGated)"
+    assert fault.cause == "not Ready yet"
+    assert fault.detail == "not scheduled yet (SchedulingGated)"
 
 
 def test_a_pod_that_no_scheduler_took_up_is_not_said_to_run():
     """Without a node it is not scheduled, whether or not a condition says so."""
     pod = msgspec.convert({"metadata": {"name": "p"}, "status": {"phase": "Pending"}}, Pod)
-    assert judge(pod).detail == "starting: not scheduled yet"
+    assert judge(pod).detail == "not scheduled yet"
 
 
 def test_a_readiness_gate_is_named():
@@ -249,8 +253,8 @@ def test_a_readiness_gate_is_named():
 def test_a_running_pod_starts_within_the_budget_of_its_container():
     """A pod that was never Ready has the start-up budget from the container's start."""
     fault = judge(make_pod())
-    assert fault.cause == "starting"
-    assert fault.detail.startswith("starting: not Ready yet")
+    assert fault.cause == "not Ready yet"
+    assert fault.detail.startswith("not Ready yet")
     assert fault.transition == moment(STARTED)
     assert fault.budget == BUDGET
 
@@ -274,7 +278,7 @@ def test_a_restart_gives_no_new_budget():
     last = {"reason": "Error", "exitCode": 137}
     running = container({"running": {"startedAt": LATER}}, restarts=1, last=last)
     fault = judge(make_pod(containers=[running]))
-    assert fault.cause == "starting"
+    assert fault.cause == "not Ready yet"
     assert fault.transition == moment(INITIALIZED)
     assert (
         "last ended with Error (exit code 137: killed by a probe, a stop past its grace, or for memory)"
@@ -301,7 +305,7 @@ def test_a_pod_that_is_not_set_up_has_minutes():
     assert (fault.cause, fault.budget) == ("not set up", timedelta(minutes=5))
     assert fault.transition == moment(STARTED)
     assert not fault.of_containers
-    assert judge(pod).cause == "starting"
+    assert judge(pod).cause == "not Ready yet"
 
 
 def test_an_error_of_a_container_says_more_than_that_its_pod_is_not_set_up():
@@ -326,7 +330,7 @@ def test_an_init_container_that_hangs_is_named():
 def test_a_pod_without_any_status_counts_from_its_creation():
     """Nothing is known but that it was created: no transition, still a budget."""
     fault = judge(msgspec.convert({"metadata": {"name": "p"}}, Pod))
-    assert (fault.cause, fault.transition, fault.budget) == ("starting", None, BUDGET)
+    assert (fault.cause, fault.transition, fault.budget) == ("not Ready yet", None, BUDGET)
 
 
 def test_a_pod_that_had_been_ready_has_no_start_up():

@@ -80,7 +80,7 @@ def test_silent(name):
 
 
 DOWN = {
-    "scaled to zero": (statefulset(ready=0, wanted=0), "scaled to zero", "0/0 ready"),
+    "scaled to zero": (statefulset(ready=0, wanted=0), "scaled to zero", "scaled to zero"),
     "no replica ready": (statefulset(ready=0), "no pods", "0/3 ready"),
     "no status at all": (statefulset({"status": None}), "no pods", "0/3 ready"),
     "ready but not available yet": (statefulset(status(availableReplicas=0)), "no pods", "3/3"),
@@ -96,7 +96,7 @@ def test_down(name):
     fault = judge(doc)
     assert fault is not None
     assert (fault.standing, fault.cause, fault.budget) == ("down", cause, None)
-    assert fault.detail.startswith(text)
+    assert text in fault.detail
 
 
 DEGRADED = {
@@ -115,7 +115,7 @@ def test_degraded(name):
     fault = judge(DEGRADED[name], merged(STARTING, waiting("ErrImagePull")))
     assert fault is not None
     assert (fault.standing, fault.budget) == ("degraded", None)
-    assert fault.detail.startswith("2/3 ready, ErrImagePull (pod s-2: ")
+    assert fault.detail.startswith("ErrImagePull (pod s-2: ")
 
 
 @pytest.mark.parametrize("name", DEGRADED)
@@ -125,7 +125,7 @@ def test_a_pod_that_starts_has_its_time(name):
     assert fault is not None
     assert (fault.standing, fault.budget) == ("degraded", timedelta(seconds=600))
     assert fault.transition == datetime(2026, 11, 20, 11, 55, tzinfo=UTC)
-    assert fault.detail.startswith("2/3 ready, starting (pod s-2: ")
+    assert fault.detail.startswith("not Ready yet (pod s-2: ")
 
 
 RESTARTED = {"status": {"containerStatuses": [{"name": "main", "restartCount": 1}]}}
@@ -172,7 +172,7 @@ def test_a_pod_that_ends_has_its_time():
     fault = judge(statefulset(ready=2), *READY_PODS, ENDING)
     assert (fault.standing, fault.budget) == ("degraded", timedelta(seconds=600))
     assert fault.transition == datetime(2026, 11, 20, 11, 58, tzinfo=UTC)
-    assert fault.detail == "2/3 ready, pod s-1 is terminating"
+    assert fault.detail == "pod s-1 is terminating, 2/3 ready"
 
 
 @pytest.mark.parametrize("ready", [2, 0])
@@ -181,7 +181,7 @@ def test_a_pod_on_a_lost_node_never_ends(ready):
     fault = judge(statefulset(ready=ready), *READY_PODS[:ready], GOING)
     assert (fault.cause, fault.budget) == ("node gone", None)
     assert fault.detail == (
-        f"{ready}/3 ready, node gone (pod s-1: terminating on node away, which is gone)"
+        f"node gone (pod s-1: terminating on node away, which is gone), {ready}/3 ready"
     )
 
 
@@ -191,14 +191,14 @@ def test_a_pod_on_a_lost_node_never_ends(ready):
         (
             statefulset(ready=2),
             READY_PODS,
-            "2/3 ready, the existing pods are ready, others are missing",
+            "the existing pods are ready, others are missing, 2/3 ready",
         ),
         (
             statefulset(status(availableReplicas=0), ready=2, wanted=2),
             READY_PODS,
-            "2/2 ready, its pods are ready, but not available yet",
+            "its pods are ready, but not available yet, 2/2 ready",
         ),
-        (statefulset(ready=0, wanted=1), [ENDING], "0/1 ready, pod s-1 is terminating"),
+        (statefulset(ready=0, wanted=1), [ENDING], "pod s-1 is terminating, 0/1 ready"),
     ],
     ids=["a quota refuses one", "minReadySeconds", "the only one ends"],
 )
@@ -221,7 +221,7 @@ def test_pods_of_the_rollout_before_are_no_step(updated, docs, since):
     fault = judge(statefulset(ROLLING, status(updatedReplicas=updated), ready=2), *docs)
     assert (fault.budget, fault.transition) == (timedelta(seconds=600), since)
     if STARTING not in docs:
-        assert fault.detail.endswith(" ready, rollout is stuck, old pods are not replaced")
+        assert fault.detail.startswith("rollout is stuck, old pods are not replaced, ")
 
 
 IN_A_ROLLOUT = {
@@ -242,7 +242,7 @@ def test_a_step_of_a_rollout_has_its_time(name):
     assert fault is not None
     assert fault.budget == timedelta(seconds=600)
     assert fault.transition == datetime(2026, 11, 20, 11, 55, tzinfo=UTC)
-    assert fault.detail.startswith("2/3 ready, rollout is stuck, starting (pod s-2: ")
+    assert fault.detail.startswith("rollout is stuck, not Ready yet (pod s-2: ")
 
 
 @pytest.mark.parametrize("name", IN_A_ROLLOUT)
@@ -263,7 +263,7 @@ def test_the_worst_pod_is_the_cause():
     crashing = pod("n", "s-1", "s", waiting("CrashLoopBackOff"), ready=False)
     fault = judge(statefulset(ready=2), pod("n", "s-0", "s"), crashing)
     assert fault.cause == "CrashLoopBackOff"
-    assert fault.detail.startswith("2/3 ready, CrashLoopBackOff (pod s-1: container main waits in")
+    assert fault.detail.startswith("CrashLoopBackOff (pod s-1: container main waits in")
     assert fault.transition == SINCE_AT
 
 

@@ -89,7 +89,9 @@ function dated() {
 
 function tick() {
   const now = Date.now() + ahead;
-  for (const time of document.querySelectorAll("time[data-relation]")) {
+  // What an old page says may be over: its ages stay as they were.
+  const counted = body.hasAttribute("data-old") ? [] : document.querySelectorAll("main time[data-relation]");
+  for (const time of [...counted, ...document.querySelectorAll("header time[data-relation]")]) {
     const moment = Date.parse(time.dateTime);
     const text = age(time.dataset.relation === "since" ? now - moment : moment - now);
     if (time.textContent !== text) time.textContent = text;
@@ -418,7 +420,8 @@ function ticket(cause) {
 }
 
 async function copy(button) {
-  const text = ticket(button.closest("li"));
+  const text = button.dataset.command || ticket(button.closest("li"));
+  const label = button.textContent;
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -433,7 +436,7 @@ async function copy(button) {
   }
   said.textContent = "Copied.";
   button.textContent = "Copied";
-  setTimeout(() => (button.textContent = "Copy as text"), 2 * SECOND);
+  setTimeout(() => (button.textContent = label), 2 * SECOND);
 }
 
 document.addEventListener("click", (event) => {
@@ -447,6 +450,18 @@ body.dataset.served = body.hasAttribute("data-old") ? "old" : "new";
 title = title.replace(/^OLD · /, "");
 body.classList.add("scripted");
 addEventListener("hashchange", reveal);
+addEventListener("beforeprint", () => {
+  for (const each of document.querySelectorAll("details:not([open])")) {
+    each.open = true;
+    each.dataset.printed = "";
+  }
+});
+addEventListener("afterprint", () => {
+  for (const each of document.querySelectorAll("details[data-printed]")) {
+    each.open = false;
+    delete each.dataset.printed;
+  }
+});
 setInterval(tick, SECOND);
 setInterval(() => {
   // Ages in the history move on where nothing else does.

@@ -1,7 +1,6 @@
-"""What is asked about InferenceSets: a module for each reason; that one serves is told here."""
+"""What is asked about InferenceSets and Workspaces; that one serves is told here."""
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -13,8 +12,7 @@ from reporter.probes.pods import as_picked, probe_pickers, undecided_pickers, un
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import ClusterProbe, StackProbes, SubjectProbes
-from reporter.snapshot.decode import Sought
-from reporter.stacks.kaito.objects import InferenceSet, Workspace
+from reporter.stacks.kaito.objects import Workspace
 from reporter.stacks.kaito.probes.pods import probe_infra, probe_node_pressure, probe_pods
 from reporter.stacks.kaito.probes.route import has_pickers, is_picked, probe_epp, probe_route
 from reporter.stacks.kaito.probes.scaling import probe_scaled_objects, probe_scaling
@@ -31,9 +29,9 @@ from reporter.stacks.kaito.reasons import (
     INFERENCESETS,
     MADE_WITH,
     MODEL_READY,
+    PICKERS,
     WORKSPACES,
 )
-from reporter.stacks.kaito.stack import PICKERS
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
 _MADE: Final[tuple[Resource[KubeObject], ...]] = (WORKSPACES, PODS)
@@ -41,16 +39,27 @@ _CHARTED: Final[tuple[Resource[KubeObject], ...]] = (DEPLOYMENTS, INFERENCEPOOLS
 """What KAITO makes for a model, and what the chart makes."""
 
 
+def _known(scope: AnyScope) -> bool:
+    """Tell whether all is seen that KAITO makes for a model."""
+    return all(scope.snapshot.absence_known(each, scope.place, sought=scope.made) for each in _MADE)
+
+
+def _all_known(scope: InferenceSetScope) -> bool:
+    known, sought = scope.snapshot.absence_known, scope.charted
+    return _known(scope) and all(known(each, scope.place, sought=sought) for each in _CHARTED)
+
+
 def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if every wanted replica is ready and requests reach them.
 
     Nothing is concluded while anything that it rests on is unknown.
     """
-    if not _is_known(scope) or scope.served < scope.inferenceset.wanted:
+    wanted, routes = scope.inferenceset.wanted, scope.routes
+    if not _all_known(scope) or scope.served < wanted:
         return
-    parts = [_count(scope.inferenceset)]
+    parts = [f"{wanted}/{wanted} replicas ready" if wanted else "0 replicas wanted"]
     if scope.wants_traffic:
-        if not (has_pickers(scope) and _has_route(scope)):
+        if not (has_pickers(scope) and routes and all(map(is_accepted, routes))):
             return
         parts += ["endpoint picker available", "route accepted"]
     yield scope.evidence(MODEL_READY, ", ".join(parts))
@@ -58,8 +67,7 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
 
 def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
     """Yield how many replicas are ready, and whether requests reach them, by the same evidence."""
-    made = all(map(partial(_knows, scope, scope.made), _MADE))
-    if not made or (scope.served and not _is_known(scope)):
+    if not _known(scope) or (scope.served and not _all_known(scope)):
         return
     picked = is_picked(scope) or any(map(fails_open, scope.pools))
     yield ServingEvidence(
@@ -73,36 +81,14 @@ def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
 
 def probe_workspace_ready(scope: WorkspaceScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if all pods of a Workspace that stands alone are ready."""
-    if scope.served and all(map(partial(_knows, scope, scope.made), _MADE)):
+    if scope.served and _known(scope):
         yield scope.evidence(scope.named(MODEL_READY), "its pods are ready")
 
 
 def probe_workspace_serving(scope: WorkspaceScope) -> Iterator[ServingEvidence]:
     """Yield whether a Workspace serves, by the same evidence."""
-    if all(map(partial(_knows, scope, scope.made), _MADE)):
+    if _known(scope):
         yield ServingEvidence(subject=scope.subject, wanted=1, serving=scope.served)
-
-
-def _is_known(scope: InferenceSetScope) -> bool:
-    return all(
-        _knows(scope, sought, resource)
-        for sought, resources in ((scope.made, _MADE), (scope.charted, _CHARTED))
-        for resource in resources
-    )
-
-
-def _knows(scope: AnyScope, sought: Sought, resource: Resource[KubeObject]) -> bool:
-    return scope.snapshot.absence_known(resource, scope.place, sought=sought)
-
-
-def _count(inferenceset: InferenceSet) -> str:
-    wanted = inferenceset.wanted
-    return f"{wanted}/{wanted} replicas ready" if wanted else "0 replicas wanted"
-
-
-def _has_route(scope: InferenceSetScope) -> bool:
-    routes = scope.routes
-    return bool(routes) and all(map(is_accepted, routes))
 
 
 _PROBES: Final[tuple[Probe[InferenceSetScope], ...]] = (
@@ -140,7 +126,6 @@ def _is_model(workspace: Workspace) -> bool:
 
 
 def evaluate_workspace(scope: WorkspaceScope) -> Evaluation:
-    """Return all that is said about a Workspace that stands alone."""
     return evaluated(
         scope,
         chain.from_iterable(probe(scope) for probe in _OF_WORKSPACES),
@@ -150,7 +135,6 @@ def evaluate_workspace(scope: WorkspaceScope) -> Evaluation:
 
 
 def evaluate_inferenceset(scope: InferenceSetScope) -> Evaluation:
-    """Return all that is said about one InferenceSet."""
     return evaluated(
         scope,
         chain(

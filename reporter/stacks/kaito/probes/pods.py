@@ -1,9 +1,4 @@
-"""inferencesetModelPodsNotReady: the replicas of the model and their pods.
-
-inferencesetNodeUnderPressure: nodes of the model short of disk, memory or processes.
-
-inferencesetInfraProvisioningFailed: the nodes of a Workspace.
-"""
+"""Replicas of a model and their pods, nodes under pressure, and the nodes of a Workspace."""
 
 import re
 from collections.abc import Iterator
@@ -45,7 +40,7 @@ from reporter.stacks.kaito.reasons import (
     WORKSPACES,
 )
 from reporter.workload.owners import is_false, is_true
-from reporter.workload.pod import PodFault, counts, judge_ended
+from reporter.workload.pod import counts, judge_ended
 
 _MISSING_WORKSPACES: Final = 26
 """Severity of Workspaces that were never made, on the scale of those of pods."""
@@ -61,43 +56,28 @@ def probe_pods(scope: AnyScope) -> Iterator[Finding]:
     """
     for pod in scope.pods:
         fault = fault_of_pod(scope, pod, scope.pods)
-        if fault is not None:
-            yield _about_pod(scope, pod, fault)
-    yield from _workspace_findings(scope)
-    if isinstance(scope, InferenceSetScope):
-        yield from _missing_workspaces(scope)
-
-
-def _about_pod(scope: AnyScope, pod: Pod, fault: PodFault) -> Finding:
-    workspace = pod.metadata.label(WORKSPACE)
-    own = workspace is None or isinstance(scope, WorkspaceScope)
-    place = "" if own else f" (Workspace {workspace})"
-    return pod_finding(
-        scope,
-        pod,
-        fault,
-        reason=scope.named(MODEL_PODS),
-        related=PODS.ref(pod),
-        cause=fault.cause,
-        text=f"pod {pod.name}{place}: {fault.detail}",
-    )
-
-
-def _workspace_findings(scope: AnyScope) -> Iterator[Finding]:
-    pods_known = scope.snapshot.absence_known(PODS, scope.place, sought=scope.made)
-    for workspace in scope.workspaces:
-        own = pods_of(workspace, scope.pods)
-        fault = judge_workspace(workspace, own if pods_known else None, startup_budget(scope))
         if fault is None:
             continue
-        yield about_workspace(
+        workspace = pod.metadata.label(WORKSPACE)
+        own = workspace is None or isinstance(scope, WorkspaceScope)
+        yield pod_finding(
             scope,
-            workspace,
+            pod,
             fault,
-            reason=MODEL_PODS,
-            more=_last_end(scope, own),
-            why=_why(scope, workspace, fault),
+            reason=scope.named(MODEL_PODS),
+            related=PODS.ref(pod),
+            cause=fault.cause,
+            text=f"pod {pod.name}: {fault.detail}{'' if own else f' (Workspace {workspace})'}",
         )
+    pods_known = scope.snapshot.absence_known(PODS, scope.place, sought=scope.made)
+    for each in scope.workspaces:
+        pods = pods_of(each, scope.pods)
+        lack = judge_workspace(each, pods if pods_known else None, startup_budget(scope))
+        if lack is not None:
+            why, more = _why(scope, each, lack), _last_end(scope, pods)
+            yield about_workspace(scope, each, lack, reason=MODEL_PODS, more=more, why=why)
+    if isinstance(scope, InferenceSetScope):
+        yield from _missing_workspaces(scope)
 
 
 _MIRRORS: Final = re.compile(r"[0-9a-f]{6}-download(?:-[a-z0-9]{1,20})?")
@@ -113,11 +93,8 @@ def _why(scope: AnyScope, workspace: Workspace, fault: WorkspaceFault) -> Diagno
 
 def _last_end(scope: AnyScope, pods: tuple[Pod, ...]) -> str:
     """Return why pods of a replica that are left over ended, the first by name."""
-    for pod in pods:
-        ended = judge_ended(pod, scope.snapshot)
-        if ended is not None:
-            return f"; pod {pod.name} ended: {ended.detail}"
-    return ""
+    ends = ((each.name, judge_ended(each, scope.snapshot)) for each in pods)
+    return next((f"; pod {name} ended: {ended.detail}" for name, ended in ends if ended), "")
 
 
 def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
@@ -169,27 +146,32 @@ def probe_node_pressure(scope: AnyScope) -> Iterator[Finding]:
     The node's own conditions decide. KAITO does not watch nodes, so its text can be stale: it
     counts only for a node that cannot be read or does not say.
     """
-    workspaces = scope.workspaces
+    reason, workspaces = scope.named(MODEL_NODE_PRESSURE), scope.workspaces
     told = dict(entry for each in workspaces for entry in _told_by(each).items())
-    for name in sorted(_nodes_of(scope, workspaces) | told.keys()):
+    names = {each.spec.node_name for each in scope.pods if each.spec.node_name and counts(each)}
+    names.update(*(each.status.worker_nodes or () for each in workspaces), told)
+    for name in sorted(names):
         node = scope.snapshot[NODES].get("", name)
         if node is not None and any(_pressures(node)):
             yield _from_node(scope, node)
         elif name in told and not _denied(name, node, scope.snapshot):
-            yield _from_text(scope, name, told[name])
-    for workspace in workspaces:
-        if (
-            _pressure_text(workspace)
-            and not _told_by(workspace)
-            and not scope.snapshot.known(NODES)
-        ):
-            yield _from_unreadable_text(scope, workspace)
-
-
-def _nodes_of(scope: AnyScope, workspaces: tuple[Workspace, ...]) -> set[str]:
-    pods = scope.pods
-    nodes = {each.spec.node_name for each in pods if each.spec.node_name and counts(each)}
-    return nodes.union(*(each.status.worker_nodes or () for each in workspaces))
+            workspace, types = told[name]
+            yield scope.finding(
+                reason=reason,
+                related=NODES.ref_named("", name),
+                cause=types,
+                text=f"node {name} is under {types} (according to Workspace {workspace})",
+                severity=types.count("Pressure"),
+            )
+    for each in workspaces if not scope.snapshot.known(NODES) else ():
+        if _pressure_text(each) and not _told_by(each):
+            yield scope.finding(
+                reason=reason,
+                related=WORKSPACES.ref(each),
+                cause="a node under resource pressure",
+                text=f"Workspace {each.name} says that a node is {_MARKER}",
+                created=each.created,
+            )
 
 
 def _pressures(node: Node) -> Iterator[str]:
@@ -216,27 +198,6 @@ def _from_node(scope: AnyScope, node: Node) -> Finding:
         transition=min((each for each in times if each is not None), default=None),
         created=node.created,
         independent=True,
-    )
-
-
-def _from_text(scope: AnyScope, node: str, told: tuple[str, str]) -> Finding:
-    workspace, types = told
-    return scope.finding(
-        reason=scope.named(MODEL_NODE_PRESSURE),
-        related=NODES.ref_named("", node),
-        cause=types,
-        text=f"node {node} is under {types} (according to Workspace {workspace})",
-        severity=types.count("Pressure"),
-    )
-
-
-def _from_unreadable_text(scope: AnyScope, workspace: Workspace) -> Finding:
-    return scope.finding(
-        reason=scope.named(MODEL_NODE_PRESSURE),
-        related=WORKSPACES.ref(workspace),
-        cause="a node under resource pressure",
-        text=f"Workspace {workspace.name} says that a node is {_MARKER}",
-        created=workspace.created,
     )
 
 
@@ -282,20 +243,15 @@ def probe_infra(scope: AnyScope) -> Iterator[Finding]:
     """Yield a finding for each Workspace whose nodes are not there."""
     boot = timedelta(seconds=scope.settings.node_boot_budget_seconds)
     for workspace in scope.workspaces:
-        fault = _judge(workspace, boot)
-        if fault is None:
+        claims = workspace.status.condition("NodeClaimReady")
+        nodes = workspace.status.condition("NodesReady")
+        if claims is not None and is_false(claims):
+            fault = _claims_fault(workspace, claims, boot)
+        elif nodes is not None and is_false(nodes):
+            fault = _nodes_fault(nodes, claims, boot)
+        else:
             continue
         yield about_workspace(scope, workspace, fault, reason=MODEL_INFRA)
-
-
-def _judge(workspace: Workspace, boot: timedelta) -> WorkspaceFault | None:
-    claims = workspace.status.condition("NodeClaimReady")
-    if claims is not None and is_false(claims):
-        return _claims_fault(workspace, claims, boot)
-    nodes = workspace.status.condition("NodesReady")
-    if nodes is not None and is_false(nodes):
-        return _nodes_fault(nodes, claims, boot)
-    return None
 
 
 def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> WorkspaceFault:

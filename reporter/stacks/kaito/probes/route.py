@@ -1,7 +1,4 @@
-"""inferencesetRouteNotReady: the way from the Gateway to the model's pods.
-
-inferencesetEPPNotReady: the endpoint picker in front of the model's pods.
-"""
+"""The request path from the Gateway to the model's pods, and the endpoint picker in front of them."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -55,7 +52,13 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
         return
     routes = scope.routes
     if not routes and scope.snapshot.absence_known(HTTPROUTES, scope.place, sought=scope.charted):
-        yield _missing_route(scope)
+        yield scope.finding(
+            reason=MODEL_ROUTE,
+            related=HTTPROUTES.ref_named(scope.place, scope.route_name),
+            cause="HTTPRoute missing",
+            text=f"HTTPRoute {scope.route_name} is missing",
+            severity=_ROUTE_MISSING,
+        )
     for route in routes:
         faults = tuple(route_faults(route, scope.snapshot))
         if faults:
@@ -85,17 +88,6 @@ def _failed_objects(scope: InferenceSetScope) -> Iterator[Finding]:
     )
 
 
-def _missing_route(scope: InferenceSetScope) -> Finding:
-    name = scope.route_name
-    return scope.finding(
-        reason=MODEL_ROUTE,
-        related=HTTPROUTES.ref_named(scope.place, name),
-        cause="HTTPRoute missing",
-        text=f"HTTPRoute {name} is missing",
-        severity=_ROUTE_MISSING,
-    )
-
-
 def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> Iterator[Finding]:
     namespace = scope.place
     for resource in (INFERENCEPOOLS, FORMER_POOLS):
@@ -111,7 +103,7 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
                     reason=MODEL_ROUTE,
                     related=resource.ref_named(namespace, name),
                     cause="InferencePool missing",
-                    text=f"InferencePool {name}, the backend of its HTTPRoute, is missing",
+                    text=f"InferencePool {name} is missing, the backend of its HTTPRoute",
                     severity=_POOL_MISSING,
                 )
 
@@ -201,21 +193,22 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
         fault = _fault(scope, name, deployment)
         if fault is None:
             continue
+        ref = (
+            DEPLOYMENTS.ref(deployment) if deployment else DEPLOYMENTS.ref_named(scope.place, name)
+        )
+        state = fault.detail if fault == MISSING else f"{fault.standing}: {fault.detail}"
         yield scope.finding(
             reason=MODEL_EPP,
-            related=DEPLOYMENTS.ref(deployment)
-            if deployment
-            else DEPLOYMENTS.ref_named(scope.place, name),
+            related=ref,
             cause=fault.cause,
-            text=f"endpoint picker Deployment {deployment.name if deployment else name} is "
-            f"{_state(fault)}",
+            text=f"endpoint picker is {state} (Deployment {ref.name})",
             severity=fault.severity,
             transition=fault.transition,
             created=deployment.created if deployment else None,
             passing=fault.passing,
             lost_node=fault.lost_node,
             diagnosis=fault.diagnosis,
-            started=fault.started,
+            fails=fault.fails,
         )
 
 
@@ -226,11 +219,14 @@ def is_missing(scope: InferenceSetScope, name: str) -> bool:
 
 def has_pickers(scope: InferenceSetScope) -> bool:
     """Tell whether each endpoint picker is there, available and without fault."""
-    return all(_works(scope, name) for name in scope.epp_names)
+    return all(
+        _picks(scope, name) and _fault(scope, name, scope.epp(name)) is None
+        for name in scope.epp_names
+    )
 
 
 def is_picked(scope: InferenceSetScope) -> bool:
-    """Tell whether some endpoint picker serves, be it degraded."""
+    """Tell whether some endpoint picker serves, even degraded."""
     return any(_picks(scope, name) for name in scope.epp_names)
 
 
@@ -239,15 +235,6 @@ def _picks(scope: InferenceSetScope, name: str) -> bool:
         return False
     deployment = scope.epp(name)
     return is_available(deployment) if deployment is not None else _is_served(scope, name)
-
-
-def _works(scope: InferenceSetScope, name: str) -> bool:
-    if name in scope.missing_services:
-        return False
-    deployment = scope.epp(name)
-    if deployment is None:
-        return _is_served(scope, name)
-    return is_available(deployment) and _fault(scope, name, deployment) is None
 
 
 def _fault(
@@ -277,7 +264,3 @@ def _is_served(scope: InferenceSetScope, name: str) -> bool:
         return False
     selector = LabelSelector(match_labels=service.spec.selector)
     return any(map(is_ready, scope.snapshot[PODS].selected(scope.place, selector)))
-
-
-def _state(fault: WorkloadFault) -> str:
-    return fault.detail if fault == MISSING else f"{fault.standing}: {fault.detail}"

@@ -1,9 +1,4 @@
-"""inferencesetScalingMisconfigured: annotations that the scaler refuses.
-
-The list of metrics in an InferenceSet's scaling annotation, as the scaler reads it.
-
-Whether KEDA accepts the ScaledObjects that the KAITO scaler made.
-"""
+"""Annotations that KAITO's scaler refuses, and ScaledObjects of it that KEDA rejects."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,12 +7,10 @@ from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import SCALEDOBJECTS
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, ScaledObject
-from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.model.subject import CLUSTER
 from reporter.model.text import clean, cut
 from reporter.probes.scope import Scope
 from reporter.served.scaledobjects import rejection
-from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kaito.objects import InferenceSet
 from reporter.stacks.kaito.probes.scope import InferenceSetScope
 from reporter.stacks.kaito.reasons import CLUSTER_KEDA_SCALER, INFERENCESETS, MODEL_SCALING
@@ -216,26 +209,19 @@ def probe_scaled_objects(scope: Scope) -> Iterator[Finding]:
     for namespace in managed_namespaces(snapshot):
         for scaled in snapshot[SCALEDOBJECTS].in_namespace(namespace.name):
             rejected = rejection(scaled, snapshot)
-            if rejected is not None and _is_of_inferenceset(snapshot, scaled):
-                involved = namespace_ref(snapshot, component.home(snapshot))
-                yield _finding(scaled, rejected, involved)
-
-
-def _is_of_inferenceset(snapshot: Snapshot, scaled: ScaledObject) -> bool:
-    owner = snapshot[INFERENCESETS].get(scaled.namespace, scaled.name)
-    return owner is not None and not owner.deleting
-
-
-def _finding(scaled: ScaledObject, rejected: tuple[Condition, str], involved: ObjectRef) -> Finding:
-    ready, why = rejected
-    return Finding(
-        reason=CLUSTER_KEDA_SCALER,
-        subject=CLUSTER,
-        involved=involved,
-        related=SCALEDOBJECTS.ref(scaled),
-        message=clean(f"ScaledObject {scaled.namespace}/{scaled.name} was rejected by KEDA: {why}"),
-        cause=f"ScaledObject {scaled.namespace}/{scaled.name} rejected",
-        severity=_SEVERITY,
-        transition=ready.last_transition_time,
-        created=scaled.created,
-    )
+            owner = snapshot[INFERENCESETS].get(scaled.namespace, scaled.name)
+            if rejected is None or owner is None or owner.deleting:
+                continue
+            ready, why = rejected
+            title = f"ScaledObject {scaled.namespace}/{scaled.name}"
+            yield Finding(
+                reason=CLUSTER_KEDA_SCALER,
+                subject=CLUSTER,
+                involved=namespace_ref(snapshot, component.home(snapshot)),
+                related=SCALEDOBJECTS.ref(scaled),
+                message=clean(f"{title} was rejected by KEDA: {why}"),
+                cause=f"{title} rejected",
+                severity=_SEVERITY,
+                transition=ready.last_transition_time,
+                created=scaled.created,
+            )

@@ -1,12 +1,4 @@
-"""What belongs to an InferenceSet: what its probes are given.
-
-Texts of KAITO's conditions.
-
-What the metrics of model pods say: slow downloads, and what a serving engine suffers from.
-
-The rules are in `reporter/probes/runtime`; they are applied when a pod is scraped. Here their
-verdicts become findings of the InferenceSet that the pod belongs to.
-"""
+"""What belongs to a model of KAITO, texts of KAITO's conditions, and what the metrics of pods say."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,6 +17,8 @@ from reporter.catalogue.resources import (
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, KubeObject, Pod
+from reporter.model.resource import Resource
+from reporter.model.stack import ObjectT
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
 from reporter.probes.pods import metric_faults, metric_finding
@@ -57,26 +51,27 @@ class ModelScope(SubjectScope[KaitoT_co]):
 
     @property
     def workspaces(self) -> tuple[Workspace, ...]:
-        """Its Workspaces that are not being deleted, by name."""
         raise NotImplementedError
 
     @property
     def pods(self) -> tuple[Pod, ...]:
-        """Its pods, by name."""
         raise NotImplementedError
 
     @property
     def made(self) -> Sought:
-        """What seeks objects that KAITO made for it."""
         raise NotImplementedError
 
     @cached_property
     def served(self) -> int:
-        """How many replicas are ready."""
-        return sum(_is_served(each, pods_of(each, self.pods)) for each in self.workspaces)
+        """How many replicas have all of their pods, each of them Ready."""
+        count = 0
+        for workspace in self.workspaces:
+            standing = [each for each in pods_of(workspace, self.pods) if counts(each)]
+            wanted = wanted_pods(workspace, standing)
+            count += len(standing) >= wanted and all(map(is_ready, standing))
+        return count
 
     def named(self, reason: str) -> str:
-        """Return what a reason of InferenceSets is called for it."""
         return named(reason, self.subject.kind)
 
     def of_workspace(self, workspace: Workspace) -> str:
@@ -86,49 +81,36 @@ class ModelScope(SubjectScope[KaitoT_co]):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceScope(ModelScope[Workspace]):
-    """A Workspace that no InferenceSet made."""
-
     @property
     def workspaces(self) -> tuple[Workspace, ...]:
-        """Itself."""
         return (self.object,)
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
-        """Its pods, by name."""
         return self.snapshot[PODS].labelled(self.place, WORKSPACE, self.name)
 
     @property
     def made(self) -> Sought:
-        """What seeks objects that KAITO made for it."""
         return belongs_to(self.name, WORKSPACE)
 
     def of_workspace(self, workspace: Workspace) -> str:
-        """Return nothing: the title of each message names it."""
         return "" if workspace is self.object else f"Workspace {workspace.name}: "
 
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceSetScope(ModelScope[InferenceSet]):
-    """One InferenceSet, and what belongs to it."""
-
     @property
     def inferenceset(self) -> InferenceSet:
-        """The InferenceSet."""
         return self.object
 
     @cached_property
     def workspaces(self) -> tuple[Workspace, ...]:
-        """Its Workspaces that are not being deleted, by name."""
         made = self.snapshot[WORKSPACES].labelled(self.place, MADE_WITH, self.name)
         return tuple(each for each in made if not is_going(each))
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
-        """Its pods, by name.
-
-        Pods of a Workspace that is being deleted or known to be gone are left out: they go with it.
-        """
+        """Its pods, but those of a Workspace that goes or is known to be gone: they go with it."""
         pods = self.snapshot[PODS].labelled(self.place, MADE_WITH, self.name)
         if not self.snapshot.absence_known(WORKSPACES, self.place, sought=self.made):
             return pods
@@ -138,35 +120,28 @@ class InferenceSetScope(ModelScope[InferenceSet]):
     @cached_property
     def pools(self) -> tuple[InferencePool, ...]:
         """Its InferencePools: by its label, else the one with its name; of the present group if any."""
-        pools = self.snapshot[INFERENCEPOOLS]
-        found = pools.labelled(self.place, _INFERENCESET, self.name)
-        named = pools.get(self.place, self.pool_name)
-        found = found or ((named,) if named else ()) or self._former_pools
+        found = self._charted(INFERENCEPOOLS, self.pool_name) or self._former_pools
         return tuple(each for each in found if not each.deleting)
 
     @cached_property
     def _former_pools(self) -> tuple[InferencePool, ...]:
-        pools = self.snapshot[FORMER_POOLS]
-        found = pools.labelled(self.place, _INFERENCESET, self.name)
-        named = pools.get(self.place, self.pool_name)
-        return tuple(each.pool for each in found or ((named,) if named else ()))
+        return tuple(each.pool for each in self._charted(FORMER_POOLS, self.pool_name))
+
+    def _charted(self, resource: Resource[ObjectT], name: str) -> tuple[ObjectT, ...]:
+        """Return what the chart made for it: by its label, else by name."""
+        table = self.snapshot[resource]
+        named = table.get(self.place, name)
+        found = table.labelled(self.place, _INFERENCESET, self.name)
+        return found or ((named,) if named else ())
 
     def ref_of_pool(self, pool: InferencePool) -> ObjectRef:
-        """Return the reference to one of its pools, in its group."""
         is_former = pool in self._former_pools
         return (FORMER_POOLS if is_former else INFERENCEPOOLS).ref(pool)
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:
-        """Its HTTPRoutes.
-
-        Found by its label, else by name, else by leading to one of its pools: a route that a user
-        wrote has a name of its own.
-        """
-        routes = self.snapshot[HTTPROUTES]
-        found = routes.labelled(self.place, _INFERENCESET, self.name)
-        named = routes.get(self.place, self.route_name)
-        found = found or ((named,) if named else ())
+        """Its HTTPRoutes, of the chart, else those that lead to its pools: users name theirs freely."""
+        found = self._charted(HTTPROUTES, self.route_name)
         if not found:
             leading = {
                 route.name: route
@@ -179,7 +154,6 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @property
     def made(self) -> Sought:
-        """What seeks objects that KAITO made for it."""
         return belongs_to(self.name, MADE_WITH)
 
     @property
@@ -189,12 +163,10 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @property
     def pool_name(self) -> str:
-        """The name that the chart gives the InferencePool."""
         return f"{self.name}-inferencepool"
 
     @property
     def route_name(self) -> str:
-        """The name that the chart gives the HTTPRoute."""
         return f"{self.name}-route"
 
     @cached_property
@@ -213,7 +185,6 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @property
     def default_epp_name(self) -> str:
-        """The name that the chart gives the endpoint picker."""
         return f"{self.pool_name}-epp"
 
     def epp(self, name: str) -> Deployment | None:
@@ -246,7 +217,6 @@ AnyScope: TypeAlias = InferenceSetScope | WorkspaceScope
 
 
 def pods_of(workspace: Workspace, pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
-    """Return those of `pods` that belong to a Workspace."""
     return tuple(each for each in pods if each.metadata.label(WORKSPACE) == workspace.name)
 
 
@@ -261,23 +231,14 @@ def wanted_pods(workspace: Workspace, pods: Iterable[Pod]) -> int:
 
 
 def latest(*times: datetime | None) -> datetime | None:
-    """Return the latest of the times that are known."""
     return max((each for each in times if each is not None), default=None)
 
 
 def moved(condition: Condition | None) -> datetime | None:
-    """Return when a condition took its status."""
     return condition.last_transition_time if condition else None
 
 
-def _is_served(workspace: Workspace, pods: tuple[Pod, ...]) -> bool:
-    """Tell whether a replica is ready: it has all of its pods, and all of them are Ready."""
-    standing = [each for each in pods if counts(each)]
-    return len(standing) >= wanted_pods(workspace, standing) and all(map(is_ready, standing))
-
-
 def is_going(workspace: Workspace) -> bool:
-    """Tell whether a Workspace is being removed."""
     return workspace.deleting or is_true(workspace.status.condition("WorkspaceDeleting"))
 
 
@@ -290,18 +251,24 @@ _BASE_BYTES: Final = 400
 _ERROR_BYTES: Final = 200
 
 
+def _parted(condition: Condition) -> tuple[str, str, str]:
+    return (condition.message or "")[:SCANNED].partition(_RECONCILE_ERROR)
+
+
+def _cleaned(error: str, limit: int) -> str:
+    return cut(clean(error.rstrip(") ")), limit)
+
+
 def without_reconcile_error(condition: Condition) -> str:
     """Return the condition's own text without the error that KAITO appends to any condition."""
-    return (condition.message or "")[:SCANNED].partition(_RECONCILE_ERROR)[0]
+    return _parted(condition)[0]
 
 
 def condition_text(condition: Condition) -> str:
     """Return reason and text, clean and bounded; an appended reconcile error keeps its place."""
-    message, found, error = (condition.message or "")[:SCANNED].partition(_RECONCILE_ERROR)
+    message, found, error = _parted(condition)
     text = detail(condition.reason, message, _BASE_BYTES) or "no reason given"
-    if not found:
-        return text
-    return f"{text} {_RECONCILE_ERROR} {cut(clean(error.rstrip(') ')), _ERROR_BYTES)})"
+    return f"{text} {_RECONCILE_ERROR} {_cleaned(error, _ERROR_BYTES)})" if found else text
 
 
 def reconcile_error(condition: Condition | None) -> str:
@@ -310,10 +277,7 @@ def reconcile_error(condition: Condition | None) -> str:
     It is that of the last reconcile, and away after one that succeeded (KAITO,
     pkg/workspace/controllers/workspace_controller.go, v0.12).
     """
-    if condition is None:
-        return ""
-    error = (condition.message or "")[:SCANNED].partition(_RECONCILE_ERROR)[2]
-    return cut(clean(error.rstrip(") ")), _BASE_BYTES)
+    return _cleaned(_parted(condition)[2], _BASE_BYTES) if condition else ""
 
 
 def is_refusal(error: str) -> bool:
@@ -346,9 +310,13 @@ a download that stalls."""
 
 
 def probe_runtime(scope: InferenceSetScope) -> Iterator[Finding]:
-    """Yield a finding for each fault that the rules found in the metrics of a pod."""
+    """Yield what the rules found in the metrics of pods; of weights that are streamed no download."""
+    workspaces = (
+        each for each in scope.workspaces if each.status.condition(_STREAMING) is not None
+    )
+    streaming = {each.name for each in workspaces}
     for pod, fault in metric_faults(scope, scope.pods, waits=waits_for_replicas(scope)):
-        if fault.reason not in _DOWNLOADS or not _streams(scope, pod):
+        if fault.reason not in _DOWNLOADS or pod.metadata.label(WORKSPACE) not in streaming:
             yield metric_finding(scope, pod, fault)
 
 
@@ -356,12 +324,3 @@ def waits_for_replicas(scope: InferenceSetScope) -> bool:
     """Tell whether fewer replicas are ready than wanted: a scale-out, or a rollout."""
     ready = scope.inferenceset.status.ready_replicas
     return ready is not None and ready < scope.inferenceset.wanted
-
-
-def _streams(scope: InferenceSetScope, pod: Pod) -> bool:
-    """Tell whether the weights come another way than by a download into the pod."""
-    name = pod.metadata.label(WORKSPACE)
-    return any(
-        each.name == name and each.status.condition(_STREAMING) is not None
-        for each in scope.workspaces
-    )

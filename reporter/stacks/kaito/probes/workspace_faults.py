@@ -114,7 +114,7 @@ def about_workspace(
 def judge_workspace(
     workspace: Workspace, pods: tuple[Pod, ...] | None, startup: timedelta
 ) -> WorkspaceFault | None:
-    """Return what keeps the replica of a Workspace from serving, besides faults of its pods.
+    """Return what keeps the replica of a Workspace from serving, apart from faults of its pods.
 
     Args:
         workspace: one that is not being deleted.

@@ -2,42 +2,26 @@
 
 Ready follows PredictorReady and IngressReady and nothing else: the other conditions are there for
 information, so that a transformer can be down while Ready is True.
-
-What a predictor's model is doing, by its first pod.
-
-This is KServe's `PropagateModelStatus` (github.com/kserve/kserve,
-pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0), which looks at no other pod.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec.structs import replace
 
-from reporter.model.objects import Condition, ContainerStatus, Pod, Terminated
-from reporter.stacks.kserve.derived.raw import (
+from reporter.model.objects import Condition, Deployment
+from reporter.stacks.kserve.derived.mode import (
     INGRESS_READY,
-    LATEST_DEPLOYMENT_READY,
     PREDICTOR_READY,
     READY,
-    ROUTES_READY,
     Component,
 )
-from reporter.stacks.kserve.objects import (
-    FailureInfo,
-    KnativeCondition,
-    ModelCopies,
-    ModelStates,
-    ModelStatus,
-)
-from reporter.workload.pod import is_ready
+from reporter.stacks.kserve.objects import KnativeCondition
 
 DEPENDENTS: Final = (PREDICTOR_READY, INGRESS_READY)
 """What Ready follows."""
 
-INFO: Final = "Info"
 TRUE: Final = "True"
 FALSE: Final = "False"
 UNKNOWN: Final = "Unknown"
@@ -63,11 +47,9 @@ class ConditionManager:
                 self._set(type_, UNKNOWN, "", message="")
 
     def get(self, type_: str) -> KnativeCondition | None:
-        """Return a condition as it is now in the pass."""
         return self._present.get(type_)
 
     def is_true(self, type_: str) -> bool:
-        """Tell whether a condition is there and True."""
         return self._status(type_) == TRUE
 
     def take_over(self, type_: str, condition: Condition | None) -> None:
@@ -99,39 +81,33 @@ class ConditionManager:
         self._present.pop(type_, None)
 
     def conditions(self) -> tuple[KnativeCondition, ...]:
-        """Return all conditions, sorted by type."""
-        return tuple(self._timed(self._present[type_]) for type_ in sorted(self._present))
+        return tuple(
+            before
+            if (before := self._stored.get(type_)) and _said(before) == _said(condition)
+            else replace(condition, last_transition_time=None)
+            for type_, condition in sorted(self._present.items())
+        )
 
     def _status(self, type_: str) -> str:
         condition = self._present.get(type_)
         return condition.status if condition else UNKNOWN
 
     def _set(self, type_: str, status: str, reason: str, *, message: str) -> None:
-        severity = "" if type_ in (READY, *DEPENDENTS) else INFO
+        severity = "" if type_ in (READY, *DEPENDENTS) else "Info"
         wanted = KnativeCondition(
             type=type_, status=status, reason=reason, message=message, severity=severity
         )
-        before = self._present.get(type_)
-        if before is not None and _same(before, wanted):
-            return
-        self._present[type_] = wanted
-        self._changes.append(type_)
-
-    def _timed(self, condition: KnativeCondition) -> KnativeCondition:
-        before = self._stored.get(condition.type)
-        if before is not None and _same(before, condition):
-            return before
-        return replace(condition, last_transition_time=None)
+        if _said(self._present.get(type_)) != _said(wanted):
+            self._present[type_] = wanted
+            self._changes.append(type_)
 
     def _recompute(self) -> None:
-        """Set Ready by what it follows: a False one wins, then an Unknown one, then a missing one."""
+        """Set Ready by what it follows: a False one wins, then an Unknown one."""
         unhappy = self._newest(FALSE) or self._newest(UNKNOWN)
-        if unhappy is not None:
-            self._set(READY, unhappy.status, unhappy.reason or "", message=unhappy.message or "")
-        elif any(each not in self._present for each in DEPENDENTS):
-            self._set(READY, UNKNOWN, "", message="")
-        else:
+        if unhappy is None:
             self._set(READY, TRUE, "", message="")
+        else:
+            self._set(READY, unhappy.status, unhappy.reason or "", message=unhappy.message or "")
 
     def _newest(self, status: str) -> KnativeCondition | None:
         """Return the one with that status that changed last; what this pass changed is newest.
@@ -157,8 +133,8 @@ def aggregate(conditions: ConditionManager, components: Iterable[Component]) -> 
     """
     walked = tuple(components)
     for type_, parts in (
-        (ROUTES_READY, tuple(each.route_ready for each in walked)),
-        (LATEST_DEPLOYMENT_READY, tuple(each.configuration_ready for each in walked)),
+        ("RoutesReady", tuple(each.route_ready for each in walked)),
+        ("LatestDeploymentReady", tuple(each.configuration_ready for each in walked)),
     ):
         status, reason = TRUE, ""
         for part in parts:
@@ -169,152 +145,79 @@ def aggregate(conditions: ConditionManager, components: Iterable[Component]) -> 
         conditions.mark(type_, status, reason)
 
 
-def _same(one: KnativeCondition, other: KnativeCondition) -> bool:
-    return _said(one) == _said(other)
+def _said(condition: KnativeCondition | None) -> tuple[str, ...]:
+    if condition is None:
+        return ()
+    parts = (condition.status, condition.reason, condition.message, condition.severity)
+    return tuple(each or "" for each in parts)
 
 
-def _said(condition: KnativeCondition) -> tuple[str, str, str, str]:
-    return (
-        condition.status,
-        condition.reason or "",
-        condition.message or "",
-        condition.severity,
-    )
+AVAILABLE: Final = "Available"
+PROGRESSING: Final = "Progressing"
+REPLICA_FAILURE: Final = "ReplicaFailure"
+
+_OF_RAW: Final = {
+    # Progressing: absent    complete   goes on      failed     failed without a message
+    "":         ("False",   "True P",  "Unknown P", "False P", "False"),
+    "True":     ("True A",  "True P",  "True A",    "False P", "True A"),
+    "False":    ("False A", "False A", "False A",   "False A", "False A"),
+}  # fmt: skip
+"""Status of a component's Ready, by the statuses of Available (a row each) and Progressing, and
+whose reason and message it takes; a status of Unknown is as if the condition was absent."""
 
 
-STORAGE_INITIALIZER: Final = "storage-initializer"
-KSERVE_CONTAINER: Final = "kserve-container"
-MODEL_LOAD_FAILED: Final = "ModelLoadFailed"
+def raw_ready(type_: str, deployments: Sequence[Deployment], wanted: int = 1) -> Condition:
+    """Return a component's Ready in Standard mode, by its Deployments: one, or head and workers.
 
-_ERROR: Final = "Error"
-_CRASH_LOOP: Final = "CrashLoopBackOff"
-
-
-class State(StrEnum):
-    """A state of a model."""
-
-    PENDING = "Pending"
-    LOADING = "Loading"
-    LOADED = "Loaded"
-    FAILED_TO_LOAD = "FailedToLoad"
-
-
-class Transition(StrEnum):
-    """How a model moves from its active to its target state."""
-
-    UP_TO_DATE = "UpToDate"
-    IN_PROGRESS = "InProgress"
-    BLOCKED = "BlockedByFailedLoad"
-    INVALID_SPEC = "InvalidSpec"
-
-
-_Look: TypeAlias = tuple[State, FailureInfo | None]
-"""The target state that a look at a pod tells, and the failure that it found."""
-
-_TRANSITIONS: Final = {
-    State.PENDING: Transition.IN_PROGRESS,
-    State.LOADING: Transition.IN_PROGRESS,
-    State.LOADED: Transition.UP_TO_DATE,
-    State.FAILED_TO_LOAD: Transition.BLOCKED,
-}
-
-
-def model_status(
-    stored: ModelStatus, pods: Sequence[Pod], *, failed: bool, loaded: bool
-) -> ModelStatus | None:
-    """Return the model status after a pass; None where the pass is not stored at all.
-
-    Only the first pod is looked at. What a later success does not clear is kept: the failure of the
-    last time, and the state of the model that is active.
-
-    Args:
-        stored: before the pass.
-        pods: those of the latest created revision, or of the Deployment.
-        failed: Knative mode, and a condition of the Knative Service is False.
-        loaded: Ready is True, and the mode is Standard or the latest created revision is ready.
-
+    This is KServe's `PropagateRawStatus`. A ReplicaFailure overrides everything. While there are
+    fewer than are `wanted` it is False without a reason, for one that does not exist reports none.
     """
-    copies = sum(each.status.phase == "Running" and is_ready(each) for each in pods)
-    if not pods:
-        return _moved(stored, (State.FAILED_TO_LOAD if failed else State.PENDING, None), copies)
-    storage = container_of(pods[0].status.init_container_statuses, STORAGE_INITIALIZER)
-    if storage is not None and _is_running(storage) and last_end(storage):
+    there = deployments if len(deployments) >= wanted else ()
+    available, progressing = _combined(AVAILABLE, there), _combined(PROGRESSING, there)
+    failure = _combined(REPLICA_FAILURE, there)
+    status, source = FALSE, failure
+    if failure is None or failure.status != TRUE:
+        row = _OF_RAW[available.status if available and available.status in _OF_RAW else ""]
+        status, _, letter = row[_progress(progressing)].partition(" ")
+        source = {"A": available, "P": progressing, "": None}[letter]
+    reason, message = (source.reason, source.message) if source else (None, None)
+    return Condition(type=type_, status=status, reason=reason, message=message)
+
+
+def _progress(condition: Condition | None) -> int:
+    match condition:
+        case Condition(status="True", reason=reason):
+            return 1 if reason == "NewReplicaSetAvailable" else 2
+        case Condition(status="False", message=message):
+            return 3 if message else 4
+    return 0
+
+
+def _combined(type_: str, deployments: Sequence[Deployment]) -> Condition | None:
+    """Return what several Deployments say together, None if one of them says nothing.
+
+    It is True only if all are, and else False, even where one is Unknown. A reason that all have is
+    told once; reasons that differ, and all messages, have a prefix each.
+    """
+    said = [
+        (each, condition) for each in deployments if (condition := each.status.condition(type_))
+    ]
+    if not said or len(said) < len(deployments):
         return None
-    look = _at_storage(storage) or _at_container(pods[0], loaded=loaded)
-    if look is None:
-        return replace(stored, copies=_copies(stored, copies))
-    return _moved(stored, look, copies)
-
-
-def _at_storage(storage: ContainerStatus | None) -> _Look | None:
-    """Return what the init container that fetches the model tells, None once it is done."""
-    if storage is None:
-        return None
-    if _is_running(storage):
-        return State.LOADING, None
-    return (State.FAILED_TO_LOAD, failure_of(storage)) if has_failed(storage) else None
-
-
-def _at_container(pod: Pod, *, loaded: bool) -> _Look | None:
-    """Return what the serving container tells, None where the pod has none."""
-    if loaded:
-        return State.LOADED, None
-    container = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
-    if container is None:
-        return None
-    if has_failed(container):
-        return State.FAILED_TO_LOAD, failure_of(container)
-    return State.PENDING, None
-
-
-def _moved(stored: ModelStatus, look: _Look, copies: int) -> ModelStatus:
-    target, failure = look
-    states = stored.states or ModelStates()
-    active = State.LOADED.value if target is State.LOADED else states.active_model_state
-    return replace(
-        stored,
-        transition_status=_TRANSITIONS[target].value,
-        states=ModelStates(active_model_state=active, target_model_state=target.value),
-        last_failure_info=failure or stored.last_failure_info,
-        copies=_copies(stored, copies),
+    if len(said) == 1:
+        return said[0][1]
+    prefixes = [
+        "worker-container" if "worker" in each.name else "predictor-container" for each, _ in said
+    ]
+    reasons, messages = [each.reason or "" for _, each in said], [each.message for _, each in said]
+    return Condition(
+        type=type_,
+        status="True" if all(each.status == "True" for _, each in said) else "False",
+        reason=reasons[0] if len(set(reasons)) == 1 else _joined(prefixes, reasons),
+        message=_joined(prefixes, messages),
     )
 
 
-def _copies(stored: ModelStatus, ready: int) -> ModelCopies:
-    """Return the copies after a pass: the ready pods are counted before any of them is looked at."""
-    return replace(stored.copies or ModelCopies(), total_copies=ready)
-
-
-def container_of(statuses: tuple[ContainerStatus, ...] | None, name: str) -> ContainerStatus | None:
-    """Return the status of the container with that name."""
-    return next((each for each in statuses or () if each.name == name), None)
-
-
-def _is_running(status: ContainerStatus) -> bool:
-    return status.state is not None and status.state.running is not None
-
-
-def last_end(status: ContainerStatus) -> Terminated | None:
-    """Return how a container ended the time before."""
-    return status.last_state.terminated if status.last_state else None
-
-
-def has_failed(status: ContainerStatus) -> bool:
-    """Tell whether a container ended in `Error`, or waits in a crash loop; OOMKilled is neither."""
-    if status.state is None:
-        return False
-    ended, waiting = status.state.terminated, status.state.waiting
-    if ended is not None:
-        return ended.reason == _ERROR
-    return waiting is not None and waiting.reason == _CRASH_LOOP
-
-
-def failure_of(status: ContainerStatus) -> FailureInfo:
-    """Return how a container that failed ended, or ended the time before."""
-    ended = status.state.terminated if status.state else None
-    ended = ended or last_end(status)
-    if ended is None:
-        return FailureInfo(reason=MODEL_LOAD_FAILED)
-    return FailureInfo(
-        reason=MODEL_LOAD_FAILED, message=ended.message or "", exit_code=ended.exit_code
-    )
+def _joined(prefixes: Iterable[str], texts: Iterable[str | None]) -> str:
+    parts = zip(prefixes, texts, strict=True)
+    return ", ".join(f"{prefix}: {text}" for prefix, text in parts if text)

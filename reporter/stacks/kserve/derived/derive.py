@@ -5,12 +5,14 @@ model, the conditions across components. IngressReady, the public `url` and `add
 statuses and the runtime's name are taken over from the stored status: they rest on objects that
 are not read (ingresses, routes of gateways, ServingRuntimes, KServe's configuration).
 
-A status as the API writes it.
+The rules are those of github.com/kserve/kserve, v0.20.0:
+pkg/apis/serving/v1beta1/inference_service_status.go, and the controller in
+pkg/controller/v1beta1/inferenceservice.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, cast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -20,32 +22,49 @@ from reporter.stacks.kserve.derived.conditions import (
     TRUE,
     UNKNOWN,
     ConditionManager,
-    Transition,
     aggregate,
-    model_status,
+    raw_ready,
 )
 from reporter.stacks.kserve.derived.facts import InferenceServiceFacts
-from reporter.stacks.kserve.derived.mode import Mode, is_frozen, is_stopped
-from reporter.stacks.kserve.derived.raw import (
+from reporter.stacks.kserve.derived.mode import (
     CANARY_PREDICTOR_READY,
     INGRESS_READY,
     PREDICTOR_READY,
     READY,
-    STOPPED,
     Component,
+    Mode,
     components_of,
-    raw_ready,
+    is_frozen,
+    is_stopped,
     wanted_deployments,
 )
-from reporter.stacks.kserve.derived.revisions import RolloutRow, propagate
-from reporter.stacks.kserve.objects import ComponentStatus, InferenceServiceStatus, ModelStatus
+from reporter.stacks.kserve.derived.model_state import Transition, model_status
+from reporter.stacks.kserve.derived.revisions import propagate
+from reporter.stacks.kserve.objects import (
+    ComponentStatus,
+    InferenceServiceStatus,
+    KnativeCondition,
+    ModelStatus,
+)
 
 _FAILED_PASS: Final = frozenset(
     {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet"}
 )
 """Reasons of a component's Ready that come from an error of KServe itself, which nothing shows."""
 
-_STOPPED_REASON: Final = "Stopped"
+_STOPPED: Final = "Stopped"
+"""The condition of the stop switch, and the reason of what it stopped."""
+
+_REVISION_FIELDS: Final = {
+    each.encode_name: each.name
+    for each in msgspec.structs.fields(ComponentStatus)
+    if each.name not in ("rest_url", "grpc_url")
+}
+"""The fields of a component that are derived: names in the API, and here."""
+
+_OPPOSITE: Final = frozenset({Transition.BLOCKED.value, Transition.UP_TO_DATE.value})
+"""Transitions that one passing look at a pod cannot confuse: a crash loop goes in and out of
+InProgress, and pods come and go without KServe being told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,24 +74,24 @@ class DerivedInferenceService:
     Attributes:
         propagated: the fields that are read. A condition that the pass changed has no
             `last_transition_time`.
-        rows: the rows of the truth table that applied, by component; Knative mode.
-        kept: components that are as stored, because what they follow from is unknown, does not
-            exist, or because a reconcile of theirs failed.
         decided: False where KServe would leave the status alone, so that it is the stored one.
         model_unsure: the model status depends on which pod KServe happened to look at.
 
     """
 
     propagated: InferenceServiceStatus
-    rows: Mapping[Component, tuple[RolloutRow, ...]] = field(default_factory=dict)
-    kept: frozenset[Component] = frozenset()
     decided: bool = True
     model_unsure: bool = False
 
     @property
     def status(self) -> dict[str, object]:
-        """The same in the API's shape."""
-        return document_of(self.propagated)
+        """The same as the API writes it; 0 is a value."""
+        document: dict[str, object] = msgspec.to_builtins(self.propagated)
+        document["conditions"] = [
+            {key: value for key, value in msgspec.to_builtins(each).items() if value}
+            for each in self.propagated.conditions or ()
+        ]
+        return document
 
 
 def derive(facts: InferenceServiceFacts, *, thawed: bool = False) -> DerivedInferenceService:
@@ -80,249 +99,192 @@ def derive(facts: InferenceServiceFacts, *, thawed: bool = False) -> DerivedInfe
 
     While it is frozen or served by ModelMesh, and while its first pod downloads the model for a
     second time, that is the stored one. In Knative mode without Knative KServe ends its pass before
-    any component, with the conditions that all begin with. `thawed` asks what the objects of a frozen one say; KServe
-    does not come to its stop switch either.
+    any component, with the conditions that all begin with. `thawed` asks what the objects of a
+    frozen one say; KServe does not come to its stop switch either.
     """
-    stored = facts.inferenceservice.status
-    if is_frozen(facts.inferenceservice) and not thawed:
-        return _unchanged(stored)
-    if facts.mode is Mode.KNATIVE and facts.without_knative:
+    inferenceservice, mode = facts.inferenceservice, facts.mode
+    stored = inferenceservice.status
+    if is_frozen(inferenceservice) and not thawed:
+        return DerivedInferenceService(propagated=stored, decided=False)
+    if mode is Mode.KNATIVE and facts.without_knative:
         conditions = ConditionManager(stored.conditions or ()).conditions()
         return DerivedInferenceService(propagated=replace(stored, conditions=conditions))
-    if is_stopped(facts.inferenceservice) and not thawed:
-        return _stopped(facts)
-    if facts.mode is Mode.MODELMESH:
-        return _unchanged(stored)
-    return _Pass(facts).derivation()
+    if is_stopped(inferenceservice) and not thawed:
+        return DerivedInferenceService(propagated=_stopped(facts))
+    if mode is Mode.MODELMESH:
+        return DerivedInferenceService(propagated=stored, decided=False)
+    return _after_pass(facts)
 
 
-def _unchanged(stored: InferenceServiceStatus) -> DerivedInferenceService:
-    return DerivedInferenceService(propagated=stored, decided=False)
+def _stopped(facts: InferenceServiceFacts) -> InferenceServiceStatus:
+    """Return the status while the stop switch is on: emptied, so that the history is gone.
 
-
-def _stopped(facts: InferenceServiceFacts) -> DerivedInferenceService:
-    """Return the status while the stop switch is on: emptied, so that the history is gone."""
-    inferenceservice = facts.inferenceservice
-    before = inferenceservice.status.conditions or ()
-    components = tuple(components_of(inferenceservice.spec))
-    types = {READY, STOPPED, INGRESS_READY, *(each.ready for each in components)}
-    if inferenceservice.spec.canary and facts.mode is Mode.STANDARD:
-        types.add(CANARY_PREDICTOR_READY)
-    conditions = ConditionManager(each for each in before if each.type in types)
-    kept = _keeps_ingress(facts)
-    for type_ in sorted(types - {READY, STOPPED} - ({INGRESS_READY} if kept else set())):
-        conditions.mark(type_, FALSE, _STOPPED_REASON, message=_message(conditions, type_))
-    _mark_switch(conditions, TRUE)
-    ingress = inferenceservice.status.condition(INGRESS_READY)
-    if kept and ingress is None:
-        conditions.clear(INGRESS_READY)
-    reached = kept and ingress is not None and ingress.status == TRUE
-    status = InferenceServiceStatus(
-        conditions=conditions.conditions(),
-        url=inferenceservice.status.url if reached else "",
-        address=inferenceservice.status.address if reached else None,
-        model_status=ModelStatus(),
-        deployment_mode=inferenceservice.status.deployment_mode,
-    )
-    return DerivedInferenceService(propagated=status)
-
-
-def _keeps_ingress(facts: InferenceServiceFacts) -> bool:
-    """Tell whether IngressReady is as a stop left it, in Standard mode.
-
-    With ingress creation off it is absent then, or True with the Gateway API (KServe,
+    In Standard mode a stop leaves IngressReady as it was: with ingress creation off it is absent
+    then, or True with the Gateway API (KServe,
     pkg/controller/v1beta1/inferenceservice/reconcilers/ingress, v0.20.0). That setting is not read,
     so what is stored once the predictor was stopped is believed.
     """
-    predictor = facts.inferenceservice.status.condition(PREDICTOR_READY)
-    if facts.mode is not Mode.STANDARD or predictor is None:
-        return False
-    return predictor.status == FALSE and predictor.reason == _STOPPED_REASON
+    spec, stored = facts.inferenceservice.spec, facts.inferenceservice.status
+    types = {INGRESS_READY, *(each.ready for each in components_of(spec))}
+    if spec.canary and facts.mode is Mode.STANDARD:
+        types.add(CANARY_PREDICTOR_READY)
+    kept = types | {READY, _STOPPED}
+    conditions = ConditionManager(each for each in stored.conditions or () if each.type in kept)
+    ingress = stored.condition(INGRESS_READY)
+    again = _was_stopped(stored.condition(PREDICTOR_READY))
+    keeps_ingress = facts.mode is Mode.STANDARD and again
+    for type_ in sorted(types - {INGRESS_READY} if keeps_ingress else types):
+        before = conditions.get(type_)
+        # The message is KServe's to word.
+        message = (before.message or "") if before is not None and _was_stopped(before) else ""
+        conditions.mark(type_, FALSE, _STOPPED, message=message)
+    _mark_switch(conditions, TRUE)
+    if keeps_ingress and ingress is None:
+        conditions.clear(INGRESS_READY)
+    reached = keeps_ingress and ingress is not None and ingress.status == TRUE
+    return InferenceServiceStatus(
+        conditions=conditions.conditions(),
+        url=stored.url if reached else "",
+        address=stored.address if reached else None,
+        model_status=ModelStatus(),
+        deployment_mode=stored.deployment_mode,
+        # A pass chooses the runtime before it looks at the switch, and only the first one empties.
+        serving_runtime_name=stored.serving_runtime_name if again else "",
+        cluster_serving_runtime_name=stored.cluster_serving_runtime_name if again else "",
+    )
 
 
-def _message(conditions: ConditionManager, type_: str) -> str:
-    """Return the message that a stop left, which is KServe's to word."""
-    found = conditions.get(type_)
-    stopped = found is not None and found.status == FALSE and found.reason == _STOPPED_REASON
-    return (found.message or "") if found is not None and stopped else ""
+def _was_stopped(condition: KnativeCondition | None) -> bool:
+    return condition is not None and condition.status == FALSE and condition.reason == _STOPPED
 
 
 def _mark_switch(conditions: ConditionManager, status: str) -> None:
     """Write Stopped; the words that stand with it are KServe's."""
-    found = conditions.get(STOPPED)
-    same = found is not None and found.status == status
-    conditions.mark(
-        STOPPED,
-        status,
-        (found.reason or "") if found is not None and same else "",
-        message=(found.message or "") if found is not None and same else "",
+    found = conditions.get(_STOPPED)
+    same = found if found is not None and found.status == status else None
+    reason, message = (same.reason or "", same.message or "") if same else ("", "")
+    conditions.mark(_STOPPED, status, reason, message=message)
+
+
+def _after_pass(facts: InferenceServiceFacts) -> DerivedInferenceService:
+    """Return the status after one pass over the components of an InferenceService.
+
+    A component is as stored where what it follows from is unknown or does not exist, or where a
+    reconcile of it failed: then nothing is concluded across components.
+    """
+    spec, stored = facts.inferenceservice.spec, facts.inferenceservice.status
+    knative = facts.mode is Mode.KNATIVE
+    conditions = ConditionManager(stored.conditions or ())
+    components = dict(stored.components or {})
+    generation, complete = stored.observed_generation, True
+    models: list[ModelStatus | None] = [stored.model_status]
+    if not _has_failed(stored, Component.PREDICTOR):
+        _mark_switch(conditions, FALSE)
+    for component in components_of(spec):
+        service = (facts.services or {}).get(component)
+        unknown = service is None if knative else facts.deployments is None
+        if unknown or _has_failed(stored, component):
+            complete = False
+            continue
+        if knative and service is not None:
+            before = components.get(component.value, ComponentStatus())
+            after = propagate(component, before, service.status, conditions=conditions)
+            components[component.value] = after
+            generation = service.status.observed_generation
+        else:
+            there = (facts.deployments or {}).get(component, ())
+            ready = raw_ready(component.ready, there, wanted_deployments(spec, component))
+            conditions.take_over(component.ready, ready)
+            if there:
+                generation = there[0].status.observed_generation or None
+        if component is Component.PREDICTOR and facts.pods is not None:
+            models = list(_models(facts, components, loaded=conditions.is_true(READY)))
+            if models[0] is None:
+                return DerivedInferenceService(propagated=stored, decided=False)
+    if complete and knative:
+        aggregate(conditions, components_of(spec))
+    elif complete and not spec.canary:
+        conditions.clear(CANARY_PREDICTOR_READY)
+    ingress = stored.condition(INGRESS_READY)
+    begun = ingress is not None and ingress.status == UNKNOWN and not ingress.reason
+    # The ingress step comes last, so that Ready follows it.
+    conditions.take_over(INGRESS_READY, None if begun else ingress)
+    propagated = replace(
+        stored,
+        conditions=conditions.conditions(),
+        observed_generation=generation if complete else stored.observed_generation,
+        components=components or None,
+        model_status=models[0],
     )
+    unsure = any(each != models[0] for each in models)
+    return DerivedInferenceService(propagated=propagated, model_unsure=unsure)
 
 
-class _Pass:
-    """One pass over the components of an InferenceService."""
-
-    def __init__(self, facts: InferenceServiceFacts) -> None:
-        self._facts = facts
-        self._spec = facts.inferenceservice.spec
-        self._stored = facts.inferenceservice.status
-        self._conditions = ConditionManager(self._stored.conditions or ())
-        self._components = dict(self._stored.components or {})
-        self._generation = self._stored.observed_generation
-        self._rows: dict[Component, tuple[RolloutRow, ...]] = {}
-        self._kept: set[Component] = set()
-        self._model: ModelStatus | None = self._stored.model_status
-        self._model_unsure = False
-        self._repeats = False
-
-    def derivation(self) -> DerivedInferenceService:
-        """Run the pass."""
-        if not self._has_failed(Component.PREDICTOR):
-            _mark_switch(self._conditions, FALSE)
-        for component in components_of(self._spec):
-            if not self._reconcile(component):
-                self._kept.add(component)
-            elif component is Component.PREDICTOR:
-                self._look_at_model()
-                if self._repeats:
-                    return _unchanged(self._stored)
-        if not self._kept:
-            self._conclude()
-        self._take_over_ingress()
-        status = replace(
-            self._stored,
-            conditions=self._conditions.conditions(),
-            observed_generation=self._stored.observed_generation
-            if self._kept
-            else self._generation,
-            components=self._components,
-            model_status=self._model,
-        )
-        return DerivedInferenceService(
-            propagated=status,
-            rows=self._rows,
-            kept=frozenset(self._kept),
-            model_unsure=self._model_unsure,
-        )
-
-    def _conclude(self) -> None:
-        """Write what follows from all components; a pass that ends at one of them does not."""
-        if self._facts.mode is Mode.KNATIVE:
-            aggregate(self._conditions, components_of(self._spec))
-        elif not self._spec.canary:
-            self._conditions.clear(CANARY_PREDICTOR_READY)
-
-    def _reconcile(self, component: Component) -> bool:
-        """Propagate one component; False where it has to stay as it is stored."""
-        if self._has_failed(component):
-            return False
-        if self._facts.mode is Mode.KNATIVE:
-            return self._propagate(component)
-        return self._propagate_raw(component)
-
-    def _has_failed(self, component: Component) -> bool:
-        """Tell whether KServe could not reconcile a component the last time, as far as it says."""
-        ready = self._stored.condition(component.ready)
-        if ready is not None and ready.status == FALSE and ready.reason in _FAILED_PASS:
-            return True
-        model = self._stored.model_status
-        invalid = model is not None and model.transition_status == Transition.INVALID_SPEC
-        return component is Component.PREDICTOR and invalid
-
-    def _propagate(self, component: Component) -> bool:
-        service = (self._facts.services or {}).get(component)
-        if service is None:
-            return False
-        before = self._components.get(component.value, ComponentStatus())
-        after = propagate(component, before, service.status, conditions=self._conditions)
-        self._components[component.value] = after.status
-        self._rows[component] = after.rows
-        self._generation = service.status.observed_generation
+def _has_failed(stored: InferenceServiceStatus, component: Component) -> bool:
+    """Tell whether KServe could not reconcile a component the last time, as far as it says."""
+    ready, model = stored.condition(component.ready), stored.model_status
+    if ready is not None and ready.status == FALSE and ready.reason in _FAILED_PASS:
         return True
-
-    def _propagate_raw(self, component: Component) -> bool:
-        if self._facts.deployments is None:
-            return False
-        deployments = self._facts.deployments.get(component, ())
-        ready = raw_ready(component.ready, deployments, wanted_deployments(self._spec, component))
-        self._conditions.take_over(component.ready, ready)
-        if deployments:
-            self._generation = deployments[0].status.observed_generation or None
-        return True
-
-    def _look_at_model(self) -> None:
-        pods = self._facts.pods
-        if pods is None:
-            return
-        before = self._model or ModelStatus()
-        failed, loaded = self._knative_failed(), self._is_loaded()
-        orders = [(*pods[at:], *pods[:at]) for at in range(len(pods))] or [()]
-        seen = [model_status(before, order, failed=failed, loaded=loaded) for order in orders]
-        self._model_unsure = any(each != seen[0] for each in seen)
-        self._repeats = seen[0] is None
-        self._model = seen[0] or self._model
-
-    def _knative_failed(self) -> bool:
-        if self._facts.mode is not Mode.KNATIVE:
-            return False
-        service = (self._facts.services or {}).get(Component.PREDICTOR)
-        conditions = (service.status.conditions or ()) if service else ()
-        return any(each.status == FALSE for each in conditions)
-
-    def _is_loaded(self) -> bool:
-        if not self._conditions.is_true(READY):
-            return False
-        if self._facts.mode is not Mode.KNATIVE:
-            return True
-        predictor = self._components.get(Component.PREDICTOR.value, ComponentStatus())
-        return predictor.latest_created_revision == predictor.latest_ready_revision
-
-    def _take_over_ingress(self) -> None:
-        """Write IngressReady as it is stored; the ingress step comes last, so Ready follows it."""
-        ingress = self._stored.condition(INGRESS_READY)
-        if ingress is not None and (ingress.status != UNKNOWN or ingress.reason):
-            self._conditions.take_over(INGRESS_READY, ingress)
+    invalid = model is not None and model.transition_status == Transition.INVALID_SPEC
+    return component is Component.PREDICTOR and invalid
 
 
-def document_of(status: InferenceServiceStatus) -> dict[str, object]:
-    """Return the fields of a status that are read, as KServe writes them.
+def _models(
+    facts: InferenceServiceFacts, components: Mapping[str, ComponentStatus], *, loaded: bool
+) -> Iterator[ModelStatus | None]:
+    """Yield the model status by each of the pods, for KServe may have looked at any."""
+    before, pods = facts.inferenceservice.status.model_status or ModelStatus(), facts.pods or ()
+    failed = False
+    if facts.mode is Mode.KNATIVE:
+        service = (facts.services or {}).get(Component.PREDICTOR)
+        said = (service.status.conditions or ()) if service else ()
+        failed = any(each.status == FALSE for each in said)
+        predictor = components.get(Component.PREDICTOR.value, ComponentStatus())
+        newest = predictor.latest_created_revision == predictor.latest_ready_revision
+        loaded = loaded and newest
+    for at in range(len(pods) or 1):
+        order = (*pods[at:], *pods[:at])
+        yield model_status(before, order, failed=failed, loaded=loaded)
 
-    Those that are empty are left out, and 0 is a value; the model status has its own rules.
+
+def differs(stored: InferenceServiceStatus, wanted: DerivedInferenceService) -> tuple[str, ...]:
+    """Return the paths of the fields of a stored status that are not as derived, sorted.
+
+    What cannot be known is no difference: times; the order in which KServe wrote conditions, which
+    decides the words of Ready; reasons of True conditions, which older versions do not write;
+    types of conditions that the stored status does not have, as of older versions; messages with a
+    percent sign, which are garbled when stored; what ready pods there were at the last pass.
+    Nothing differs where KServe would leave the status alone.
     """
-    document = cast("dict[str, object]", _without_empty(msgspec.to_builtins(status)))
-    if status.model_status is not None:
-        document["modelStatus"] = _model_status(status.model_status)
-    return document
+    if not wanted.decided:
+        return ()
+    found = [*_components(stored, wanted.propagated), *_conditions(stored, wanted.propagated)]
+    models = {
+        (each.model_status or ModelStatus()).transition_status
+        for each in (stored, wanted.propagated)
+    }
+    if not wanted.model_unsure and models == _OPPOSITE:
+        found.append("modelStatus.transitionStatus")
+    if stored.observed_generation not in {None, wanted.propagated.observed_generation}:
+        found.append("observedGeneration")
+    return tuple(sorted(found))
 
 
-def _model_status(status: ModelStatus) -> dict[str, object]:
-    """Return a model status as Go writes it, by the field's `omitempty`.
-
-    It is in KServe's pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0: the transition
-    and the active state have none, and are there when they are empty; counts other than
-    `failedCopies` are left out at 0.
-    """
-    pruned = _without_empty(msgspec.to_builtins(status))
-    document = {"transitionStatus": status.transition_status, **cast("dict[str, object]", pruned)}
-    if status.states is not None:
-        states = cast("dict[str, object]", _without_empty(msgspec.to_builtins(status.states)))
-        document["states"] = {"activeModelState": status.states.active_model_state, **states}
-    if status.copies is not None and not status.copies.total_copies:
-        document["copies"] = {"failedCopies": status.copies.failed_copies}
-    if status.last_failure_info is not None and not status.last_failure_info.exit_code:
-        failure = replace(status.last_failure_info, exit_code=None)
-        document["lastFailureInfo"] = _without_empty(msgspec.to_builtins(failure))
-    return document
+def _components(stored: InferenceServiceStatus, wanted: InferenceServiceStatus) -> Iterator[str]:
+    for component in Component:
+        one, other = ((each.components or {}).get(component.value) for each in (stored, wanted))
+        for path, field in _REVISION_FIELDS.items():
+            if (getattr(one, field, None) or None) != (getattr(other, field, None) or None):
+                yield f"components.{component}.{path}"
 
 
-def _without_empty(value: object) -> object:
-    if isinstance(value, Mapping):
-        pruned = {key: _without_empty(each) for key, each in value.items()}
-        return {key: each for key, each in pruned.items() if not _is_empty(each)}
-    if isinstance(value, (list, tuple)):
-        return [_without_empty(each) for each in value]
-    return value
-
-
-def _is_empty(value: object) -> bool:
-    return value in (None, "", [], {})
+def _conditions(stored: InferenceServiceStatus, wanted: InferenceServiceStatus) -> Iterator[str]:
+    for one in stored.conditions or ():
+        other = wanted.condition(one.type)
+        if other is None or one.status != other.status:
+            yield f"conditions.{one.type}"
+        elif one.type != READY and one.status != TRUE:
+            garbled = "%" in (other.message or "")
+            reworded = not garbled and (one.message or "") != (other.message or "")
+            if reworded or (one.reason or "") != (other.reason or ""):
+                yield f"conditions.{one.type}"

@@ -1,13 +1,10 @@
-"""How an InferenceService is deployed, and which of its annotations are switches."""
+"""The components of an InferenceService, how they are deployed, and what switches KServe off."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from reporter.stacks.kserve.objects import InferenceService
-
-STOP: Final = "serving.kserve.io/stop"
-FREEZE: Final = "serving.kserve.io/disable-auto-update"
-DEPLOYMENT_MODE: Final = "serving.kserve.io/deploymentMode"
+from reporter.stacks.kserve.objects import ComponentSpec, InferenceService, InferenceServiceSpec
 
 
 class Mode(StrEnum):
@@ -18,39 +15,75 @@ class Mode(StrEnum):
     MODELMESH = "ModelMesh"
 
 
-_NAMES: Final = {
-    **{each.value: each for each in Mode},
+_MODES: Final = {each.value: each for each in Mode} | {
     "Serverless": Mode.KNATIVE,
     "RawDeployment": Mode.STANDARD,
 }
 """Present and old names."""
 
 
-def mode_of(inferenceservice: InferenceService, default: Mode = Mode.KNATIVE) -> Mode:
-    """Return the deployment mode in effect: what the status says, else the annotation.
+class Component(StrEnum):
+    """A component, by its key in `spec` and in `status.components`, in KServe's order."""
 
-    `default` is what KServe is configured with, which is not read; it also stands for a name that
-    is not known.
-    """
-    return named_mode(inferenceservice) or default
+    PREDICTOR = "predictor"
+    TRANSFORMER = "transformer"
+    EXPLAINER = "explainer"
+
+    @property
+    def ready(self) -> str:
+        return f"{self.capitalize()}Ready"
+
+    @property
+    def route_ready(self) -> str:
+        """Type of its route condition; only the explainer's is in the plural."""
+        return f"{self.capitalize()}Route{'s' * (self is Component.EXPLAINER)}Ready"
+
+    @property
+    def configuration_ready(self) -> str:
+        return f"{self.capitalize()}ConfigurationReady"
+
+
+READY: Final = "Ready"
+PREDICTOR_READY: Final = Component.PREDICTOR.ready
+INGRESS_READY: Final = "IngressReady"
+CANARY_PREDICTOR_READY: Final = "CanaryPredictorReady"
 
 
 def named_mode(inferenceservice: InferenceService) -> Mode | None:
-    """Return the deployment mode that the status names, else the annotation; None where neither does."""
-    named = inferenceservice.status.deployment_mode or inferenceservice.metadata.annotation(
-        DEPLOYMENT_MODE
-    )
-    return _NAMES.get(named or "")
+    """Return the mode that the status names, else the annotation; None where neither names one."""
+    annotation = inferenceservice.metadata.annotation("serving.kserve.io/deploymentMode")
+    named = inferenceservice.status.deployment_mode or annotation or ""
+    return _MODES.get(named)
 
 
 def is_stopped(inferenceservice: InferenceService) -> bool:
     """Tell whether the stop switch is on; `true` in any case of letters."""
-    return (inferenceservice.metadata.annotation(STOP) or "").lower() == "true"
+    return (inferenceservice.metadata.annotation("serving.kserve.io/stop") or "").lower() == "true"
 
 
 def is_frozen(inferenceservice: InferenceService) -> bool:
     """Tell whether KServe leaves the InferenceService alone, as it does only while Ready."""
-    if inferenceservice.metadata.annotation(FREEZE) != "true":
-        return False
-    ready = inferenceservice.status.condition("Ready")
-    return ready is not None and ready.status == "True"
+    switch = inferenceservice.metadata.annotation("serving.kserve.io/disable-auto-update")
+    ready = inferenceservice.status.condition(READY)
+    return switch == "true" and ready is not None and ready.status == "True"
+
+
+def spec_of(spec: InferenceServiceSpec, component: Component) -> ComponentSpec | None:
+    match component:
+        case Component.PREDICTOR:
+            return spec.predictor
+        case Component.TRANSFORMER:
+            return spec.transformer
+        case Component.EXPLAINER:
+            return spec.explainer
+
+
+def components_of(spec: InferenceServiceSpec) -> Iterator[Component]:
+    """Yield the components in spec, in the order in which KServe reconciles them."""
+    return (each for each in Component if spec_of(spec, each) is not None)
+
+
+def wanted_deployments(spec: InferenceServiceSpec, component: Component) -> int:
+    """Return how many Deployments a component has in Standard mode: workers have their own."""
+    part = spec_of(spec, component)
+    return 2 if part is not None and part.worker_spec is not None else 1

@@ -22,25 +22,23 @@ What is easy to get wrong:
   neither full nor below.
 * A gradual rollout of Knative flags two entries, so that the order of the list can decide.
 
-To work backwards from lr and pr to what happened fails: a rollback and a canary on the promoted
-revision leave the same fields. `reading` says what one look does tell.
+What happened does not follow from lr and pr: a rollback and a canary on the promoted revision leave
+the same fields. `read_component` says what one look does tell.
 """
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from reporter.stacks.kserve.derived.conditions import ConditionManager
-from reporter.stacks.kserve.derived.raw import Component
+from reporter.stacks.kserve.derived.conditions import TRUE, ConditionManager
+from reporter.stacks.kserve.derived.mode import Component
 from reporter.stacks.kserve.objects import ComponentStatus, KnativeServiceStatus, TrafficEntry
 
 WHOLE: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionHistory:
+class RevisionHistory(NamedTuple):
     """The revisions rolled out on record; empty where there is none. One step is remembered."""
 
     rolled_out: str = ""
@@ -48,125 +46,54 @@ class RevisionHistory:
 
 
 class Share(Enum):
-    """The percent of an entry, as far as the table tells it apart."""
+    """The percent of an entry, as far as the table tells it apart; the schema sets no bounds."""
 
-    ABSENT = "absent"
     BELOW = "below 100"
     FULL = "100"
-    ABOVE = "above 100"
+    NEITHER = "absent, or above 100"
 
 
-class Outcome(Enum):
-    """What a row does to the history."""
-
-    KEEP = "keep"
-    PROMOTE = "promote"
-    FALL_BACK = "fall back"
+Situation: TypeAlias = tuple[bool, bool, Share, bool, bool]
+"""What the table asks of one L-entry, in the order of its columns."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
-    """What the table asks of one L-entry.
-
-    Attributes:
-        rolled_out: lr = R.
-        newest_ready: C = R.
-        share: the entry's percent.
-        whole: the percents of all entries that name R sum up to 100.
-        has_previous: pr is set.
-
-    """
-
-    rolled_out: bool
-    newest_ready: bool
-    share: Share
-    whole: bool
-    has_previous: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutRow:
-    """A row of the truth table; None means any."""
+class RolloutRow(NamedTuple):
+    """A row of the truth table: when it holds, where None means any, and what lr and pr become."""
 
     letter: str
     name: str
-    rolled_out: bool | None = None
-    newest_ready: bool | None = None
-    shares: frozenset[Share] = frozenset()
-    whole: bool | None = None
-    has_previous: bool | None = None
-    outcome: Outcome = Outcome.KEEP
+    when: tuple[bool | Share | None, ...]
+    becomes: tuple[str, str] = ("lr", "pr")
 
     def matches(self, situation: Situation) -> bool:
-        """Tell whether the row is about that situation."""
-        asked = (
-            (self.rolled_out, situation.rolled_out),
-            (self.newest_ready, situation.newest_ready),
-            (self.whole, situation.whole),
-            (self.has_previous, situation.has_previous),
-        )
-        return situation.share in self.shares and all(
-            want is None or want is have for want, have in asked
-        )
+        asked = zip(self.when, situation, strict=True)
+        return all(want is None or want is have for want, have in asked)
 
 
-_FULL: Final = frozenset({Share.FULL})
-_BELOW: Final = frozenset({Share.BELOW})
-_NEITHER: Final = frozenset({Share.ABSENT, Share.ABOVE})
+_B, _F, _N = Share
+_ANY: Final = None
 
-TABLE: Final[tuple[RolloutRow, ...]] = (
-    RolloutRow(
-        letter="a", name="promotion", outcome=Outcome.PROMOTE,
-        rolled_out=False, shares=_FULL,
-    ),
-    RolloutRow(
-        letter="b", name="canary in progress, or rolled back and staying so",
-        rolled_out=False, shares=_BELOW,
-    ),
-    RolloutRow(letter="c", name="no percent", rolled_out=False, shares=_NEITHER),
-    RolloutRow(
-        letter="d", name="rollback", outcome=Outcome.FALL_BACK,
-        rolled_out=True, newest_ready=True, shares=_BELOW, whole=True, has_previous=True,
-    ),
-    RolloutRow(
-        letter="e", name="nothing to fall back to",
-        rolled_out=True, newest_ready=True, shares=_BELOW, whole=True, has_previous=False,
-    ),
-    RolloutRow(
-        letter="f", name="incomplete split",
-        rolled_out=True, newest_ready=True, shares=_BELOW, whole=False,
-    ),
-    RolloutRow(
-        letter="g", name="blocked by a newer revision that is not ready",
-        rolled_out=True, newest_ready=False, shares=_BELOW,
-    ),
-    RolloutRow(letter="h", name="steady state", rolled_out=True, shares=_FULL),
-    RolloutRow(letter="i", name="no percent", rolled_out=True, shares=_NEITHER),
+TABLE: Final = (
+    #                                            lr=R   C=R    percent     pr     lr   pr
+    #                                                              R has   is set become
+    #                                                              100
+    RolloutRow("a", "promotion",                (False, _ANY,  _F, _ANY,  _ANY),  ("R", "lr")),
+    RolloutRow("b", "canary, or rolled back",   (False, _ANY,  _B, _ANY,  _ANY)),
+    RolloutRow("c", "no percent",               (False, _ANY,  _N, _ANY,  _ANY)),
+    RolloutRow("d", "rollback",                 (True,  True,  _B, True,  True),  ("pr", "pr")),
+    RolloutRow("e", "nothing to fall back to",  (True,  True,  _B, True,  False)),
+    RolloutRow("f", "incomplete split",         (True,  True,  _B, False, _ANY)),
+    RolloutRow("g", "a newer one is not ready", (True,  False, _B, _ANY,  _ANY)),
+    RolloutRow("h", "steady state",             (True,  _ANY,  _F, _ANY,  _ANY)),
+    RolloutRow("i", "no percent",               (True,  _ANY,  _N, _ANY,  _ANY)),
 )  # fmt: skip
-"""Exactly one row matches any situation. A percent above 100 is neither 100 nor below it."""
+"""Exactly one row matches any situation."""
 
-NO_ENTRY: Final = RolloutRow(letter="j", name="no entry follows the ready revision")
+NO_ENTRY: Final = RolloutRow("j", "no entry follows the ready revision", ())
 """The row where there is no L-entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """The history after a pass, and the rows that applied, in order."""
-
-    history: RevisionHistory
-    rows: tuple[RolloutRow, ...]
-
-
-def share_of(percent: int | None) -> Share:
-    """Return the percent as the table tells it apart; the schema sets no bounds."""
-    if percent is None:
-        return Share.ABSENT
-    if percent == WHOLE:
-        return Share.FULL
-    return Share.BELOW if percent < WHOLE else Share.ABOVE
-
-
-def follows(entry: TrafficEntry, revision: str) -> bool:
+def _follows(entry: TrafficEntry, revision: str) -> bool:
     """Tell whether an entry is an L-entry: flagged as the latest, and naming that revision."""
     return entry.revision_name == revision and entry.latest_revision is True
 
@@ -176,53 +103,31 @@ def total(traffic: tuple[TrafficEntry, ...], revision: str) -> int:
     return sum(each.percent or 0 for each in traffic if each.revision_name == revision)
 
 
-def walk(history: RevisionHistory, service: KnativeServiceStatus) -> Walk:
-    """Return what one pass makes of a history.
+def walk(
+    history: RevisionHistory, service: KnativeServiceStatus
+) -> tuple[RevisionHistory, tuple[RolloutRow, ...]]:
+    """Return what one pass makes of a history, and the rows that applied.
 
     Every L-entry is put through the table in the order of the list, with the history that the one
     before it left. With the same Knative Service a second pass changes nothing more.
     """
-    ready = service.latest_ready_revision_name
-    traffic = service.traffic or ()
-    whole = total(traffic, ready) == WHOLE
+    ready, traffic = service.latest_ready_revision_name, service.traffic or ()
     rows: list[RolloutRow] = []
     for entry in traffic:
-        if not follows(entry, ready):
+        if not _follows(entry, ready):
             continue
-        row = _row(
-            Situation(
-                rolled_out=history.rolled_out == ready,
-                newest_ready=service.latest_created_revision_name == ready,
-                share=share_of(entry.percent),
-                whole=whole,
-                has_previous=bool(history.previous),
-            )
+        percent = WHOLE + 1 if entry.percent is None else entry.percent
+        situation = (
+            history.rolled_out == ready,
+            service.latest_created_revision_name == ready,
+            Share.BELOW if percent < WHOLE else Share.FULL if percent == WHOLE else Share.NEITHER,
+            total(traffic, ready) == WHOLE,
+            bool(history.previous),
         )
-        history = _after(row, history, ready)
-        rows.append(row)
-    return Walk(history, tuple(rows) or (NO_ENTRY,))
-
-
-def _row(situation: Situation) -> RolloutRow:
-    return next(row for row in TABLE if row.matches(situation))
-
-
-def _after(row: RolloutRow, history: RevisionHistory, ready: str) -> RevisionHistory:
-    match row.outcome:
-        case Outcome.PROMOTE:
-            return RevisionHistory(ready, history.rolled_out)
-        case Outcome.FALL_BACK:
-            return RevisionHistory(history.previous, history.previous)
-        case Outcome.KEEP:
-            return history
-
-
-@dataclass(frozen=True, slots=True)
-class Propagated:
-    """The status of a component after a pass, and the rows that led to its revisions."""
-
-    status: ComponentStatus
-    rows: tuple[RolloutRow, ...]
+        rows.append(next(row for row in TABLE if row.matches(situation)))
+        names = {"R": ready, "lr": history.rolled_out, "pr": history.previous}
+        history = RevisionHistory(*(names[each] for each in rows[-1].becomes))
+    return history, tuple(rows) or (NO_ENTRY,)
 
 
 def propagate(
@@ -231,29 +136,103 @@ def propagate(
     service: KnativeServiceStatus,
     *,
     conditions: ConditionManager,
-) -> Propagated:
+) -> ComponentStatus:
     """Take a Knative Service over into a component's status and conditions.
 
     URL and address are only ever overwritten, so a component that is not ready keeps its old ones.
     A condition that the Knative Service does not have stays as it was.
     """
-    walked = walk(
-        RevisionHistory(stored.latest_rolledout_revision, stored.previous_rolledout_revision),
-        service,
-    )
+    before = RevisionHistory(stored.latest_rolledout_revision, stored.previous_rolledout_revision)
+    history, _ = walk(before, service)
     ready = service.condition("Ready")
-    is_ready = ready is not None and ready.status == "True"
+    is_ready = ready is not None and ready.status == TRUE
     conditions.take_over(component.ready, ready)
     conditions.take_over(component.route_ready, service.condition("RoutesReady"))
     conditions.take_over(component.configuration_ready, service.condition("ConfigurationsReady"))
-    status = replace(
+    return replace(
         stored,
         latest_created_revision=service.latest_created_revision_name,
         latest_ready_revision=service.latest_ready_revision_name,
-        latest_rolledout_revision=walked.history.rolled_out,
-        previous_rolledout_revision=walked.history.previous,
-        traffic=service.traffic,
+        latest_rolledout_revision=history.rolled_out,
+        previous_rolledout_revision=history.previous,
+        traffic=service.traffic or None,
         url=(service.url if is_ready else "") or stored.url,
         address=(service.address if is_ready else None) or stored.address,
     )
-    return Propagated(status, walked.rows)
+
+
+class Conclusion(Enum):
+    """What one snapshot of a component tells; several may hold at once."""
+
+    CANARY = "canary in progress"
+    ROLLED_BACK = "rolled back"
+    NEWEST_NOT_READY = "newest revision not ready"
+    ROLLOUT_NOT_FINISHED = "rollout not finished"
+    NO_FALLBACK = "only one rollout so far: a rollback will have no effect"
+    SPLIT_OVER_ONE = "split over one revision"
+
+
+def read_component(
+    status: ComponentStatus, canary_percent: int | None = None
+) -> frozenset[Conclusion]:
+    """Return all that holds of a component, by its status and `canaryTrafficPercent` of its spec.
+
+    A canary and a rollback go on while a newer revision starts or fails. Without an entry that
+    follows the latest ready revision, or without its percent, the last three are not known.
+    """
+    created, ready = status.latest_created_revision, status.latest_ready_revision
+    rolled_out, previous = status.latest_rolledout_revision, status.previous_rolledout_revision
+    entry = latest_entry(status)
+    percent = WHOLE if entry is None or entry.percent is None else entry.percent
+    moves = bool(ready and rolled_out) and ready != rolled_out
+    targets = {each.revision_name for each in status.traffic or ()}
+    found = {
+        Conclusion.NEWEST_NOT_READY: created not in ("", ready),
+        Conclusion.ROLLOUT_NOT_FINISHED: moves and canary_percent is None,
+        Conclusion.NO_FALLBACK: bool(rolled_out) and not previous,
+        Conclusion.CANARY: moves and 0 < percent < WHOLE,
+        Conclusion.ROLLED_BACK: moves and percent == 0 and rolled_out == previous,
+        Conclusion.SPLIT_OVER_ONE: percent < WHOLE and targets == {ready},
+    }
+    return frozenset(each for each, holds in found.items() if holds)
+
+
+def latest_entry(status: ComponentStatus) -> TrafficEntry | None:
+    """Return the first entry that follows the latest ready revision, None if there is none."""
+    ready = status.latest_ready_revision
+    return next((each for each in status.traffic or () if _follows(each, ready)), None)
+
+
+def strays(status: ComponentStatus, canary_percent: int | None) -> tuple[tuple[str, int], ...]:
+    """Return the revisions that get requests and that nobody asked for, with their percent.
+
+    Those are all but the latest ready one and those that are asked for by name. Without a percent
+    of a canary a rollout goes on, and an older revision may have its share.
+    """
+    asked = asked_traffic(canary_percent, status.latest_rolledout_revision)
+    named = {each.revision_name for each in asked if each.revision_name}
+    if not named:
+        return ()
+    wanted = named | {status.latest_ready_revision, ""}
+    traffic = status.traffic or ()
+    names = dict.fromkeys(each.revision_name for each in traffic if each.percent)
+    return tuple((each, total(traffic, each)) for each in names if each not in wanted)
+
+
+def asked_traffic(canary_percent: int | None, rolled_out: str) -> tuple[TrafficEntry, ...]:
+    """Return the traffic that KServe asks Knative for.
+
+    Without a revision that was rolled out the canary percent is ignored. The rule is in KServe's
+    pkg/controller/v1beta1/inferenceservice/reconcilers/knative/ksvc_reconciler.go, v0.20.0.
+    """
+    if canary_percent is None or canary_percent >= WHOLE or not rolled_out:
+        return (TrafficEntry(latest_revision=True, percent=WHOLE),)
+    return (
+        TrafficEntry(latest_revision=True, percent=canary_percent),
+        TrafficEntry(
+            revision_name=rolled_out,
+            latest_revision=False,
+            percent=WHOLE - canary_percent,
+            tag="prev",
+        ),
+    )

@@ -1,21 +1,127 @@
-"""What is asked about InferenceServices: a module for each thing that can fail."""
+"""What is asked about InferenceServices, and positive evidence that one serves."""
 
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.model.finding import Evaluation, Finding
-from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
+from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
+from reporter.model.objects import Pod
+from reporter.probes.pods import fault_of_pod, metric_faults, metric_finding, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
+from reporter.served.pods import switched_off
 from reporter.served.scaledobjects import judge_scalers, scalers_of
+from reporter.stacks.kserve.derived.mode import INGRESS_READY, Component, Mode
 from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_stale
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
-from reporter.stacks.kserve.probes.ready import idle, probe_ready, probe_serving
 from reporter.stacks.kserve.probes.revisions import probe_revisions, probe_traffic
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
-from reporter.stacks.kserve.reasons import INFERENCESERVICES, SCALING_NOT_READY, STOPPED
+from reporter.stacks.kserve.reasons import INFERENCESERVICES, READY, SCALING_NOT_READY, STOPPED
+from reporter.workload.owners import is_false, is_true
+from reporter.workload.pod import NOT_SET_UP, STARTING, is_ready
+
+_IN_START_UP: Final = frozenset({NOT_SET_UP, STARTING})
+"""Severities of the faults of pods that were never Ready and that nothing else keeps from it."""
+
+
+def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
+    """Yield evidence if Ready is True, and everything that it and its components rest on agrees.
+
+    Nothing is concluded while any of it is unknown. Ready alone does not tell of transformers.
+    """
+    if scope.facts.mode is not Mode.MODELMESH and not _agrees(scope):
+        return
+    if not scope.shows_ready:
+        return
+    parts = ", ".join(_told(scope, each) for each in scope.components)
+    yield scope.evidence(READY, f"{parts}")
+
+
+def probe_serving(scope: InferenceServiceScope) -> Iterator[ServingEvidence]:
+    """Yield whether it serves, by the same evidence.
+
+    A request needs every component; one whose newest revision fails serves as long as another is
+    ready. Of a service of ModelMesh nothing but its Ready condition is seen.
+    """
+    if scope.facts.mode is Mode.MODELMESH:
+        yield _serving(scope, serves=scope.shows_ready)
+        return
+    known = scope.facts.services if scope.in_knative_mode else scope.facts.deployments
+    if known is None or scope.all_pods is None:
+        return
+    if scope.wants_none:
+        yield ServingEvidence(subject=scope.subject, wanted=0, serving=0)
+    else:
+        yield _serving(scope, serves=all(_serves(scope, each) for each in scope.components))
+
+
+def _serving(scope: InferenceServiceScope, *, serves: bool) -> ServingEvidence:
+    return ServingEvidence(
+        subject=scope.subject,
+        wanted=1,
+        serving=int(serves),
+        reached=not is_false(scope.condition(INGRESS_READY)),
+    )
+
+
+def _serves(scope: InferenceServiceScope, component: Component) -> bool:
+    if scope.in_knative_mode:
+        return _is_answered(scope, component)
+    if scope.at_zero(component):
+        return False
+    return is_true(scope.condition(component.ready)) or any(
+        map(is_ready, scope.replicas(component))
+    )
+
+
+def _is_answered(scope: InferenceServiceScope, component: Component) -> bool:
+    """Tell whether a revision that gets requests answers them; Knative mode.
+
+    Ready of a revision does not follow its pods once they have served, and stays True where all of
+    them are lost (Knative Serving, pkg/apis/serving/v1/revision_lifecycle.go). While there are
+    none, and while they start from zero, the activator holds requests (knative.dev, Serving
+    architecture).
+    """
+    held = component in (scope.facts.services or {}) and is_true(scope.condition(component.ready))
+    for revision in scope.asked(component):
+        pods = scope.replicas(component, revision)
+        there = held and not scope.is_gone(revision)
+        if any(map(is_ready, pods)) or (there and all(_in_start_up(scope, each) for each in pods)):
+            return True
+    return False
+
+
+def _in_start_up(scope: InferenceServiceScope, pod: Pod) -> bool:
+    fault = fault_of_pod(scope, pod)
+    return fault is not None and fault.severity in _IN_START_UP
+
+
+def _agrees(scope: InferenceServiceScope) -> bool:
+    known = scope.facts.services if scope.in_knative_mode else scope.facts.deployments
+    if known is None or scope.all_pods is None or not set(scope.components) <= set(known):
+        return False
+    if not is_true(scope.condition("Ready")):
+        return False
+    if any(map(scope.at_zero, scope.components)) and not scope.wants_none:
+        return False
+    return all(is_true(scope.condition(each.ready)) and _newest(scope, each) for each in scope.components)  # fmt: skip
+
+
+def _newest(scope: InferenceServiceScope, component: Component) -> bool:
+    status = scope.status_of(component)
+    return status.latest_created_revision == status.latest_ready_revision
+
+
+def _told(scope: InferenceServiceScope, component: Component) -> str:
+    if scope.at_zero(component):
+        return f"0 {component} replicas wanted"
+    return f"{component} ready{_revision(scope, component)}"
+
+
+def _revision(scope: InferenceServiceScope, component: Component) -> str:
+    rolled_out = scope.status_of(component).latest_rolledout_revision
+    return f" (revision {rolled_out})" if scope.in_knative_mode and rolled_out else ""
 
 
 def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -24,7 +130,7 @@ def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 
 def probe_scaling(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield a finding for each ScaledObject of its Deployments that KEDA cannot use."""
+    """Yield a finding for each scaler of its Deployments that does not work."""
     found = chain.from_iterable((scope.facts.deployments or {}).values())
     names = [(DEPLOYMENTS.kind, each.name) for each in found]
     scalers = scalers_of(scope.snapshot, scope.place, names)
@@ -50,7 +156,7 @@ def evaluate_inferenceservice(scope: InferenceServiceScope) -> Evaluation:
     Of one that is stopped only that is said.
     """
     if scope.stopped:
-        return evaluated(scope, (_stopped(scope),), derived=scope.derived, serving=(idle(scope),))
+        return switched_off(scope, STOPPED, by="serving.kserve.io/stop", derived=scope.derived)
     return evaluated(
         scope,
         chain.from_iterable(probe(scope) for probe in _PROBES),
@@ -58,15 +164,6 @@ def evaluate_inferenceservice(scope: InferenceServiceScope) -> Evaluation:
         undecided=undecided_pods(scope, scope.pods),
         derived=scope.derived,
         serving=probe_serving(scope),
-    )
-
-
-def _stopped(scope: InferenceServiceScope) -> Finding:
-    return scope.finding(
-        reason=STOPPED,
-        related=scope.ref,
-        cause="stopped",
-        text="is stopped, by the annotation serving.kserve.io/stop",
     )
 
 

@@ -1,15 +1,8 @@
-"""Components, ingress and the whole, by their conditions.
+"""Components, ingress and the whole, by their conditions; and a status that is not as propagated.
 
-inferenceserviceComponentNotReady, inferenceserviceIngressNotReady, inferenceserviceNotReady and
-inferenceserviceCanaryNotReady.
-
-When the objects that a status follows from have changed.
-
-A status has no time of what KServe has not written yet. Whoever lists kinds one after the other sees
-an object that has changed next to the status of a moment before, and without any time that would be
-told as if it had lasted.
-
-inferenceserviceStatusStale: the stored status is not what should have been propagated.
+A status has no time of what KServe has not written yet. Whoever lists kinds one after the other
+sees an object that has changed next to the status of a moment before, and without any time that
+would be told as if it had lasted.
 """
 
 from collections.abc import Iterator
@@ -19,17 +12,19 @@ from typing import Final
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, KubeObject, Pod
-from reporter.stacks.kserve.derived.conditions import UNKNOWN
-from reporter.stacks.kserve.derived.differs import differs
-from reporter.stacks.kserve.derived.mode import Mode
-from reporter.stacks.kserve.derived.raw import (
+from reporter.stacks.kserve.derived.conditions import (
     AVAILABLE,
+    PROGRESSING,
+    REPLICA_FAILURE,
+    UNKNOWN,
+)
+from reporter.stacks.kserve.derived.derive import differs
+from reporter.stacks.kserve.derived.mode import (
     CANARY_PREDICTOR_READY,
     INGRESS_READY,
-    PROGRESSING,
     READY,
-    REPLICA_FAILURE,
     Component,
+    Mode,
     wanted_deployments,
 )
 from reporter.stacks.kserve.objects import KnativeCondition
@@ -41,7 +36,14 @@ from reporter.stacks.kserve.reasons import (
     NOT_READY,
     STATUS_STALE,
 )
-from reporter.workload.owners import is_false, is_true, last_written, warning_about, words
+from reporter.workload.owners import (
+    is_false,
+    is_true,
+    last_written,
+    not_ready_from,
+    warning_about,
+    words,
+)
 
 UNWRITTEN: Final = timedelta(seconds=120)
 """How long KServe may take to write a first condition."""
@@ -59,7 +61,6 @@ _SEVERITY: Final = {Component.PREDICTOR: 30, Component.TRANSFORMER: 20, Componen
 
 
 def probe_conditions(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield what the conditions say that is wrong."""
     startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     yield from _components(scope, startup)
     yield from _ingress(scope)
@@ -136,7 +137,6 @@ def _at_zero(scope: InferenceServiceScope, component: Component) -> Finding:
 
 
 def _lacks(scope: InferenceServiceScope, component: Component) -> str:
-    """Return which object of a component does not exist, empty where all do or it is unknown."""
     name = scope.object_ref(component).name
     if scope.in_knative_mode:
         # The mode may be a guess; only where KServe wrote it, a Knative Service was made.
@@ -155,7 +155,6 @@ def _lacks(scope: InferenceServiceScope, component: Component) -> str:
 
 
 def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield a finding if the ingress is at fault itself, or leads nowhere."""
     stored = scope.inferenceservice.status
     if scope.shows_ready and not stored.url:
         yield scope.finding(
@@ -204,14 +203,13 @@ def _whole(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding
         related=scope.ref,
         cause=cause,
         text=text,
-        transition=ready.last_transition_time if ready else None,
+        transition=not_ready_from(ready),
         created=scope.inferenceservice.created,
         budget=budget,
     )
 
 
 def _moves_slowly(ready: KnativeCondition | None) -> bool:
-    """Tell whether Ready is Unknown for a rollout that is to be gradual."""
     return ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
 
 
@@ -243,7 +241,6 @@ _NOT_READY: Final = frozenset(
 
 
 def not_ready_since(scope: InferenceServiceScope, component: Component) -> datetime | None:
-    """Return since when a component is not ready by its Knative Service or Deployments."""
     if scope.in_knative_mode:
         service = (scope.facts.services or {}).get(component)
         ready = service.status.condition("Ready") if service else None

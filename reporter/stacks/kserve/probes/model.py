@@ -1,14 +1,4 @@
-"""A model that cannot be fetched or loaded.
-
-inferenceserviceStorageFailed and inferenceserviceModelLoadFailed.
-
-inferenceservicePodsNotCreated and inferenceservicePodsNotReady.
-
-What keeps KServe from making pods at all.
-
-inferenceserviceKnativeMissing, inferenceserviceInvalidSpec, inferenceserviceRuntimeMissing and
-inferenceserviceReconcileFailed.
-"""
+"""A model that cannot be fetched or loaded, pods at fault, and what keeps KServe from making any."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -18,20 +8,22 @@ from msgspec.structs import replace
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, PODS
 from reporter.diagnosis.case import exit_words, is_error, last_end, last_words, loops
 from reporter.diagnosis.refusals import refusal
-from reporter.model.finding import Finding
+from reporter.model.finding import Fails, Finding
 from reporter.model.objects import ContainerStatus, Pod
 from reporter.model.text import clean, detail
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
-from reporter.stacks.kserve.derived.conditions import (
+from reporter.stacks.kserve.derived.conditions import REPLICA_FAILURE
+from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
+from reporter.stacks.kserve.derived.mode import Component
+from reporter.stacks.kserve.derived.model_state import (
     KSERVE_CONTAINER,
     STORAGE_INITIALIZER,
     Transition,
     container_of,
     failure_of,
+    is_running,
 )
-from reporter.stacks.kserve.derived.conditions import MODEL_LOAD_FAILED as FAILED
-from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
-from reporter.stacks.kserve.derived.raw import REPLICA_FAILURE, Component
+from reporter.stacks.kserve.derived.model_state import MODEL_LOAD_FAILED as FAILED
 from reporter.stacks.kserve.objects import FailureInfo
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope, named, others_with_traffic
 from reporter.stacks.kserve.reasons import (
@@ -81,7 +73,8 @@ _LEFT_OUT: Final = "control-plane"
 
 
 def _is_left_out(scope: InferenceServiceScope, pod: Pod) -> bool:
-    """Tell whether a pod lacks what fetches its model, as KServe's webhook leaves its namespace out.
+    """Tell whether a pod lacks what fetches its model, as KServe's webhook leaves its namespace
+    out.
 
     It would have added an init container, a sidecar that holds the model, or a claim with it.
     """
@@ -110,7 +103,6 @@ def _never_fetched(scope: InferenceServiceScope, pod: Pod) -> Finding:
 
 
 def _serves_model(pod: Pod) -> bool:
-    """Tell whether a pod is one of the predictor's."""
     return pod.metadata.label(COMPONENT) in (None, Component.PREDICTOR)
 
 
@@ -119,20 +111,15 @@ def _fails_to_fetch(status: ContainerStatus) -> bool:
 
     KServe itself takes that for `Pending` until the container is in a crash loop.
     """
-    return loops(status) or (not _is_running(status) and is_error(last_end(status)))
+    return loops(status) or (not is_running(status) and is_error(last_end(status)))
 
 
 def _fetches_again(status: ContainerStatus) -> bool:
     """Tell whether a download that failed, for whatever reason, is tried again."""
-    return _is_running(status) and is_error(last_end(status))
-
-
-def _is_running(status: ContainerStatus) -> bool:
-    return status.state is not None and status.state.running is not None
+    return is_running(status) and is_error(last_end(status))
 
 
 def _fails_to_load(status: ContainerStatus) -> bool:
-    """Tell whether a container fails by itself: out of memory is told of the pod."""
     stopped = status.state is not None and status.state.terminated is not None
     ended = last_end(status)
     return (loops(status) or stopped) and (ended is None or ended.reason == _ERROR)
@@ -141,7 +128,7 @@ def _fails_to_load(status: ContainerStatus) -> bool:
 def _tries_again(status: ContainerStatus) -> bool:
     """Tell whether a container that failed runs again and is not ready: the same may follow."""
     last = last_end(status)
-    return _is_running(status) and not status.ready and last is not None and last.reason == _ERROR
+    return is_running(status) and not status.ready and last is not None and last.reason == _ERROR
 
 
 def _about(
@@ -161,7 +148,7 @@ def _about(
         created=pod.created,
         exempt=looping,
         independent=had_been_ready(pod),
-        sustains=_is_running(status),
+        sustains=is_running(status),
         lingers=True,
     )
 
@@ -254,7 +241,7 @@ def _refused(scope: InferenceServiceScope) -> Iterator[Finding]:
                 text=f"{component}: pods of Deployment {deployment.name} cannot be created, "
                 f"{why.told if why else words(failure)}",
                 diagnosis=why,
-                started=False,
+                fails=Fails.REFUSED,
                 severity=0 if deployment.status.available_replicas else 1,
                 transition=failure.last_transition_time,
                 created=deployment.created,
@@ -321,7 +308,6 @@ def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 
 def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield what the last reconcile of each component failed with."""
     for component in scope.components:
         ready = scope.inferenceservice.status.condition(component.ready)
         if ready is None or not is_false(ready):

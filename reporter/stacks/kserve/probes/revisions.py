@@ -1,10 +1,4 @@
-"""Revisions of components in Knative mode.
-
-inferenceserviceRevisionNotReady, inferenceserviceRolloutStuck, and what is worth knowing of a
-rollback or a canary.
-
-inferenceserviceTrafficNotAsSpecified: traffic that does not go where the spec sends it.
-"""
+"""Revisions of components in Knative mode, and traffic that does not go where the spec sends it."""
 
 import re
 from collections.abc import Iterator
@@ -12,20 +6,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.model.text import detail
-from reporter.stacks.kserve.derived.conditions import UNKNOWN
-from reporter.stacks.kserve.derived.facts import (
+from reporter.stacks.kserve.derived.conditions import PROGRESSING, UNKNOWN
+from reporter.stacks.kserve.derived.mode import Component, spec_of
+from reporter.stacks.kserve.derived.revisions import (
+    WHOLE,
     Conclusion,
     asked_traffic,
     latest_entry,
     read_component,
     strays,
+    total,
 )
-from reporter.stacks.kserve.derived.raw import PROGRESSING, Component, spec_of
-from reporter.stacks.kserve.derived.revisions import WHOLE, total
 from reporter.stacks.kserve.objects import ComponentStatus, KnativeCondition
 from reporter.stacks.kserve.probes.scope import (
     InferenceServiceScope,
@@ -44,9 +39,10 @@ from reporter.stacks.kserve.reasons import (
 from reporter.workload.owners import is_false, words
 
 _ROLLOUT: Final = timedelta(seconds=ROLLOUT_SECONDS)
+_NEVER: Final = "Initial scale was never achieved"
 _MEANINGS: Final = (
     (
-        "Initial scale was never achieved",
+        _NEVER,
         (
             "no pod was Ready within Knative's progress deadline (600 s, or the annotation "
             "serving.knative.dev/progress-deadline), so it was scaled to zero and is not tried again: once "
@@ -77,7 +73,6 @@ _STARTING: Final = 5
 
 
 def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield what becomes of the revisions of each component."""
     startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     if not scope.in_knative_mode:
         yield from _stalled(scope)
@@ -117,7 +112,8 @@ def _not_ready(
         serves = "no revision gets requests"
     else:
         serves = "no revision was ever ready"
-    what = f"has failed, {_told(condition)}" if failed else "is not ready yet"
+    late = _too_late(scope, newest, condition) if failed else ""
+    what = f"has failed, {_told(condition)}{late}" if failed else "is not ready yet"
     revision = _FAILED if failed else _STARTING
     return scope.finding(
         reason=REVISION_NOT_READY,
@@ -129,6 +125,30 @@ def _not_ready(
         created=scope.made(newest),
         budget=None if failed else startup,
     )
+
+
+_PULLED: Final = re.compile(r"^Successfully pulled image .{1,500}? in ([0-9hms.]{2,20}) ")
+
+
+def _too_late(
+    scope: InferenceServiceScope, revision: str, condition: KnativeCondition | None
+) -> str:
+    """Say what came only after the deadline of a revision, as the Events of its pods tell; else nothing."""
+    stored = scope.inferenceservice.status.condition(condition.type) if condition else None
+    passed = stored.last_transition_time if stored else None
+    if condition is None or passed is None or _NEVER not in (condition.message or ""):
+        return ""
+    evidence, place = scope.snapshot.evidence, scope.place
+    names = evidence.names_of(place, PODS.kind)
+    events = (
+        each
+        for name in names
+        if name.startswith(f"{revision}-deployment-")
+        for each in evidence.events_about(place, PODS.kind, name)
+        if each.reason == "Pulled" and each.last and each.last > passed
+    )
+    found = next((match for each in events if (match := _PULLED.match(each.message))), None)
+    return f"; its image was pulled only after that, in {found[1]}" if found else ""
 
 
 def _told(condition: KnativeCondition | None) -> str:
@@ -186,7 +206,6 @@ def _stalled(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 
 def _available(deployment: Deployment) -> str:
-    """Return which pods of a Deployment serve meanwhile, if any do."""
     status = deployment.status
     if not status.available_replicas:
         return ""
@@ -386,7 +405,6 @@ def _is_rolling_out(status: ComponentStatus, percent: int | None) -> bool:
 def _waits(
     status: ComponentStatus, percent: int | None, route: KnativeCondition | None
 ) -> _Fault | None:
-    """Return the fault of a route that is as asked for, and does not become ready."""
     if route is None or route.status != UNKNOWN or _is_rolling_out(status, percent):
         return None
     return _Fault("route not ready", "its route does not become ready", _WAITS, _ROLLOUT)

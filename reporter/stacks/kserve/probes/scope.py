@@ -12,20 +12,25 @@ from reporter.model.objects import Deployment, Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import Served
 from reporter.stacks.kserve.derived.derive import DerivedInferenceService, derive
 from reporter.stacks.kserve.derived.facts import (
     COMPONENT,
     INFERENCESERVICE,
     REVISION,
     InferenceServiceFacts,
-    deployment_name,
     facts_of,
-    knative_service,
+    made,
     object_name,
 )
-from reporter.stacks.kserve.derived.mode import Mode, is_frozen, is_stopped
-from reporter.stacks.kserve.derived.raw import Component, components_of, wanted_deployments
+from reporter.stacks.kserve.derived.mode import (
+    Component,
+    Mode,
+    components_of,
+    is_frozen,
+    is_stopped,
+    wanted_deployments,
+)
 from reporter.stacks.kserve.objects import (
     ComponentStatus,
     InferenceService,
@@ -44,11 +49,8 @@ GRADUAL: Final = "RolloutInProgress"
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceServiceScope(SubjectScope[InferenceService]):
-    """One InferenceService, and what is derived of it."""
-
     @property
     def inferenceservice(self) -> InferenceService:
-        """The InferenceService."""
         return self.object
 
     @cached_property
@@ -58,8 +60,12 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @cached_property
     def facts(self) -> InferenceServiceFacts:
-        """What its status is made of."""
-        raw = self.knative_absent or _has_only_a_deployment(self.object, self.snapshot)
+        predictor, snapshot = Component.PREDICTOR, self.snapshot
+        # What KServe is configured with is not read.
+        raw = self.knative_absent or (
+            made(snapshot[KNATIVE_SERVICES], self.object, predictor) is None
+            and made(snapshot[DEPLOYMENTS], self.object, predictor) is not None
+        )
         return facts_of(self.object, self.snapshot, Mode.STANDARD if raw else Mode.KNATIVE)
 
     @property
@@ -88,12 +94,10 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @property
     def in_knative_mode(self) -> bool:
-        """Whether its components are Knative Services."""
         return self.facts.mode is Mode.KNATIVE
 
     @property
     def shows_ready(self) -> bool:
-        """Whether its stored Ready is True."""
         return is_true(self.inferenceservice.status.condition("Ready"))
 
     @property
@@ -106,7 +110,6 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @cached_property
     def derivation(self) -> DerivedInferenceService:
-        """The status that it should have."""
         return derive(self.facts)
 
     @cached_property
@@ -122,7 +125,6 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @cached_property
     def components(self) -> tuple[Component, ...]:
-        """The components in its spec."""
         return tuple(components_of(self.inferenceservice.spec))
 
     @cached_property
@@ -146,7 +148,6 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return any(map(_starts, self.pods))
 
     def starts(self, component: Component) -> bool:
-        """Tell the same of one component's pods."""
         return any(map(_starts, self._pods_of(component)))
 
     def replicas(self, component: Component, revision: str = "") -> tuple[Pod, ...]:
@@ -159,7 +160,6 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return others_with_traffic(self.status_of(component), "") or ("",)
 
     def is_gone(self, revision: str) -> bool:
-        """Tell whether a revision is known not to exist."""
         return bool(revision) and self.revisions is not None and self._revision(revision) is None
 
     def at_zero(self, component: Component) -> tuple[Deployment, ...]:
@@ -190,7 +190,6 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return tuple(each for each in self.pods if each.metadata.label(COMPONENT) in mine)
 
     def status_of(self, component: Component) -> ComponentStatus:
-        """Return the status of a component by its objects."""
         parts = self.seen.components or {}
         return parts.get(component.value, ComponentStatus())
 
@@ -232,17 +231,6 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
             return DEPLOYMENTS.ref_named(place, self.facts.heads.get(component, name))
         service = (self.facts.services or {}).get(component)
         return KNATIVE_SERVICES.ref_named(place, service.name if service else name)
-
-
-def _has_only_a_deployment(inferenceservice: InferenceService, snapshot: Snapshot) -> bool:
-    """Tell whether the predictor is a Deployment and no Knative Service.
-
-    What KServe is configured with is not read; Knative names its own Deployments after revisions.
-    """
-    if knative_service(inferenceservice, Component.PREDICTOR, snapshot) is not None:
-        return False
-    name = deployment_name(inferenceservice, Component.PREDICTOR, snapshot)
-    return snapshot[DEPLOYMENTS].get(inferenceservice.namespace, name) is not None
 
 
 def with_traffic(status: ComponentStatus) -> Iterator[TrafficEntry]:

@@ -81,8 +81,6 @@ class InstanceStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceState:
-    """One instance of a role in a group."""
-
     role: str
     id: str  # such as `prefill-0`
     ordinal: int  # the number at the end of its ID; -1 if there is none
@@ -118,7 +116,6 @@ class GroupState:
 
     @property
     def available(self) -> bool:
-        """Whether it is complete and serves."""
         return self.status is GroupStatus.RUNNING
 
     @property
@@ -128,5 +125,4 @@ class GroupState:
 
     @property
     def awaits_update(self) -> bool:
-        """Whether the update has still to replace it, or some of its instances."""
         return self.outdated and not self.protected

@@ -60,8 +60,6 @@ StatusT = TypeVar("StatusT")
 
 @dataclass(frozen=True)
 class Row(Generic[FactsT, StatusT]):
-    """A row of a table."""
-
     name: str
     holds: Callable[[FactsT], bool]
     status: StatusT
@@ -69,8 +67,6 @@ class Row(Generic[FactsT, StatusT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceFacts:
-    """What the table asks about an instance."""
-
     pods: int = 0
     terminating: int = 0
     ready: int = 0
@@ -118,8 +114,6 @@ controller creates next: where 2 are wanted and 0 and 2 exist, it never creates 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFacts:
-    """What the table asks about a group."""
-
     pods: bool
     all_terminating: bool  # it has pods, and all of them are being deleted
     leaving: bool  # it has no pods, and what is left of it is being deleted
@@ -153,7 +147,6 @@ GROUP_ROWS: Final = (
 
 
 def decide(rows: Iterable[Row[FactsT, StatusT]], facts: FactsT) -> Row[FactsT, StatusT]:
-    """Return the first row that holds."""
     return next(row for row in rows if row.holds(facts))
 
 
@@ -204,7 +197,6 @@ class _Parts:
     roles: dict[str, dict[str, "_Parts"]] = field(default_factory=dict)
 
     def take(self, obj: KubeObject) -> None:
-        """Add an object."""
         if isinstance(obj, Pod):
             self.pods.append(obj)
         elif isinstance(obj, Service):
@@ -273,8 +265,6 @@ class _Age:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """One group and all that it is judged by."""
-
     facts: ModelServingFacts
     revisions: Revisions
     parts: _Parts
@@ -358,7 +348,6 @@ class _Group:
     def instances(
         self, role: Role, known: Mapping[str, _Parts], *, removed: bool = False
     ) -> list[InstanceState]:
-        """Return the states of the instances of one role, by ordinal."""
         kept = partition_of(role.partition, role.wanted)
         found: list[InstanceState] = []
         for identity in sorted(known, key=_by_ordinal):

@@ -31,8 +31,6 @@ _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revisions:
-    """The revisions of one ModelServing."""
-
     update: str  # the one that the spec describes; empty while that is not known
     roles: Mapping[str, Role]  # what the spec describes, by name
     kept: Mapping[str, Roles]  # the roles of each revision that has a ControllerRevision
@@ -69,12 +67,10 @@ class Revisions:
         return bool(found and known)
 
     def role_in(self, revision: str, role: str) -> Role | None:
-        """Return a role as a revision has it, None if that is not known."""
         return next((each for each in self.kept.get(revision, ()) if each.name == role), None)
 
 
 def revision_of(pod: Pod) -> str:
-    """Return the revision that a pod was made from."""
     return pod.metadata.label(REVISION_LABEL) or ""
 
 
@@ -89,7 +85,6 @@ def commonest(revisions: Iterable[str]) -> str:
 
 
 def revisions_of(facts: ModelServingFacts) -> Revisions:
-    """Work out the revisions of a ModelServing."""
     modelserving = facts.modelserving
     by_age = sorted(
         owned(modelserving, facts.revisions),
@@ -151,9 +146,9 @@ def _of_no_record(
 ) -> str:
     """Return the revision where there is no ControllerRevision at all, and one label on all pods.
 
-    So it is where partition has protected all groups from the start (seen beside Kthena's controller,
-    main of August 2026): the pods are of the only spec that there has been. Once the spec has changed
-    the label may be old, and only a revision on record that differs says so.
+    So it is where partition has protected all groups from the start (seen beside Kthena's
+    controller, main of August 2026): the pods are of the only spec that there has been. Once the
+    spec has changed the label may be old, and only a revision on record that differs says so.
     """
     found = {revision_of(pod) for pod in pods}
     if revisions or len(found) != 1:

@@ -170,7 +170,6 @@ def _number(path: str, value: int | None) -> Iterator[Rule]:
 
 
 def _amount(path: str, value: int | str | None) -> Iterator[Rule]:
-    """Yield what is wrong with a number or a percentage by itself."""
     is_wrong = value is not None and _resolved(value, 0) is None
     yield is_wrong and isinstance(value, int), path, _NOT_NEGATIVE
     yield (

@@ -1,22 +1,94 @@
-"""What is asked about ModelServings: one module for each reason."""
+"""What is asked about ModelServings, evidence that groups run, and rules that the spec breaks.
 
+Pods are named without their uid.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from reporter.model.finding import Evaluation
+from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence, Undecided
+from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
+from reporter.stacks.kthena.derived.groups import surge_of
+from reporter.stacks.kthena.derived.validity import violations
+from reporter.stacks.kthena.objects import ENTRY_LABEL
 from reporter.stacks.kthena.probes.creating import probe_creating, probe_deleting, probe_rollout
 from reporter.stacks.kthena.probes.groups import probe_gang, probe_groups
-from reporter.stacks.kthena.probes.ready import (
-    probe_ready,
-    probe_runtime,
-    probe_serving,
-    probe_spec,
-    undecided,
-)
 from reporter.stacks.kthena.probes.scope import ModelServingScope
-from reporter.stacks.kthena.reasons import MODELSERVINGS, MODELSERVINGS_FORMER
+from reporter.stacks.kthena.reasons import INVALID_SPEC, MODELSERVINGS, MODELSERVINGS_FORMER, READY
+
+
+def probe_ready(scope: ModelServingScope) -> Iterator[ReadyEvidence]:
+    """Yield evidence if as many groups as wanted are Running, and there is no other one.
+
+    Groups that a rollout may add are Running too. Those that are being deleted are on their way
+    out. Where no role has instances, groups without a PodGroup cannot be seen, and none is missed.
+    """
+    wanted = scope.modelserving.wanted
+    running = sum(each.available for each in scope.staying)
+    enough = wanted if scope.wants_pods else min(wanted, running)
+    if not scope.pods_known or running != len(scope.staying):
+        return
+    surge = surge_of(scope.modelserving.max_surge, wanted)
+    if not enough <= running <= enough + surge:
+        return
+    count = f"{wanted}/{wanted} ServingGroups Running" if wanted else "0 ServingGroups wanted"
+    if wanted and not scope.wants_pods:
+        count = "0 instances wanted of any role"
+    yield scope.evidence(READY, f"{count}")
+
+
+def probe_serving(scope: ModelServingScope) -> Iterator[ServingEvidence]:
+    """Yield how many of the wanted groups are Running, by the same evidence."""
+    if scope.pods_known:
+        yield ServingEvidence(
+            subject=scope.subject,
+            wanted=scope.modelserving.wanted if scope.wants_pods else 0,
+            serving=sum(each.available for each in scope.staying),
+        )
+
+
+_MOST_TOLD: Final = 3
+
+
+def probe_spec(scope: ModelServingScope) -> Iterator[Finding]:
+    """Yield a finding if the spec breaks rules; it names the first few."""
+    broken = violations(scope.modelserving)
+    if not broken:
+        return
+    told = "; ".join(str(each) for each in broken[:_MOST_TOLD])
+    more = f"; and {len(broken) - _MOST_TOLD} more" if len(broken) > _MOST_TOLD else ""
+    yield scope.finding(
+        reason=INVALID_SPEC,
+        related=scope.ref,
+        cause=broken[0].field,
+        text=f"the spec is invalid: {told}{more}",
+        created=scope.modelserving.created,
+        exempt=True,
+    )
+
+
+def probe_runtime(scope: ModelServingScope) -> Iterator[Finding]:
+    """Yield a finding for each fault that the rules found in the page of a pod."""
+    for pod, fault in metric_faults(scope, scope.pods, waits=_waits(scope)):
+        found = metric_finding(scope, pod, fault)
+        yield replace(found, related=scope.pod_ref(pod.name))
+
+
+def undecided(scope: ModelServingScope) -> Undecided:
+    """Return the reasons that cannot be judged of each pod now."""
+    entries = tuple(each for each in scope.pods if each.metadata.label(ENTRY_LABEL))
+    found = undecided_pods(scope, entries, waits=_waits(scope))
+    return {scope.pod_ref(ref.name): reasons for ref, reasons in found.items()}
+
+
+def _waits(scope: ModelServingScope) -> bool:
+    running = sum(each.available for each in scope.groups)
+    return running < scope.modelserving.wanted
+
 
 _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (
     probe_spec,
@@ -30,7 +102,6 @@ _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (
 
 
 def evaluate_modelserving(scope: ModelServingScope) -> Evaluation:
-    """Return all that is said about one ModelServing, and the status that it should have."""
     return evaluated(
         scope,
         chain.from_iterable(probe(scope) for probe in _PROBES),

@@ -1,8 +1,4 @@
-"""modelservingRoleStuckCreating: instances of roles that do not come up.
-
-modelservingRoleStuckDeleting: pods, and what follows them, that do not go.
-
-modelservingRolloutStuck: an update that does not go on.
+"""Instances of roles that do not come up, pods that do not go, and an update that does not go on.
 
 There is no time in the state of a rollout. A finding is about the group, or the instance, that the
 rollout waits for now, so its time begins again with each, as a Deployment's deadline does with each
@@ -65,7 +61,7 @@ def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
                     # By name: Kthena deletes a pod that failed, and the next fails the same way.
                     related=scope.pod_ref(pod.name),
                     cause=f"{instance.id} {fault.cause}",
-                    text=f"{place_of(group, instance)}: pod {pod.name}: {fault.detail}",
+                    text=f"pod {pod.name}: {fault.detail} ({place_of(group, instance)})",
                     # A pod that exists is a matter of kubelet and scheduler, not of the controller.
                     independent=True,
                 )
@@ -73,7 +69,6 @@ def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
 
 
 def _ended(scope: ModelServingScope, pod: Pod) -> PodFault | None:
-    """Return the fault of a pod that ended and stands where one should run."""
     if pod.deleting or pod.status.phase not in _TERMINAL:
         return None
     return judge_ended(pod, scope.snapshot) or PodFault(
@@ -139,7 +134,7 @@ def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
                 reason=ROLE_DELETING,
                 related=scope.pod_ref(pod.name),
                 cause=f"{instance.id} {fault.cause}",
-                text=f"{place_of(group, instance)}: pod {pod.name}: {fault.detail}",
+                text=f"pod {pod.name}: {fault.detail} ({place_of(group, instance)})",
                 severity=fault.severity,
                 transition=fault.transition,
                 created=pod.created,

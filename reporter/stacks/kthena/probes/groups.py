@@ -1,10 +1,7 @@
-"""modelservingGroupNotReady: wanted groups that are missing, or not Running for too long.
+"""Groups that are missing or not Running for too long, and PodGroups that Volcano has no room for.
 
-modelservingGangNotSchedulable: PodGroups that Volcano has no room for.
-
-What a ModelServing asks of the places of its pods, for a message about pods that get none.
-
-Whether that is why there is no room, only the scheduler knows: it is said as what was asked for.
+What a ModelServing asks of the places of its pods is told with it; whether that is why there is no
+room, only the scheduler knows.
 """
 
 from collections import Counter
@@ -117,12 +114,13 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
 
 
 def _stuck_record(scope: ModelServingScope) -> str:
-    """Return a hint where Kthena's controller is known to be stuck, empty where the signs do not fit.
+    """Return a hint where Kthena's controller is known to be stuck, empty where the signs do not
+    fit.
 
-    Before it makes a group it writes the roles into the ControllerRevision of their revision. Where a
-    number has changed that is no part of a revision, that is a change of `data`, which the API server
-    refuses, for it is immutable (volcano-sh/kthena at 3cc0572, `CreateControllerRevision`; Kubernetes
-    API, `apps/v1`).
+    Before it makes a group it writes the roles into the ControllerRevision of their revision. Where
+    a number has changed that is no part of a revision, that is a change of `data`, which the API
+    server refuses, for it is immutable (volcano-sh/kthena at 3cc0572, `CreateControllerRevision`;
+    Kubernetes API, `apps/v1`).
     """
     revisions = revisions_of(scope.facts)
     kept = revisions.kept.get(revisions.update, ())

@@ -30,16 +30,12 @@ NOT_MADE_BUDGET: Final = timedelta(seconds=300)
 
 @dataclass(frozen=True, kw_only=True)
 class ModelServingScope(SubjectScope[ModelServing]):
-    """One ModelServing, and what is derived of it."""
-
     @property
     def modelserving(self) -> ModelServing:
-        """The ModelServing."""
         return self.object
 
     @cached_property
     def facts(self) -> ModelServingFacts:
-        """What it is made of."""
         return facts_of(self.object, self.snapshot)
 
     @cached_property
@@ -48,12 +44,10 @@ class ModelServingScope(SubjectScope[ModelServing]):
 
     @property
     def groups(self) -> tuple[GroupState, ...]:
-        """What is seen of its groups, by ordinal."""
         return self._derivation.groups
 
     @property
     def status(self) -> Document:
-        """The status it should have."""
         return self._derivation.status
 
     @property
@@ -63,7 +57,6 @@ class ModelServingScope(SubjectScope[ModelServing]):
 
     @property
     def pods_known(self) -> bool:
-        """Whether a pod that is not seen does not exist."""
         return str(PODS) not in self.facts.unread
 
     @property
@@ -74,7 +67,6 @@ class ModelServingScope(SubjectScope[ModelServing]):
 
     @cached_property
     def staying(self) -> tuple[GroupState, ...]:
-        """The groups that are not being deleted."""
         return tuple(each for each in self.groups if not each.deleting)
 
     @cached_property
@@ -90,7 +82,6 @@ class ModelServingScope(SubjectScope[ModelServing]):
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
-        """Its own pods."""
         return tuple(owned(self.modelserving, self.facts.pods))
 
     @cached_property
@@ -146,10 +137,8 @@ class ModelServingScope(SubjectScope[ModelServing]):
 def instances_of(
     groups: tuple[GroupState, ...],
 ) -> Iterator[tuple[GroupState, InstanceState]]:
-    """Yield the instances of groups, each with its group."""
     return ((group, instance) for group in groups for instance in group.instances)
 
 
 def place_of(group: GroupState, instance: InstanceState) -> str:
-    """Return how messages name an instance."""
     return f"ServingGroup {group.name}, role {instance.role} instance {instance.id}"

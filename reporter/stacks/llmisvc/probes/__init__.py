@@ -15,9 +15,9 @@ from reporter.probes.pods import (
 )
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
+from reporter.served.pods import switched_off
 from reporter.stacks.llmisvc.probes.pool import probe_epp, probe_gateways, probe_pool, probe_route
 from reporter.stacks.llmisvc.probes.ready import (
-    idle,
     probe_missing,
     probe_pods,
     probe_ready,
@@ -33,8 +33,7 @@ from reporter.stacks.llmisvc.probes.stale import (
     probe_scaling,
     probe_stale,
 )
-from reporter.stacks.llmisvc.reasons import LLMS, STOPPED
-from reporter.stacks.llmisvc.stack import PICKERS
+from reporter.stacks.llmisvc.reasons import LLMS, PICKERS, STOPPED
 
 
 def probe_runtime(scope: LlmScope) -> Iterator[Finding]:
@@ -67,7 +66,7 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
     Of one that is stopped only that is said: its URL and its conditions are of before.
     """
     if scope.llm.stopped:
-        return evaluated(scope, (_stopped(scope),), serving=(idle(scope),))
+        return switched_off(scope, STOPPED, by="serving.kserve.io/stop")
     return evaluated(
         scope,
         chain(
@@ -78,15 +77,6 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
         undecided={**undecided_pods(scope, scope.pods), **undecided_pickers(scope, PICKERS)},
         derived=derived(scope),
         serving=as_picked(scope, PICKERS, probe_serving(scope)),
-    )
-
-
-def _stopped(scope: LlmScope) -> Finding:
-    return scope.finding(
-        reason=STOPPED,
-        related=scope.ref,
-        cause="stopped",
-        text="is stopped, by the annotation serving.kserve.io/stop",
     )
 
 

@@ -1,14 +1,6 @@
-"""llminferenceservicePoolNotReady: the InferencePool, in either API group.
-
-llminferenceserviceEPPNotReady: the endpoint picker and the tokenizer.
-
-llminferenceserviceRouteNotReady: the HTTPRoutes that lead to it.
-
-llminferenceserviceGatewayNotReady: the Gateways that requests come by.
-"""
+"""What leads to the pods: InferencePool, endpoint picker and tokenizer, HTTPRoutes and Gateways."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from reporter.catalogue.needs import is_of_istio
 from reporter.catalogue.resources import (
@@ -20,9 +12,8 @@ from reporter.catalogue.resources import (
     PODS,
     SERVICES,
 )
-from reporter.model.finding import Finding
+from reporter.model.finding import Fails, Finding
 from reporter.model.objects import (
-    Condition,
     Deployment,
     Gateway,
     HttpRoute,
@@ -35,6 +26,7 @@ from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
+from reporter.stacks.llmisvc.probes.spec import refers_to_nothing
 from reporter.stacks.llmisvc.reasons import (
     EPP_NOT_READY,
     GATEWAY_NOT_READY,
@@ -59,21 +51,28 @@ _MISSING, _NO_SERVICE, _SELECTS_NONE, _REFUSED, _SILENT = 40, 30, 25, 20, 10
 
 
 def probe_pool(scope: LlmScope) -> Iterator[Finding]:
-    """Yield what is wrong with the pool that requests go to."""
-    if (
-        scope.wanted.scheduler is None
-        or scope.snapshot.state(INFERENCEPOOLS).served is Served.ABSENT
-    ):
+    absent = scope.snapshot.state(INFERENCEPOOLS).served is Served.ABSENT
+    if scope.wanted.scheduler is None or absent:
         return
-    if scope.pool is None:
+    pool = scope.pool
+    if pool is None:
         yield from _missing(scope)
         return
-    yield from _of_spec(scope, scope.pool)
-    if scope.wanted.route is None and not is_accepted(scope) and not _leads_here(scope):
-        yield _unreached(scope, scope.pool)
-    for parent in sorted(scope.parents):
-        if not at_fault(scope, parent) and not _accepted(scope, parent):
-            yield _unaccepted(scope, scope.pool, parent)
+    yield from _of_spec(scope, pool)
+    if scope.wanted.route is None and not is_accepted(scope) and not _leads_here(scope, pool):
+        yield scope.finding(
+            reason=POOL_NOT_READY,
+            related=INFERENCEPOOLS.ref(pool),
+            cause="no route",
+            text=f"no HTTPRoute of the namespace leads to InferencePool {pool.name}, no Gateway has "
+            "accepted it, and without spec.router.route KServe makes no route",
+            severity=_SILENT,
+            created=pool.created,
+            independent=True,
+        )
+    for parent in sorted(scope.parents - _accepting(scope)):
+        if not at_fault(scope, parent):
+            yield _unaccepted(scope, pool, parent)
 
 
 def is_accepted(scope: LlmScope) -> bool:
@@ -83,9 +82,17 @@ def is_accepted(scope: LlmScope) -> bool:
     """
     if scope.pool is None:
         return False
-    if scope.parents:
-        return all(_accepted(scope, each) for each in scope.parents)
-    return any(_accepts(each) for each, _ in _entries(scope))
+    accepting = _accepting(scope)
+    return scope.parents <= accepting if scope.parents else bool(accepting)
+
+
+def _accepting(scope: LlmScope) -> frozenset[Parent]:
+    return frozenset(parent for each, parent in _entries(scope) if _accepts(each))
+
+
+def missing_service(scope: LlmScope) -> str:
+    """Return the Service that the pool names for its endpoint picker, if it is known not to exist."""
+    return missing_picker_service(scope.pool, scope.snapshot) if scope.pool else ""
 
 
 def _missing(scope: LlmScope) -> Iterator[Finding]:
@@ -141,36 +148,16 @@ def _entries(scope: LlmScope) -> Iterator[tuple[ParentStatus, Parent]]:
             yield each, parent_of(each.parent_ref, scope.place)
 
 
-def _accepted(scope: LlmScope, parent: Parent) -> bool:
-    return any(_accepts(each) for each, of in _entries(scope) if of == parent)
-
-
 def _accepts(entry: ParentStatus) -> bool:
     refs = entry.condition("ResolvedRefs")
     return is_true(entry.condition("Accepted")) and not is_false(refs)
 
 
-def _leads_here(scope: LlmScope) -> bool:
-    """Tell whether a route of the namespace may lead to the pool: some Gateways write no status of pools."""
-    if scope.pool is None or not scope.known(HTTPROUTES):
-        return True
-    return any(
-        routes_to(scope.snapshot, scope.place, scope.pool.name, group=group)
-        for group in (INFERENCEPOOLS.group, FORMER_POOLS.group)
-    )
-
-
-def _unreached(scope: LlmScope, pool: InferencePool) -> Finding:
-    """Return what is told where KServe makes no route, and nobody else has one that leads here."""
-    return scope.finding(
-        reason=POOL_NOT_READY,
-        related=INFERENCEPOOLS.ref(pool),
-        cause="no route",
-        text=f"no HTTPRoute of the namespace leads to InferencePool {pool.name}, no Gateway has accepted "
-        "it, and without spec.router.route KServe makes no route",
-        severity=_SILENT,
-        created=pool.created,
-        independent=True,
+def _leads_here(scope: LlmScope, pool: InferencePool) -> bool:
+    """Tell whether a route may lead to the pool: some Gateways write no status of pools."""
+    return not scope.known(HTTPROUTES) or any(
+        routes_to(scope.snapshot, scope.place, pool.name, group=each.group)
+        for each in (INFERENCEPOOLS, FORMER_POOLS)
     )
 
 
@@ -195,8 +182,7 @@ def _unaccepted(scope: LlmScope, pool: InferencePool, parent: Parent) -> Finding
     )
 
 
-_DOWN: Final = 2
-_UNREACHED: Final = 1
+_DOWN, _UNREACHED = 2, 1
 
 
 def probe_epp(scope: LlmScope) -> Iterator[Finding]:
@@ -206,22 +192,24 @@ def probe_epp(scope: LlmScope) -> Iterator[Finding]:
     """
     if scope.wanted.scheduler is None or scope.wanted.own_pool:
         return
+    effect = _effect(scope)
     if scope.epp is not None and not is_available(scope.epp):
-        yield _down(scope, scope.epp, f"endpoint picker; {_effect(scope)}")
+        yield _down(scope, scope.epp, what="endpoint picker", effect=effect)
     elif scope.epp is not None and (service := unreached_service(scope)) is not None:
         yield scope.finding(
             reason=EPP_NOT_READY,
             related=SERVICES.ref(service),
             cause=f"Service {service.name} selects no ready pod",
-            text=f"Service {service.name} selects no ready pod of the endpoint picker; {_effect(scope)}",
+            text=f"Service {service.name} selects no ready pod of the endpoint picker; {effect}",
             severity=_UNREACHED,
             created=service.created,
         )
     if scope.tokenizer is not None and not is_available(scope.tokenizer):
-        yield _down(scope, scope.tokenizer, "tokenizer; the endpoint picker cannot count tokens")
+        effect = "the endpoint picker cannot count tokens"
+        yield _down(scope, scope.tokenizer, what="tokenizer", effect=effect)
 
 
-def _down(scope: LlmScope, deployment: Deployment, what: str) -> Finding:
+def _down(scope: LlmScope, deployment: Deployment, *, what: str, effect: str) -> Finding:
     fault = judge_deployment(deployment, scope.snapshot)
     available = deployment.status.condition("Available")
     since = available if available is not None and available.status == "False" else None
@@ -229,14 +217,15 @@ def _down(scope: LlmScope, deployment: Deployment, what: str) -> Finding:
         reason=EPP_NOT_READY,
         related=DEPLOYMENTS.ref(deployment),
         cause=fault.cause if fault else "not available",
-        text=f"Deployment {deployment.name} is down{f': {fault.detail}' if fault else ''} ({what})",
+        text=f"{what} is down{f': {fault.detail}' if fault else ''} "
+        f"(Deployment {deployment.name}); {effect}",
         severity=_DOWN,
         transition=since.last_transition_time if since else None,
         created=deployment.created,
         passing=fault is None or fault.passing,
         lost_node=fault.lost_node if fault else "",
         diagnosis=fault.diagnosis if fault else None,
-        started=fault.started if fault else True,
+        fails=fault.fails if fault else Fails.OTHERWISE,
     )
 
 
@@ -251,29 +240,16 @@ def _effect(scope: LlmScope) -> str:
     return f"requests fail without it, by failureMode FailClose{default}"
 
 
-def picker_service(scope: LlmScope) -> Service | None:
-    """Return the Service that the pool names for its endpoint picker; None if it is not there."""
-    reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
-    if reference is None:
-        return None
-    return scope.snapshot[SERVICES].get(scope.place, reference.name)
-
-
-def missing_service(scope: LlmScope) -> str:
-    """Return the Service that the pool names for its endpoint picker, if it is known not to exist."""
-    return missing_picker_service(scope.pool, scope.snapshot) if scope.pool else ""
-
-
 def unreached_service(scope: LlmScope) -> Service | None:
     """Return the Service of the endpoint picker if it is there and selects no ready pod of it."""
-    service = picker_service(scope)
+    reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
+    service = scope.snapshot[SERVICES].get(scope.place, reference.name) if reference else None
     if service is None or not service.spec.selector:
         return None
     selector = LabelSelector(match_labels=service.spec.selector)
     if not scope.snapshot.absence_known(PODS, scope.place, sought=selected_by(selector)):
         return None
-    pods = scope.snapshot[PODS].labelled(scope.place, *min(service.spec.selector.items()))
-    reached = any(selector.matches(each.metadata.labels) and is_ready(each) for each in pods)
+    reached = any(map(is_ready, scope.snapshot[PODS].selected(scope.place, selector)))
     return None if reached else service
 
 
@@ -281,7 +257,6 @@ _NO_ROUTE, _NO_BACKEND, _NO_STATUS, _STALE = 40, 30, 24, 10
 
 
 def probe_route(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for each route that is missing or does not lead to it."""
     if scope.wanted.route is None or scope.snapshot.state(HTTPROUTES).served is Served.ABSENT:
         return
     yield from _missing_route(scope)
@@ -340,22 +315,19 @@ def _faults(scope: LlmScope, route: HttpRoute) -> Iterator[tuple[ParentFault, Pa
 
 def _of_parent(route: HttpRoute, parent: Parent) -> ParentFault | None:
     """Judge what one parent says; entries without Accepted are of controllers of policies."""
-    entries = [
+    said = (
         each
         for each in route.status.parents or ()
-        if parent_of(each.parent_ref, route.namespace) == parent and each.condition("Accepted")
-    ]
+        if parent_of(each.parent_ref, route.namespace) == parent
+    )
+    entries = [(each, accepted) for each in said if (accepted := each.condition("Accepted"))]
     if not entries:
-        return ParentFault(
-            "not accepted", f"no controller has accepted it for {parent}", _NO_STATUS
-        )
-    fault = judge_entries(parent, entries)
-    if fault is None and not any(
-        is_of(each.condition("Accepted"), route.metadata.generation) for each in entries
-    ):
-        text = f"{parent} has not looked at its present spec"
-        return ParentFault("stale status", text, _STALE)
-    return fault
+        text = f"no controller has accepted it for {parent}"
+        return ParentFault("not accepted", text, _NO_STATUS)
+    fault = judge_entries(parent, [each for each, _ in entries])
+    if fault or any(is_of(each, route.metadata.generation) for _, each in entries):
+        return fault
+    return ParentFault("stale status", f"{parent} has not looked at its present spec", _STALE)
 
 
 def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
@@ -363,7 +335,7 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
     if scope.snapshot.state(GATEWAYS).served is Served.ABSENT:
         return
     for parent in scope.gateways:
-        gateway = scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+        gateway = scope.gateway(parent)
         if gateway is None:
             if scope.snapshot.absence_known(GATEWAYS, parent.namespace, parent.name):
                 yield scope.finding(
@@ -377,11 +349,21 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
                 )
         elif not is_programmed(gateway):
             yield _not_programmed(scope, parent, gateway)
+    for refused in refers_to_nothing(scope) if not (scope.routes or scope.gateways) else ():
+        yield scope.finding(
+            reason=GATEWAY_NOT_READY,
+            related=scope.ref,
+            cause=f"{refused.type} {refused.reason}",
+            text=f"KServe makes no route: {refused.type} is False, {words(refused)}",
+            transition=refused.last_transition_time,
+            independent=True,
+            by_spec=True,
+        )
 
 
 def at_fault(scope: LlmScope, parent: Parent) -> bool:
     """Tell whether a Gateway is missing or not programmed, so that what it says counts for nothing."""
-    gateway = scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+    gateway = scope.gateway(parent)
     if gateway is None:
         return scope.snapshot.absence_known(GATEWAYS, parent.namespace, parent.name)
     return not is_programmed(gateway)
@@ -389,23 +371,18 @@ def at_fault(scope: LlmScope, parent: Parent) -> bool:
 
 def is_programmed(gateway: Gateway) -> bool:
     """Tell whether the data plane of a Gateway has its present spec."""
-    return is_true(_programmed(gateway)) and is_of(
-        _programmed(gateway), gateway.metadata.generation
-    )
+    programmed = gateway.status.condition("Programmed")
+    return is_true(programmed) and is_of(programmed, gateway.metadata.generation)
 
 
 def is_of_istiod(scope: LlmScope, parent: Parent) -> bool:
     """Tell whether Istio writes the status of a Gateway and of what refers to it."""
-    gateway = scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+    gateway = scope.gateway(parent)
     return gateway is not None and is_of_istio(gateway, scope.snapshot)
 
 
-def _programmed(gateway: Gateway) -> Condition | None:
-    return gateway.status.condition("Programmed")
-
-
 def _not_programmed(scope: LlmScope, parent: Parent, gateway: Gateway) -> Finding:
-    programmed = _programmed(gateway)
+    programmed = gateway.status.condition("Programmed")
     lags = is_true(programmed)
     why = "its present spec has not been looked at" if lags else f"{words(programmed)}"
     return scope.finding(

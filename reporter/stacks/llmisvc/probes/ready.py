@@ -1,8 +1,4 @@
-"""Whether an LLMInferenceService serves, and which pods and objects it lacks.
-
-llminferenceserviceReady is positive evidence; llminferenceserviceNotReady is told where nothing else that is
-read says why Ready is not True; llminferenceserviceObjectMissing is what KServe makes and is not there.
-"""
+"""Whether an LLMInferenceService serves, and which pods and objects it lacks."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -24,7 +20,7 @@ from reporter.stacks.llmisvc.probes.pool import (
     unreached_service,
 )
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
+from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets, refers_to_nothing
 from reporter.stacks.llmisvc.probes.stale import avoids_pools, contradicted
 from reporter.stacks.llmisvc.reasons import (
     LEADERWORKERSETS,
@@ -37,8 +33,9 @@ from reporter.stacks.llmisvc.reasons import (
     ROLLOUT_STUCK,
     STORAGE_FAILED,
 )
+from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import is_available
-from reporter.workload.owners import is_false, is_true, words
+from reporter.workload.owners import is_false, is_true, not_ready_from, words
 from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import entrances_of, fails_open, is_reachable
 
@@ -49,11 +46,16 @@ def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
     What KServe's status says is neither needed nor enough: an autoscaler without its metric makes it
     False, and a stalled rollout leaves it True.
     """
-    if scope.serves and _is_reached(scope):
-        serving = (each for each in scope.roles if each.ref and not each.is_idle)
-        parts = " and ".join(f"{each.title}{each.ref.kind}" for each in serving if each.ref)
-        idle = "".join(f", 0 {each.name} wanted" for each in scope.roles if each.is_idle)
-        yield scope.evidence(READY, f"{parts} available{idle}{_way(scope)}")
+    if not (scope.serves and _is_reached(scope)):
+        return
+    refs = ((each.title, each.ref) for each in scope.roles if not each.is_idle)
+    parts = " and ".join(f"{title}{ref.kind}" for title, ref in refs if ref)
+    idle = "".join(f", 0 {each.name} wanted" for each in scope.roles if each.is_idle)
+    wanted = scope.wanted
+    way = ["it is the endpoint picker"] if wanted.scheduler and not wanted.own_pool else []
+    way += ["its route"] if wanted.route is not None else []
+    ready = f", {' and '.join(way)} ready" if way else ""
+    yield scope.evidence(READY, f"{parts} available{idle}{ready}")
 
 
 def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
@@ -76,11 +78,6 @@ def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
     )
 
 
-def idle(scope: LlmScope) -> ServingEvidence:
-    """Return what is said of one that is stopped."""
-    return ServingEvidence(subject=scope.subject, wanted=0, serving=0)
-
-
 def _is_known(scope: LlmScope) -> bool:
     runs_on: set[Resource[KubeObject]] = {each.resource for each in scope.roles}
     if scope.wanted.scheduler is not None:
@@ -91,7 +88,7 @@ def _is_known(scope: LlmScope) -> bool:
 
 
 def _is_reachable(scope: LlmScope) -> bool:
-    """Tell whether some requests come through, be it not by every way."""
+    """Tell whether some requests come through, even if not by every way."""
     wanted = scope.wanted
     if wanted.route is not None and not is_reachable(scope.routes):
         return False
@@ -115,16 +112,6 @@ def _is_reached(scope: LlmScope) -> bool:
     if wanted.scheduler is not None and not (_picker_works(scope) and is_accepted(scope)):
         return False
     return wanted.route is None or accepts(scope)
-
-
-def _way(scope: LlmScope) -> str:
-    wanted = scope.wanted
-    parts = (
-        "its endpoint picker" if wanted.scheduler is not None and not wanted.own_pool else "",
-        "its route" if wanted.route is not None else "",
-    )
-    found = [each for each in parts if each]
-    return f", {' and '.join(found)} ready" if found else ""
 
 
 UNWRITTEN: Final = timedelta(seconds=120)
@@ -164,7 +151,7 @@ def probe_whole(scope: LlmScope) -> Iterator[Finding]:
         related=scope.ref,
         cause=cause,
         text=text,
-        transition=ready.last_transition_time if ready else None,
+        transition=not_ready_from(ready),
         created=scope.llm.created,
         budget=budget,
     )
@@ -218,11 +205,13 @@ def probe_missing(scope: LlmScope) -> Iterator[Finding]:
         if scope.snapshot.state(resource).served is Served.ABSENT or not scope.known(resource):
             continue
         name = f"{scope.name}{suffix}"[:LONGEST_NAME]
+        made = scope.object.created
+        again = maker_restarted(scope.resource.kind, made, scope.snapshot, settings=scope.settings)
         yield scope.finding(
             reason=OBJECT_MISSING,
             related=resource.ref_named(scope.place, name),
             cause=f"{resource.kind} {name} missing",
-            text=f"{resource.kind} {name}, {what}, does not exist",
+            text=f"{resource.kind} {name} does not exist: {what}{again}",
         )
 
 
@@ -231,19 +220,21 @@ def _missing(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str, str]]
         if role.exists:
             continue
         side = "-prefill" if role.name == "prefill" else ""
-        what = f"which its {role.title}pods are of"
+        what = f"its {role.title}pods are of it"
         if role.resource is LEADERWORKERSETS:
             yield LEADERWORKERSETS, f"-kserve-mn{side}", what
         else:
             yield DEPLOYMENTS, f"-kserve{side}", what
     service = f"{scope.name}-kserve-workload-svc"
     if len(service) <= LONGEST_NAME and scope.snapshot[SERVICES].get(scope.place, service) is None:
-        yield SERVICES, "-kserve-workload-svc", "which leads to its pods"
+        yield SERVICES, "-kserve-workload-svc", "it leads to its pods"
+    if refers_to_nothing(scope):
+        return
     wanted = scope.wanted
     if wanted.route is not None and not wanted.own_routes and scope.managed_route is None:
-        yield HTTPROUTES, "-kserve-route", "which requests come by"
+        yield HTTPROUTES, "-kserve-route", "requests come by it"
     if wanted.scheduler is not None and not wanted.own_pool:
         if scope.epp is None:
-            yield DEPLOYMENTS, "-kserve-router-scheduler", "its endpoint picker"
+            yield DEPLOYMENTS, "-kserve-router-scheduler", "it is the endpoint picker"
         if scope.pool is None and scope.former_pool is None:
-            yield INFERENCEPOOLS, "-inference-pool", "which its route leads to"
+            yield INFERENCEPOOLS, "-inference-pool", "its route leads to it"

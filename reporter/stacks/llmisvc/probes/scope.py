@@ -1,6 +1,6 @@
 """What is seen of an LLMInferenceService."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeVar
@@ -17,6 +17,7 @@ from reporter.catalogue.resources import (
 from reporter.model.objects import (
     Condition,
     Deployment,
+    Gateway,
     HttpRoute,
     InferencePool,
     KubeObject,
@@ -34,8 +35,7 @@ from reporter.stacks.llmisvc.objects import (
     LLMInferenceServiceConfig,
     Workload,
 )
-from reporter.stacks.llmisvc.reasons import CONFIGS, LEADERWORKERSETS
-from reporter.stacks.llmisvc.stack import LLM_PART, PART_OF
+from reporter.stacks.llmisvc.reasons import CONFIGS, LEADERWORKERSETS, LLM_PART, PART_OF
 from reporter.workload.routing import Parent, parent_of
 
 NAME: Final = "app.kubernetes.io/name"
@@ -58,7 +58,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @property
     def llm(self) -> LLMInferenceService:
-        """The LLMInferenceService."""
         return self.object
 
     @cached_property
@@ -68,7 +67,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def configs(self) -> tuple[LLMInferenceServiceConfig, ...]:
-        """The configs that it names, as far as they are there."""
         found = (self.config(each.name) for each in self.llm.spec.base_refs or ())
         return tuple(each for each in found if each is not None)
 
@@ -97,7 +95,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @property
     def own(self) -> Sought:
-        """What seeks objects that belong to it."""
         return belongs_to(self.name, NAME)
 
     def known(self, resource: Resource[KubeObject]) -> bool:
@@ -116,7 +113,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def all_pods(self) -> tuple[Pod, ...]:
-        """Its pods, the endpoint picker's included, by name."""
         return self.made(PODS)
 
     @cached_property
@@ -126,13 +122,15 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def roles(self) -> tuple[ServedRole, ...]:
-        """Its roles, each with what it runs on: what serves or decodes, and what prefills.
+        """What serves or decodes, and what prefills, each with what it runs on.
 
         Those that a config asked for that is gone are known by what was made of it.
         """
         main, prefill = self.wanted.main, self.wanted.prefill
-        if prefill is None and self.lacks_config and self._was_made("-prefill"):
-            prefill = Workload()
+        if prefill is None and self.lacks_config:
+            parts = _parts_of("-prefill")
+            if self._part(DEPLOYMENTS, *parts) or self._part(LEADERWORKERSETS, *parts):
+                prefill = Workload()
         if prefill is None:
             return (self._role("main", main, suffix=""),)
         return (
@@ -151,8 +149,8 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     def _role(self, name: str, workload: Workload, *, suffix: str) -> ServedRole:
         parts = _parts_of(suffix)
-        deployment = _first(self.made(DEPLOYMENTS), {f"workload{suffix}"})
-        group_set = _first(self.made(LEADERWORKERSETS), parts)
+        deployment = self._part(DEPLOYMENTS, f"workload{suffix}")
+        group_set = self._part(LEADERWORKERSETS, *parts)
         unknown = self.lacks_config and deployment is None and group_set is not None
         multi = unknown or workload.worker is not None
         return ServedRole(
@@ -163,24 +161,21 @@ class LlmScope(SubjectScope[LLMInferenceService]):
             containers=_CONTAINERS,
         )
 
-    def _was_made(self, suffix: str) -> bool:
-        made = (*self.made(DEPLOYMENTS), *self.made(LEADERWORKERSETS))
-        return _first(made, _parts_of(suffix)) is not None
+    def _part(self, resource: Resource[ObjectT], *parts: str) -> ObjectT | None:
+        """Return what was made for it as one of these parts."""
+        return next((each for each in self.made(resource) if component(each) in parts), None)
 
     @cached_property
     def epp(self) -> Deployment | None:
-        """The Deployment of its endpoint picker."""
-        return _first(self.made(DEPLOYMENTS), {SCHEDULER})
+        return self._part(DEPLOYMENTS, SCHEDULER)
 
     @cached_property
     def tokenizer(self) -> Deployment | None:
-        """The Deployment of its tokenizer."""
-        return _first(self.made(DEPLOYMENTS), {TOKENIZER})
+        return self._part(DEPLOYMENTS, TOKENIZER)
 
     @cached_property
     def managed_route(self) -> HttpRoute | None:
-        """The route that KServe made."""
-        return _first(self.made(HTTPROUTES), {ROUTER})
+        return self._part(HTTPROUTES, ROUTER)
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:
@@ -195,13 +190,17 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return tuple(each for each in found if each is not None)
 
     @cached_property
+    def referred_gateways(self) -> tuple[Parent, ...]:
+        named = self.wanted.gateways
+        return tuple(Parent("Gateway", each.namespace or self.place, each.name) for each in named)
+
+    @property
     def gateways(self) -> tuple[Parent, ...]:
-        """The Gateways that it uses: those it refers to, and the parents of its routes."""
-        refs = (
-            Parent("Gateway", each.namespace or self.place, each.name)
-            for each in self.wanted.gateways
-        )
-        return tuple(sorted({*refs, *self.parents}))
+        """The Gateways that it refers to, and the parents of its routes."""
+        return tuple(sorted({*self.referred_gateways, *self.parents}))
+
+    def gateway(self, parent: Parent) -> Gateway | None:
+        return self.snapshot[GATEWAYS].get(parent.namespace, parent.name)
 
     @cached_property
     def parents(self) -> frozenset[Parent]:
@@ -215,7 +214,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def pool(self) -> InferencePool | None:
-        """Its pool, KServe's or somebody else's, under the group that is read first."""
         return self._pool_of(INFERENCEPOOLS)
 
     @cached_property
@@ -227,11 +225,10 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     def _pool_of(self, resource: Resource[ObjectT]) -> ObjectT | None:
         if self.wanted.own_pool:
             return self.snapshot[resource].get(self.place, self.wanted.own_pool)
-        return _first(self.made(resource), {SCHEDULER})
+        return self._part(resource, SCHEDULER)
 
     @cached_property
     def services(self) -> tuple[Service, ...]:
-        """Its Services."""
         return self.made(SERVICES)
 
     @property
@@ -240,12 +237,10 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return self.llm.status.observed_generation == self.llm.metadata.generation
 
     def condition(self, type_: str) -> Condition | None:
-        """Return a condition of its status."""
         return self.llm.status.condition(type_)
 
     def gateway_ref(self, parent: Parent) -> ObjectRef:
-        """Return the reference to a Gateway."""
-        found = self.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+        found = self.gateway(parent)
         return GATEWAYS.ref(found) if found else GATEWAYS.ref_named(parent.namespace, parent.name)
 
 
@@ -254,12 +249,6 @@ def component(obj: KubeObject) -> str:
     return (obj.metadata.label(COMPONENT) or "").removeprefix(_OF_LLMS)
 
 
-def _parts_of(suffix: str) -> frozenset[str]:
+def _parts_of(suffix: str) -> tuple[str, ...]:
     """Return what the workload of a role, and its pods, may be called in the label."""
-    return frozenset(
-        f"{part}{suffix}" for part in ("workload", "workload-leader", "workload-worker")
-    )
-
-
-def _first(objects: Iterable[ObjectT], parts: Container[str]) -> ObjectT | None:
-    return next((each for each in objects if component(each) in parts), None)
+    return tuple(f"{part}{suffix}" for part in ("workload", "workload-leader", "workload-worker"))

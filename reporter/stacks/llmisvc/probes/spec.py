@@ -141,6 +141,16 @@ def errors(scope: LlmScope) -> Iterator[Condition]:
         yield ready
 
 
+def refers_to_nothing(scope: LlmScope) -> tuple[Condition, ...]:
+    """Return the conditions by which KServe says that a route or Gateway is missing.
+
+    It ends its pass there: what the router needs is neither made nor looked at (KServe,
+    pkg/controller/v1alpha2/llmisvc/router_validation.go).
+    """
+    found = map(scope.condition, ("GatewaysReady", "HTTPRoutesReady"))
+    return tuple(each for each in found if each and is_false(each) and each.reason == "RefsInvalid")
+
+
 def _is_error(reason: str) -> bool:
     """Tell whether a reason is one of those that KServe gives to errors of a pass."""
     of_pass = reason.endswith("ReconcileError") or (

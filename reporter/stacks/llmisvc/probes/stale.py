@@ -1,9 +1,8 @@
-"""What the status of an LLMInferenceService should be by its objects, and what keeps no request from being answered.
+"""Whether the status follows from the objects, and what keeps no request from being answered.
 
-llminferenceserviceStatusStale, ...ScalingNotReady, ...GroupDegraded and ...ModelNameShadowed. Kinds are read
-one after the other, and KServe takes a moment to follow: a status that differs from objects that changed a
-second ago is no fault yet. It need not differ since then: a replica that goes, or a kind that is served
-again, leaves no time.
+Kinds are read one after the other, and KServe takes a moment to follow: a status that differs from
+objects that changed a second ago is no fault yet. It need not differ since then: a replica that goes,
+or a kind that is served again, leaves no time.
 
 The route that KServe makes sends the paths of completions to the InferencePool and all else, such as
 `/v1/models`, to the Service of the pods; older releases send all to the pool
@@ -19,6 +18,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from reporter.catalogue.resources import (
+    DEPLOYMENTS,
     FORMER_POOLS,
     GATEWAYS,
     HTTPROUTES,
@@ -26,13 +26,14 @@ from reporter.catalogue.resources import (
     SCALEDOBJECTS,
 )
 from reporter.model.finding import Derived, Finding
-from reporter.model.objects import Condition, Gateway, HttpRoute, InferencePool, Pod
+from reporter.model.objects import Gateway, HttpRoute, InferencePool, KubeObject, Pod
 from reporter.model.objects.gateway import RouteRule
+from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import Scope
 from reporter.served.role import Workload, parts_of
-from reporter.served.scaledobjects import judge_scalers
+from reporter.served.scaledobjects import judge_scalers, scalers_of
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.llmisvc.derived import (
@@ -46,7 +47,7 @@ from reporter.stacks.llmisvc.derived import (
 )
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets
+from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets, refers_to_nothing
 from reporter.stacks.llmisvc.reasons import (
     GROUP_DEGRADED,
     LEADERWORKERSETS,
@@ -56,39 +57,24 @@ from reporter.stacks.llmisvc.reasons import (
     STATUS_STALE,
 )
 from reporter.workload.owners import is_false, is_true, last_written, spec_written, words
-from reporter.workload.routing import Parent
 
 
 def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
     """Return when anything of what its status follows from last changed, as far as times tell."""
-    parts, routes = tuple(_parts(scope)), tuple(_routes(scope))
+    found: list[Workload | Gateway | None] = [*parts_of(scope.roles), scope.epp, scope.tokenizer]
+    found += map(scope.gateway, scope.parents)
+    parts: list[Workload | Gateway | Pod] = [each for each in found if each is not None]
+    parts += scope.pods
+    pools = (each for each in (scope.pool, scope.former_pool) if each is not None)
+    routes: tuple[HttpRoute | InferencePool, ...] = (*scope.routes, *pools)
     entries = (entry for each in routes for entry in each.status.parents or ())
     said = (*(each.status for each in parts), *entries)
     times = (
         *map(last_written, (scope.llm, *parts, *routes)),
         *(each.last_transition_time for status in said for each in status.conditions or ()),
-        *(_moved(scope.condition(name)) for name in fields),
+        *(each.last_transition_time for each in map(scope.condition, fields) if each),
     )
     return max((each for each in times if each is not None), default=None)
-
-
-def _parts(scope: LlmScope) -> Iterator[Workload | Pod | Gateway]:
-    gateways = (scope.snapshot[GATEWAYS].get(each.namespace, each.name) for each in scope.parents)
-    for each in (*parts_of(scope.roles), scope.epp, scope.tokenizer, *gateways):
-        if each is not None:
-            yield each
-    yield from scope.pods
-
-
-def _routes(scope: LlmScope) -> Iterator[HttpRoute | InferencePool]:
-    yield from scope.routes
-    for each in (scope.pool, scope.former_pool):
-        if each is not None:
-            yield each
-
-
-def _moved(condition: Condition | None) -> datetime | None:
-    return condition.last_transition_time if condition else None
 
 
 _CONDITION: Final = {
@@ -99,19 +85,37 @@ _CONDITION: Final = {
 }
 
 
+_SCALING: Final = ("ScalingReady", "PrefillScalingReady")
+
+
 def worked(scope: LlmScope) -> Iterator[Worked]:
     """Yield the conditions that follow from what is there, in KServe's order."""
+    wanted = scope.wanted
     for role in scope.roles:
         if role.ref is not None:
             kind = _CONDITION[role.name == "prefill", role.resource is LEADERWORKERSETS]
-            available = role.workload is not None and is_true(
-                role.workload.status.condition("Available")
-            )
-            seen = f"{role.ref.kind} {role.ref.name} is {'' if available else 'not '}available"
-            yield Worked(kind, PassStage.WORKLOADS, available, seen)
-    for kind in _scaled(scope):
-        yield Worked(kind, PassStage.WORKLOADS, _as_stored(scope, kind))
-    yield from _of_router(scope)
+            said = role.workload.status.condition("Available") if role.workload else None
+            seen = f"{role.ref.kind} {role.ref.name} is {'' if is_true(said) else 'not '}available"
+            yield Worked(kind, PassStage.WORKLOADS, is_true(said), seen)
+    for kind, workload in zip(_SCALING, wanted.workloads, strict=False):
+        if workload.scaling is not None:
+            # As KServe says itself: HPAs are not read.
+            condition = scope.condition(kind)
+            ready = None if condition is None else is_true(condition)
+            yield Worked(kind, PassStage.WORKLOADS, ready)
+    if wanted.gateways:
+        # Of a reference to nothing the probe of Gateways tells.
+        known = _can_tell(scope) and all(map(scope.gateway, scope.referred_gateways))
+        led = (each for each in map(scope.gateway, scope.parents) if each is not None)
+        yield Worked("GatewaysReady", PassStage.ROUTER, gateways_ready(led) if known else None)
+    if wanted.route is not None:
+        ready = _routes_ready(scope)
+        routes = ", ".join(sorted(f"HTTPRoute {each.name}" for each in scope.routes))
+        gateways = ", ".join(sorted(f"{each.namespace}/{each.name}" for each in scope.parents))
+        seen = f"{routes} is accepted, and Gateway {gateways} exists" if ready else ""
+        yield Worked("HTTPRoutesReady", PassStage.ROUTER, ready, seen)
+    if wanted.scheduler is not None:
+        yield Worked("InferencePoolReady", PassStage.ROUTER, _pool_ready(scope))
     for kind, deployment in (
         ("SchedulerWorkloadReady", scope.epp),
         ("TokenizerReady", scope.tokenizer),
@@ -128,56 +132,12 @@ def counted(scope: LlmScope) -> Iterator[Counted]:
             yield Counted(entry, role.ref.name, role.available)
 
 
-def _scaled(scope: LlmScope) -> Iterator[str]:
-    wanted = scope.wanted
-    if wanted.main.scaling is not None:
-        yield "ScalingReady"
-    if wanted.prefill is not None and wanted.prefill.scaling is not None:
-        yield "PrefillScalingReady"
-
-
-def _as_stored(scope: LlmScope, kind: str) -> bool | None:
-    """Return what KServe says itself: HPAs are not read."""
-    condition = scope.condition(kind)
-    return None if condition is None else is_true(condition)
-
-
-def _of_router(scope: LlmScope) -> Iterator[Worked]:
-    wanted = scope.wanted
-    if wanted.gateways:
-        yield Worked("GatewaysReady", PassStage.ROUTER, _gateways_ready(scope))
-    if wanted.route is not None:
-        ready = _routes_ready(scope)
-        seen = _accepted(scope) if ready else ""
-        yield Worked("HTTPRoutesReady", PassStage.ROUTER, ready, seen)
-    if wanted.scheduler is not None:
-        yield Worked("InferencePoolReady", PassStage.ROUTER, _pool_ready(scope))
-
-
-def _gateways_ready(scope: LlmScope) -> bool | None:
-    refs = tuple(
-        Parent("Gateway", each.namespace or scope.place, each.name)
-        for each in scope.wanted.gateways
-    )
-    if not _can_tell(scope) or any(_gateway(scope, each) is None for each in refs):
-        return None  # of a reference to nothing the probe of Gateways tells
-    found = (_gateway(scope, each) for each in scope.parents)
-    return gateways_ready(each for each in found if each is not None)
-
-
 def _routes_ready(scope: LlmScope) -> bool | None:
-    missing = any(_gateway(scope, each) is None for each in scope.parents)
-    all_there = len(scope.routes) >= len(scope.wanted.own_routes)
-    if missing or not all_there or not _can_tell(scope) or not scope.known(HTTPROUTES):
+    gateways_there = all(map(scope.gateway, scope.parents))
+    all_there = len(scope.routes) >= max(len(scope.wanted.own_routes), 1)
+    if not (gateways_there and all_there and _can_tell(scope) and scope.known(HTTPROUTES)):
         return None  # of what is missing other probes tell
     return routes_ready(scope.routes)
-
-
-def _accepted(scope: LlmScope) -> str:
-    """Return in words that the routes are accepted by Gateways, which exist."""
-    routes = ", ".join(sorted(f"HTTPRoute {each.name}" for each in scope.routes))
-    gateways = ", ".join(sorted(f"{each.namespace}/{each.name}" for each in scope.parents))
-    return f"{routes} is accepted, and Gateway {gateways} exists"
 
 
 def _pool_ready(scope: LlmScope) -> bool | None:
@@ -191,10 +151,6 @@ def _can_tell(scope: LlmScope) -> bool:
     """Tell whether KServe, and we, can read what leads to it."""
     kinds = (HTTPROUTES, GATEWAYS)
     return all(scope.snapshot.state(each).served is Served.SERVED for each in kinds)
-
-
-def _gateway(scope: LlmScope, parent: Parent) -> Gateway | None:
-    return scope.snapshot[GATEWAYS].get(parent.namespace, parent.name)
 
 
 _OF_ROUTER: Final = frozenset(
@@ -219,9 +175,9 @@ def probe_stale(scope: LlmScope) -> Iterator[Finding]:
         cause, text = "observedGeneration", "KServe has not looked at its newest spec"
         since, changed = spec_written(scope.llm), scope.llm.created
     elif fields:
-        cause, text = fields[0], f"its status does not match its objects, in {', '.join(fields)}"
-        text += "".join(f"; {each}" for each in _seen(scope, fields))
-        since, changed = None, last_change(scope, fields)
+        seen = [each.seen for each in worked(scope) if each.seen and each.type in fields]
+        text = "; ".join((f"its status does not match its objects, in {', '.join(fields)}", *seen))
+        cause, since, changed = fields[0], None, last_change(scope, fields)
     else:
         return
     yield scope.finding(
@@ -240,7 +196,7 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
     An error ends KServe's pass, and leaves what would have come after it as it was. That a route or
     Gateway is missing may be said of one that is there: KServe reads them from a cache.
     """
-    stages, said = _reached(scope), _refer_to_nothing(scope)
+    stages, said = _reached(scope), {each.type for each in refers_to_nothing(scope)}
     for each in worked(scope) if stages else ():
         condition = scope.condition(each.type)
         if condition is None or each.ready is None:
@@ -253,28 +209,16 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
         yield from _miscounted(scope)
 
 
-def _seen(scope: LlmScope, fields: tuple[str, ...]) -> Iterator[str]:
-    """Yield what the objects of conditions that differ say."""
-    return (each.seen for each in worked(scope) if each.seen and each.type in fields)
-
-
 def _reached(scope: LlmScope) -> frozenset[PassStage]:
     """Return the stages that KServe's last pass came through."""
     if not scope.observed or invalid_presets(scope) is not None:
         return frozenset()
-    failed = {each.type for each in errors(scope)} | _refer_to_nothing(scope)
+    failed = {each.type for each in errors(scope)} | {
+        each.type for each in refers_to_nothing(scope)
+    }
     if not failed:
         return frozenset(PassStage)
     return frozenset({PassStage.WORKLOADS}) if failed <= _OF_ROUTER else frozenset()
-
-
-def _refer_to_nothing(scope: LlmScope) -> frozenset[str]:
-    """Return the conditions that say that a route or Gateway is missing: KServe looks at no more then."""
-    return frozenset(
-        name
-        for name in _OF_ROUTER
-        if (condition := scope.condition(name)) is not None and condition.reason == "RefsInvalid"
-    )
 
 
 def _miscounted(scope: LlmScope) -> Iterator[str]:
@@ -297,7 +241,6 @@ def derived(scope: LlmScope) -> tuple[Derived, ...]:
     return (Derived(scope.ref, status),)
 
 
-_SCALING: Final = ("ScalingReady", "PrefillScalingReady")
 _ENOUGH: Final = 2
 """Routes of one name that are compared with; see `_first_of_names`."""
 
@@ -307,16 +250,15 @@ _ALTHOUGH: Final = "; its pods serve although Ready is False for it"
 
 
 def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for each ScaledObject that KEDA cannot use, else for what KServe says of it."""
-    serves = _ALTHOUGH if scope.serves else ""
+    """Yield a finding for each scaler that does not work, else for what KServe says of it."""
+    serves = _ALTHOUGH if scope.serves and is_false(scope.condition("Ready")) else ""
+    kinds: tuple[Resource[KubeObject], ...] = (DEPLOYMENTS, LEADERWORKERSETS)
+    made = [(kind.kind, each.name) for kind in kinds for each in scope.made(kind)]
+    named = (*scope.made(SCALEDOBJECTS), *scalers_of(scope.snapshot, scope.place, made))
+    scalers = {(type(each), each.name): each for each in named}.values()
+    budget = startup_budget(scope)
     failing = tuple(
-        judge_scalers(
-            scope,
-            scope.made(SCALEDOBJECTS),
-            reason=SCALING_NOT_READY,
-            serves=serves,
-            budget=startup_budget(scope),
-        )
+        judge_scalers(scope, scalers, reason=SCALING_NOT_READY, serves=serves, budget=budget)
     )
     yield from failing
     if not failing and scope.wanted.scaling:
@@ -324,20 +266,18 @@ def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
 
 
 def _by_condition(scope: LlmScope, serves: str) -> Iterator[Finding]:
-    for name in _SCALING:
-        condition = scope.condition(name)
+    for condition in map(scope.condition, _SCALING):
         if condition is None or not is_false(condition):
             continue
-        if (condition.reason or "").endswith("Progressing"):
-            continue
-        yield scope.finding(
-            reason=SCALING_NOT_READY,
-            related=scope.ref,
-            cause=f"{name} {condition.reason or 'is False'}",
-            text=f"{name} is False, {words(condition)}{serves}",
-            transition=condition.last_transition_time,
-            budget=startup_budget(scope),
-        )
+        if not (condition.reason or "").endswith("Progressing"):
+            yield scope.finding(
+                reason=SCALING_NOT_READY,
+                related=scope.ref,
+                cause=f"{condition.type} {condition.reason or 'is False'}",
+                text=f"{condition.type} is False, {words(condition)}{serves}",
+                transition=condition.last_transition_time,
+                budget=startup_budget(scope),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,13 +334,6 @@ def _serving(scope: LlmScope) -> _Serving | None:
     )
 
 
-def _weights(place: str, settings: EvaluationSettings, snapshot: Snapshot) -> Mapping[str, bool]:
-    """Return the groups of a namespace of which some member gets requests."""
-    return {
-        each.group: True for each in _all_serving(place, settings, snapshot) if each.weight != 0
-    }
-
-
 def _first_of_names(
     place: str, settings: EvaluationSettings, snapshot: Snapshot
 ) -> Mapping[str, tuple[_Serving, ...]]:
@@ -430,25 +363,24 @@ def probe_group(scope: LlmScope) -> Iterator[Finding]:
     if route is None or not route.group:
         return
     said = scope.condition("GroupDegraded")
-    if is_true(said):
-        cause, text = (
-            (said.reason if said else "") or "GroupDegraded",
-            f"GroupDegraded, {words(said)}",
-        )
+    since: datetime | None = None
+    if said is not None and is_true(said):
+        cause, text = said.reason or "GroupDegraded", f"GroupDegraded, {words(said)}"
+        since = said.last_transition_time
     elif route.weight == 0 and not _of_namespace(scope, route.group, _weights):
-        cause, text = (
-            "no weight",
-            f"no member of group {route.group} that runs has a weight above 0",
-        )
+        cause = "no weight"
+        text = f"no member of group {route.group} that runs has a weight above 0"
     else:
         return
     yield scope.finding(
-        reason=GROUP_DEGRADED,
-        related=scope.ref,
-        cause=cause,
-        text=text,
-        transition=said.last_transition_time if is_true(said) and said else None,
+        reason=GROUP_DEGRADED, related=scope.ref, cause=cause, text=text, transition=since
     )
+
+
+def _weights(place: str, settings: EvaluationSettings, snapshot: Snapshot) -> Mapping[str, bool]:
+    """Return the groups of a namespace of which some member gets requests."""
+    every = _all_serving(place, settings, snapshot)
+    return {each.group: True for each in every if each.weight != 0}
 
 
 def probe_names(scope: LlmScope) -> Iterator[Finding]:
@@ -494,27 +426,19 @@ def _shadowed(scope: LlmScope, other: _Serving, model: str) -> Finding:
     )
 
 
-_COMPLETIONS: Final = "completions"
-
-
 def avoids_pools(routes: Iterable[HttpRoute]) -> bool:
-    """Tell whether completions have a way to the pods that leads through no InferencePool."""
-    return any(
-        backend.kind != INFERENCEPOOLS.kind
-        for route in routes
-        for rule in _with_completions(route)
-        for backend in rule.backend_refs or ()
-    )
+    """Tell whether completions have a way to the pods that leads through no InferencePool.
 
-
-def _with_completions(route: HttpRoute) -> Iterator[RouteRule]:
-    """Yield the rules of a route for completions: those with such a path come before all others."""
-    rules = route.spec.rules or ()
-    named = [each for each in rules if any(_COMPLETIONS in path for path in _paths(each))]
-    yield from named or rules
+    Of a route the rules with such a path come before all others.
+    """
+    for route in routes:
+        rules = route.spec.rules or ()
+        named = [each for each in rules if any("completions" in path for path in _paths(each))]
+        for rule in named or rules:
+            if any(each.kind != INFERENCEPOOLS.kind for each in rule.backend_refs or ()):
+                return True
+    return False
 
 
 def _paths(rule: RouteRule) -> Iterator[str]:
-    for match in rule.matches or ():
-        if match.path is not None:
-            yield match.path.value
+    return (match.path.value for match in rule.matches or () if match.path is not None)

@@ -20,8 +20,6 @@ RUNNING: Final = "Running"
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Pods of one role."""
-
     wanted: int = 0
     ready: int = 0
 

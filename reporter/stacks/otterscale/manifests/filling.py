@@ -1,15 +1,13 @@
 """Templates of objects: YAML that looks like what is made, with `${path}` where it differs.
 
-A template is read once, and values are put into what was read: never into text of YAML, so that no value has
-to be quoted and none can add a field. A field that is None is left out. In a template:
+A template is read once, and values are put into what was read: never into text of YAML, so that no
+value has to be quoted and none can add a field. A field that is None is left out. In a template:
 
-| what stands there | what is made of it |
-|---|---|
-| `${path}` alone | the value there, of its own type |
-| `${path}` within a text, or `${path:s}` alone | the value as text; true and false as YAML has them |
-| `$if: path` in a map | the map, without this key, where the value there is not empty; else nothing |
-| `$value: ...` in a map | that value in place of the map |
-| `$items: ...` in a map of a list | the entries of that list in place of the map |
+| what stands there | what is made of it | |---|---| | `${path}` alone | the value there, of its own
+type | | `${path}` within a text, or `${path:s}` alone | the value as text; true and false as YAML
+has them | | `$if: path` in a map | the map, without this key, where the value there is not empty;
+else nothing | | `$value: ...` in a map | that value in place of the map | | `$items: ...` in a map
+of a list | the entries of that list in place of the map |
 """
 
 import re

@@ -1,12 +1,7 @@
-"""Names of the objects of a ModelService.
+"""Names of the objects of a ModelService, and the settings of OtterScale's operator.
 
-The operator's rules are in github.com/otterscale/model-operator, internal/modelservice/helpers.go.
-
-Settings of OtterScale's operator: its command line.
-
-The flags are in github.com/otterscale/model-operator, cmd/main.go (April 2026).
-
-A manifest: an object that should exist, in the API's own form.
+Both are in github.com/otterscale/model-operator (April 2026): internal/modelservice/helpers.go,
+cmd/main.go.
 """
 
 import re
@@ -43,22 +38,18 @@ def sanitised(text: str) -> str:
 
 
 def decode_deployment(name: str) -> str:
-    """Return the name of the decode Deployment."""
     return f"{name}-{DECODE}"
 
 
 def prefill_deployment(name: str) -> str:
-    """Return the name of the prefill Deployment."""
     return f"{name}-{PREFILL}"
 
 
 def inference_pool(name: str) -> str:
-    """Return the name of the InferencePool."""
     return name
 
 
 def http_route(name: str) -> str:
-    """Return the name of the HTTPRoute."""
     return name
 
 
@@ -68,12 +59,10 @@ def epp(name: str) -> str:
 
 
 def epp_config_map(name: str) -> str:
-    """Return the name of the ConfigMap of the endpoint picker."""
     return f"{epp(name)}-config"
 
 
 def epp_cluster_role(namespace: str, name: str) -> str:
-    """Return the name of the ClusterRole and of its binding."""
     return f"{namespace}-{epp(name)}"
 
 
@@ -112,8 +101,8 @@ set -e
 mkdir -p "$KITOPS_HOME"
 exec kit unpack --plain-http -o -d "$MODEL_MOUNT_PATH" "$OCI_MODEL_IMAGE"
 """
-"""Fetches a model as the operator's own script does, whose text is another: it makes the cache, unpacks
-over what is there, and ends with the first step that fails."""
+"""Fetches a model as the operator's own script does, whose text is another: it makes the cache,
+unpacks over what is there, and ends with the first step that fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +114,6 @@ class OperatorSettings:
         default_gateway_name: Gateway of a ModelService without `spec.httpRoute`; empty: no route.
         default_engine_image: of vLLM, where `spec.engine.image` is empty.
         kit_image: of the init container that unpacks the model; empty: there is none.
-        tracing_otel_endpoint: where to.
         tracing_sampler: OpenTelemetry's sampler; empty: not set.
         tracing_sampler_arg: its argument; empty: not set.
         epp_flags: further flags of the endpoint picker, name and value; the shipped operator
@@ -160,7 +148,6 @@ class Manifest:
     """One object that should exist.
 
     Attributes:
-        ref: where it is.
         document: the whole of it, as JSON has it. Not to be changed.
 
     """

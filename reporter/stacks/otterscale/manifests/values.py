@@ -44,12 +44,10 @@ class Values:
 
     @property
     def pool_name(self) -> str:
-        """The name of the InferencePool."""
         return self.pool or names.inference_pool(self.service.name)
 
     @property
     def version(self) -> str | None:
-        """The version of the operator, in labels."""
         return self.operator.version or None
 
     @property
@@ -70,7 +68,6 @@ class Values:
 
     @property
     def role(self) -> ServingRole:
-        """What the resource says of the role."""
         spec = self.service.spec
         return (spec.prefill if self.role_name == names.PREFILL else spec.decode) or ServingRole()
 
@@ -119,12 +116,10 @@ class Values:
 
     @property
     def tolerations(self) -> list[Json] | None:
-        """The tolerations of the role."""
         return list(self.role.tolerations or ()) or None
 
     @property
     def engine_image(self) -> str:
-        """The image of vLLM."""
         return self.service.spec.engine.image or self.operator.default_engine_image
 
     @property
@@ -139,12 +134,10 @@ class Values:
 
     @property
     def has_init_containers(self) -> bool:
-        """Whether there is an init container."""
         return self.unpacks or self.is_proxied
 
     @property
     def pull_secrets(self) -> list[Json] | None:
-        """The Secrets to pull with."""
         secrets = self.service.spec.model.image_pull_secrets or ()
         return [{"name": each.name} for each in secrets] or None
 
@@ -155,12 +148,10 @@ class Values:
 
     @property
     def proxy(self) -> RoutingProxy | None:
-        """What the resource says of the routing proxy."""
         return self.service.spec.routing_proxy
 
     @property
     def proxy_arguments(self) -> list[str]:
-        """The arguments of the routing proxy."""
         proxy = self.proxy or RoutingProxy()
         told = (
             # The operator's first write, of its finalizer, leaves an empty text out; the schema fills it in.
@@ -176,13 +167,11 @@ class Values:
 
     @property
     def proxy_image(self) -> str:
-        """The image of the routing proxy."""
         own = self.proxy.image if self.proxy else ""
         return own or self.operator.default_routing_proxy_image
 
     @property
     def picker_image(self) -> str:
-        """The image of the endpoint picker."""
         return self.service.picker.image or self.operator.default_epp_image
 
     @property
@@ -200,12 +189,10 @@ class Values:
 
     @property
     def readiness(self) -> str:
-        """What the readiness probe asks for."""
         return "readiness" if self.elects else "inference-extension"
 
     @property
     def liveness(self) -> str:
-        """What the liveness probe asks for."""
         return "liveness" if self.elects else "inference-extension"
 
     @property
@@ -246,20 +233,17 @@ class Values:
 
     @property
     def gateway_namespace(self) -> str | None:
-        """The namespace of the Gateway, if it is another one."""
         route = self.service.spec.http_route
         named = route.gateway_ref.namespace if route else ""
         return None if named in {"", self.service.namespace} else named
 
     @property
     def hostnames(self) -> list[str] | None:
-        """The hosts of the route."""
         route = self.service.spec.http_route
         return list((route and route.hostnames) or ()) or None
 
     @property
     def monitored(self) -> PodMonitoring:
-        """How pods are scraped."""
         told = self.service.pod_monitoring or _MONITORED
         return PodMonitoring(
             port_name=told.port_name or _MONITORED.port_name,

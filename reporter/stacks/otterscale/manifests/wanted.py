@@ -1,9 +1,7 @@
 """All objects of a ModelService: which should exist, and which the operator deletes.
 
-The operator's settings, recovered from the objects that it made.
-
-One operator makes the objects of all ModelServices, so each setting is looked for in all of them,
-and what stands in most of them counts.
+Settings of the operator are recovered from the objects that it made: it makes those of all
+ModelServices, so each is looked for in all of them, and what stands in most of them counts.
 """
 
 from collections import Counter
@@ -147,7 +145,6 @@ class Recovered:
     unpack_script: str | None = None
 
     def over(self, settings: OperatorSettings) -> OperatorSettings:
-        """Return `settings` with what is known in their place."""
         known = {each.name: getattr(self, each.name) for each in fields(self)}
         return replace(settings, **{key: each for key, each in known.items() if each is not None})
 

@@ -30,8 +30,7 @@ from reporter.stacks.otterscale.probes.status import (
     probe_serving,
     probe_status,
 )
-from reporter.stacks.otterscale.reasons import MODELSERVICES
-from reporter.stacks.otterscale.stack import PICKERS
+from reporter.stacks.otterscale.reasons import MODELSERVICES, PICKERS
 
 _PROBES: Final[tuple[Probe[ModelServiceScope], ...]] = (
     probe_invalid,
@@ -50,7 +49,6 @@ _PROBES: Final[tuple[Probe[ModelServiceScope], ...]] = (
 
 
 def evaluate_modelservice(scope: ModelServiceScope) -> Evaluation:
-    """Return all that is said about one ModelService, and the status that it should have."""
     return evaluated(
         scope,
         chain(

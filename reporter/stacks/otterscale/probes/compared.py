@@ -1,10 +1,9 @@
-"""What is compared of the objects of a ModelService: selectors, ports and references.
+"""What is compared of the objects of a ModelService: every field that the operator sets.
 
-Every field that the operator sets, against the object as it is.
-
-What the API server fills in, and what others add to maps, is no difference: what the operator writes
-is compared, lists as a whole, and a few fields that nobody fills in. Values of variables, headers and
-arguments are never shown, as there may be credentials in them; but those of headers known to be harmless.
+What the API server fills in, and what others add to maps, is no difference: what the operator
+writes is compared, lists as a whole, and a few fields that nobody fills in. Values of variables,
+headers and arguments are never shown, as there may be credentials in them; but those of headers
+known to be harmless.
 """
 
 import re
@@ -20,7 +19,7 @@ from reporter.model.objects import (
     InferencePool,
     KubeObject,
     LabelSelector,
-    ParentReference,
+    RouteReference,
     TemplateContainer,
 )
 from reporter.model.resource import Resource
@@ -92,7 +91,7 @@ def _backends(obj: HttpRoute) -> Entries:
 
 
 def _parents(obj: HttpRoute) -> Entries:
-    def shown(reference: ParentReference) -> str:
+    def shown(reference: RouteReference) -> str:
         return f"{reference.namespace or obj.namespace}/{reference.name}"
 
     return {str(n): shown(each) for n, each in enumerate(obj.spec.parent_refs or ())}
@@ -259,7 +258,6 @@ def made_by(resource: Resource[KubeObject]) -> MadeResource | None:
 
 
 def is_whole(resource: Resource[KubeObject], spec: Json | None) -> bool:
-    """Tell whether the spec of an object is all of it."""
     found: object = spec
     for step in _WHOLE[resource].witness:
         match found, step:
@@ -286,7 +284,6 @@ def unpack_script_of(spec: Json | None) -> str:
 
 
 def differing(should: object, has: object, path: str) -> Iterator[Leaf]:
-    """Yield the fields below a path that are not as they should be."""
     if not _TOLD_ELSEWHERE.fullmatch(path):
         yield from _below(should, has, path)
 

@@ -1,12 +1,8 @@
 """modelserviceDrift: objects that are not as the operator makes them, field by field.
 
-Secrets are never read, nor Roles; of ClusterRoles and their bindings only whether they exist, and only
-where that is asked for (`otterscale_cluster_roles`). Replicas are not compared; images, tracing and
-tokens only with settings for them (`given`). All other fields that the operator sets are compared (`leaves`).
-
-What is compared only where the operator's setting for it is given: images, tracing, tokens.
-
-What a fault of a serving pod means, where the kubelet alone does not say it.
+Secrets are never read, nor Roles; of ClusterRoles and their bindings only whether they exist, and
+only where that is asked for (`otterscale_cluster_roles`). Replicas are not compared; images,
+tracing and tokens only with settings for them (`given`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -176,7 +172,6 @@ def _is_expected(scope: ModelServiceScope, resource: Resource[KubeObject]) -> bo
 
 
 def _is_left_over(scope: ModelServiceScope, each: Unwanted, resource: Resource[KubeObject]) -> bool:
-    """Tell whether an object is left over: one of others is not the operator's to tell of."""
     there = scope.snapshot[resource].get(each.ref.namespace, each.ref.name)
     uid = scope.service.metadata.uid
     return bool(there and not there.deleting and uid and there.metadata.owned_by(uid))
@@ -258,7 +253,6 @@ def _entries(
 
 
 def _difference(path: str, has: Entries, should: Entries) -> str:
-    """Return what differs: of a map the entries that do."""
     keys = sorted(key for key in {*has, *should} if has.get(key) != should.get(key))
     mine = {key: each for key, each in has.items() if key in keys}
     wants = {key: each for key, each in should.items() if key in keys}
@@ -352,7 +346,6 @@ def _of_deployment(scope: ModelServiceScope, obj: Deployment) -> Iterator[tuple[
 
 
 def _tells_image(scope: ModelServiceScope, container: str) -> bool:
-    """Tell whether the image of a container is the one that a given setting names."""
     if container not in _IMAGES:
         return False
     setting, own = _IMAGES[container]
@@ -385,14 +378,12 @@ def _variables(scope: ModelServiceScope, container: TemplateContainer) -> Entrie
 
 
 def _endpoint(scope: ModelServiceScope, url: str) -> str:
-    """Return a word for an address: there may be a password in it."""
     if not scope.operator.tracing_enabled:
         return "(set)"
     return "(as given)" if url == scope.operator.tracing_otel_endpoint else "(another one)"
 
 
 def _tokens(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
-    """Return which key of which Secret each endpoint is asked with."""
     return {
         str(n): f"{token.name}/{token.key}"
         for n, each in enumerate(endpoints or ())
@@ -443,7 +434,6 @@ def _credentials(scope: ModelServiceScope) -> str:
 
 
 def _starting(scope: ModelServiceScope, pod: Pod) -> str:
-    """Return what a pod that starts waits for."""
     for status in pod.status.init_container_statuses or ():
         if status.name != MODEL_UNPACK or status.state is None:
             continue

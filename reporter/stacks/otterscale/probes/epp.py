@@ -1,7 +1,4 @@
-"""modelserviceEPPNotReady: the endpoint picker.
-
-modelserviceRouteNotReady: the way from the Gateway to the pods.
-"""
+"""The endpoint picker, and the way from the Gateway to the pods."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -111,7 +108,6 @@ def epp_fault(scope: ModelServiceScope, deployment: Deployment) -> WorkloadFault
 
 
 def _without_progress(deployment: Deployment) -> Deployment:
-    """Return a Deployment without the conditions that are False by design."""
     status = deployment.status
     kept = tuple(each for each in status.conditions or () if each.type not in _OF_PROGRESS)
     return msgspec.structs.replace(
@@ -126,15 +122,15 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
         reason=EPP,
         related=DEPLOYMENTS.ref(deployment),
         cause=explained[0] if explained else fault.cause,
-        text=f"endpoint picker Deployment {deployment.name} is {fault.standing}{why}: "
-        f"{fault.detail}; {scope.without_picker}",
+        text=f"endpoint picker is {fault.standing}{why}: {fault.detail} "
+        f"(Deployment {deployment.name}); {scope.without_picker}",
         severity=fault.severity,
         transition=fault.transition,
         created=deployment.created,
         passing=fault.passing,
         lost_node=fault.lost_node,
         diagnosis=fault.diagnosis,
-        started=fault.started,
+        fails=fault.fails,
     )
 
 
@@ -158,7 +154,6 @@ def _explanations(scope: ModelServiceScope) -> Iterator[str]:
 
 
 def _is_selected(scope: ModelServiceScope) -> bool:
-    """Tell whether the Service selects a ready pod, also where that cannot be known."""
     service = scope.epp_service
     if service is None or not service.spec.selector:
         return True
@@ -171,7 +166,6 @@ def _is_selected(scope: ModelServiceScope) -> bool:
 
 
 def _unserved_port(scope: ModelServiceScope) -> int | None:
-    """Return the port that the pool names and the Service does not have."""
     reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
     if reference is None or reference.port is None or scope.epp_service is None:
         return None
@@ -304,7 +298,6 @@ def _unsettled(
 
 
 def _is_gone(gateway: Parent, snapshot: Snapshot) -> bool:
-    """Tell whether a Gateway is being deleted, or known not to exist."""
     found = snapshot[GATEWAYS].get(gateway.namespace, gateway.name)
     if found is not None:
         return found.deleting
@@ -312,7 +305,6 @@ def _is_gone(gateway: Parent, snapshot: Snapshot) -> bool:
 
 
 def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
-    """Tell whether there are serving pods, and the pool selects none of them."""
     own = [each for each in scope.pods if counts(each)]
     selector = pool.spec.selector
     if (

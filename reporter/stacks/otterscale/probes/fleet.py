@@ -31,7 +31,6 @@ _UNTOLD: Final = OperatorSettings(provider=NONE, default_gateway_name="")
 
 
 def operator_of(snapshot: Snapshot, given: Given = NOTHING) -> OperatorSettings:
-    """Return the operator's settings: those given, else recovered from what it made."""
     recovered = snapshot.once(_recovered, _recovered)
     return _same(replace(recovered, **given)) if given else recovered  # type: ignore[arg-type]  # `given_of` makes each of its field's type
 
@@ -49,7 +48,6 @@ def told_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given:
 
 
 def children_of(service: ModelService, snapshot: Snapshot) -> Children:
-    """Return the objects of a ModelService that tell of the operator."""
     place, name = service.namespace, service.name
     deployments = snapshot[DEPLOYMENTS]
     return Children(
@@ -63,7 +61,6 @@ def children_of(service: ModelService, snapshot: Snapshot) -> Children:
 
 
 def with_same_picker(service: ModelService, snapshot: Snapshot) -> tuple[ModelService, ...]:
-    """Return the other ModelServices whose endpoint picker has the same name."""
     found = _by(snapshot, _picker_place).get(_picker_place(service), ())
     return _without(service, found)
 
@@ -75,7 +72,6 @@ def overwriting(service: ModelService, snapshot: Snapshot) -> tuple[ModelService
 
 
 def with_same_cluster_role(service: ModelService, snapshot: Snapshot) -> tuple[ModelService, ...]:
-    """Return the other ModelServices, of any namespace, whose ClusterRole has the same name."""
     found = _by(snapshot, _cluster_role).get(_cluster_role(service), ())
     return _without(service, found)
 
@@ -127,5 +123,4 @@ def _is_finished(service: ModelService) -> bool:
 
 @lru_cache(maxsize=64)
 def _same(settings: OperatorSettings) -> OperatorSettings:
-    """Return the first settings that were equal to these."""
     return settings

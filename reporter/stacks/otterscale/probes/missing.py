@@ -1,11 +1,4 @@
-"""modelserviceObjectMissing: objects that requests need and that are not there.
-
-modelserviceDeletionStuck: a ModelService that is being deleted and does not go.
-
-modelserviceInvalid: names that cannot work.
-
-modelserviceMisconfigured: settings that do not go together.
-"""
+"""Objects that are missing, a deletion that is stuck, and names and settings that cannot work."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final

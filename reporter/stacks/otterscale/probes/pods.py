@@ -1,10 +1,4 @@
-"""modelservicePodsNotReady: the decode and prefill pods.
-
-modelserviceRolloutStalled: a rollout past its deadline.
-
-What the pages of serving pods say (`reporter/probes/runtime`), as findings of their
-ModelService.
-"""
+"""The decode and prefill pods, their rollout, and what the pages of serving pods say."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -64,8 +58,8 @@ def _about_pod(scope: ModelServiceScope, role: RoleView, pod: Pod, *, fault: Pod
         reason=PODS_NOT_READY,
         related=PODS.ref(pod),
         cause=named_cause(scope, role, pod, fault=fault),
-        text=f"{role.role} pod {pod.name} ({role.count}): {fault.detail}"
-        f"{hint(scope, pod, fault)}{_phase(scope, role)}",
+        text=f"{role.role} pod {pod.name}: {fault.detail}"
+        f"{hint(scope, pod, fault)} ({role.count}){_phase(scope, role)}",
         severity=_severity(role, fault.severity),
     )
 
@@ -131,7 +125,6 @@ def _engine(pod: Pod) -> ContainerStatus | None:
 
 
 def _too_few(scope: ModelServiceScope, role: RoleView) -> Iterator[Finding]:
-    """Yield a finding if a role has fewer pods than it wants."""
     deployment = role.deployment
     if deployment is None or deployment.deleting:
         return  # that it is missing is told as such

@@ -25,7 +25,6 @@ class RoleView:
     Attributes:
         wanted: pods that the ModelService asks for.
         deployment: None if it is not there.
-        pods: all of its pods, by name.
 
     """
 
@@ -37,12 +36,10 @@ class RoleView:
 
     @property
     def standing(self) -> tuple[Pod, ...]:
-        """The pods that stand for a replica."""
         return tuple(each for each in self.pods if counts(each))
 
     @property
     def ready(self) -> int:
-        """How many of them are Ready."""
         return sum(map(is_ready, self.standing))
 
     @property
@@ -57,7 +54,6 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def service(self) -> ModelService:
-        """The ModelService."""
         return self.object
 
     @property
@@ -81,27 +77,22 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @cached_property
     def roles(self) -> tuple[RoleView, ...]:
-        """Decode, and prefill if the ModelService has it."""
         return _roles(self.service, self.snapshot)
 
     @property
     def epp(self) -> Deployment | None:
-        """The Deployment of the endpoint picker."""
         return self.snapshot[DEPLOYMENTS].get(self.place, self.epp_name)
 
     @property
     def epp_service(self) -> Service | None:
-        """The Service of the endpoint picker."""
         return self.snapshot[SERVICES].get(self.place, self.epp_name)
 
     @property
     def pool(self) -> InferencePool | None:
-        """The InferencePool."""
         return self.snapshot[INFERENCEPOOLS].get(self.place, names.inference_pool(self.name))
 
     @property
     def route(self) -> HttpRoute | None:
-        """The HTTPRoute."""
         return self.snapshot[HTTPROUTES].get(self.place, names.http_route(self.name))
 
     @property
@@ -111,7 +102,6 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def pods(self) -> tuple[Pod, ...]:
-        """The serving pods of all roles."""
         return tuple(pod for role in self.roles for pod in role.pods)
 
     @property
@@ -138,7 +128,6 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def reconcile_error(self) -> Condition | None:
-        """The Ready condition, if it tells of an error of the operator."""
         ready = self.service.status.condition("Ready")
         if ready is None or ready.status != "False" or ready.reason != RECONCILE_ERROR:
             return None
@@ -146,7 +135,6 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
 
 def role_pods(service: ModelService, snapshot: Snapshot, role: str) -> tuple[Pod, ...]:
-    """Return the pods of a role, by name."""
     found = snapshot[PODS].labelled(service.namespace, labels.MODEL, service.name)
     return tuple(
         each

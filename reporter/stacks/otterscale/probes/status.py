@@ -1,12 +1,8 @@
-"""The status that a ModelService should have, and modelserviceStatusStale.
+"""The status that a ModelService should have, evidence that it serves, and what it says of the
+operator.
 
-modelserviceReady: positive evidence that a ModelService serves.
-
-Whether the engine of a pod has answered: pods without probes tell it by their pages only.
-
-The operator gives them no probes (otterscale/model-operator at ca17623).
-
-modelserviceNotObserved and modelserviceReconcileFailed: what the status says of the operator.
+Whether the engine of a pod has answered is told by its page only: the operator gives pods no probes
+(otterscale/model-operator at ca17623).
 """
 
 from collections.abc import Iterator
@@ -149,7 +145,8 @@ def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
 def probe_serving(scope: ModelServiceScope) -> Iterator[ServingEvidence]:
     """Yield how many pods serve, and whether requests reach them, by the same evidence.
 
-    Without a pod that decodes nothing serves; without one that prefills, those that decode do it all.
+    Without a pod that decodes nothing serves; without one that prefills, those that decode do it
+    all.
     """
     if not _is_known(scope):
         return
@@ -286,7 +283,6 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 def _is_other_than_missing_monitors(scope: ModelServiceScope, message: str) -> bool:
-    """Tell whether an error is not that of the kinds of monitors that are not installed."""
     absent = [
         each.kind
         for each in (PODMONITORS, SERVICEMONITORS)

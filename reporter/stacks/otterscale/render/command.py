@@ -1,12 +1,9 @@
 """`status-reporter render`: what OtterScale's operator would create for a ModelService.
 
-Defaults of the API server that `kubectl apply --server-side` has to be told.
-
-Server-side apply compares some fields as a whole. Where the operator made an object, the API server has
-filled in defaults there; a manifest without them says another value and is refused as a conflict
-(Kubernetes documentation, "Server-Side Apply", merge strategy). The object is the same either way.
-
-Manifests as text: YAML documents in a row, or a List in JSON.
+Server-side apply compares some fields as a whole. Where the operator made an object, the API server
+has filled in defaults there; a manifest without them says another value and is refused as a
+conflict (Kubernetes documentation, "Server-Side Apply", merge strategy). The object is the same
+either way.
 """
 
 import argparse
@@ -103,7 +100,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def command_parser() -> Parser:
-    """Return the parser of the command."""
     parser = Parser(
         "render",
         "Print what OtterScale's model operator creates for a ModelService, for kubectl.",
@@ -187,7 +183,6 @@ _VERSION: Final = {"apiVersion": "v1"}
 
 
 def with_defaults(document: Mapping[str, object]) -> dict[str, object]:
-    """Return a manifest with the defaults of those fields."""
     is_route = document["kind"] == _ROUTE
     return {key: _filled(each, key, is_route=is_route) for key, each in document.items()}
 
@@ -221,7 +216,6 @@ class _Dumper(yaml.SafeDumper):
         return True
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT001, FBT002  # PyYAML's own
-        """Indent lists."""
         del indentless
         super().increase_indent(flow, indentless=False)
 
@@ -241,12 +235,10 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_text(documents: Iterable[Mapping[str, object]]) -> str:
-    """Return the documents, each after a line `---`."""
     return "".join(f"---\n{_dumped(each)}" for each in documents)
 
 
 def json_text(documents: Iterable[Mapping[str, object]]) -> str:
-    """Return the documents as the items of one List."""
     content = {"apiVersion": "v1", "kind": "List", "items": [*documents]}
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 

@@ -1,8 +1,7 @@
-"""ModelServices as users write them: files of YAML or JSON, before an API server has seen them.
+"""ModelServices as users write them, in YAML or JSON, before an API server has seen them.
 
-Values that the API server refuses in what the operator makes, though the ModelService's schema takes them.
-
-The rules are those of pods (Kubernetes, pkg/apis/core/validation/validation.go, v1.34), of quantities
+Values are refused here too that the API server refuses in what the operator makes. The rules are
+those of pods (Kubernetes, pkg/apis/core/validation/validation.go, v1.34), of quantities
 (k8s.io/apimachinery, pkg/api/resource/quantity.go) and of host names (Gateway API,
 apis/v1/shared_types.go, v1.3).
 """
@@ -39,7 +38,6 @@ class Read:
     """What the files hold.
 
     Attributes:
-        notes: what was not read, one sentence each.
         scripts: by which Deployments of an operator among them unpack their models.
 
     """
@@ -190,7 +188,6 @@ def _pruned(value: object) -> object:
 
 
 def _unknown(written: object, understood: object, path: str) -> Iterator[str]:
-    """Yield the paths of the fields that were written and not understood."""
     if isinstance(written, dict) and isinstance(understood, dict):
         for key, value in written.items():
             if key in understood:

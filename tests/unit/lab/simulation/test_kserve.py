@@ -6,8 +6,7 @@ import pytest
 
 from lab.simulation.kserve_fates import fetch_fails, load_fails, pull_fails
 from lab.simulation.kserve_status import rolled
-from reporter.stacks.kserve.derived.derive import derive
-from reporter.stacks.kserve.derived.differs import differs
+from reporter.stacks.kserve.derived.derive import derive, differs
 from reporter.stacks.kserve.derived.facts import facts_of
 from reporter.stacks.kserve.derived.revisions import RevisionHistory, walk
 from reporter.stacks.kserve.objects import KnativeServiceStatus, TrafficEntry
@@ -155,7 +154,7 @@ def test_bookkeeping_is_as_derived(created):
                 for each in route
             ),
         )
-        found = walk(RevisionHistory(lr, pr), status).history
+        found = walk(RevisionHistory(lr, pr), status)[0]
         if (found.rolled_out, found.previous) != rolled((lr, pr), created, ready, traffic=route):
             differ.append((lr, pr, created, ready, route))
     assert differ == []

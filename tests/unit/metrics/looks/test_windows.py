@@ -18,14 +18,7 @@ from reporter.metrics.looks.window import (
     restarts,
     since_restart,
 )
-from tests.unit.probes.runtime.scraped import (
-    START,
-    TARGET,
-    buckets,
-    engine,
-    seconds,
-    serving,
-)
+from tests.unit.probes.runtime.scraped import START, TARGET, buckets, engine, seconds, serving
 
 
 def look(at, **fields):

@@ -294,10 +294,7 @@ HISTOGRAMS = {
     "created": ([*BUCKETS, "_created 17"], Histogram((1, 2, INF), (3, 5, 6), None, 17)),
     "sum is NaN": ([*BUCKETS, "_sum NaN"], Histogram((1, 2, INF), (3, 5, 6))),
     "negative bound": (['_bucket{le="-1"} 3', BUCKETS[2]], Histogram((-1, INF), (3, 6))),
-    "one bound told twice": (
-        [*BUCKETS, '_bucket{le="1e0"} 4'],
-        Histogram((1, 2, INF), (3, 5, 6)),
-    ),
+    "one bound told twice": ([*BUCKETS, '_bucket{le="1e0"} 4'], Histogram((1, 2, INF), (3, 5, 6))),
     "two processes": (
         [
             *(each.replace("{", '{pid="1",') for each in BUCKETS),

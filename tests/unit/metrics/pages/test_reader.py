@@ -23,10 +23,7 @@ UNREADABLE = {
     "NUL": (GOOD + b"\0\n" + PADDING, "holds a NUL byte"),
     "NUL in a comment": (GOOD + b"# \0\n" + PADDING, "holds a NUL byte"),
     "UTF-16": ('vllm:x{a="b"} 1\n' * 9).encode("utf-16")
-    and (
-        ('vllm:x{a="b"} 1\n' * 9).encode("utf-16"),
-        "holds a NUL byte",
-    ),
+    and (('vllm:x{a="b"} 1\n' * 9).encode("utf-16"), "holds a NUL byte"),
     "over 20 bad lines": (GOOD + BAD * 21 + PADDING * 9, "too many lines are not in the format"),
     "over 1 % bad": (GOOD * 98 + BAD, "too many lines are not in the format"),
     "HTML behind a sample": (GOOD + b"<p>502</p>\n" * 2, "too many lines are not in the format"),

@@ -131,7 +131,7 @@ def empty(component) -> dict[str, str]:
 
 
 def missed_crds(stack, mode):
-    """Which CRDs are missed where none of those of the stack's subjects is served."""
+    """Which CRDs are expected when none of those of the stack's subjects is served."""
     own = {STACK_OF[each.part]: each for each in EXPECTED}[stack]
     kinds = {each.crd_name for each in subjects_of(stack)}
     found = look(own, mode, *place(own), served=ALL_CRDS - kinds).findings

@@ -82,7 +82,7 @@ def test_each_component_that_is_down():
     assert {name: (str(each.related), each.message) for name, each in found.items()} == {
         name: (
             f"Deployment {place}/{name}",
-            f"Deployment {place}/{name} is down: 0/1 ready, no pods",
+            f"Deployment {place}/{name} is down: no pods, 0/1 ready",
         )
         for place, name in SHARED
     }
@@ -111,7 +111,9 @@ def test_degraded_never_governs():
     found = told({name: deployment(place, name, ready=1, wanted=2) for place, name in SHARED})
     assert [name for name, each in found.items() if each.governs] == []
     assert [
-        name for name, each in found.items() if " is degraded: 1/2 ready" not in each.message
+        name
+        for name, each in found.items()
+        if " is degraded: no pods, 1/2 ready" not in each.message
     ] == []
 
 
@@ -123,7 +125,7 @@ def test_the_message_names_the_worst_pod():
         pod("kaito-system", "kw-1", "kaito-workspace", waiting("CrashLoopBackOff"), ready=False),
     )
     assert finding.message.startswith(
-        "Deployment kaito-system/kaito-workspace is down: 0/1 ready, CrashLoopBackOff (pod kw-1: "
+        "Deployment kaito-system/kaito-workspace is down: CrashLoopBackOff (pod kw-1: "
     )
     assert finding.cause == "CrashLoopBackOff"
 
@@ -321,7 +323,7 @@ class TestRevisions:
         assert [each.governs for each in found] == [True, True]
 
     def test_other_components_have_no_revisions(self):
-        """A Deployment whose name merely begins alike is another one."""
+        """A Deployment whose name only begins alike is another one."""
         down = deployment("kaito-system", "kaito-workspace-webhook", ready=0)
         assert probe(*healthy_cluster(), down) == []
 

@@ -53,14 +53,14 @@ def test_one_that_is_down_is_told():
     assert (str(finding.related), finding.related.uid) == (
         "StatefulSet data/qdrant", "uid-qdrant",
     )  # fmt: skip
-    assert finding.message == "StatefulSet data/qdrant is down: 0/2 ready, no pods"
+    assert finding.message == "StatefulSet data/qdrant is down: no pods, 0/2 ready"
     assert not finding.governs
 
 
 def test_one_that_is_degraded_is_told_and_suppresses_nothing():
     """Only down does: one replica still does the work that others wait for."""
     (finding,) = found(STORE | SUPPRESSING, *PLACES, statefulset("data", ready=1))
-    assert finding.message == "StatefulSet data/qdrant is degraded: 1/2 ready, no pods"
+    assert finding.message == "StatefulSet data/qdrant is degraded: no pods, 1/2 ready"
     assert not finding.governs
     (finding,) = found(STORE | SUPPRESSING, *PLACES, statefulset("data", ready=0))
     assert finding.governs
@@ -111,7 +111,7 @@ def test_a_deployment_is_judged_like_a_built_in_one():
     component = STORE | {"workload": workload}
     assert found(component, *PLACES, deployment("data", "router")) == []
     (finding,) = found(component, *PLACES, deployment("data", "router", wanted=0, ready=0))
-    assert finding.message == "Deployment data/router is down: 0/0 ready, scaled to zero"
+    assert finding.message == "Deployment data/router is down: scaled to zero"
 
 
 def test_each_workload_namespace_has_one():
@@ -119,7 +119,7 @@ def test_each_workload_namespace_has_one():
     docs = [namespace(each, managed=True) for each in ("blue", "green", "red")]
     findings = found(CACHE, *docs, *PLACES, daemonset("blue"), daemonset("green", ready=0))
     assert [(str(each.subject), each.message) for each in findings] == [
-        ("namespace/green", "DaemonSet green/cache is down: 0/2 ready, no pods"),
+        ("namespace/green", "DaemonSet green/cache is down: no pods, 0/2 ready"),
         ("namespace/red", "DaemonSet red/cache is down: missing"),
     ]
     assert [str(each.involved) for each in findings] == ["Namespace green", "Namespace red"]

@@ -46,7 +46,7 @@ def test_no_ready_pod():
     assert str(finding.related) == "Deployment my-models/my-models-gw-istio"
     assert finding.message.startswith(
         "Deployment my-models/my-models-gw-istio of Gateway my-models-gw has no ready pod: "
-        "0/1 ready, ImagePullBackOff (pod my-models-gw-istio-1: "
+        "ImagePullBackOff (pod my-models-gw-istio-1: "
     )
     assert finding.cause == "ImagePullBackOff"
     assert (finding.transition, finding.created) == (SINCE_AT, CREATED_AT)

@@ -133,7 +133,7 @@ def test_without_cilium():
 
 
 def test_unknown():
-    """Neither a Namespace nor the scaler is missed where it cannot be looked for."""
+    """Neither a Namespace nor the scaler is expected where it cannot be looked for."""
     doc = policy("keda", "nowhere")
     assert probe(*BASE, doc, unknown={CILIUMNETWORKPOLICIES: FORBIDDEN}) == []
     snapshot = snapshot_of(*BASE, doc)

@@ -81,5 +81,5 @@ def test_late_answers_go_on_while_requests_wait_and_none_finishes():
     ((_, ended),) = told.episodes(t.LATENCY)
     finished = [(look.counters[Counter.FINISHED].value, at) for at, look in told.looks.items()]
     hung_since = min(at for value, at in finished if value == finished[-1][0])
-    # The window runs empty, and what is merely undecided is given up two windows later.
+    # The window runs empty, and what is only undecided is given up two windows later.
     assert ended == max(told.reasons) > hung_since + 3 * window

@@ -97,6 +97,6 @@ def test_an_alert_in_full():
         "summary": "the endpoint picker is down",
         "message": "the endpoint picker is down",
         "impact": "unknown",
-        "runbook_url": "https://docs.example/d/reasons-kaito.md#inferenceseteppnotready",
+        "runbook_url": "https://docs.example/d/reasons.md#eppnotready",
     }
     assert alert.starts_at == STOPS.since

@@ -19,9 +19,9 @@ from reporter.model.report import (
 )
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.message import SUPPRESSING
+from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import LISTED, POLICY, TYPES, asset, page_html
-from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.markup import SYMBOLS, Markup, breakable, element
 from reporter.sinks.page.view import ALL, Lost, ReportOrigin
@@ -280,7 +280,7 @@ def test_a_stale_finding_says_so():
     [
         (Disposition.PENDING, "0/1 ready, fires in 95s at the earliest"),
         (Disposition.HELD, f", waits for {KAITO}, held for 95s more at least"),
-        (Disposition.SECONDARY, f", less important here than {KAITO}"),
+        (Disposition.SECONDARY, f", outranked by {KAITO}"),
     ],
 )
 def test_the_time_left_is_said(disposition, said):
@@ -353,20 +353,60 @@ def test_a_browser_without_script_loads_a_served_page_again():
 
 
 def test_a_cause_is_one_line_with_everything_else_below_it():
-    """Whom it hits, since when, what changed, how much it explains."""
-    hit = Impact(2, 1, 2)
+    """The sentence, whom it hits by name, since when, what changed, how much it explains."""
+    hit = Impact(2, 1, 2, hit=(model("b"), model("c"), model("d", "other")))
     behind = finding(PODS, model("a"), Disposition.SUPPRESSED, by=(KAITO,))
     html = page(finding(KAITO, impact=hit, message="Deployment is down"), behind)
     line = Tree(html.partition("<summary>")[2].partition("</summary>")[0]).text
-    assert line.startswith(KAITO)
+    assert line.startswith("Deployment is down")
     for said in (
-        "2 models do not serve, 1 serves degraded, in 2",
+        KAITO,
+        "2 models do not serve, 1 serves degraded, in 2 namespaces",
+        f"Hits {model('b')}, {model('c')}, {model('d', 'other')}",
         "firing for 5m",
-        "0/1 ready",
         "explains 1 other",
     ):
         assert said in line
-    assert "Deployment is down" not in line
+
+
+def test_of_many_that_a_cause_hits_five_are_named_and_the_others_a_click_away():
+    """They stand in what opens."""
+    hit = tuple(model(f"m{each}") for each in range(8))
+    html = page(finding(KAITO, impact=Impact(8, 0, 1, hit=hit)))
+    line, _, rest = html.partition("<summary>")[2].partition("</summary>")
+    assert f"{hit[4]} and " in line
+    assert ">3 more</a>" in line
+    assert str(hit[7]) not in line
+    assert f"<li>{hit[7]}</li>" in rest
+
+
+def test_causes_stand_above_the_way_of_requests():
+    """Who comes at night reads what is wrong first."""
+    html = page(finding(KAITO), finding(PODS, model("a")))
+    assert html.index('id="causes"') < html.index('id="path"') < html.index('id="stack"')
+
+
+def test_each_command_has_a_button_that_copies_it():
+    """Without script there is none to be seen."""
+    html = page(finding(KAITO, commands=("kubectl get a", "kubectl get b")))
+    assert 'data-command="kubectl get a"' in html
+    assert html.count("data-command=") == 2
+
+
+def test_an_age_that_nobody_knows_is_claimed_nowhere():
+    """Neither in the line of the cause nor in the last day."""
+    text = Tree(page(finding(KAITO, age_known=False))).text
+    assert text.count("age unknown") == 2
+    assert "since 1" not in text
+
+
+def test_a_page_that_knows_nothing_says_why_at_the_top():
+    """One that knows a cause says that."""
+    unknown = (UnknownResource("pods", "forbidden"),)
+    said = "No model can be seen, as this cannot be read: forbidden: pods."
+    html = page(unknown=unknown)
+    assert html.index(said) < html.index('id="causes"')
+    assert said not in page(finding(KAITO), unknown=unknown)
 
 
 def test_what_is_drawn_next_to_a_message_is_not_said_in_it_too():
@@ -430,6 +470,6 @@ def test_a_cause_that_many_kinds_share_is_said_once():
     """An API server that is away takes all of them with it."""
     unknown = tuple(UnknownResource(each, "unreachable") for each in ("a.b", "c.d", "e.f"))
     text = Tree(page(unknown=(*unknown, UnknownResource("pods", "forbidden")))).text
-    assert text.count("unreachable") == 1
+    assert text.partition("What is wrong")[2].count("unreachable") == 1
     assert "unreachablea.b, c.d, e.f" in text
     assert "forbiddenpods" in text

@@ -1,13 +1,13 @@
-"""The way of requests: where they stop, namespace by namespace."""
+"""The request path: where requests stop, namespace by namespace."""
 
 import pytest
 
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Impact, ServingState, SubjectState
 from reporter.model.subject import CLUSTER, Layer, RequestStage, Subject
+from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import picture, title
-from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.markup import Bounds
 from reporter.sinks.page.view import ReportOrigin
@@ -137,6 +137,40 @@ def test_shared_parts_without_a_fault(ready, mark):
     assert path(ready_ones=ready).shared_mark.name == mark
 
 
+@pytest.mark.parametrize(
+    ("findings", "states", "behind"),
+    [
+        pytest.param(
+            [
+                finding(GATEWAY, NAMESPACE, impact=Impact(1, 0, 1)),
+                finding(EPP, model("a")),
+                finding(PODS, model("a")),
+            ],
+            [(model("a"), DOWN)],
+            ["Routing", "Endpoint picker", "Model pods"],
+            id="three red boxes, one of which is the cause",
+        ),
+        pytest.param(
+            [finding(ROUTE, model("a")), finding(EPP, model("b")), finding(PODS, model("a"))],
+            [(model("a"), DOWN), (model("b"), DOWN), (model("c"), SERVING)],
+            ["Model pods"],
+            id="others come as far as where they stop",
+        ),
+        pytest.param([finding(PODS, model("a"))], [(model("a"), DOWN)], [], id="the last stage"),
+    ],
+)
+def test_what_lies_behind_where_requests_stop_first_is_told_apart(findings, states, behind):
+    """A lane is open where something stops, and names the first place."""
+    (lane,) = path(*findings, states=states).lanes
+    assert [each.title for each in lane.stations if each.behind] == behind
+    first = next(each.title for each in lane.stations if each.mark.name == "firing")
+    assert lane.stops_at == first
+    (_, drawn_lane, *_) = picture(path(*findings, states=states), Bounds())
+    assert "<details open>" in drawn_lane.html
+    assert f"requests stop at: {first}" in drawn_lane.html
+    assert drawn_lane.html.count("is-behind") == len(behind)
+
+
 def test_where_most_stops_is_first_and_where_nothing_is_wrong_is_named():
     """The worst namespace is on the first screen."""
     found = path(
@@ -170,7 +204,7 @@ def test_each_station_leads_to_its_finding_and_is_read_in_order():
     assert places == sorted(places)
     assert f'href="#{view.causes[0].id}"' in html
     assert title(view.path) == "Where requests stop"
-    assert title(path()) == "The way of requests"
+    assert title(path()) == "The request path"
 
 
 def test_many_namespaces_are_cut_and_the_filter_finds_them():

@@ -8,10 +8,10 @@ from reporter.model.instant import rfc3339
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition
 from reporter.resolution.records import records_of
+from reporter.sinks import history as history_module
 from reporter.sinks.events.render import finding_event, ready_event
-from reporter.sinks.page import episodes as episodes_module
+from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.episodes import day as day_html
 from reporter.sinks.page.markup import ROWS, Bounds
 from reporter.sinks.page.view import ReportOrigin
@@ -36,6 +36,10 @@ def after(*reports):
 
 def strip(*reports):
     return page_view(reports[-1], ReportOrigin(), after(*reports)).strip
+
+
+def said(row):
+    return ", ".join(each.words for each in row.episodes)
 
 
 def kaito(disposition=FIRING, since=0):
@@ -103,14 +107,14 @@ def kaito(disposition=FIRING, since=0):
 )
 def test_episodes_are_told(reports, told):
     """Begin, end and how long."""
-    assert [row.told for row in strip(*reports).rows] == told
+    assert [said(row) for row in strip(*reports).rows] == told
 
 
 def test_bars_lie_within_the_day():
     """What began before is cut at the left end."""
     reports = later(0, kaito(since=-90_000)), later(600), later(1200, kaito(since=900))
     (row,) = strip(*reports).rows
-    assert [(span.begin, span.end, span.open) for span in row.spans] == [
+    assert [(each.begin, each.end, each.goes_on) for each in row.episodes] == [
         (0, 85_800, False),
         (86_100, 86_400, True),
     ]
@@ -140,7 +144,7 @@ def test_what_is_muted_leaves_the_lines_to_what_is_not():
 
 def test_the_history_is_bounded(monkeypatch):
     """The newest episodes stay, and what is not drawn is counted."""
-    monkeypatch.setattr(episodes_module, "MOST", 40)
+    monkeypatch.setattr(history_module, "MOST", 40)
     many = [finding(PODS, model(f"m{n:03}")) for n in range(100)]
     history = after(later(0, *many), later(10, *many[50:]), later(20))
     assert len(history.over) == 40
@@ -226,7 +230,7 @@ def restarted(events, *reports):
 def test_events_on_record_tell_what_was_before(events, reports, told):
     """A restart or a change of the leader does not empty the day."""
     found = restarted(events, *reports)
-    assert [row.told for row in found.rows] == told
+    assert [said(row) for row in found.rows] == told
     assert found.recorded
 
 
@@ -252,3 +256,14 @@ def test_a_reason_that_is_not_in_the_catalogue_any_more(type_, count):
     """A fault was one all the same; whether another one lasted is not known."""
     events = [record(finding("customGone", type=type_, since=NOW), 300)]
     assert len(restarted(events, later(600)).rows) == count
+
+
+def test_a_link_leads_to_any_episode_of_the_day():
+    """Where all is asked for; else the last ones are enough to be read."""
+    reports = [later(n * 60, *([kaito(since=n * 60)] if n % 2 else [])) for n in range(1, 22)]
+    history = after(*reports)
+    shown = page_view(reports[-1], ReportOrigin(), history).strip
+    ids = [f'id="{each.id}"' for each in (*history.over, *history.going_on.values())]
+    whole = day_html(shown, Bounds(cut=False)).html
+    assert [each for each in ids if each not in whole] == []
+    assert sum(each in day_html(shown, Bounds(cut=True)).html for each in ids) == 5

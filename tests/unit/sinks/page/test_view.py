@@ -13,9 +13,9 @@ from reporter.model.report import (
     UnknownResource,
 )
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
+from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page import overview as tree
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.episodes import EpisodeHistory
 from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.view import Lost, ReportOrigin
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND

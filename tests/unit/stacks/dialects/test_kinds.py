@@ -1,5 +1,9 @@
-"""Each shipped kind: it serves; and what fails of it is told though its controller says Ready."""
+"""Each shipped kind: it serves; what users reported of it; and what fails though its controller says Ready.
 
+The dumps in examples/dialects are the clusters: what is told of other faults is told of a patch of the healthy one.
+"""
+
+import json
 from pathlib import Path
 
 import pytest
@@ -9,72 +13,72 @@ from reporter.evaluation import evaluate
 from reporter.resolution import Memory, resolve
 from reporter.stacks.dialects.reading import shipped
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.unit.probes.building import (
-    at,
-    condition,
-    deployment,
-    document,
-    merged,
-    namespace,
-    pod,
-    snapshot_of,
-)
+from tests.unit.conftest import EXAMPLES
+from tests.unit.probes.building import at, condition, merged, snapshot_of
 
-KINDS = yaml.safe_load(Path(__file__).with_name("kinds.yaml").read_text(encoding="utf-8"))
+FOLDER = EXAMPLES / "dialects"
+TOLD = yaml.safe_load(Path(__file__).with_name("told.yaml").read_text(encoding="utf-8"))
+KINDS = {str(each.subject_kind): each for each in shipped()}
 LATER = 4 * 3600
 """Past every grace and budget."""
 
 
-def cluster(kind, *, pods=(), patches=None, without=False, row=None):
-    """A namespace with the model of a kind; `pods` are patches of those that answer, `patches` of others."""
-    claimed, row = row or {}, KINDS[kind]
-    patches = patches or claimed.get("other", {})
-    docs = [
-        merged(
-            document(row["object"]["kind"], "llm", "chat"), row["object"], claimed.get("object", {})
+@pytest.fixture(name="checked")
+def _checked(run):
+    """What `check` says of a dump: of each model the reasons that fire, and all the models that are ready."""
+
+    def checked(kind, name):
+        _, out, _ = run("check", "--from", str(FOLDER / kind / f"{name}.yaml"), "-o", "json")
+        told = json.loads(out)
+        fires = {}
+        for each in told["findings"]:
+            if each["disposition"] == "firing":
+                model = each["subject"].rpartition("/")[2][:10]
+                fires.setdefault(model, set()).add(each["reason"].removeprefix(kind))
+        return fires, {each["subject"].rpartition("/")[2] for each in told["ready"]}
+
+    return checked
+
+
+def test_all_have_an_example():
+    assert KINDS.keys() == {each.name for each in FOLDER.iterdir() if each.is_dir()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_serves(checked, kind):
+    """Without a word; of a RayService one worker does, and others may wait for ever."""
+    assert checked(kind, "healthy") == ({}, {"llama"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_users_reported(checked, kind):
+    """Three faults of each; a Model of KubeAI that its controller lost track of serves."""
+    fires, ready = checked(kind, "faults")
+    wanted = TOLD["reported"][kind]
+    assert fires == {model: {*reasons.split()} for model, reasons in wanted.items() if reasons}
+    assert ready == {model for model, reasons in wanted.items() if not reasons}
+
+
+def healthy(kind, change=lambda doc: doc):
+    """The documents of a healthy dump, each as `change` returns it; None leaves it out."""
+    text = (FOLDER / kind / "healthy.yaml").read_text(encoding="utf-8")
+    return [new for each in yaml.safe_load_all(text) if (new := change(each))]
+
+
+def report(docs):
+    """What is reported once it has lasted."""
+    settings, memory, snapshot = FullEvaluationSettings(), Memory(), snapshot_of(*docs)
+    for seconds in (0, LATER):
+        done = resolve(
+            evaluate(snapshot, settings), snapshot, memory, now=at(seconds), settings=settings
         )
-    ]
-    if "deployment" in claimed:
-        docs.append(deployment(*claimed["deployment"].split("/"), ready=0))
-    for other in row.get("others", ()):
-        name = other["metadata"]["name"]
-        if patches.get(other["kind"], {}) is None:
-            continue
-        docs.append(
-            merged(document(other["kind"], name, "chat"), other, patches.get(other["kind"], {}))
-        )
-    for each in row.get("deployments", ()):
-        labels = {"metadata": {"labels": each["labels"]}}
-        docs.append(
-            deployment("chat", each["name"], labels, patches.get(f"Deployment {each['name']}", {}))
-        )
-    for number, each in enumerate(row["pods"]):
-        answers = not each.get("beside") and not each.get("beyond")
-        if without and answers:
-            continue
-        shape = {
-            "metadata": {"labels": each["labels"]},
-            "spec": {"containers": [{"name": each["container"]}]},
-            "status": {
-                "containerStatuses": [
-                    {
-                        "name": each["container"],
-                        "ready": True,
-                        "restartCount": 0,
-                        "state": {"running": {"startedAt": "2026-11-20T11:50:00Z"}},
-                    }
-                ]
-            },
-        }
-        broken = pods if not each.get("beside") else ()
-        docs.append(
-            merged(
-                pod("chat", f"llm-{number}", "llm"),
-                shape,
-                *[one(each["container"]) for one in broken],
-            )
-        )
-    return snapshot_of(namespace("chat"), *docs)
+        memory = done.memory
+    return done.report
+
+
+def firing(told, kind):
+    found = [each for each in told.findings if each.subject.kind == kind]
+    return {each.reason.removeprefix(kind) for each in found if each.disposition == "firing"}
 
 
 def crashing(container):
@@ -86,12 +90,8 @@ def crashing(container):
 
 
 def unschedulable(_):
-    scheduled = condition(
-        "PodScheduled",
-        "False",
-        "Unschedulable",
-        "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
-    )
+    text = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+    scheduled = condition("PodScheduled", "False", "Unschedulable", text)
     return {"status": {"phase": "Pending", "conditions": [scheduled], "containerStatuses": None}}
 
 
@@ -99,38 +99,6 @@ def unready(container):
     return {"status": {"conditions": [condition("Ready", "False")], "containerStatuses": [
         {"name": container, "ready": False, "restartCount": 0, "state": {"running": {"startedAt": "2026-11-20T11:50:00Z"}}}
     ]}}  # fmt: skip
-
-
-def report(snapshot):
-    """What is reported once it has lasted."""
-    settings = FullEvaluationSettings()
-    memory = Memory()
-    for seconds in (0, LATER):
-        done = resolve(
-            evaluate(snapshot, settings), snapshot, memory, now=at(seconds), settings=settings
-        )
-        memory = done.memory
-    return done.report
-
-
-def firing(told, kind):
-    return {
-        each.reason.removeprefix(kind)
-        for each in told.findings
-        if each.subject.kind == kind and each.disposition in {"firing", "secondary"}
-    }
-
-
-def test_all_are_here():
-    assert {str(each.subject_kind) for each in shipped()} == KINDS.keys()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_serves(kind):
-    """Without a word; of a RayService one worker does, and others may wait for ever."""
-    told = report(cluster(kind))
-    assert firing(told, kind) == set()
-    assert f"{kind}Ready" in {each.reason for each in told.ready}
 
 
 FAULTS = {
@@ -143,10 +111,15 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_pods_are_believed(kind, fault):
-    """Whatever its controller claims, and that it claims so is told."""
+    """Whatever its controller claims, and that it claims so is told, where the kind has a status that can."""
     patch, reason = FAULTS[fault]
-    told = report(cluster(kind, pods=[patch]))
-    stale = {"StatusStale"} if KINDS[kind].get("claims", True) else set()
+
+    def broken(doc):
+        is_pod = doc["kind"] == "Pod"
+        return merged(doc, patch(doc["spec"]["containers"][0]["name"])) if is_pod else doc
+
+    told = report(healthy(kind, broken))
+    stale = {"StatusStale"} if kind != "kubeaimodel" else set()
     assert firing(told, kind) == {reason} | stale
     assert not [each for each in told.ready if each.subject.kind == kind]
 
@@ -154,21 +127,30 @@ def test_pods_are_believed(kind, fault):
 @pytest.mark.parametrize("kind", KINDS)
 def test_refused_pods(kind):
     """The quota is named where anybody says so, else that pods are missing."""
-    told = report(cluster(kind, without=True, patches=KINDS[kind]["refused"]))
+    teller = TOLD["tells-of-refused-pods"].get(kind)
+    quota = condition("ReplicaFailure", "True", "FailedCreate", "exceeded quota: gpus")
+
+    def refused(doc):
+        tells = doc["kind"] == teller and "ownerReferences" in doc["metadata"]
+        patched = merged(doc, {"status": {"replicas": 0, "conditions": [quota]}}) if tells else doc
+        return None if doc["kind"] == "Pod" else patched
+
+    told = report(healthy(kind, refused))
     found = [each for each in told.findings if each.reason == f"{kind}PodsNotCreated"]
     assert found
     assert {each.disposition for each in found} == {"firing"}
-    if KINDS[kind]["refused"]:
-        assert any("exceeded quota" in each.message for each in found)
+    assert any("exceeded quota" in each.message for each in found) is bool(teller)
 
 
-CLAIMS = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("row", CLAIMS, ids=lambda row: f"{row['kind']}: {row['says']}")
+@pytest.mark.parametrize("row", TOLD["claims"], ids=lambda row: f"{row['kind']}: {row['says']}")
 def test_what_no_pod_shows(row):
     """The controller's own words; of those that are working, once the start-up budget is over."""
-    told = report(cluster(row["kind"], row=row))
+
+    def patched(doc):
+        patch = row["patches"].get(doc["kind"], {})
+        return None if patch is None else merged(doc, patch)
+
+    told = report(healthy(row["kind"], patched))
     found = [each for each in told.findings if each.disposition == "firing"]
     assert [each.reason for each in found] == [f"{row['kind']}{row['reason']}"]
     assert row["says"] in found[0].message

@@ -187,6 +187,7 @@ def test_explain_says_what_the_paths_find(run, tmp_path):
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines()}
     assert lines[".spec.replicas"] == "in 2, such as 1"
     assert lines[".spec.stopped"] == "never found; not in the schema of its CRD"
+    assert lines[".status.conditions[type=Ready]"].startswith("in 2, such as ")
     assert "chat/try is no model: nothing is made" in out
 
 

@@ -18,7 +18,7 @@ EXAMPLES = [
             (
                 "llm",
                 "PodsNotCreated",
-                "exceeded quota: gpus, requested: nvidia.com/gpu=8; the pods",
+                "exceeded quota: gpus, requested: nvidia.com/gpu=8 (Deployment ",
             ),
             ("old", "Invalid", "house-defaults does not exist in llms nor in kserve; older pods"),
             ("pd", "ModelLoadFailed", "NixlConnector is not installed; no prefill pod is ready"),

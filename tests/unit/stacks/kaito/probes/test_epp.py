@@ -25,7 +25,7 @@ UNLABELLED = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
 def test_a_missing_endpoint_picker_is_told():
     """It has no times of its own; the grace counts from when it was first missed."""
     finding = only(stack(epp=None), MODEL_EPP)
-    expected = f"InferenceSet {NS}/{SET}: endpoint picker Deployment {NAME} is missing"
+    expected = f"InferenceSet {NS}/{SET}: endpoint picker is missing (Deployment {NAME})"
     assert finding.message == expected
     assert finding.related == DEPLOYMENTS.ref_named(NS, NAME)
     assert (finding.transition, finding.created, finding.cause) == (None, None, "missing")
@@ -35,14 +35,14 @@ def test_an_endpoint_picker_scaled_to_zero_is_down():
     """The cause is short enough for the suffix of another reason."""
     finding = only(stack(epp=epp(ready=0, wanted=0)), MODEL_EPP)
     assert finding.cause == "scaled to zero"
-    assert "is down: 0/0 ready, scaled to zero" in finding.message
+    assert "is down: scaled to zero" in finding.message
 
 
 def test_an_endpoint_picker_without_a_ready_replica_is_down_and_says_why():
     """The cause is that of its pod; the time is that of the Deployment's condition."""
     crashing = merged(running_pod(NS, "epp-1", NAME, ready=False), waiting("CrashLoopBackOff"))
     finding = only(stack(crashing, epp=epp(ready=0)), MODEL_EPP)
-    assert "is down: 0/1 ready" in finding.message
+    assert "0/1 ready" in finding.message
     assert finding.cause == "CrashLoopBackOff"
     assert finding.transition == SINCE_AT
     assert (finding.exempt, finding.budget) == (False, None)
@@ -51,7 +51,7 @@ def test_an_endpoint_picker_without_a_ready_replica_is_down_and_says_why():
 def test_fewer_ready_replicas_than_wanted_are_degraded():
     """Replicas are judged, not pods; degraded is less bad than down."""
     degraded = only(stack(epp=epp(ready=1, wanted=2)), MODEL_EPP)
-    assert "is degraded: 1/2 ready" in degraded.message
+    assert "is degraded: no pods, 1/2 ready" in degraded.message
     assert degraded.severity < only(stack(epp=epp(ready=0)), MODEL_EPP).severity
 
 

@@ -54,9 +54,7 @@ def test_a_container_fault_is_told_of_the_pod(reason, exempt):
     """The pod is the object at fault; what heals by itself has a grace."""
     finding = only(stack(pod=waits(reason)), MODEL_PODS)
     assert finding.exempt is exempt
-    assert finding.message.startswith(
-        f"InferenceSet {NS}/{SET}: pod qwen-a-0 (Workspace qwen-a): container vllm "
-    )
+    assert finding.message.startswith(f"InferenceSet {NS}/{SET}: pod qwen-a-0: container vllm ")
     assert reason in finding.message
     assert finding.related == PODS.ref_named(NS, "qwen-a-0")
     assert not finding.independent
@@ -65,7 +63,7 @@ def test_a_container_fault_is_told_of_the_pod(reason, exempt):
 def test_a_pod_in_its_start_up_is_within_its_budget():
     """A running pod that never was Ready is pending until its budget is used up."""
     finding = only(stack(pod=not_ready()), MODEL_PODS)
-    assert (finding.cause, finding.budget) == ("starting", STARTUP)
+    assert (finding.cause, finding.budget) == ("not Ready yet", STARTUP)
 
 
 def test_a_pod_that_had_been_ready_is_independent_of_the_controller():

@@ -7,8 +7,7 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.model.finding import Derived
 from reporter.model.instant import rfc3339
-from reporter.stacks.kserve.derived.differs import differs
-from reporter.stacks.kserve.derived.raw import Component
+from reporter.stacks.kserve.derived.derive import differs
 from reporter.stacks.kserve.reasons import INFERENCESERVICES, KNATIVE_SERVICES
 from tests.unit.probes.building import NOW, SINCE
 from tests.unit.stacks.kserve.derived.building import (
@@ -137,7 +136,7 @@ def test_a_service_that_works():
         "latestCreatedRevision": "v1",
         "latestReadyRevision": "v1",
         "latestRolledoutRevision": "v1",
-        "traffic": [{"revisionName": "v1", "latestRevision": True, "percent": 100}],
+        "traffic": ({"revisionName": "v1", "latestRevision": True, "percent": 100},),
         "url": "http://llm",
     }
     assert found.status["modelStatus"] == {
@@ -145,7 +144,6 @@ def test_a_service_that_works():
         "states": {"activeModelState": "Loaded", "targetModelState": "Loaded"},
         "copies": {"failedCopies": 0, "totalCopies": 1},
     }
-    assert [row.letter for row in found.rows[Component.PREDICTOR]] == ["a"]
 
 
 def test_times_are_the_callers():
@@ -233,7 +231,6 @@ def test_what_cannot_be_known_is_kept(patch, more):
     if "GPU" in str(patch) or "ReconcileFailed" in str(patch) or "InvalidSpec" in str(patch):
         docs.append(knative_service("v1, v1", "v1:100 L"))
     found = derived(*docs, **more)
-    assert found.kept == {Component.PREDICTOR}
     assert history(found) == ("v9", "")
     assert model(found)[0] == "Loaded"
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reporter.stacks.kserve.derived.derive import derive
-from reporter.stacks.kserve.derived.differs import differs
+from reporter.stacks.kserve.derived.derive import derive, differs
 from reporter.stacks.kserve.derived.facts import facts_of
 from tests.unit.probes.building import merged
 from tests.unit.stacks.kserve.derived.building import (

@@ -4,8 +4,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.stacks.kserve.derived.facts import facts_of
-from reporter.stacks.kserve.derived.mode import Mode, mode_of
-from reporter.stacks.kserve.derived.raw import Component
+from reporter.stacks.kserve.derived.mode import Component, Mode
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 from tests.unit.probes.building import pod
 from tests.unit.stacks.kserve.derived.building import (
@@ -123,4 +122,4 @@ def test_deployment_mode(status, annotation, mode):
     """The status decides, then the annotation, then what KServe is configured with."""
     patch = {"status": {"deploymentMode": status}}
     found = typed(inferenceservice(patch, annotated(deploymentMode=annotation)))
-    assert mode_of(found, Mode.STANDARD) is mode
+    assert facts_of(found, cluster(), Mode.STANDARD).mode is mode

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.kserve.derived.facts import (
+from reporter.stacks.kserve.derived.revisions import (
     Conclusion,
     asked_traffic,
     latest_entry,
@@ -14,14 +14,14 @@ C = Conclusion
 
 PATTERNS = [
     # lr pr, C R, traffic, canary percent, conclusions
-    ("v2, v1", "v2, v2", "v2:100 L", None, {C.FULLY_ROLLED_OUT}),
-    ("v1, 0", "v1, v1", "v1:100 L", None, {C.FULLY_ROLLED_OUT, C.NO_FALLBACK}),
+    ("v2, v1", "v2, v2", "v2:100 L", None, set()),
+    ("v1, 0", "v1, v1", "v1:100 L", None, {C.NO_FALLBACK}),
     ("v1, 0", "v2, v2", "v2:20 L, v1:80 -", 20, {C.CANARY, C.NO_FALLBACK}),
-    ("v1, v1", "v2, v2", "v2:20 L, v1:80 -", 20, {C.CANARY, C.FELL_BACK}),
-    ("v1, v1", "v2, v2", "v2:0 L, v1:100 -", 0, {C.ROLLED_BACK, C.FELL_BACK}),
-    ("v2, v1", "v3, v3", "v3:0 L, v2:100 -", 0, {C.HELD_AT_ZERO}),
+    ("v1, v1", "v2, v2", "v2:20 L, v1:80 -", 20, {C.CANARY}),
+    ("v1, v1", "v2, v2", "v2:0 L, v1:100 -", 0, {C.ROLLED_BACK}),
+    ("v2, v1", "v3, v3", "v3:0 L, v2:100 -", 0, set()),
     ("v2, v1", "v3, v2", "v2:100 L", None, {C.NEWEST_NOT_READY}),
-    ("v1, v1", "v3, v2", "v2:0 L, v1:100 -", 0, {C.NEWEST_NOT_READY, C.ROLLED_BACK, C.FELL_BACK}),
+    ("v1, v1", "v3, v2", "v2:0 L, v1:100 -", 0, {C.NEWEST_NOT_READY, C.ROLLED_BACK}),
     ("v1, v0", "v3, v2", "v2:20 L, v1:80 -", 20, {C.NEWEST_NOT_READY, C.CANARY}),
     ("v1, v0", "v3, v2", "v2:0 L, v1:100 -", 0, {C.NEWEST_NOT_READY}),
     ("0, 0", "v1, 0", "", None, {C.NEWEST_NOT_READY}),

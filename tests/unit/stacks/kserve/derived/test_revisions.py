@@ -5,14 +5,12 @@ from itertools import product
 import pytest
 
 from reporter.stacks.kserve.derived.conditions import ConditionManager
-from reporter.stacks.kserve.derived.raw import Component
+from reporter.stacks.kserve.derived.mode import Component
 from reporter.stacks.kserve.derived.revisions import (
     TABLE,
     RevisionHistory,
     Share,
-    Situation,
     propagate,
-    share_of,
     walk,
 )
 from reporter.stacks.kserve.objects import Addressable
@@ -88,9 +86,9 @@ NOTES = [
 @pytest.mark.parametrize(("letter", "before", "revisions", "entries", "after"), ROWS)
 def test_row_of_the_truth_table(letter, before, revisions, *, entries, after):
     """The row that applies, and what it makes of lr and pr."""
-    walked = walk(RevisionHistory(*pair(before)), routed(revisions, entries))
-    assert walked.history == RevisionHistory(*pair(after))
-    assert [row.letter for row in walked.rows] == [letter]
+    history, rows = walk(RevisionHistory(*pair(before)), routed(revisions, entries))
+    assert history == pair(after)
+    assert [row.letter for row in rows] == [letter]
 
 
 def test_each_row_has_a_case():
@@ -99,9 +97,7 @@ def test_each_row_has_a_case():
 
 
 SITUATIONS = [
-    Situation(rolled_out=a, newest_ready=b, share=share, whole=c, has_previous=d)
-    for a, b, c, d in product((True, False), repeat=4)
-    for share in Share
+    (a, b, share, c, d) for a, b, c, d in product((True, False), repeat=4) for share in Share
 ]
 
 
@@ -118,21 +114,9 @@ def test_exactly_one_row_is_about_any_situation():
 )
 def test_worked_example(before, revisions, entries, after, letters):
     """What a pass makes of lr and pr in each situation, and by which rows."""
-    walked = walk(RevisionHistory(*pair(before)), routed(revisions, entries))
-    assert walked.history == RevisionHistory(*pair(after))
-    assert "".join(row.letter for row in walked.rows) == letters
-
-
-@pytest.mark.parametrize(
-    ("percent", "share"),
-    [
-        (None, Share.ABSENT), (-5, Share.BELOW), (0, Share.BELOW), (99, Share.BELOW),
-        (100, Share.FULL), (101, Share.ABOVE), (10**30, Share.ABOVE),
-    ],
-)  # fmt: skip
-def test_share_of_a_percent(percent, share):
-    """Absent is not 0, and nothing bounds a percent."""
-    assert share_of(percent) is share
+    history, rows = walk(RevisionHistory(*pair(before)), routed(revisions, entries))
+    assert history == pair(after)
+    assert "".join(row.letter for row in rows) == letters
 
 
 def propagated(before, service):
@@ -143,7 +127,7 @@ def propagated(before, service):
 def test_revisions_and_traffic_are_taken_over_also_when_empty():
     """What Knative forgot, KServe forgets; only the history stays."""
     before = component("v2, v1", "v2, v2", "v2:100 L")
-    after = propagated(before, typed_service("0, 0", ""))[0].status
+    after = propagated(before, typed_service("0, 0", ""))[0]
     assert (after.latest_created_revision, after.latest_ready_revision) == ("", "")
     assert after.traffic is None
     assert (after.latest_rolledout_revision, after.previous_rolledout_revision) == ("v2", "v1")
@@ -164,7 +148,7 @@ def test_urls_are_overwritten_only_while_ready_and_never_cleared(ready, url, kep
     service = typed_service("v1, v1", "v1:100 L", patch, Ready=ready)
     before = component("v1, 0")
     before = type(before)(url="http://old", address=Addressable(url="http://old"))
-    after = propagated(before, service)[0].status
+    after = propagated(before, service)[0]
     assert (after.url, after.address.url) == (kept, kept)
 
 

@@ -1,5 +1,8 @@
 """An InferenceService `models/llm` that serves, in either mode, and patches that break it."""
 
+from dataclasses import replace
+
+from reporter.model.evidence import NO_EVIDENCE
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import evaluate_inferenceservices
 from tests.unit.probes.building import Document, merged, namespace
@@ -62,7 +65,13 @@ def on_deployments(*patches: Document) -> dict[str, Document]:
     }
 
 
-def seen(objects: dict[str, Document], *more: Document, unknown=(), **changes: Document | None):
+def seen(
+    objects: dict[str, Document],
+    *more: Document,
+    unknown=(),
+    evidence=NO_EVIDENCE,
+    **changes: Document | None,
+):
     """What is said of the objects, patched, taken away (None) or added to."""
     docs = dict(objects)
     for handle, patch in changes.items():
@@ -70,7 +79,7 @@ def seen(objects: dict[str, Document], *more: Document, unknown=(), **changes: D
             del docs[handle]
         else:
             docs[handle] = merged(docs[handle], patch)
-    snapshot = cluster(*docs.values(), *more, unknown=unknown)
+    snapshot = replace(cluster(*docs.values(), *more, unknown=unknown), evidence=evidence)
     return evaluate_inferenceservices(snapshot, SETTINGS)
 
 

@@ -230,7 +230,7 @@ PODS = [
     ({"serving": container("kserve-container", waits("ImagePullBackOff"))}, "ImagePullBackOff", False, None),
     ({"serving": container("kserve-container", waits("CrashLoopBackOff"), LOST)}, "CrashLoopBackOff", True, None),
     ({"serving": container("kserve-container", ended("OOMKilled", 137))}, "OOMKilled", False, None),
-    ({"serving": container("kserve-container", RUNNING)}, "starting", False, timedelta(seconds=STARTUP)),
+    ({"serving": container("kserve-container", RUNNING)}, "not Ready yet", False, timedelta(seconds=STARTUP)),
 ]  # fmt: skip
 
 

@@ -4,7 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from reporter.model.evidence import Evidence, ForeignEvent
+from reporter.model.subject import ObjectRef
 from reporter.stacks.kserve import reasons as c
+from tests.unit.probes.building import SINCE_AT
 from tests.unit.stacks.kserve.derived.building import predictor_pod, raw_deployment, revision
 from tests.unit.stacks.kserve.probes.serving import (
     AVAILABLE,
@@ -130,6 +133,26 @@ def test_message(situation, reason, text, budget):
     assert found.message == f"InferenceService models/llm: {text}"
     assert (found.budget.total_seconds() if found.budget else None) == budget
     assert (found.related.api_version, found.related.name) == ("serving.knative.dev/v1", "llm-predictor")  # fmt: skip
+
+
+NEVER = "False RevisionFailed: Initial scale was never achieved"
+
+
+@pytest.mark.parametrize(("minutes", "late"), [(5, True), (-5, False)])
+def test_what_came_after_the_deadline(minutes, late):
+    """Of an image that was pulled in time something else is the cause."""
+    failed = rerouted("v3, v2", "v2:100 L", Ready=NEVER, ConfigurationsReady=NEVER)
+    objects = as_propagated(on_knative(), service=failed, inferenceservice=recorded("v2", "v1"))
+    pod = ObjectRef("v1", "Pod", "models", "v3-deployment-5f-x")
+    pulled = ForeignEvent(
+        about=pod,
+        reason="Pulled",
+        message='Successfully pulled image "a/b:1" in 11m40s (11m40s including waiting).',
+        last=SINCE_AT + timedelta(minutes=minutes),
+    )
+    evidence = Evidence(events={("models", "Pod", pod.name): (pulled,)})
+    found = only(seen(objects | {"third": revision("v3")}, evidence=evidence), c.REVISION_NOT_READY)
+    assert ("; its image was pulled only after that, in 11m40s" in found.message) is late
 
 
 def test_the_route_condition_says_why():

@@ -37,7 +37,8 @@ def test_a_container_fault_is_told_with_group_role_and_instance(reason, exempt):
     finding = only(stack({WORKER: waits(reason)}), ROLE_CREATING)
     assert finding.exempt is exempt
     assert finding.cause == f"prefill-0 {reason}"
-    assert said(finding).startswith(f"{PLACE}: pod m-0-prefill-0-1: container engine")
+    assert said(finding).startswith("pod m-0-prefill-0-1: container engine")
+    assert said(finding).endswith(f"({PLACE})")
 
 
 def test_a_pod_is_referred_to_by_its_name_alone():
@@ -50,7 +51,7 @@ def test_a_pod_is_referred_to_by_its_name_alone():
 
 def test_start_up_has_a_budget_and_the_probe_s_own_if_there_is_one():
     finding = only(stack({WORKER: not_ready()}), ROLE_CREATING)
-    assert (finding.budget, finding.cause) == (STARTUP, "prefill-0 starting")
+    assert (finding.budget, finding.cause) == (STARTUP, "prefill-0 not Ready yet")
     probe = {"name": "engine", "startupProbe": {"periodSeconds": 10, "failureThreshold": 360}}
     patch = merged(not_ready(), {"spec": {"containers": [probe]}})
     assert only(stack({WORKER: patch}), ROLE_CREATING).budget == timedelta(hours=1)
@@ -58,7 +59,7 @@ def test_start_up_has_a_budget_and_the_probe_s_own_if_there_is_one():
 
 def test_a_pod_without_a_node_is_told_with_the_scheduler_s_words():
     finding = only(stack({WORKER: pending("0/4 nodes have room")}), ROLE_CREATING)
-    assert said(finding).endswith("pod m-0-prefill-0-1: Unschedulable: 0/4 nodes have room")
+    assert said(finding).startswith("pod m-0-prefill-0-1: Unschedulable: 0/4 nodes have room")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_a_pod_without_a_node_is_told_with_the_scheduler_s_words():
 )
 def test_a_pod_that_ended_is_told_as_long_as_it_stands_there(status, words):
     patch = merged(not_ready(), {"status": {**status, "containerStatuses": None}})
-    assert said(only(stack({WORKER: patch}), ROLE_CREATING)).endswith(words)
+    assert f": {words} ({PLACE})" in said(only(stack({WORKER: patch}), ROLE_CREATING))
 
 
 def test_a_pod_on_a_dead_node_is_told_with_the_node():
@@ -83,7 +84,7 @@ def test_a_pod_on_a_dead_node_is_told_with_the_node():
 def test_where_nodes_cannot_be_read_none_is_called_gone():
     changes = {"Node gpu-1": None, WORKER: not_ready()}
     finding = only(stack(changes), ROLE_CREATING, unknown=[NODES])
-    assert finding.cause == "prefill-0 starting"
+    assert finding.cause == "prefill-0 not Ready yet"
 
 
 @pytest.mark.parametrize(

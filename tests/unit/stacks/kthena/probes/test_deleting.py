@@ -25,7 +25,7 @@ def test_a_pod_that_terminates_is_told_once_its_time_and_the_slack_are_over(spec
     finding = only(stack({POD: {**DELETING, "spec": spec}}), ROLE_DELETING)
     own = timedelta(seconds=grace)
     assert (finding.transition, finding.budget) == (DELETED - own, own + SLACK)
-    assert said(finding) == f"{PLACE}: pod m-0-decode-0-0: does not terminate on node gpu-1"
+    assert said(finding) == f"pod m-0-decode-0-0: does not terminate on node gpu-1 ({PLACE})"
     assert finding.related == PODS.ref_named(NS, "m-0-decode-0-0")
 
 
@@ -48,7 +48,7 @@ def test_pods_of_a_group_that_goes_are_told_too():
 def test_pods_of_a_removed_role_are_told():
     changes = {"Pod m-0-router-0-0": pod("m-0", "router", 0, 0, DELETING)}
     finding = only(stack(changes), ROLE_DELETING)
-    assert said(finding).startswith("ServingGroup m-0, role router instance router-0: pod ")
+    assert said(finding).endswith("(ServingGroup m-0, role router instance router-0)")
 
 
 def test_a_service_that_stays_behind_is_told():

@@ -234,13 +234,13 @@ PICKER = [
         "EppScaledToZero",
         [change("Deployment", EPP, {"spec": {"replicas": 0}, "status": rolled_out(0)})],
         ["EPPNotReady"],
-        "is down: 0/0 ready, scaled to zero; failureMode is FailOpen",
+        "is down: scaled to zero (Deployment qwen3-epp); failureMode is FailOpen",
     ),
     (
         "EppUnavailable",
         [status(EPP), change("Pod", f"{EPP}-0", crashing("epp"))],
         ["EPPNotReady"],
-        "0/1 ready, CrashLoopBackOff",
+        "CrashLoopBackOff",
     ),
     (
         "EppUnschedulable",
@@ -359,12 +359,12 @@ def test_each(changes, told, part):
         (
             [status(EPP), remove(("Pod", f"{EPP}-0"), ("ServiceAccount", EPP))],
             "EPPNotReady",
-            "is down (ServiceAccount qwen3-epp is missing): 0/1 ready, no pods",
+            "is down (ServiceAccount qwen3-epp is missing): no pods, 0/1 ready",
         ),
         (
             [status(EPP), remove(("ConfigMap", f"{EPP}-config"))],
             "EPPNotReady",
-            "is down (ConfigMap qwen3-epp-config is missing): 0/1 ready",
+            "is down (ConfigMap qwen3-epp-config is missing): not all pods are ready, 0/1 ready",
         ),
         (
             [status(EPP), change("ConfigMap", f"{EPP}-config", {"data": {"pd-config.yaml": None}})],
@@ -477,7 +477,7 @@ def test_surplus_pods_of_a_rollout_are_judged_too():
     new = statuses("vllm", {"state": {"waiting": {"reason": "CrashLoopBackOff"}}})
     docs = [*docs, pod(deployment, 1, new)]
     finding = one(docs, "PodsNotReady")
-    assert "decode pod qwen3-decode-1 (1/1 decode pods ready)" in finding.message
+    assert "decode pod qwen3-decode-1: " in finding.message
     assert finding.severity < 100
 
 

@@ -1,0 +1,217 @@
+"""Two nodes, one of which fails: it is the one cause of what was on it, and told once.
+
+On that node are models of two stacks, a shared part, and the replica that leads.
+"""
+
+import json
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from e2e.cluster.cluster import NODE
+from e2e.cluster.suite.cluster_replicas import holder, leading_pod
+from e2e.cluster.suite.conftest import NAMESPACE, OWN_LABEL
+from e2e.cluster.suite.faults import DEPLOYMENTS, MODEL_PODS, STATEFUL_SETS
+from e2e.cluster.suite.own import AGENT, STORE
+from e2e.cluster.suite.runnable import container
+from e2e.cluster.suite.story import (
+    CLUSTER_READY,
+    all_is_well,
+    calm,
+    complaints,
+    fires,
+    has_been_told,
+    ready_again,
+    until,
+)
+from e2e.envtest.errors import EnvtestError
+from lab.sandbox.objects import name_of
+from tests.go_programs import built
+
+NODE_B = "node-b"
+GPU = "nvidia.com/gpu"
+NODE_NOT_READY = ("clusterNodeNotReady", "cluster")
+KAITO_MODEL = "inferenceset/models/phi-4-mini"
+PLAIN_MODEL = "workload/models/plain"
+PLAIN_READY = ("workloadReady", PLAIN_MODEL)
+ON_B = {"nodeSelector": {"kubernetes.io/hostname": NODE_B}, "terminationGracePeriodSeconds": 5}
+KEDA = (DEPLOYMENTS, "keda", "keda-operator")
+PLUGIN = "device plugin"
+DEVICE_PLUGIN = Path(__file__).resolve().parents[1] / "deviceplugin"
+
+PLAIN = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {
+        "name": "plain",
+        "namespace": "models",
+        "annotations": {"status-reporter.io/model": "true"},
+    },
+    "spec": {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "plain"}},
+        "template": {
+            "metadata": {"labels": {"app": "plain"}},
+            "spec": {"containers": [container(resources={"limits": {GPU: 1}})], **ON_B},
+        },
+    },
+}
+
+Undo = Callable[[], None]
+
+
+def freeze(cluster, kubectl) -> Undo:
+    kubelet = cluster.servers[f"kubelet {NODE_B}"]
+    kubelet.send(signal.SIGSTOP)
+    return lambda: kubelet.send(signal.SIGCONT)
+
+
+def drain(cluster, kubectl) -> Undo:
+    for pods in ("app=plain", "inferenceset.kaito.sh/created-by=phi-4-mini"):
+        kubectl("drain", NODE_B, f"--pod-selector={pods}", "--timeout=120s")
+    return lambda: kubectl("uncordon", NODE_B)
+
+
+def start_again(cluster) -> None:
+    """Start kubelet and device plugin: a kubelet that starts forgets the plugins, which register again."""
+    plugin = cluster.servers[PLUGIN]
+    plugin.stop()
+    cluster.servers[f"kubelet {NODE_B}"].start()
+    sockets = "/var/lib/kubelet/device-plugins/kubelet.sock"
+    cluster.nodes[1].machine.run("sh", "-c", f"until [ -S {sockets} ]; do sleep 0.1; done")
+    plugin.start()
+
+
+def lose_gpus(cluster, kubectl) -> Undo:
+    plugin = cluster.servers[PLUGIN]
+    plugin.stop()
+    kubectl("-n", "models", "delete", "pod", "-l", "app=plain")
+    return plugin.start
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What happens to the node, and what each message has to say of it, a regular expression."""
+
+    strike: Callable[..., Undo]
+    words: str
+    hit: tuple[str, ...] = (KAITO_MODEL, PLAIN_MODEL)
+    key: tuple[str, str] = NODE_NOT_READY
+    ready: tuple[str, str] = CLUSTER_READY
+
+
+LOSSES = [
+    Loss(freeze, f"{NODE_B} (is not answering|is NotReady)"),
+    Loss(drain, f"{NODE_B}.*cordoned"),
+    # Of one model alone: its own cause, which names the node.
+    Loss(
+        lose_gpus,
+        f"{NODE_B}.* offers none of its 1 {GPU}",
+        (PLAIN_MODEL,),
+        ("workloadPodsNotReady", PLAIN_MODEL),
+        PLAIN_READY,
+    ),
+]
+
+
+@pytest.fixture(name="on_b")
+async def _on_b(installed, cluster, stage, models):
+    """Put models of two stacks and a shared part on the second node, and let its replica lead."""
+    if PLUGIN not in cluster.servers:
+        program = built(DEVICE_PLUGIN, ".")
+        log = cluster.folder / "log" / "device-plugin.log"
+        cluster.servers[PLUGIN] = cluster.nodes[1].machine.server(PLUGIN, [str(program), "1"], log)
+        cluster.servers[PLUGIN].start()
+    for resource, place, name in (MODEL_PODS, KEDA):
+        patch = {"spec": {"template": {"spec": ON_B}}}
+        namespace = place.format(namespace=models)
+        await stage.api.patch(resource, name, patch, namespace=namespace)
+        if resource == STATEFUL_SETS:
+            stage.kubectl("-n", namespace, "delete", "pod", f"{name}-0")
+    await stage.api.apply(PLAIN)
+    await stage.stack.settled(models)
+    await stage.stack.settled("keda")
+    await has_been_told(stage, PLAIN_READY)
+    await lead_from(stage, NODE_B)
+
+
+async def lead_from(stage, node: str) -> None:
+    """Let the replica on a node lead: the other one goes until it does."""
+
+    gone = set()
+
+    async def leads() -> bool:
+        identity = await holder(stage)
+        if not identity or identity in gone:
+            return False
+        pod = await leading_pod(stage)
+        if pod["spec"]["nodeName"] == node:
+            return True
+        gone.add(identity)
+        name = pod["metadata"]["name"]
+        stage.kubectl("-n", NAMESPACE, "delete", "pod", name, "--wait=false")
+        return False
+
+    await until(leads, f"the replica on {node} leads")
+
+
+async def states(stage) -> dict[str, str]:
+    """Return the state of each subject, from the replica on the node that stays; none while it starts."""
+    pods = await stage.api.items("pods", namespace=NAMESPACE, selector=OWN_LABEL)
+    name = next(name_of(each) for each in pods if each["spec"].get("nodeName") == NODE)
+    asked = ("status-reporter", "status", "-o", "json", "--fail-on=none")
+    try:
+        told = stage.kubectl("-n", NAMESPACE, "exec", name, "--", *asked)
+    except EnvtestError:
+        return {}
+    return {each["subject"]: each["state"] for each in json.loads(told)["subjects"]}
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda each: each.strike.__name__)
+async def test_node_fails(on_b, cluster, stage, kubectl, observer, loss):
+    """One cause, with whom it hits; nothing is told twice when it is back."""
+    await calm(stage)
+    first = len(observer.versions)
+
+    async def hit() -> bool:
+        told = await states(stage)
+        return {told.get(each) for each in loss.hit} == {"notServing"}
+
+    undo = loss.strike(cluster, kubectl)
+    try:
+        await fires(stage, loss.key)
+        await until(hit, f"{loss.hit} do not serve")
+    finally:
+        undo()
+    await all_is_well(stage)
+    await ready_again(observer, first, loss.ready)
+    told = [each for each in observer.versions[first:] if each.key not in (STORE, AGENT)]
+    assert complaints(told, loss.key, loss.words, ready=loss.ready[0]) == []
+
+
+async def test_kubelet_restarts(on_b, cluster, stage, observer):
+    """Nothing is told of a kubelet that comes back at once: its pods run on."""
+    await calm(stage)
+    first = len(observer.versions)
+    kubelet = cluster.servers[f"kubelet {NODE_B}"]
+    kubelet.stop()
+    start_again(cluster)
+    node = (
+        "get",
+        "node",
+        NODE_B,
+        "-o",
+        "jsonpath={.status.conditions[?(@.type=='Ready')].lastHeartbeatTime}",
+    )
+    before = stage.kubectl(*node)
+
+    async def beats() -> bool:
+        return stage.kubectl(*node) != before
+
+    await until(beats, "the kubelet reports again")
+    assert [
+        each for each in observer.versions[first:] if each.live and each.type == "Warning"
+    ] == []

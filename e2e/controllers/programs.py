@@ -1,0 +1,175 @@
+"""Controllers that users run: which, at which release, and how each is built.
+
+Each comes from the Go module proxy as its authors published it, with its charts and its
+CustomResourceDefinitions, and is built once per machine.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from e2e.envtest.binaries import cache
+from e2e.envtest.errors import EnvtestError
+
+
+@dataclass(frozen=True)
+class Module:
+    """A Go module at a release."""
+
+    path: str
+    version: str
+
+    def source(self) -> Path:
+        """Return the folder of its source, fetched when it is not there.
+
+        Raises:
+            EnvtestError: the proxy does not have it.
+        """
+        named = f"{self.path}@{self.version}"
+        done = subprocess.run(
+            ["go", "mod", "download", "-json", named],
+            cwd=Path.home(), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        found: dict[str, Any] = json.loads(done.stdout or "{}")
+        if done.returncode:
+            raise EnvtestError(f"{named} cannot be fetched: {found.get('Error') or done.stderr}")
+        return Path(found["Dir"])
+
+
+@dataclass(frozen=True)
+class Program:
+    """A controller.
+
+    Attributes:
+        name: of its process, and of its Deployment.
+        module: that it is built from.
+        package: of the module, the folder of its `main`.
+        namespace: that it is installed in.
+        charts: folders of the module's Helm charts, with the values of each.
+        arguments: of the process; `{webhook}` and `{health}` are its ports, `{folder}` its own.
+        files: by name, what stands in its own folder.
+        environment: variables of the process.
+    """
+
+    name: str
+    module: Module
+    package: str
+    namespace: str = ""
+    charts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def built(self) -> Path:
+        """Return the program, building it when it is not there.
+
+        Raises:
+            EnvtestError: it cannot be fetched, or the build failed.
+        """
+        folder = (
+            cache() / "controllers" / f"{self.module.path.replace('/', '-')}-{self.module.version}"
+        )
+        program = folder / self.name
+        if not program.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            self._build(program)
+        return program
+
+    def _build(self, program: Path) -> None:
+        began = time.monotonic()
+        print(f"building {self.name} {self.module.version}; once per machine", file=sys.stderr)
+        with tempfile.TemporaryDirectory(dir=program.parent) as made:
+            # The cache of modules is read-only, and a workspace names what was not published.
+            source = shutil.copytree(self.module.source(), Path(made) / "source")
+            done = subprocess.run(
+                ["go", "build", "-o", f"{made}/built", self.package],
+                cwd=source, capture_output=True, text=True, check=False,
+                env={**os.environ, "GOWORK": "off", "GOFLAGS": "-buildvcs=false"},
+            )  # fmt: skip
+            if done.returncode:
+                raise EnvtestError(f"{self.name} cannot be built:\n{done.stderr[-3000:]}")
+            (Path(made) / "built").rename(program)
+        print(f"built {self.name} in {time.monotonic() - began:.0f} s", file=sys.stderr)
+
+
+_KSERVE: Final = Module("github.com/kserve/kserve", "v0.20.0")
+_LWS: Final = Module("sigs.k8s.io/lws", "v0.9.0")
+
+KSERVE: Final = Program(
+    "kserve-controller-manager",
+    _KSERVE,
+    "./cmd/manager",
+    namespace="kserve",
+    charts={
+        "charts/kserve-crd": {},
+        "charts/kserve-resources": {"kserve": {"controller": {"deploymentMode": "Standard"}}},
+    },
+    arguments=(
+        "--metrics-addr=0",
+        "--webhook-port={webhook}",
+        "--health-probe-addr=127.0.0.1:{health}",
+    ),
+    environment={"POD_NAMESPACE": "kserve"},
+)
+
+LLMISVC: Final = Program(
+    "llmisvc-controller-manager",
+    _KSERVE,
+    "./cmd/llmisvc",
+    namespace="kserve",
+    charts={
+        "charts/kserve-llmisvc-crd": {},
+        "charts/kserve-llmisvc-resources": {},
+        "charts/kserve-runtime-configs": {"kserve": {"llmisvcConfigs": {"enabled": True}}},
+    },
+    arguments=(
+        "--metrics-addr=0",
+        "--webhook-port={webhook}",
+        "--health-probe-addr=127.0.0.1:{health}",
+    ),
+    # So that the namespace can be deleted when a test ends.
+    environment={"POD_NAMESPACE": "kserve", "PREVENT_WELL_KNOWN_CONFIG_DELETION": "false"},
+)
+
+LEADERWORKERSET: Final = Program(
+    "lws-controller-manager",
+    _LWS,
+    "./cmd",
+    namespace="lws-system",
+    charts={"charts/lws": {}},
+    arguments=("--config={folder}/config.yaml", "--zap-log-level=info"),
+    files={
+        "config.yaml": """\
+apiVersion: config.lws.x-k8s.io/v1alpha1
+kind: Configuration
+leaderElection: {leaderElect: false}
+internalCertManagement: {enable: false}
+health: {healthProbeBindAddress: "127.0.0.1:{health}"}
+metrics: {bindAddress: "0"}
+webhook: {port: {webhook}, certDir: "{folder}/k8s-webhook-server/serving-certs"}
+"""
+    },
+)
+
+PROGRAMS: Final = (LEADERWORKERSET, KSERVE, LLMISVC)
+
+
+def main() -> None:
+    """Build what is missing, and say where each is."""
+    try:
+        for program in PROGRAMS:
+            print(f"{program.module.path} {program.module.version}: {program.built()}")
+    except EnvtestError as error:
+        sys.exit(f"controllers: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""A controller beside an API server: its charts as they ship, and its process on loopback."""
+
+import asyncio
+import base64
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Final
+
+import trustme
+import yaml
+
+from e2e.controllers.programs import Program
+from e2e.envtest.access import Access
+from e2e.envtest.commands import helm
+from e2e.envtest.control_plane import Server, free_ports
+from e2e.envtest.errors import EnvtestError
+from e2e.stack.api import Api
+from e2e.stack.errors import ApiError
+from lab.sandbox.objects import Object, dig, name_of
+
+START_SECONDS: Final = 120.0
+"""How long a controller may take to be ready, and its kinds to be served."""
+
+_POLL_SECONDS: Final = 0.2
+
+_NOT_SERVED: Final = frozenset({"Certificate", "Issuer", "ServiceMonitor"})
+"""Kinds of parts that are not installed here: the certificates are this module's."""
+
+_WEBHOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+_CRD: Final = "CustomResourceDefinition"
+
+
+class Running:
+    """A controller beside an API server.
+
+    Args:
+        program: the controller.
+        api: the API server, seen by an admin.
+        folder: for its files and its log.
+    """
+
+    def __init__(self, program: Program, api: Api, folder: Path) -> None:
+        self.program = program
+        self.api = api
+        self.folder = folder / program.name
+        self.webhook, self.health = free_ports(2)
+        self._authority = trustme.CA()
+
+    @contextlib.asynccontextmanager
+    async def started(self) -> AsyncIterator[None]:
+        """Install its charts and run it; what they install stays, but for the webhooks."""
+        built = await asyncio.to_thread(self.program.built)
+        self._write_files(self.api.access)
+        objects = await asyncio.to_thread(lambda: list(self._objects()))
+        hooks = [each for each in objects if each["kind"] in _WEBHOOKS]
+        crds = [each for each in objects if each["kind"] == _CRD]
+        await self._apply(crds)
+        await self._served({name_of(each) for each in crds})
+        await self._apply([each for each in objects if each["kind"] not in (*_WEBHOOKS, _CRD)])
+        environment = {
+            "KUBECONFIG": str(self.folder / "kubeconfig.yaml"),
+            # Below it controllers look for the certificate of their webhooks.
+            "TMPDIR": str(self.folder),
+            **self.program.environment,
+        }
+        variables = [f"{name}={value}" for name, value in environment.items()]
+        command = ["env", *variables, str(built), *map(self._filled, self.program.arguments)]
+        server = Server(self.program.name, command, self.folder / "log")
+        server.start()
+        try:
+            await self._ready(server)
+            await self._apply(hooks)
+            yield
+        finally:
+            # Nobody answers them any more, and nothing could be written.
+            for each in hooks:
+                resource = await self.api.resource_of(each)
+                await self.api.delete(resource.name, name_of(each))
+            server.stop()
+
+    def _write_files(self, access: Access) -> None:
+        certificates = self.folder / "k8s-webhook-server" / "serving-certs"
+        certificates.mkdir(parents=True, exist_ok=True)
+        own = self._authority.issue_cert("127.0.0.1")
+        own.private_key_pem.write_to_path(certificates / "tls.key")
+        (certificates / "tls.crt").write_bytes(
+            b"".join(each.bytes() for each in own.cert_chain_pems)
+        )
+        access.write_kubeconfig(self.folder / "kubeconfig.yaml")
+        for name, text in self.program.files.items():
+            (self.folder / name).write_text(self._filled(text))
+
+    def _filled(self, text: str) -> str:
+        for name in ("webhook", "health", "folder"):
+            text = text.replace(f"{{{name}}}", str(getattr(self, name)))
+        return text
+
+    def _objects(self) -> Iterator[Object]:
+        """Yield what the charts have, made to fit."""
+        source = self.program.module.source()
+        namespace = self.program.namespace
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        for chart, values in self.program.charts.items():
+            text = helm()(
+                "template", self.program.name, str(source / chart), "--namespace", namespace,
+                "--include-crds", "--values", "-", stdin=yaml.safe_dump(dict(values)),
+            )  # fmt: skip
+            for obj in yaml.safe_load_all(text):
+                if obj and obj["kind"] not in _NOT_SERVED:
+                    yield self._fitted(obj)
+
+    def _fitted(self, obj: Object) -> Object:
+        """Return an object whose webhooks are those of the process."""
+        configs = [each["clientConfig"] for each in obj.get("webhooks") or ()]
+        conversion = dig(obj, "spec", "conversion", "webhook", "clientConfig")
+        for config in [*configs, *([conversion] if conversion else [])]:
+            service = config.pop("service")
+            config["url"] = f"https://127.0.0.1:{self.webhook}{service['path']}"
+            config["caBundle"] = base64.b64encode(self._authority.cert_pem.bytes()).decode()
+        return obj
+
+    async def _apply(self, objects: list[Object]) -> None:
+        """Apply objects; those of a kind that is served only a moment later are tried again."""
+        async with asyncio.timeout(START_SECONDS):
+            waiting = objects
+            while waiting:
+                refused: list[Object] = []
+                for obj in waiting:
+                    try:
+                        await self.api.apply(obj)
+                    except ApiError as error:
+                        if error.code in {400, 403, 422}:
+                            raise EnvtestError(f"{obj['kind']} {name_of(obj)}: {error}") from error
+                        refused.append(obj)
+                waiting = refused
+                if waiting:
+                    await asyncio.sleep(_POLL_SECONDS)
+                    await self.api.resources(fresh=True)
+
+    async def _served(self, names: set[str]) -> None:
+        """Wait until kinds are served; what is applied next may be of them."""
+        async with asyncio.timeout(START_SECONDS):
+            while True:
+                there = {each.name for each in await self.api.resources(fresh=True)}
+                if names <= there:
+                    return
+                await asyncio.sleep(_POLL_SECONDS)
+
+    async def _ready(self, server: Server) -> None:
+        url = f"http://127.0.0.1:{self.health}/readyz"
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                while True:
+                    if server.ended:
+                        raise EnvtestError(f"{self.program.name} ended:\n{server.last_lines}")
+                    try:
+                        async with self.api.session.get(url) as answer:
+                            if answer.ok:
+                                return
+                    except OSError:
+                        pass
+                    await asyncio.sleep(_POLL_SECONDS)
+        except TimeoutError:
+            raise EnvtestError(f"{self.program.name} is not ready:\n{server.last_lines}") from None

@@ -1,0 +1,113 @@
+"""KServe's controller of LLMInferenceServices."""
+
+from functools import partial
+
+from e2e.controllers.suite.told import SETTLING, Model
+from e2e.stack.times import now
+from reporter.stacks.llmisvc import reasons as c
+from tests.daemon.replica import until
+
+LLMS = "llminferenceservices.serving.kserve.io"
+
+
+def llminferenceservice(namespace):
+    return {
+        "apiVersion": "serving.kserve.io/v1alpha2",
+        "kind": "LLMInferenceService",
+        "metadata": {"name": "chat", "namespace": namespace},
+        "spec": {
+            "model": {"uri": "hf://meta-llama/Llama-3.1-8B", "name": "llama"},
+            "replicas": 1,
+            "router": {"route": {}, "gateway": {}, "scheduler": {}},
+        },
+    }
+
+
+async def test_a_model_behind_a_picker(stage, controller, namespace, replica):
+    """Without its Gateway, with it, a pod without its image, stopped and started."""
+    await controller("llmisvc-controller-manager")
+    daemon = await (await replica(startup_grace_seconds=SETTLING)).ready()
+    wanted = llminferenceservice(namespace)
+    await stage.api.create(wanted)
+    model = Model(stage, daemon, LLMS, wanted)
+    await model.fires(
+        c.GATEWAY_NOT_READY,
+        "KServe makes no route: HTTPRoutesReady is False, RefsInvalid: "
+        "Managed HTTPRoute references non-existent Gateway kserve/kserve-ingress-gateway",
+    )
+
+    await stage.api.apply(GATEWAY)
+    await stage.stack.status(
+        GATEWAYS, "kserve", "kserve-ingress-gateway", status={"conditions": [said("Programmed")]}
+    )
+    await accepted(stage, namespace)
+    await model.over(c.GATEWAY_NOT_READY)
+    await model.over(c.READY)
+    await model.condition("Ready", "True")
+    await model.agrees()
+
+    await stage.stack.image_pull(namespace, "chat-kserve-", fails=True)
+    await model.fires(c.PODS_NOT_READY, "container main waits in ImagePullBackOff")
+    await model.agrees()
+    await stage.stack.image_pull(namespace, "chat-kserve-", fails=False)
+    await model.over(c.PODS_NOT_READY)
+    await model.agrees()
+
+    await model.patch(stop("true"))
+    await stage.told(c.STOPPED, model.subject)
+    await model.patch(stop("false"))
+    await accepted(stage, namespace)
+    await model.over(c.STOPPED)
+    await model.condition("Ready", "True")
+    await model.agrees()
+
+
+GATEWAYS = "gateways.gateway.networking.k8s.io"
+GATEWAY = {
+    "apiVersion": "gateway.networking.k8s.io/v1",
+    "kind": "Gateway",
+    "metadata": {"name": "kserve-ingress-gateway", "namespace": "kserve"},
+    "spec": {
+        "gatewayClassName": "istio",
+        "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+    },
+}
+
+
+def stop(value):
+    return {"metadata": {"annotations": {"serving.kserve.io/stop": value}}}
+
+
+def said(type_):
+    return {
+        "type": type_,
+        "status": "True",
+        "reason": type_,
+        "message": "",
+        "lastTransitionTime": now(),
+    }
+
+
+async def accepted(stage, namespace):
+    """Play the Gateway's controller: it accepts the route and the pool as soon as they are there."""
+    parent = {
+        "group": "gateway.networking.k8s.io",
+        "kind": "Gateway",
+        "name": "kserve-ingress-gateway",
+        "namespace": "kserve",
+    }
+    status = {
+        "parents": [
+            {
+                "parentRef": parent,
+                "controllerName": "example.com/gateway",
+                "conditions": [said("Accepted"), said("ResolvedRefs")],
+            }
+        ]
+    }
+    for resource, name in (
+        ("httproutes.gateway.networking.k8s.io", "chat-kserve-route"),
+        ("inferencepools.inference.networking.k8s.io", "chat-inference-pool"),
+    ):
+        await until(partial(stage.api.get, resource, name, namespace=namespace), f"{name} is there")
+        await stage.stack.status(resource, namespace, name, status=status)

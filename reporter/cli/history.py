@@ -1,0 +1,167 @@
+"""`status-reporter history`: what fired during the last day, whom it hit, and what ended it."""
+
+import argparse
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from reporter.arguments import Parser, text_columns
+from reporter.cli.daemon_report import FORWARD, HISTORY, LOCAL, fetch
+from reporter.errors import UsageError
+from reporter.model.instant import rfc3339
+from reporter.model.report import Impact
+from reporter.model.text import clean, unseen_escaped
+from reporter.sinks.history import when
+from reporter.sinks.words import impact_text, wrapped
+
+_EXAMPLES: Final = (
+    ("status-reporter history --since 2h", "what fired within two hours, the newest first"),
+    ("status-reporter history phi -n chat-models", "of one model"),
+    ("status-reporter history clusterKedaNotReady -o json", "of one reason, as JSON"),
+)
+_SPAN: Final = re.compile(r"([1-9][0-9]{0,4})(s|m|h|d)")
+_INDENT: Final = "    "
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class _Impact(msgspec.Struct, rename="camel"):
+    not_serving: int
+    degraded: int
+    namespaces: int
+
+
+class _Episode(msgspec.Struct, rename="camel"):
+    id: str
+    reason: str
+    subject: str
+    began: datetime
+    ended: datetime | None
+    about: bool
+    message: str = ""
+    disposition: str | None = None
+    impact: _Impact | None = None
+    changes: tuple[str, ...] = ()
+    ended_after: str | None = None
+    became: str = ""
+
+
+class _Story(msgspec.Struct, rename="camel"):
+    now: datetime
+    episodes: tuple[_Episode, ...]
+    more_episodes: int = 0
+    seen_since: datetime | None = None
+    recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    name: str = ""
+    namespace: str = ""
+    since: timedelta | None = None
+
+    def holds(self, each: _Episode, now: datetime) -> bool:
+        """One that went on within the time counts."""
+        kind, _, rest = each.subject.partition("/")
+        names = {each.reason, each.subject, rest, rest.rpartition("/")[2], kind}
+        place = rest.partition("/")[0]
+        late = self.since is None or each.ended is None or each.ended >= now - self.since
+        return late and self.namespace in {"", place} and (not self.name or self.name in names)
+
+
+def main(argv: Sequence[str]) -> int:
+    arguments = command_parser().parse(argv)
+    wanted = _Wanted(arguments.name or "", arguments.namespace or "", arguments.since)
+    url = arguments.url.rstrip("/")
+    body = fetch(url, HISTORY)
+    try:
+        story = msgspec.json.decode(body, type=_Story)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"the answer is not a history that this version reads: {error}") from None
+    told = [each for each in story.episodes if wanted.holds(each, story.now)]
+    if arguments.output == "json":
+        ids = {each.id for each in told}
+        document = json.loads(body)
+        document["episodes"] = [each for each in document["episodes"] if each["id"] in ids]
+        text = unseen_escaped(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    else:
+        text = "".join(f"{line}\n" for line in _lines(story, told, url))
+    sys.stdout.write(text)
+    return 0
+
+
+def command_parser() -> Parser:
+    parser = Parser(
+        "history",
+        "Show what fired during the last day: when, for how long, whom it hit, what had changed, what ended it.",
+        arguments="[SUBJECT|REASON] [FLAGS]",
+        examples=_EXAMPLES,
+    )
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="SUBJECT|REASON",
+        help="a subject as check names it, a model's name, or a reason; all by default",
+    )
+    parser.add_argument("-n", "--namespace", help="only what is about this namespace")
+    parser.add_argument(
+        "--since",
+        type=_span,
+        metavar="DURATION",
+        help="only what went on within it, such as 2h or 30m (a day)",
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="text or json (text)"
+    )
+    parser.add_argument(
+        "--url",
+        default=LOCAL,
+        help=f"where the daemon serves its report ({LOCAL}); of one in a cluster: {FORWARD}",
+    )
+    return parser
+
+
+def _span(text: str) -> timedelta:
+    found = _SPAN.fullmatch(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed; allowed: such as 30m, 2h, 1d")
+    return timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
+
+
+def _lines(story: _Story, told: Sequence[_Episode], url: str) -> Iterator[str]:
+    terminal = shutil.get_terminal_size().columns
+    columns = text_columns(terminal) if sys.stdout.isatty() else None
+    count = f"{len(told)} episode{'' if len(told) == 1 else 's'}"
+    seen = f"this daemon looks since {rfc3339(story.seen_since)}" if story.seen_since else ""
+    before = "earlier ones are from Events on record (about: their last refresh counts as the end)"
+    known = "; ".join(filter(None, (seen, before if story.recorded else "")))
+    yield from wrapped(f"{count}; {known}. Times are UTC." if known else f"{count}.", columns)
+    for each in told:
+        yield ""
+        muted = each.disposition == "muted"
+        times = when(each.began, each.ended, story.now, muted=muted, about=each.about)
+        yield f"{times}  {clean(each.reason)}  {clean(each.subject)}"
+        yield from _told(each, columns)
+        yield f"{_INDENT}{url}/?all#{clean(each.id)}"
+    if story.more_episodes:
+        yield f"\n{story.more_episodes} more are not listed."
+
+
+def _told(each: _Episode, columns: int | None) -> Iterator[str]:
+    lines = [each.message]
+    if each.impact is not None:
+        hit = Impact(each.impact.not_serving, each.impact.degraded, each.impact.namespaces)
+        lines.append(f"Impact at worst: {impact_text(hit)}")
+    lines += [f"Changed before: {change}" for change in each.changes if change not in each.message]
+    if each.ended_after:
+        lines.append(f"Ended after: {each.ended_after}")
+    elif each.became:
+        lines.append(f"Then {each.became}")
+    for line in lines:
+        yield from wrapped(clean(line), columns, _INDENT)

@@ -1,0 +1,336 @@
+"""What is read of objects of kinds that no code knows: by paths, a subset of kubectl's JSONPath.
+
+`.a.b`, `['a/b']`, `[*]`, one filter for equality (`[type=Ready]`, `[?(@.type=="Ready")]`); ` | `
+means else, and the last may be a literal; `#key` is the key of the entry of a map; `@name.a` begins
+at another object. Paths become msgspec structs, so that only what they name is decoded; they cannot
+fail or loop. Conditions are read of every kind.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain, islice
+from keyword import iskeyword
+from typing import Any, Final, TypeAlias, cast
+
+import msgspec
+
+from reporter.model.objects import Condition, Conditioned, KubeObject, Labels
+from reporter.model.objects.base import Part
+
+Scalar: TypeAlias = str | int | bool
+KEY: Final = "#key"
+MOST: Final = 100
+"""So many entries and objects are looked at of one object."""
+
+_MOST_COUNTED: Final = 100_000
+_MOST_LETTERS: Final = 1_000
+_LONGER: Final = 20
+"""Letters that no int64 has."""
+
+_STEP: Final = re.compile(
+    r"\.(?P<name>[A-Za-z_][\w-]{0,99})|\['(?P<quoted>[^']{1,320})'\]|\[(?P<all>\*)\]"
+    r"|\[(?:\?\(@\.)?(?P<key>\w{1,99})=(?:=\")?(?P<value>[\w.-]{1,99})(?:\"\))?\]"
+)
+_OTHER: Final = re.compile(r"@(?P<name>[a-z][a-z0-9-]{0,40})(?=\.)")
+_HOLE: Final = re.compile(r"\{([^{}]{1,400})\}")
+_OF_METADATA: Final = ("name", "namespace", "labels", "generation")
+_OF_OBJECTS: Final = ("metadata", "name", "namespace", "created", "deleting")
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """A step of a path: a field; or the entries of a list or map, all or those with a value."""
+
+    name: str = ""
+    key: str = ""
+    value: str = ""
+
+    def __str__(self) -> str:
+        if self.name:
+            return f".{self.name}" if self.name.isidentifier() else f"['{self.name}']"
+        return f"[{self.key}={self.value}]" if self.key else "[*]"
+
+
+Steps: TypeAlias = tuple[PathStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One path: where it begins (empty: the object, or the entry that is looked at), its steps."""
+
+    root: str
+    steps: Steps
+
+
+class Path:
+    """Paths of which the first that finds something counts, and what is the value otherwise."""
+
+    def __init__(self, text: str, ways: tuple[Way, ...], literal: Scalar | None = None) -> None:
+        self.text, self.ways, self.literal = text, ways, literal
+
+
+class Template:
+    """A text with holes: `{name}`, `{role}`, and paths such as `{.a.b}`."""
+
+    def __init__(self, parts: tuple[str | Path, ...]) -> None:
+        self.parts = parts
+
+
+def path_or_template(type_: type, said: object) -> Path | Template:
+    """Return what stands in a file as one of both; for msgspec, which tells where."""
+    return path_of(said) if type_ is Path else template_of(said)
+
+
+def path_of(said: object) -> Path:
+    """Return a path as it stands in a file.
+
+    Raises:
+        ValueError: it is none.
+
+    """
+    if isinstance(said, int):
+        return Path(str(said), (), said)
+    if not isinstance(said, str) or len(said) > _MOST_LETTERS:
+        raise ValueError(f"{said!r:.60} is not a path")
+    ways: list[Way] = []
+    texts = [each.strip() for each in said.split(" | ")]
+    for each in texts:
+        if each and each[0] in ".[@#":
+            ways.append(_way(each))
+        elif each is texts[-1] and each and (ways or each.isdecimal()):
+            return Path(said, tuple(ways), int(each) if each.isdecimal() else each)
+        else:
+            raise ValueError(f"{each!r} is not a path: it begins with a dot, @ or #key")
+    return Path(said, tuple(ways))
+
+
+def _way(text: str) -> Way:
+    if text == KEY:
+        return Way(KEY, ())
+    other = _OTHER.match(text)
+    at, steps = (other.end() if other else 0), []
+    while at < len(text):
+        match = _STEP.match(text, at)
+        if match is None:
+            raise ValueError(f"{text!r} is not a path from {text[at:]!r} on")
+        name = match["name"] or match["quoted"] or ""
+        steps.append(PathStep(name, match["key"] or "", match["value"] or ""))
+        at = match.end()
+    if not steps:
+        raise ValueError(f"{text!r} is not a path")
+    if steps[0].name == "metadata" and (len(steps) == 1 or steps[1].name not in _OF_METADATA):
+        raise ValueError(f"{text!r}: of metadata only {', '.join(_OF_METADATA)} are read")
+    return Way(other["name"] if other else "", tuple(steps))
+
+
+def template_of(said: object) -> Template:
+    """Return a text with holes as it stands in a file.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: a hole of it is no path.
+
+    """
+    if not isinstance(said, str):
+        raise TypeError(f"{said!r:.60} is not a text")
+    parts: list[str | Path] = []
+    for place, piece in enumerate(_HOLE.split(said)):
+        if place % 2:
+            parts.append("{" + piece + "}" if piece in {"name", "role"} else path_of(piece))
+        elif piece:
+            parts.append(piece)
+    return Template(tuple(parts))
+
+
+def paths_in(part: object) -> Iterator[Path]:
+    """Yield the paths that stand in a part of a file."""
+    if isinstance(part, Path):
+        yield part
+    elif isinstance(part, Template):
+        yield from (each for each in part.parts if isinstance(each, Path))
+    elif isinstance(part, msgspec.Struct):
+        yield from chain.from_iterable(map(paths_in, msgspec.structs.astuple(part)))
+    elif isinstance(part, dict):
+        yield from chain.from_iterable(map(paths_in, part.values()))
+    elif isinstance(part, tuple):
+        yield from chain.from_iterable(map(paths_in, part))
+
+
+@dataclass(slots=True)
+class _Node:
+    """What is read of one place: fields, entries, or all of it."""
+
+    fields: "dict[str, _Node]" = field(default_factory=dict)
+    items: "_Node | None" = None
+
+    def follow(self, steps: Steps) -> None:
+        node = self
+        for step in steps:
+            if step.name:
+                node = node.fields.setdefault(step.name, _Node())
+                continue
+            node.items = node.items or _Node()
+            node = node.items
+            if step.key:
+                node.fields.setdefault(step.key, _Node())
+
+    def type(self) -> object:
+        if self.items is not None:
+            entry = self.items.type()
+            return list[entry] | dict[str, entry] | None  # type: ignore[valid-type]  # made here
+        return _struct("Read", Part, self.fields) | None if self.fields else Any
+
+
+def struct_of(kind: str, reads: Iterable[Steps] = ()) -> type[KubeObject]:
+    """Return the struct for objects of a kind: conditions, and what is at the end of some steps."""
+    root = _Node()
+    for steps in reads:
+        root.follow(steps)
+    for name in _OF_OBJECTS:  # which all have, in their own way
+        root.fields.pop(name, None)
+    status = root.fields.pop("status", _Node())
+    status.fields.pop("conditions", None)
+    status.fields["observedGeneration"] = _Node()
+    made = _struct("Status", Conditioned, status.fields)
+    return cast("type[KubeObject]", _struct(kind, KubeObject, root.fields, ("status", made | None)))
+
+
+@cache
+def conditioned(kind: str) -> type[KubeObject]:
+    """Return the struct for objects of a kind of which only conditions are read."""
+    return struct_of(kind)
+
+
+def _struct(
+    name: str, base: type[msgspec.Struct], nodes: Mapping[str, _Node], *more: tuple[str, object]
+) -> Any:
+    fields = [
+        (_attribute(each), node.type(), msgspec.field(default=None, name=each))
+        for each, node in nodes.items()
+    ]
+    added = [(attribute, type_, msgspec.field(default=None)) for attribute, type_ in more]
+    return msgspec.defstruct(
+        name, cast("Any", [*fields, *added]), bases=(base,), frozen=True, gc=False, kw_only=True
+    )
+
+
+@cache
+def _attribute(name: str) -> str:
+    if name == "observedGeneration":
+        return "observed_generation"
+    usable = name.isidentifier() and not iskeyword(name) and name[0] != "_"
+    return name if usable and name != "condition" else f"x_{name.encode().hex()}"
+
+
+def look(start: object, steps: Steps) -> Iterator[tuple[str, object]]:
+    """Yield what is at the end of some steps, each with the key of the entry that it is in."""
+    found: list[tuple[str, object]] = [("", start)]
+    for step in steps:
+        if step.name and len(found) == 1:  # nearly always
+            found = [(found[0][0], _field(found[0][1], step.name))]
+        elif step.name:
+            found = [(key, _field(value, step.name)) for key, value in found]
+        else:
+            entries = (each for _, value in found for each in entries_of(value))
+            found = [
+                each
+                for each in entries
+                if not step.key or str(_field(each[1], step.key)) == step.value
+            ]
+    return (each for each in found if each[1] is not None)
+
+
+def entries_of(value: object) -> Iterable[tuple[str, object]]:
+    """Return the entries of a map, each with its key, or of a list; anything else has none."""
+    if isinstance(value, dict):
+        return value.items()
+    return (("", each) for each in value) if isinstance(value, list | tuple) else ()
+
+
+def _field(value: object, name: str) -> object:
+    if isinstance(value, dict):
+        return value.get(name)
+    return getattr(value, _attribute(name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PathReader:
+    """An object as paths read it, beside others that say more of it.
+
+    Attributes:
+        name: what `{name}` stands for.
+        others: what `@<key>` begins at.
+
+    """
+
+    name: str
+    obj: object
+    others: Mapping[str, tuple[KubeObject, ...]] = field(default_factory=dict)
+
+    def values(
+        self, path: Path | None, at: object = None, key: str = ""
+    ) -> tuple[tuple[str, object], ...]:
+        """Return what a path finds from `at`, or the object, on; each with the key of its entry."""
+        for way in path.ways if path else ():
+            if way.root == KEY:
+                return (("", key),) if key else ()
+            starts: tuple[object, ...] = (self.obj if at is None else at,)
+            if way.root:
+                starts = self.others.get(way.root, ())
+            seen = tuple(islice((each for one in starts for each in look(one, way.steps)), MOST))
+            if seen:
+                return seen
+        return () if path is None or path.literal is None else (("", path.literal),)
+
+    def entries(self, path: Path | None, obj: object) -> list[tuple[str, object]]:
+        """Return the entries of what a path finds, each with its key; without a path the object."""
+        if path is None:
+            return [("", obj)]
+        found = (one for _, listed in self.values(path, obj) for one in entries_of(listed))
+        return list(islice(found, MOST))
+
+    def number(self, path: Path | None, at: object, default: int) -> int:
+        """Return the number that a path finds; what is none counts as not there."""
+        value = next((each for _, each in self.values(path, at)), default)
+        return max(0, min(value, _MOST_COUNTED)) if type(value) is int else default
+
+    def has(self, path: Path, among: tuple[Scalar, ...], at: object = None) -> bool:
+        """Tell whether a path finds one of some values; without any, whether it finds something."""
+        found = [each for _, each in self.values(path, at)]
+        if among:
+            return any(each in among for each in found)
+        return any(each not in (False, "", None) for each in found)
+
+    def text(self, template: Template, at: object = None, key: str = "", *, role: str = "") -> str:
+        """Return a text with its holes filled; empty where one has nothing."""
+        filled = []
+        for part in template.parts:
+            if isinstance(part, str):
+                filled.append({"{name}": self.name, "{role}": role}.get(part, part))
+                continue
+            value = next((each for _, each in self.values(part, at, key)), None)
+            if not isinstance(value, str | int):
+                return ""
+            filled.append(str(value))
+        return "".join(filled)
+
+    def labels(
+        self, templates: Mapping[str, Template] | None, at: object = None, role: str = ""
+    ) -> Labels:
+        """Return labels with their holes filled; none where one has nothing."""
+        found = {key: self.text(each, at, role=role) for key, each in (templates or {}).items()}
+        return found if all(found.values()) else {}
+
+
+def condition_of(obj: KubeObject, type_: str) -> Condition | None:
+    """Return a condition of an object of any kind; None where it has none of that type."""
+    status = getattr(obj, "status", None)
+    return status.condition(type_) if isinstance(status, Conditioned) else None
+
+
+def generation_of(observed: object) -> int:
+    """Return an `observedGeneration` as a number, 0 where there is none; Istio's may be text."""
+    text = str(observed)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < _LONGER else 0

@@ -1,0 +1,79 @@
+"""The story of faults: what each hit, what had changed before, what ended it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from reporter.model.report import Disposition, Impact, SpecChange
+from reporter.model.subject import ObjectRef
+from reporter.sinks.history import EpisodeHistory
+from tests.unit.sinks.page.reports import KAITO, NOW, finding, later
+
+DEPLOYMENT = ObjectRef("apps/v1", "Deployment", "kaito-system", "kaito-workspace")
+OTHER = ObjectRef("apps/v1", "Deployment", "other", "other")
+
+
+def change(seconds, ref=DEPLOYMENT, after="1"):
+    at = NOW + timedelta(seconds=seconds)
+    return SpecChange(
+        object=ref, at=at, by="kubectl-scale", field="spec.replicas", before="0", after=after
+    )
+
+
+def kaito(**more):
+    return replace(finding(KAITO, since=NOW), related=DEPLOYMENT, **more)
+
+
+@pytest.mark.parametrize(
+    ("changes", "ended_after"),
+    [
+        pytest.param(
+            [change(100)], "spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z", id="last"
+        ),
+        pytest.param(
+            [change(50, after="0"), change(100)],
+            "spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z",
+            id="the last of several",
+        ),
+        pytest.param([change(100, OTHER)], None, id="of another object"),
+        pytest.param([change(-5)], None, id="before the fault"),
+        pytest.param([], None, id="nothing was seen"),
+    ],
+)
+def test_it_says_after_what_change_a_fault_ended(changes, ended_after):
+    """A fact and no proof: the last change of its objects while it lasted."""
+    history = EpisodeHistory().after(later(60, kaito())).after(later(120), changes)
+    (told,) = history.document(NOW)["episodes"]
+    assert told["endedAfter"] == ended_after
+
+
+def test_what_another_cause_explains_now_says_so():
+    """Its fault is still there, so nothing ended it."""
+    suppressed = kaito(disposition=Disposition.SUPPRESSED, by=("clusterNodeNotReady",))
+    history = EpisodeHistory().after(later(60, kaito())).after(later(90, suppressed), [change(80)])
+    (told,) = history.document(NOW)["episodes"]
+    assert told["became"] == "suppressed by clusterNodeNotReady"
+    assert told["endedAfter"] is None
+
+
+def test_the_worst_impact_is_kept():
+    """How many it hit in the end says little of an outage."""
+    reports = [
+        later(60, kaito(impact=Impact(3, 1, 2))),
+        later(90, kaito(impact=Impact(0, 2, 1))),
+        later(120),
+    ]
+    history = EpisodeHistory()
+    for each in reports:
+        history = history.after(each)
+    (told,) = history.document(NOW)["episodes"]
+    assert told["impact"] == {"notServing": 3, "degraded": 1, "namespaces": 2}
+
+
+def test_replicas_give_an_episode_the_same_link():
+    """A link that was sent still leads there after a failover."""
+    one = EpisodeHistory().after(later(60, kaito())).after(later(90))
+    other = EpisodeHistory().after(later(75, kaito()))
+    ids = {each.document(NOW)["episodes"][0]["id"] for each in (one, other)}
+    assert len(ids) == 1
