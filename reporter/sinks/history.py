@@ -138,8 +138,9 @@ class EpisodeHistory:
                 others[key] = finding
                 continue
             before = self.going_on.get(key)
-            if before is not None and before.began < finding.since:
-                # It ended and began again between two reports.
+            if before is not None and before.began + _APART < finding.since:
+                # It ended and began again between two reports; a standby that learns when the leader
+                # saw it begin moves it less.
                 ended.append(replace(before, ended=finding.since, last=None))
                 before = None
             if before is None or before.last is not finding:

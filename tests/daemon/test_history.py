@@ -13,7 +13,9 @@ async def story(replica):
     """What a replica tells of the last day, by reason."""
     url = f"http://127.0.0.1:{replica.ports['report']}"
     told = json.loads(await asyncio.to_thread(fetch, url, HISTORY))
-    return {each["reason"]: each for each in told["episodes"]}
+    by_reason = {each["reason"]: each for each in told["episodes"]}
+    assert len(by_reason) == len(told["episodes"])
+    return by_reason
 
 
 async def test_a_standby_tells_the_same_story(stage, program):

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from reporter.model.instant import rfc3339
 from reporter.model.report import Disposition, Impact, SpecChange
 from reporter.model.subject import ObjectRef
 from reporter.sinks.history import EpisodeHistory
@@ -69,6 +70,16 @@ def test_the_worst_impact_is_kept():
         history = history.after(each)
     (told,) = history.document(NOW)["episodes"]
     assert told["impact"] == {"notServing": 3, "degraded": 1, "namespaces": 2}
+
+
+@pytest.mark.parametrize(("seconds", "episodes"), [(-0.2, 1), (0.2, 1), (20, 2)])
+def test_a_standby_tells_one_episode_from_when_the_leader_saw_it(seconds, episodes):
+    """Each replica sees a fault begin a little apart, and the Event says when the leader did."""
+    moved = replace(kaito(), since=NOW + timedelta(seconds=seconds))
+    history = EpisodeHistory().after(later(60, kaito())).after(later(90, moved))
+    told = history.document(NOW)["episodes"]
+    assert len(told) == episodes
+    assert told[0]["began"] == rfc3339(moved.since)
 
 
 def test_replicas_give_an_episode_the_same_link():
