@@ -209,9 +209,8 @@ def _unusable(snapshot: Snapshot) -> Diagnosis | None:
     """Return which NodePool makes no nodes by its own conditions."""
     for pool in snapshot[NODEPOOLS]:
         for name in ("NodeClassReady", "ValidationSucceeded", "Ready"):
-            found = pool.status.condition(name)
-            if found is not None and found.status == "False":
-                said = cut(detail(found.reason, found.message), _SAID_BYTES)
+            if found := pool.status.condition(name, "False"):
+                said = detail(found.reason, found.message, _SAID_BYTES)
                 return Diagnosis(
                     code="nodepool-unusable",
                     cause=f"NodePool {clean(pool.name)} makes no nodes: {name} is False ({said})",
@@ -249,7 +248,7 @@ def _claim_fault(name: str, snapshot: Snapshot) -> Diagnosis | None:
 
 def _not_launched(claim: NodeClaim, step: str, condition: Condition) -> Diagnosis | None:
     name, reason = clean(claim.name), condition.reason or ""
-    said = cut(detail(condition.reason, condition.message), _SAID_BYTES)
+    said = detail(condition.reason, condition.message, _SAID_BYTES)
     node = clean(claim.status.node_name)
     if step == "Launched" and reason not in ("", "AwaitingReconciliation", "Launching"):
         cause, code = f"the cloud refuses the machine of NodeClaim {name}: {said}", "capacity"

@@ -40,7 +40,7 @@ OF_IMAGES: Final = frozenset(
         "ErrImageNeverPull", "ImageInspectError", "SignatureValidationFailed",
     }
 )  # fmt: skip
-_OF_START: Final = frozenset(
+OF_START: Final = frozenset(
     {
         "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
         "RunInitContainerError", "PostStartHookError",
@@ -61,7 +61,7 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
     reason = (waiting.reason if waiting else None) or ""
     if waiting is not None and reason in OF_IMAGES:
         return _image(case, status, f"{reason}: {waiting.message or ''}")
-    if waiting is not None and reason in _OF_START:
+    if waiting is not None and reason in OF_START:
         return _start(case, status.name, reason, text=waiting.message)
     ended = last_end(status)
     if ended is None or not is_error(ended):

@@ -12,10 +12,11 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import CLUSTERPOLICIES, NODES, PODS
+from reporter.diagnosis.case import statuses
 from reporter.diagnosis.fit import has_accelerator, is_ready, offered, shown, some
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, amount
-from reporter.model.text import clean, cut, detail
+from reporter.model.text import clean, detail
 from reporter.snapshot.snapshot import Snapshot
 
 Ask: TypeAlias = Callable[[Pod], Diagnosis | None]
@@ -177,8 +178,7 @@ def _pod_text(words: str, pod: Pod, ask: Ask | None) -> tuple[str, str, Sureness
 
 def _container_state(pod: Pod) -> str:
     """Return what the first container that is not ready does; empty where nothing says so."""
-    statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
-    for each in statuses:
+    for each in statuses(pod):
         waits = each.state.waiting if each.state and not each.ready else None
         ended = each.last_state.terminated if waits and each.last_state else None
         if waits is not None and waits.reason:
@@ -189,11 +189,8 @@ def _container_state(pod: Pod) -> str:
 
 def _policy(snapshot: Snapshot) -> str:
     for each in snapshot[CLUSTERPOLICIES]:
-        error = each.status.condition("Error")
-        if error is not None and error.status == "True":
-            return (
-                f"the GPU operator is not ready ({cut(detail(error.reason, error.message), 160)})"
-            )
+        if error := each.status.condition("Error", "True"):
+            return f"the GPU operator is not ready ({detail(error.reason, error.message, 160)})"
     return ""
 
 
@@ -205,8 +202,7 @@ def is_plugin(pod: Pod) -> bool:
 
 
 def _works(pod: Pod) -> bool:
-    ready = pod.status.condition("Ready")
-    return ready is not None and ready.status == "True"
+    return pod.status.condition("Ready", "True") is not None
 
 
 def other_names(nodes: Iterable[Node], resource: str) -> str:
@@ -225,11 +221,8 @@ def other_names(nodes: Iterable[Node], resource: str) -> str:
 
 def _said_by(node: Node) -> str:
     """Return what the node's own conditions say of its devices."""
-    for name in _CONDITIONS:
-        found = node.status.condition(name)
-        if found is not None and found.status == "True":
-            return f" ({name}: {cut(detail(found.reason, found.message), 120)})"
-    ready = node.status.condition("AcceleratedHardwareReady")
-    if ready is not None and ready.status == "False":
-        return f" (AcceleratedHardwareReady: {cut(detail(ready.reason, ready.message), 120)})"
+    bad = ((name, "True") for name in _CONDITIONS)
+    for name, status in (*bad, ("AcceleratedHardwareReady", "False")):
+        if found := node.status.condition(name, status):
+            return f" ({name}: {detail(found.reason, found.message, 120)})"
     return ""

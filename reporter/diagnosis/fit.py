@@ -216,8 +216,7 @@ def is_ready(node: Node) -> bool:
 
 
 def _is_unready(node: Node, demand: Demand) -> bool:
-    ready = node.status.condition("Ready")
-    state = "unreachable" if ready is not None and ready.status == "Unknown" else "not-ready"
+    state = "unreachable" if node.status.condition("Ready", "Unknown") else "not-ready"
     lost = Taint(f"node.kubernetes.io/{state}", "", "NoSchedule")
     return not is_ready(node) and not _tolerated(lost, demand.tolerations)
 
@@ -283,8 +282,7 @@ def _state_of(node: Node, taints: list[Taint]) -> str:
         return "is NotReady" if ready.status == "False" else "does not answer"
     pressures = ("DiskPressure", "MemoryPressure", "PIDPressure")
     for name in pressures:
-        pressure = node.status.condition(name)
-        if pressure is not None and pressure.status == "True":
+        if node.status.condition(name, "True"):
             return f"is under {name}"
     return f"has {written_taints(taints)}"
 

@@ -86,11 +86,11 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
             missing=True,
         )
     cluster = snapshot[CLUSTERQUEUES].get("", local.spec.cluster_queue) if local else None
-    active = cluster.status.condition("Active") if cluster else None
-    if cluster is not None and active is not None and active.status == "False":
+    inactive = cluster.status.condition("Active", "False") if cluster else None
+    if cluster is not None and inactive is not None:
         return Diagnosis(
             code="queue-inactive",
-            cause=f"ClusterQueue {clean(cluster.name)} admits nothing: {_said(active)}",
+            cause=f"ClusterQueue {clean(cluster.name)} admits nothing: {_said(inactive)}",
             brief=f"ClusterQueue {clean(cluster.name)} is inactive",
             object=CLUSTERQUEUES.ref(cluster),
             action="Mend what the ClusterQueue names.",
@@ -115,8 +115,8 @@ def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
 def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -> Diagnosis | None:
     """Return why Kueue does not admit a Workload, by the condition that says so."""
     for name, status in (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False")):
-        found = workload.status.condition(name)
-        if found is None or found.status != status:
+        found = workload.status.condition(name, status)
+        if found is None:
             continue
         said, never = _said(found), "maximum capacity" in (found.message or "")
         quota = _NOT_ENOUGH_QUOTA.search(found.message or "")
@@ -224,10 +224,10 @@ def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[P
 
 def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     """Return what Volcano says of the group where this pod only waits for another of it."""
-    condition = group.status.condition("Unschedulable")
+    condition = group.status.condition("Unschedulable", "True")
     scheduled = pod.status.condition("PodScheduled")
     said = (scheduled.message if scheduled else "") or ""
-    if "nodes are available" in said or condition is None or condition.status != "True":
+    if "nodes are available" in said or condition is None:
         return None
     refused = partial(_refused_by_group, pod.namespace)
     found = snapshot.entry(("refused of groups", pod.namespace), group.name, refused) or ()
@@ -248,10 +248,9 @@ def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _refused_itself(pod: Pod) -> bool:
-    scheduled = pod.status.condition("PodScheduled")
-    if scheduled is None or scheduled.status != "False":
-        return False
-    return "nodes are available" in (scheduled.message or "") or not _WAITS.search(scheduled.message or "")  # fmt: skip
+    refused = pod.status.condition("PodScheduled", "False")
+    said = (refused.message if refused else "") or ""
+    return refused is not None and ("nodes are available" in said or not _WAITS.search(said))
 
 
 def _pod_group(pod: Pod, name: str, snapshot: Snapshot) -> PodGroup | None:

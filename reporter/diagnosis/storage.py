@@ -195,8 +195,8 @@ def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _is_started(pod: Pod) -> bool:
-    set_up = pod.status.condition("PodReadyToStartContainers")
-    return (set_up is not None and set_up.status == "True") or any(
+    set_up = pod.status.condition("PodReadyToStartContainers", "True")
+    return set_up is not None or any(
         each.state is not None and (each.state.running or each.state.terminated) is not None
         for each in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ()))
     )  # fmt: skip

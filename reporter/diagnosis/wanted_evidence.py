@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Final
 
 from reporter.catalogue.resources import AUTOSCALERS, BY_NAME, CLAIMS, NODECLAIMS, ON_DEMAND, PODS
+from reporter.diagnosis.case import statuses
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Sureness
 from reporter.model.objects import ContainerStatus, KubeObject, Pod
@@ -142,8 +143,7 @@ def _pods(snapshot: Snapshot, namespace: str, first: Iterable[str]) -> tuple[Pod
 
 
 def _logs(pod: Pod) -> Iterator[WantedRun]:
-    statuses = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
-    restarts = {each.name: each.restart_count for each in statuses}
+    restarts = {each.name: each.restart_count for each in statuses(pod)}
     for each in wanted_logs(pod):
         yield WantedRun(
             pod.namespace,

@@ -17,34 +17,39 @@ OnDelete nobody rolls anything out.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
+from reporter.diagnosis.case import statuses
 from reporter.diagnosis.refusals import refusal, why_not_made
 from reporter.model.finding import Fails
 from reporter.model.objects import Condition, DaemonSet, Deployment, Labels, Pod, StatefulSet
 from reporter.model.text import detail
 from reporter.snapshot.snapshot import Snapshot
-from reporter.workload.pod import NOT_SET_UP, STARTING, UNSCHEDULABLE
+from reporter.workload.pod import (
+    NOT_SET_UP,
+    STARTING,
+    UNSCHEDULABLE,
+    asked_to_end,
+    began_on_its_node,
+    fault_of,
+    is_ready,
+)
 from reporter.workload.standing import (
     SCALED_TO_ZERO,
     STEP_BUDGET,
-    PodCause,
     WorkloadFault,
     cause_in_ending,
     cause_in_pods,
-    fault_of,
-    first_start,
     lost_with_node,
     not_ready_since,
     pods_ending,
     pods_of,
     pods_that_failed,
-    rollout_step,
     worst_pod,
 )
 
@@ -63,7 +68,7 @@ def is_available(deployment: Deployment) -> bool:
         return False
     if status.available_replicas > 0:
         return True
-    return status.ready_replicas > 0 and not _is(status.condition("Available"), "False")
+    return status.ready_replicas > 0 and not status.condition("Available", "False")
 
 
 def rolls_as_allowed(deployment: Deployment) -> bool:
@@ -88,15 +93,11 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> WorkloadFaul
     cause = _cause(deployment, replicas, snapshot)
     rollout = "rollout exceeded its deadline, " if exceeded else ""
     count = f"{deployment.status.ready_replicas}/{deployment.wanted} ready"
-    return WorkloadFault(
+    return replace(
+        cause,
         down=down,
-        cause=cause.brief,
-        detail=f"{rollout}{cause.text}, {count}",
+        detail=f"{rollout}{cause.detail}, {count}",
         transition=_transition(deployment, replicas, exceeded),
-        lost_node=cause.lost_node,
-        passing=cause.passing,
-        diagnosis=cause.diagnosis,
-        fails=cause.fails,
     )
 
 
@@ -147,27 +148,20 @@ def _by_label_of_pods(
     return {label: tuple(deployments) for label, deployments in index.items()}
 
 
-def _is(condition: Condition | None, status: str) -> bool:
-    return condition is not None and condition.status == status
-
-
-def _is_stale(deployment: Deployment) -> bool:
+def _is_stale(workload: Deployment | DaemonSet | StatefulSet) -> bool:
     """Tell whether the status describes an older spec."""
-    return deployment.status.observed_generation < deployment.metadata.generation
+    return workload.status.observed_generation < workload.metadata.generation
 
 
 def _exceeded_deadline(deployment: Deployment) -> Condition | None:
-    progressing = deployment.status.condition("Progressing")
-    if progressing is None or _is_stale(deployment):
-        return None
-    exceeded = progressing.status == "False" and progressing.reason == _EXCEEDED
-    return progressing if exceeded else None
+    stopped = deployment.status.condition("Progressing", "False")
+    exceeded = stopped and stopped.reason == _EXCEEDED and not _is_stale(deployment)
+    return stopped if exceeded else None
 
 
 def _refused(deployment: Deployment) -> Condition | None:
     """Return the condition that says that pods could not be created."""
-    failure = deployment.status.condition("ReplicaFailure")
-    return failure if _is(failure, "True") else None
+    return deployment.status.condition("ReplicaFailure", "True")
 
 
 def _is_rolling_out(deployment: Deployment) -> bool:
@@ -198,24 +192,18 @@ def _is_rolling_out(deployment: Deployment) -> bool:
 class _Replicas:
     """What the pods tell that stand for replicas, asked once for all Deployments with the same selector.
 
-    Attributes:
-        count: how many there are.
-        cause: why they are not ready.
-        since: since when the first of them has not been.
-        only_wait: those that take the place of others have no fault of their own, such as their image.
-        ending: why pods that are being deleted do not end; None where none is.
-        lost: they cannot, as their node is not there to end them.
-        failed: why pods failed for good that stood for replicas; None where none did.
-
+    `ending` is why pods that are being deleted do not end; `lost`: they cannot, as their node is
+    not there to end them. `only_wait`: those that take the place of others have no fault of their
+    own, such as their image. `failed` is why pods failed for good that stood for replicas.
     """
 
     count: int
-    cause: PodCause
+    cause: WorkloadFault
     since: datetime | None
     only_wait: bool
-    ending: PodCause | None
+    ending: WorkloadFault | None
     lost: bool
-    failed: PodCause | None
+    failed: WorkloadFault | None
 
 
 def _replicas_of(deployment: Deployment, snapshot: Snapshot) -> _Replicas:
@@ -240,7 +228,7 @@ def _replicas_of(deployment: Deployment, snapshot: Snapshot) -> _Replicas:
     return snapshot.once(("replicas", namespace, selector and selector.key), find)
 
 
-def _cause(deployment: Deployment, replicas: _Replicas, snapshot: Snapshot) -> PodCause:
+def _cause(deployment: Deployment, replicas: _Replicas, snapshot: Snapshot) -> WorkloadFault:
     refused = _refused(deployment)
     present = replicas.count if snapshot.known(PODS) else deployment.status.replicas
     if refused is not None and present < deployment.wanted:
@@ -248,7 +236,7 @@ def _cause(deployment: Deployment, replicas: _Replicas, snapshot: Snapshot) -> P
         found = refusal(refused.message, deployment.namespace)
         text = found.told if found else detail(reason, refused.message, _TEXT_BYTES)
         words = f"pods cannot be created: {text}"
-        return PodCause(reason, words, diagnosis=found, fails=Fails.REFUSED)
+        return WorkloadFault(reason, words, diagnosis=found, fails=Fails.REFUSED)
     cause, ending = replicas.cause, replicas.ending
     if ending and not replicas.count and deployment.spec.recreates:
         return ending
@@ -256,14 +244,13 @@ def _cause(deployment: Deployment, replicas: _Replicas, snapshot: Snapshot) -> P
         return replicas.failed
     if ending is None or not (replicas.lost and replicas.only_wait):
         return cause
-    return replace(ending, text=f"{ending.text}; {cause.text}")
+    return replace(ending, detail=f"{ending.detail}; {cause.detail}")
 
 
 def _transition(
     deployment: Deployment, replicas: _Replicas, exceeded: Condition | None
 ) -> datetime | None:
-    available = deployment.status.condition("Available")
-    unavailable = available if _is(available, "False") else None
+    unavailable = deployment.status.condition("Available", "False")
     condition = unavailable or _refused(deployment) or exceeded
     if condition is not None and condition.last_transition_time is not None:
         return condition.last_transition_time
@@ -291,49 +278,28 @@ def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> WorkloadFault |
     that stands still is told, also where the old pods stay until the new ones are ready. A status
     that describes an older spec says nothing of pods that are missing.
     """
-    status, wanted, selector = daemonset.status, daemonset.wanted, daemonset.spec.selector
+    status, wanted = daemonset.status, daemonset.wanted
     down = wanted > 0 and not _has_available(daemonset)
     rolls = wanted > 0 and not down and _is_daemonset_rolling_out(daemonset)
-    if not down and (
-        _is_daemonset_stale(daemonset) or (not rolls and status.number_ready >= wanted)
-    ):
+    if not down and (_is_stale(daemonset) or (not rolls and status.number_ready >= wanted)):
         return None
-    pods = pods_of(selector, daemonset.namespace, snapshot)
-    ending = pods_ending(selector, daemonset.namespace, snapshot)
-    step = None
-    if rolls:
-        if not pods:
-            return None  # without its pods nothing tells one that moves from one that stands still
-        begun = status.updated_number_scheduled > 0
-        step = rollout_step(selector, daemonset.namespace, snapshot, begun=begun)
-    elif not down and not lost_with_node(ending, snapshot):
-        step = first_start(pods, snapshot, ending)
-    elif down and all(_came_with_its_node(each, snapshot) for each in pods):
-        step = first_start(pods, snapshot)
-    return fault_of(
-        pods,
-        ending,
-        daemonset.namespace,
-        snapshot=snapshot,
+    return _fault_of_set(
+        daemonset,
+        snapshot,
         down=down,
+        rolls=rolls,
         ready=status.number_ready,
-        wanted=wanted,
-        step=step,
-        refused=why_not_made("DaemonSet", daemonset, snapshot),
+        updated=status.updated_number_scheduled,
     )
 
 
-def _is_daemonset_stale(daemonset: DaemonSet) -> bool:
-    """Tell whether the status describes an older spec."""
-    return daemonset.status.observed_generation < daemonset.metadata.generation
-
-
-def _came_with_its_node(pod: Pod, snapshot: Snapshot) -> bool:
-    """Tell whether a pod was made because its node was new."""
-    node = snapshot[NODES].get("", pod.spec.node_name or "")
-    if node is None or node.created is None or pod.created is None:
-        return False
-    return pod.created - node.created < STEP_BUDGET
+def _all_new(pods: Iterable[Pod], snapshot: Snapshot) -> bool:
+    """Tell whether each pod was made because its node was new."""
+    places = ((pod, snapshot[NODES].get("", pod.spec.node_name or "")) for pod in pods)
+    return all(
+        node and node.created and pod.created and pod.created - node.created < STEP_BUDGET
+        for pod, node in places
+    )
 
 
 def _has_available(daemonset: DaemonSet) -> bool:
@@ -377,38 +343,18 @@ def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadF
     """
     if statefulset.wanted == 0:
         return SCALED_TO_ZERO
-    status, selector = statefulset.status, statefulset.spec.selector
+    status = statefulset.status
     down = not is_statefulset_available(statefulset)
-    if not down and (
-        _is_statefulset_stale(statefulset) or status.ready_replicas >= statefulset.wanted
-    ):
+    if not down and (_is_stale(statefulset) or status.ready_replicas >= statefulset.wanted):
         return None
-    pods = pods_of(selector, statefulset.namespace, snapshot)
-    ending = pods_ending(selector, statefulset.namespace, snapshot)
-    step = None
-    if not down and _is_statefulset_rolling_out(statefulset):
-        if not pods:
-            return None  # without its pods nothing tells one that moves from one that stands still
-        begun = status.updated_replicas > 0
-        step = rollout_step(selector, statefulset.namespace, snapshot, begun=begun)
-    elif not down and not lost_with_node(ending, snapshot):
-        step = first_start(pods, snapshot, ending)
-    return fault_of(
-        pods,
-        ending,
-        statefulset.namespace,
-        snapshot=snapshot,
+    return _fault_of_set(
+        statefulset,
+        snapshot,
         down=down,
+        rolls=not down and _is_statefulset_rolling_out(statefulset),
         ready=status.ready_replicas,
-        wanted=statefulset.wanted,
-        step=step,
-        refused=why_not_made("StatefulSet", statefulset, snapshot),
+        updated=status.updated_replicas,
     )
-
-
-def _is_statefulset_stale(statefulset: StatefulSet) -> bool:
-    """Tell whether the status describes an older spec."""
-    return statefulset.status.observed_generation < statefulset.metadata.generation
 
 
 def _is_statefulset_rolling_out(statefulset: StatefulSet) -> bool:
@@ -421,3 +367,100 @@ def _is_statefulset_rolling_out(statefulset: StatefulSet) -> bool:
     if partition > 0:
         return status.updated_replicas < statefulset.wanted - partition
     return status.current_revision != status.update_revision
+
+
+def _fault_of_set(
+    workload: DaemonSet | StatefulSet,
+    snapshot: Snapshot,
+    *,
+    down: bool,
+    rolls: bool,
+    ready: int,
+    updated: int,
+) -> WorkloadFault | None:
+    """Return what is wrong with a set that lacks replicas, by its pods.
+
+    None of one that rolls out without pods: nothing tells one that moves from one that stands still.
+    """
+    selector, namespace = workload.spec.selector, workload.namespace
+    pods = pods_of(selector, namespace, snapshot)
+    ending = pods_ending(selector, namespace, snapshot)
+    if rolls and not pods:
+        return None
+    refused = why_not_made(type(workload).__name__, workload, snapshot)
+    if refused is not None and len(pods) < workload.wanted:
+        text = f"pods cannot be created: {refused.told}"
+        cause = WorkloadFault(refused.brief, text, diagnosis=refused, fails=Fails.REFUSED)
+    elif not all(map(is_ready, pods)):
+        cause = cause_in_pods(pods, namespace, snapshot)
+    elif rolls:
+        cause = WorkloadFault("old pods", "old pods are not replaced")
+    elif ending:
+        cause = cause_in_ending(ending, snapshot)
+    else:
+        cause = _lacking(pods, workload, snapshot, down=down)
+    since: datetime | None
+    budget: timedelta | None
+    if rolls:
+        since, budget = _last_step(pods, ending, begun=updated > 0), STEP_BUDGET
+    elif down:
+        new = isinstance(workload, DaemonSet) and _all_new(pods, snapshot)
+        since, budget = _began(pods, (), snapshot, may_start=new)
+    else:
+        alone = not lost_with_node(ending, snapshot)
+        since, budget = _began(pods, ending, snapshot, may_start=alone)
+    return replace(
+        cause,
+        down=down,
+        detail=f"{'rollout is stuck, ' if rolls else ''}{cause.detail}, {ready}/{workload.wanted} ready",
+        transition=since,
+        budget=budget,
+    )
+
+
+def _lacking(
+    pods: Sequence[Pod], workload: DaemonSet | StatefulSet, snapshot: Snapshot, *, down: bool
+) -> WorkloadFault:
+    """Return why replicas are missing although the pods that are there are ready."""
+    if pods and down:
+        text = "its pods are ready, but not available yet"
+        return WorkloadFault("not available", text, passing=True)
+    if pods and len(pods) < workload.wanted:
+        return WorkloadFault("missing pods", "the existing pods are ready, others are missing")
+    return cause_in_pods(pods, workload.namespace, snapshot)
+
+
+def _last_step(pods: Iterable[Pod], ending: Sequence[Pod], *, begun: bool) -> datetime | None:
+    """Return the last step of a rollout: a pod was made, or an old one was asked to end.
+
+    That a pod becomes Ready is not a step: one that crashes again and again does so each time.
+    Until it has `begun`, as a pod of the new revision was made, the newest one is as old as the
+    rollout before.
+    """
+    made = [pod.created for pod in pods] if begun or ending else []
+    steps = (*map(asked_to_end, ending), *made)
+    return max((each for each in steps if each is not None), default=None)
+
+
+def _began(
+    pods: Sequence[Pod], ending: Iterable[Pod], snapshot: Snapshot, *, may_start: bool
+) -> tuple[datetime | None, timedelta | None]:
+    """Return since when replicas are missing, and how long they may be: only while all start for the first time.
+
+    A container that ended once has started already. That a new node is not Ready for a while does
+    not matter; on one that is back a pod starts again. What takes the place of pods that are
+    `ending` starts later: neither a StatefulSet nor a DaemonSet makes it before.
+    """
+    waiting = [pod for pod in pods if not is_ready(pod)]
+    nodes = snapshot[NODES]
+    made = (began_on_its_node(pod, pod.created, nodes) for pod in waiting)
+    begun = [*made, *map(asked_to_end, ending)]
+    if not may_start or not begun or not all(map(_starts, waiting)):
+        return not_ready_since(pods), None
+    return min((each for each in begun if each), default=None), STEP_BUDGET
+
+
+def _starts(pod: Pod) -> bool:
+    fault = fault_of(pod, nodes=None, startup_budget=STEP_BUDGET)
+    restarted = any(each.restart_count > 0 for each in statuses(pod))
+    return fault is not None and fault.severity in {STARTING, NOT_SET_UP} and not restarted

@@ -65,8 +65,7 @@ def node_faults(node: Node) -> Iterator[NodeFault]:
             yield NodeFault(state, text, ready.last_transition_time, _LOST_SIGNS)
         return
     for name in _PRESSURES:
-        pressure = node.status.condition(name)
-        if pressure is not None and pressure.status == "True":
+        if pressure := node.status.condition(name, "True"):
             sign = _TAINT + name.removesuffix("Pressure").lower() + "-pressure"
             text = f"is under {name}: it evicts pods and takes no more"
             yield NodeFault(name, text, pressure.last_transition_time, (sign,))
@@ -125,10 +124,9 @@ def _waits_for_state(message: str) -> bool:
 def _is_tainted(node: Node) -> bool:
     """Tell whether its state keeps pods from it by a taint; of a cordoned one the cordon is said."""
     ready = node.status.condition("Ready")
-    pressures = map(node.status.condition, _PRESSURES)
     return not node.spec.unschedulable and (
         (ready is not None and ready.status != "True")
-        or any(each is not None and each.status == "True" for each in pressures)
+        or any(node.status.condition(each, "True") for each in _PRESSURES)
     )
 
 
@@ -146,7 +144,7 @@ def _offers_other(node: Node, name: str) -> bool:
 
 def _never_ready(node: Node) -> bool:
     """Tell whether Ready has not changed since the node registered itself."""
-    ready = node.status.condition("Ready")
+    ready = node.status.condition("Ready", "False")
     if ready is None or ready.last_transition_time is None or node.created is None:
         return False
-    return ready.status == "False" and ready.last_transition_time - node.created <= _SAME_SYNC
+    return ready.last_transition_time - node.created <= _SAME_SYNC

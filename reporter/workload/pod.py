@@ -11,10 +11,10 @@ from typing import Final
 
 from reporter.catalogue.resources import NODES
 from reporter.diagnosis.case import CRASH_LOOP, Case, ending, is_error, statuses
-from reporter.diagnosis.containers import log_may_tell, of_container
+from reporter.diagnosis.containers import OF_IMAGES, OF_START, log_may_tell, of_container
 from reporter.diagnosis.pod import UNSEEN_BUDGET, diagnose, has_started, recreated
 from reporter.model.finding import Diagnosis, Fails, Sureness
-from reporter.model.objects import Condition, ContainerStatus, Node, Pod, Terminated, Waiting
+from reporter.model.objects import ContainerStatus, Node, Pod, Terminated
 from reporter.model.text import clean, cut, detail
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
@@ -62,23 +62,10 @@ STARTING: Final = 10
 _OF_CONTAINERS: Final = frozenset({CRASHED, ENDED, NOT_STARTED, NO_LONGER_READY, STARTING})
 
 _EXEMPT_WAITING: Final = frozenset({CRASH_LOOP, "ErrImageNeverPull", "InvalidImageName"})
-_WAITING: Final = _EXEMPT_WAITING | {
-    "ConfigPodSandboxError",
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "CreatePodSandboxError",
-    "ErrImagePull",
-    "ImageInspectError",
-    "ImagePullBackOff",
-    "KillContainerError",
-    "PostStartHookError",
-    "PreCreateHookError",
+_WAITING: Final = _EXEMPT_WAITING | OF_IMAGES | OF_START | {
+    "ConfigPodSandboxError", "CreatePodSandboxError", "KillContainerError", "PreCreateHookError",
     "PreStartHookError",
-    "RegistryUnavailable",
-    "RunContainerError",
-    "RunInitContainerError",
-    "SignatureValidationFailed",
-}
+}  # fmt: skip
 """Waiting reasons that are errors; any other, also one unknown to us, is taken for progress."""
 
 _OF_IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"})
@@ -91,32 +78,22 @@ cannot be run waits in CrashLoopBackOff until it is tried again. Of these the on
 class PodFault:
     """One fault of one pod.
 
-    Attributes:
-        cause: a few words, such as `ImagePullBackOff`.
-        detail: one clean, bounded line without the pod's own name.
-        exempt: fires at once, whatever the grace.
-        severity: larger is worse and explains more.
-        transition: when the fault began, where a status says so.
-        budget: time it may legitimately last from `transition`, or from the pod's creation where
-            that is None. A fault without it has the grace of its reason.
-        init_container: the init container that it is about, as `detail` names it; empty if it is
-            about something else.
-        part: what of the pod alternates between this and other states, such as the image of a
-            container; empty if nothing does.
-        passing: of these states, one that says less than another.
-        node: the node that is the cause: the pod is on it, or waits for it; empty if none is.
-        container: the name of the container that it is about; empty if it is about something else.
-        diagnosis: the cause, where more is known than the symptom.
-        fails: in which way.
-
+    `cause` is a few words, such as `ImagePullBackOff`; `detail` one clean, bounded line without the
+    pod's own name. Larger `severity` is worse and explains more. `exempt` fires at once, whatever
+    the grace. `budget` is the time that it may legitimately last from `transition`, or from the
+    pod's creation where that is None; without one the grace of its reason counts.
+    `container` is the one that it is about, `init_container` the same as `detail` names it. `part`
+    of the pod alternates between this and other states, such as the image of a container;
+    `passing`: of these it is one that says less than another. `node` is the cause: the pod is on it,
+    or waits for it.
     """
 
     cause: str
     detail: str
-    exempt: bool
     severity: int
-    transition: datetime | None
-    budget: timedelta | None
+    exempt: bool = False
+    transition: datetime | None = None
+    budget: timedelta | None = None
     init_container: str = ""
     part: str = ""
     passing: bool = False
@@ -136,9 +113,7 @@ class PodFault:
 
 
 def is_ready(pod: Pod) -> bool:
-    """Tell whether the pod's Ready condition is True."""
-    ready = pod.status.condition("Ready")
-    return ready is not None and ready.status == "True"
+    return pod.status.condition("Ready", "True") is not None
 
 
 def counts(pod: Pod) -> bool:
@@ -159,10 +134,8 @@ def had_been_ready(pod: Pod) -> bool:
     between. The times have whole seconds; a difference of one can be a rounding.
     """
     ready = pod.status.condition("Ready")
-    initialized = pod.status.condition("Initialized")
-    if ready is None or ready.status == "True":
-        return False
-    if initialized is None or initialized.status != "True":
+    initialized = pod.status.condition("Initialized", "True")
+    if ready is None or ready.status == "True" or initialized is None:
         return False
     if ready.last_transition_time is None or initialized.last_transition_time is None:
         return False
@@ -170,10 +143,7 @@ def had_been_ready(pod: Pod) -> bool:
 
 
 def judge_pod(pod: Pod, snapshot: Snapshot, *, startup_budget: timedelta) -> PodFault | None:
-    """Return the worst fault of a pod with its cause, None if it is Ready or in a terminal phase.
-
-    `startup_budget` is as in `fault_of`.
-    """
+    """Return what `fault_of` does, with its cause."""
     fault = fault_of(pod, nodes=nodes_of(pod, snapshot), startup_budget=startup_budget)
     return None if fault is None else _diagnosed(pod, fault, snapshot)
 
@@ -238,20 +208,15 @@ def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis) -> PodFault:
 
 
 def fault_of(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta) -> PodFault | None:
-    """Return the worst fault of a pod as its own status has it: when it began, how long it may last.
+    """Return the worst fault of a pod as its own status has it, None if it is Ready or in a terminal phase.
 
-    Args:
-        pod: the pod.
-        nodes: all nodes of the cluster; None where they are unknown, so that a node that is not
-            there is not taken for gone.
-        startup_budget: time a pod that was never Ready may take, where no start-up probe of its
-            containers names one.
-
+    `nodes` are all of the cluster; None where they are unknown, so that one that is not there is not
+    taken for gone. A pod that was never Ready may take `startup_budget`, where no start-up probe of
+    its containers names a time.
     """
     if pod.status.phase in _TERMINAL_PHASES and not pod.deleting:
         return None
-    lost = _lost_node(pod, nodes)
-    if lost is not None:
+    if lost := _lost_node(pod, nodes):
         return lost
     if pod.deleting:
         return _terminating(pod)
@@ -263,7 +228,7 @@ def fault_of(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta) 
 
 
 def asked_to_end(pod: Pod) -> datetime | None:
-    """Return when the deletion of a pod was asked for, None if it was not."""
+    """Return when deletion was requested, or None."""
     ends = pod.metadata.deletion_timestamp
     if ends is None or ends.year <= _ZERO_YEAR:
         return ends
@@ -283,13 +248,9 @@ def _bounded(seconds: int) -> timedelta:
 
 def _terminating(pod: Pod) -> PodFault:
     # A time that is still to come counts from now, so the grace period is a part of the budget.
-    return _fault(
-        "terminating",
-        f"does not terminate{_on_node(pod)}",
-        NOT_TERMINATED,
-        transition=asked_to_end(pod),
-        budget=_termination_grace(pod) + TERMINATION_SLACK,
-    )
+    text, began = f"does not terminate{_on_node(pod)}", asked_to_end(pod)
+    budget = _termination_grace(pod) + TERMINATION_SLACK
+    return _fault("terminating", text, NOT_TERMINATED, transition=began, budget=budget)
 
 
 def judge_ended(pod: Pod, snapshot: Snapshot) -> PodFault | None:
@@ -310,9 +271,7 @@ def judge_ended(pod: Pod, snapshot: Snapshot) -> PodFault | None:
 def startup_time(pod: Pod, default: timedelta) -> timedelta:
     """Return how long the pod may start: its longest start-up probe, or `default` without one."""
     probes = [each.startup_probe for each in pod.spec.containers or () if each.startup_probe]
-    if not probes:
-        return default
-    return _bounded(max(probe.budget_seconds for probe in probes))
+    return _bounded(max(each.budget_seconds for each in probes)) if probes else default
 
 
 def _fault(
@@ -320,14 +279,12 @@ def _fault(
     text: str,
     severity: int,
     *,
-    exempt: bool = False,
     transition: datetime | None = None,
     budget: timedelta | None = None,
 ) -> PodFault:
     return PodFault(
         cause=cut(clean(cause), _CAUSE_BYTES),
         detail=cut(text, _DETAIL_BYTES),
-        exempt=exempt,
         severity=severity,
         transition=transition,
         budget=budget,
@@ -363,12 +320,8 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
         return replace(gone, node=pod.spec.node_name)
     state = "NotReady" if ready.status == "False" else "not answering"
     text = detail(ready.reason, ready.message, _DETAIL_BYTES // 2)
-    lost = _fault(
-        f"node {state}",
-        f"{doing} node {name}, which is {state}" + (f" ({text})" if text else ""),
-        NODE_LOST,
-        transition=ready.last_transition_time,
-    )
+    words = f"{doing} node {name}, which is {state}" + (f" ({text})" if text else "")
+    lost = _fault(f"node {state}", words, NODE_LOST, transition=ready.last_transition_time)
     return replace(lost, node=pod.spec.node_name)
 
 
@@ -380,95 +333,63 @@ def _was_placed(pod: Pod) -> bool:
     (Kubernetes, pkg/controller/podgc).
     """
     status = pod.status
-    scheduled = status.condition("PodScheduled")
     return (
-        (scheduled is not None and scheduled.status == "True")
+        status.condition("PodScheduled", "True") is not None
         or any(status.condition(name) is not None for name in ("Initialized", "Ready"))
-        or bool(status.container_statuses or status.init_container_statuses)
+        or any(statuses(pod))
     )
 
 
 def _container_faults(pod: Pod) -> Iterator[PodFault]:
-    """Yield the faults of init and main containers."""
-    began = _no_longer_ready_since(pod)
     for status in pod.status.init_container_statuses or ():
-        for fault in _container_fault("init container", status, began):
-            yield replace(fault, init_container=_name(status.name), container=status.name)
+        for fault in _container_fault("init container", status, pod):
+            yield replace(fault, init_container=_name(status.name))
     for status in pod.status.container_statuses or ():
-        for fault in _container_fault("container", status, began):
-            yield replace(fault, container=status.name)
+        yield from _container_fault("container", status, pod)
 
 
-def _container_fault(
-    kind: str, status: ContainerStatus, began: datetime | None
-) -> Iterator[PodFault]:
+def _container_fault(kind: str, status: ContainerStatus, pod: Pod) -> Iterator[PodFault]:
     """Yield the fault of a container, if it has one."""
-    state = status.state
-    if state is None or status.ready:
+    if status.state is None or status.ready:
         return
-    place = _place(kind, status)
-    if state.waiting is not None and state.waiting.reason in _WAITING:
-        reason = state.waiting.reason
-        fault = _waiting(place, status, state.waiting, reason=reason, began=began)
-        part = f"image of {place}" if reason in _OF_IMAGES else place
-        yield replace(fault, part=part, passing=reason in _PASSING)
-    elif state.terminated is not None and is_error(state.terminated):
-        yield replace(_terminated(place, state.terminated), part=place, passing=True)
-
-
-def _place(kind: str, status: ContainerStatus) -> str:
-    return f"{kind} {_name(status.name)}"
-
-
-def _waiting(
-    place: str, status: ContainerStatus, waiting: Waiting, *, reason: str, began: datetime | None
-) -> PodFault:
-    exempt = reason in _EXEMPT_WAITING
-    # The kubelet's text for a crash loop holds the current back-off, a running value.
-    message = None if reason == CRASH_LOOP else waiting.message
-    text = detail(reason, message, _DETAIL_BYTES - 80)
-    return _fault(
-        reason,
-        f"{place} waits in {text}{_last_end(status)}",
-        CRASHED if exempt else NOT_STARTED,
-        exempt=exempt,
-        transition=began,
-    )
-
-
-def _terminated(place: str, ended: Terminated) -> PodFault:
-    return _fault(
-        ended.reason or "Error",
-        f"{place} ended with {_end(ended)}",
-        ENDED,
-        transition=ended.finished_at,
-    )
+    place = f"{kind} {_name(status.name)}"
+    waiting, ended = status.state.waiting, status.state.terminated
+    if waiting is not None and waiting.reason in _WAITING:
+        reason = waiting.reason
+        exempt = reason in _EXEMPT_WAITING
+        # The kubelet's text for a crash loop holds the current back-off, a running value.
+        said = detail(reason, None if reason == CRASH_LOOP else waiting.message, _DETAIL_BYTES - 80)
+        text = f"{place} waits in {said}{_last_end(status)}"
+        severity = CRASHED if exempt else NOT_STARTED
+        yield replace(
+            _fault(reason, text, severity, transition=_no_longer_ready_since(pod)),
+            exempt=exempt,
+            part=f"image of {place}" if reason in _OF_IMAGES else place,
+            passing=reason in _PASSING,
+            container=status.name,
+        )
+    elif ended is not None and is_error(ended):
+        text = f"{place} ended with {_end(ended)}"
+        fault = _fault(ended.reason or "Error", text, ENDED, transition=ended.finished_at)
+        yield replace(fault, part=place, passing=True, container=status.name)
 
 
 def _end(ended: Terminated) -> str:
-    text = cut(clean(ended.reason or "Error"), _CAUSE_BYTES)
-    return f"{text}{ending(ended)}"
+    return f"{cut(clean(ended.reason or 'Error'), _CAUSE_BYTES)}{ending(ended)}"
 
 
 def _last_end(status: ContainerStatus) -> str:
     """Return how the container ended the last time and its last words; empty without an error."""
     last = status.last_state.terminated if status.last_state else None
-    if last is None or not is_error(last):
-        return ""
-    reason = cut(clean(last.reason or "Error"), _CAUSE_BYTES)
-    return f"; last ended with {reason}{ending(last)}"
+    return f"; last ended with {_end(last)}" if last is not None and is_error(last) else ""
 
 
 def _unschedulable(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
-    scheduled = pod.status.condition("PodScheduled")
-    if scheduled is None or scheduled.status != "False" or scheduled.reason != "Unschedulable":
+    scheduled = pod.status.condition("PodScheduled", "False")
+    if scheduled is None or scheduled.reason != "Unschedulable":
         return None
-    fault = _fault(
-        "Unschedulable",
-        detail("Unschedulable", scheduled.message, _DETAIL_BYTES),
-        UNSCHEDULABLE,
-        transition=scheduled.last_transition_time,
-    )
+    text = detail("Unschedulable", scheduled.message, _DETAIL_BYTES)
+    fault = _fault("Unschedulable", text, UNSCHEDULABLE, transition=scheduled.last_transition_time)
     return replace(fault, node=waited_for(scheduled.message, nodes))
 
 
@@ -489,8 +410,8 @@ def began_on_its_node(
 ) -> datetime | None:
     """Return when something of a pod began, or when its node was back, if that was later."""
     node = nodes.get("", pod.spec.node_name) if nodes is not None and pod.spec.node_name else None
-    ready = node.status.condition("Ready") if node is not None else None
-    back = ready.last_transition_time if ready is not None and ready.status == "True" else None
+    ready = node.status.condition("Ready", "True") if node is not None else None
+    back = ready.last_transition_time if ready is not None else None
     return back if back and began and began < back else began
 
 
@@ -500,58 +421,47 @@ _NO_START: Final = 3
 
 def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
     """Return the fault of a pod that is not Ready while nothing says why."""
-    ends = "".join(_last_end(each) for each in pod.status.container_statuses or ())
+    containers = pod.status.container_statuses or ()
+    ends = "".join(map(_last_end, containers))
     if had_been_ready(pod):
         ready = pod.status.condition("Ready")
-        text = detail(ready.reason, ready.message, 150) if ready else ""
-        fault = _fault(
-            "no longer Ready",
-            "was Ready and is not any more" + (f" ({text})" if text else "") + ends,
-            NO_LONGER_READY,
-            transition=_no_longer_ready_since(pod),
-        )
-        again = next(
-            (each for each in pod.status.container_statuses or () if _last_end(each)), None
-        )
-        part = _place("container", again) if again and not again.ready else ""
+        said = detail(ready.reason, ready.message, 150) if ready else ""
+        text = "was Ready and is not any more" + (f" ({said})" if said else "") + ends
+        began = _no_longer_ready_since(pod)
+        fault = _fault("no longer Ready", text, NO_LONGER_READY, transition=began)
+        again = next((each for each in containers if _last_end(each)), None)
+        part = f"container {_name(again.name)}" if again and not again.ready else ""
         name = again.name if again else ""
         return replace(fault, part=part, passing=bool(part), container=name)
-    unprepared = _set_up(pod, "False")
+    unprepared = pod.status.condition(_SET_UP, "False")
     if unprepared is not None and pod.spec.node_name:
         said = detail(unprepared.reason, unprepared.message, _DETAIL_BYTES // 2)
-        return _fault(
-            "not set up",
+        text = (
             f"volumes, network or sandbox are not set up{_on_node(pod)} "
-            f"({said or 'the Events of the pod say which'}){ends}",
-            NOT_SET_UP,
-            transition=unprepared.last_transition_time,
-            budget=min(SET_UP_BUDGET, startup_budget),
+            f"({said or 'the Events of the pod say which'}){ends}"
         )
-    restarts = max((each.restart_count for each in pod.status.container_statuses or ()), default=0)
+        began, budget = unprepared.last_transition_time, min(SET_UP_BUDGET, startup_budget)
+        return _fault("not set up", text, NOT_SET_UP, transition=began, budget=budget)
+    restarts = max((each.restart_count for each in containers), default=0)
     turns = f"restarted {restarts} times" if restarts >= _NO_START else ""
-    return _fault(
-        turns or "not Ready yet",
-        f"{turns}{': ' if turns else ''}{_not_yet(pod)}{_still_initializing(pod)}{ends}",
-        STARTING,
-        transition=_start(pod),
-        budget=startup_time(pod, startup_budget),
-    )
+    text = f"{turns}{': ' if turns else ''}{_not_yet(pod)}{_still_initializing(pod)}{ends}"
+    budget = startup_time(pod, startup_budget)
+    brief = turns or "not Ready yet"
+    return _fault(brief, text, STARTING, transition=_start(pod), budget=budget)
 
 
-def _set_up(pod: Pod, status: str) -> Condition | None:
-    """Return the condition about volumes, network and sandbox if it has that status.
+_SET_UP: Final = "PodReadyToStartContainers"
+"""The condition about volumes, network and sandbox.
 
-    The kubelet sets it to True once the sandbox has its network, which it makes after all volumes are
-    mounted (Kubernetes, "Pod Lifecycle", Pod network readiness; on by default since 1.29).
-    """
-    condition = pod.status.condition("PodReadyToStartContainers")
-    return condition if condition is not None and condition.status == status else None
+The kubelet sets it to True once the sandbox has its network, which it makes after all volumes are
+mounted (Kubernetes, "Pod Lifecycle", Pod network readiness; on by default since 1.29).
+"""
 
 
 def _not_yet(pod: Pod) -> str:
     """Return what a pod that starts has still to become, and what its conditions say it waits for."""
-    scheduled, ready = pod.status.condition("PodScheduled"), pod.status.condition("Ready")
-    if scheduled is not None and scheduled.status == "False":
+    ready = pod.status.condition("Ready")
+    if scheduled := pod.status.condition("PodScheduled", "False"):
         text = detail(scheduled.reason, scheduled.message, _DETAIL_BYTES // 2)
         return "not scheduled yet" + (f" ({text})" if text else "")
     if not pod.spec.node_name:
@@ -589,8 +499,6 @@ def _start(pod: Pod) -> datetime | None:
     restarted = any(each.restart_count > 0 for each in waiting)
     if starts and not restarted:
         return max(starts)
-    begun = _set_up(pod, "True") or pod.status.condition("PodScheduled")
-    anchor = pod.status.condition("Initialized") if restarted else begun
-    if anchor is None or anchor.status != "True" or anchor.last_transition_time is None:
-        return max(starts, default=None)
-    return anchor.last_transition_time
+    names = ("Initialized",) if restarted else (_SET_UP, "PodScheduled")
+    anchor = next(filter(None, (pod.status.condition(each, "True") for each in names)), None)
+    return (anchor.last_transition_time if anchor else None) or max(starts, default=None)

@@ -47,7 +47,6 @@ from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.engines import command_line
-from reporter.workload.owners import is_true
 from reporter.workload.pod import counts
 from reporter.workload.standing import WorkloadFault
 from reporter.yaml_reader.limits import Unreadable
@@ -104,7 +103,8 @@ def judge_entries(parent: Parent, entries: Iterable[ParentStatus]) -> ParentFaul
         condition
         for controller in sorted(by_controller)
         for entry in by_controller[controller]
-        for condition in _failing(entry)
+        for name in _SEVERITY
+        if (condition := entry.condition(name, "False"))
     ]
     if not failing:
         return None
@@ -119,16 +119,7 @@ def judge_entries(parent: Parent, entries: Iterable[ParentStatus]) -> ParentFaul
 
 def serves(entry: ParentStatus) -> bool:
     """Tell whether an entry says that requests come through."""
-    return all(_is(entry.condition(name), "True") for name in _SEVERITY)
-
-
-def _failing(entry: ParentStatus) -> list[Condition]:
-    conditions = (entry.condition(name) for name in _SEVERITY)
-    return [each for each in conditions if each is not None and _is(each, "False")]
-
-
-def _is(condition: Condition | None, status: str) -> bool:
-    return condition is not None and condition.status == status
+    return all(entry.condition(name, "True") for name in _SEVERITY)
 
 
 def _rank(condition: Condition) -> tuple[int, str, str]:
@@ -359,7 +350,7 @@ def parents_of(route: HttpRoute) -> Iterator[Parent]:
     accepted = {
         parent_of(each.parent_ref, route.namespace)
         for each in route.status.parents or ()
-        if is_true(each.condition("Accepted"))
+        if each.condition("Accepted", "True")
     }
     for reference in route.spec.parent_refs or ():
         parent = parent_of(reference, route.namespace)
@@ -392,7 +383,7 @@ def routes_naming(
 def _by_backend(snapshot: Snapshot) -> Mapping[tuple[str, str, str], tuple[HttpRoute, ...]]:
     found: dict[tuple[str, str, str], list[HttpRoute]] = defaultdict(list)
     for route in snapshot[HTTPROUTES]:
-        accepted = any(is_true(each.condition("Accepted")) for each in route.status.parents or ())
+        accepted = any(each.condition("Accepted", "True") for each in route.status.parents or ())
         backends = {
             (each.namespace or route.namespace, each.kind or SERVICES.kind, each.name)
             for rule in route.spec.rules or ()
@@ -467,8 +458,7 @@ def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]
 
 def is_programmed(gateway: Gateway) -> bool:
     """Tell whether the Gateway's Programmed condition is True."""
-    programmed = gateway.status.condition("Programmed")
-    return programmed is not None and programmed.status == "True"
+    return gateway.status.condition("Programmed", "True") is not None
 
 
 def data_planes(snapshot: Snapshot, gateway: Gateway) -> tuple[Deployment, ...]:

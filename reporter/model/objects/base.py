@@ -192,10 +192,11 @@ Conditions: TypeAlias = Annotated[tuple[Condition, ...], Meta(max_length=1000)]
 class Conditioned(Part, frozen=True):
     conditions: Conditions | None = None
 
-    def condition(self, type_: str) -> Condition | None:
+    def condition(self, type_: str, status: str = "") -> Condition | None:
+        """Return the condition of a type; None as well where it has not the status that is asked for."""
         for condition in self.conditions or ():
             if condition.type == type_:
-                return condition
+                return condition if status in ("", condition.status) else None
         return None
 
 

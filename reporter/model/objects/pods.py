@@ -263,8 +263,7 @@ class Pod(KubeObject, frozen=True):
             found = tuple(name for each in self.spec.volumes if (name := self._claim(each)))
             force_setattr(self.spec, "volumes", None)
             force_setattr(self.spec, "claims", found or None)
-        ready = self.status.condition("Ready")
-        if self.spec.node_name and ready is not None and ready.status == "True":
+        if self.spec.node_name and self.status.condition("Ready", "True"):
             force_setattr(self, "spec", self.spec.settled())
 
     @property

@@ -44,11 +44,9 @@ class KnativeConditioned(Conditioned, frozen=True):
 
     conditions: KnativeConditions | None = None
 
-    def condition(self, type_: str) -> KnativeCondition | None:
-        for condition in self.conditions or ():
-            if condition.type == type_:
-                return condition
-        return None
+    def condition(self, type_: str, status: str = "") -> KnativeCondition | None:
+        found = super().condition(type_, status)
+        return found if isinstance(found, KnativeCondition) else None
 
 
 class Addressable(StatusPart, frozen=True):
