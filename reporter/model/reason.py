@@ -131,6 +131,11 @@ class SuppressionRow:
     why: str
     crd: str = ""
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The reason of the upstream, and the CustomResourceDefinition it is about, if only one."""
+        return self.upstream, self.crd
+
 
 @dataclass(frozen=True, slots=True)
 class PodSuppressionRow:

@@ -40,22 +40,21 @@ Rule 3 between the faults of one pod: one of them explains others.
 """
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from typing import Final, TypeAlias
+from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED
 from reporter.catalogue.resources import NODES
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
-from reporter.model.reason import SuppressionRow
 from reporter.model.report import Disposition
 from reporter.model.subject import ObjectRef
 from reporter.resolution.candidate import Candidate, rests_on
 from reporter.resolution.grace import Fault, global_grace
-from reporter.resolution.memory import Episode, UpstreamKey
+from reporter.resolution.memory import UpstreamKey
 from reporter.resolution.state import PassState, Upstreams
 
 OF_FAULTS: Final = frozenset({CLUSTER_NODE, CLUSTER_SHARED})
@@ -82,7 +81,7 @@ def explainers(
 ) -> set[UpstreamKey]:
     """Return which upstreams a finding of a reason waits for, given its `by` and `rests_on`."""
     rows = catalogue.upstreams_of(reason)
-    found = {_key(row) for row in rows if row.upstream in by and row.upstream not in OF_FAULTS}
+    found = {row.key for row in rows if row.upstream in by and row.upstream not in OF_FAULTS}
     return found | {each for each in rests_on if each[0] in by}
 
 
@@ -111,15 +110,10 @@ def _survey(state: PassState) -> Upstreams:
     for key, episode in state.absence.kept.items():
         if key in state.absence.stale:
             continue
+        found = [fault.finding for fault in episode.faults.values()]
         if upstream_key(key) in governing:
-            (
-                recorded
-                if all(fault.finding is None for fault in episode.faults.values())
-                else firing
-            ).add(upstream_key(key))
-        elif not episode.active and any(
-            fault.finding and fault.finding.governs for fault in episode.faults.values()
-        ):
+            (firing if any(found) else recorded).add(upstream_key(key))
+        elif not episode.active and any(each and each.governs for each in found):
             pending.add(upstream_key(key))
     length = max(global_grace(state.settings), timedelta(seconds=1))
     released = {key: until for key, until in state.memory.released.items() if boot < until}
@@ -134,103 +128,58 @@ def _survey(state: PassState) -> Upstreams:
 
 
 def _judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> Candidate:
-    """Return the candidate suppressed, held, or untouched.
+    """Return the candidate suppressed, held, with the faults that nothing explains, or untouched.
 
     One that may not start to fire because its data is unconfirmed is suppressed and held the same.
+    A pending one knows what it waits for apart from its grace: behind an upstream that fires it is
+    never told, and behind one that is pending it is held next.
     """
-    rows = catalogue.upstreams_of(candidate.key.reason)
+    keys = {row.key for row in catalogue.upstreams_of(candidate.key.reason)}
+    firing, holding = _names(keys & upstreams.firing), _names(keys & upstreams.waiting)
+    until = _until(keys, upstreams)
+    independent = tuple(
+        fault for fault in candidate.ripe or candidate.faults if fault.says.independent
+    )
     if not candidate.ripe:
-        return _wait_for_hold(candidate, upstreams, rows)
-    by = _matching(rows, upstreams.firing)
-    if by:
-        return _leave(candidate, Disposition.SUPPRESSED, by)
-    if candidate.was_active:
+        if firing and not independent:
+            return replace(candidate, by=firing)
+        by = () if independent or candidate.was_active else holding
+        return replace(candidate, by=by, holds_until=until)
+    if not firing and (candidate.was_active or not holding):
         return candidate
-    by, until = _holders(rows, upstreams)
-    if by:
-        return _leave(candidate, Disposition.HELD, by, until=until)
-    return candidate
-
-
-def _leave(
-    candidate: Candidate,
-    disposition: Disposition,
-    by: tuple[str, ...],
-    *,
-    until: timedelta | None = None,
-) -> Candidate:
-    """Return the candidate without the faults that an upstream explains, if others remain."""
-    independent = tuple(fault for fault in candidate.ripe if fault.says.independent)
     if independent:
         return replace(candidate, told=independent)
-    return replace(candidate, disposition=disposition, by=by, holds_until=until)
+    if firing:
+        return replace(candidate, disposition=Disposition.SUPPRESSED, by=firing)
+    return replace(candidate, disposition=Disposition.HELD, by=holding, holds_until=until)
 
 
-def _wait_for_hold(
-    candidate: Candidate, upstreams: Upstreams, rows: Sequence[SuppressionRow]
-) -> Candidate:
-    """Return a pending candidate that knows what it waits for apart from its grace.
-
-    Behind an upstream that fires it is never told, and behind one that is pending it is held next.
-    """
-    by, until = _holders(rows, upstreams)
-    if any(fault.says.independent for fault in candidate.faults):
-        return replace(candidate, holds_until=until)
-    if firing := _matching(rows, upstreams.firing):
-        return replace(candidate, by=firing)
-    return replace(candidate, by=() if candidate.was_active else by, holds_until=until)
+def _names(upstreams: Iterable[UpstreamKey]) -> tuple[str, ...]:
+    return tuple(sorted({reason for reason, _ in upstreams}))
 
 
-def _holders(
-    rows: Sequence[SuppressionRow], upstreams: Upstreams
-) -> tuple[tuple[str, ...], timedelta | None]:
-    by = _matching(rows, upstreams.pending | upstreams.released.keys())
-    if any(_key(row) in upstreams.pending for row in rows):
-        return by, None
-    ends = (upstreams.released[_key(row)] for row in rows if _key(row) in upstreams.released)
-    return by, max(ends, default=None)
-
-
-def _matching(rows: Iterable[SuppressionRow], upstreams: Container[UpstreamKey]) -> tuple[str, ...]:
-    return tuple(sorted(dict.fromkeys(row.upstream for row in rows if _key(row) in upstreams)))
-
-
-def _key(row: SuppressionRow) -> UpstreamKey:
-    return (row.upstream, row.crd)
-
-
-@dataclass(frozen=True, slots=True)
-class _Nodes:
-    """What suppresses and holds, looked up for many candidates.
-
-    Attributes:
-        unseen: the nodes that are not seen at fault any more, and still suppress or hold.
-
-    """
-
-    upstreams: Upstreams
-    waiting: AbstractSet[UpstreamKey]
-    unseen: AbstractSet[UpstreamKey]
-
-    @classmethod
-    def of(cls, state: PassState) -> "_Nodes":
-        waiting = state.upstreams.pending | state.upstreams.released.keys()
-        seen = {upstream_key(each.key) for each in (*state.candidates, *state.undercurrents)}
-        known = (each for each in state.upstreams.firing | waiting if each[0] in OF_FAULTS)
-        return cls(state.upstreams, waiting, frozenset(known) - seen)
+def _until(keys: AbstractSet[UpstreamKey], upstreams: Upstreams) -> timedelta | None:
+    """Return when the last of these upstreams lets go; None while one is pending."""
+    if not keys.isdisjoint(upstreams.pending):
+        return None
+    return max(
+        (upstreams.released[each] for each in keys & upstreams.released.keys()), default=None
+    )
 
 
 def suppress_by_nodes(state: PassState) -> PassState:
     """Suppress and hold the candidates that a node, or what several share, explains, or may soon."""
-    explained = frozenset(
+    explained = {
         name
         for row in state.catalogue.suppression
         if row.upstream in OF_FAULTS
         for name in row.downstream
-    )
-    nodes = _Nodes.of(state)
+    }
+    upstreams = state.upstreams
+    seen = {upstream_key(each.key) for each in (*state.candidates, *state.undercurrents)}
+    known = {each for each in upstreams.firing | upstreams.waiting if each[0] in OF_FAULTS}
     judged = (
-        _judge_node(_still_resting(each, nodes.unseen), nodes)
+        _judge_node(_still_resting(each, known - seen), upstreams)
         if each.key.reason in explained
         else each
         for each in state.candidates
@@ -258,61 +207,28 @@ def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Ca
     return replace(candidate, faults=faults, told=told)
 
 
-def _judge_node(candidate: Candidate, nodes: _Nodes) -> Candidate:
-    """Return the candidate suppressed, held, or without the faults that a node suppresses."""
+def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
+    """Return the candidate suppressed, held, or without the faults that a node suppresses.
+
+    A pending one says what it waits for where all of its faults do.
+    """
     if candidate.disposition in {Disposition.SUPPRESSED, Disposition.HELD}:
         return candidate
     faults = candidate.told or candidate.ripe or candidate.faults
-    rest = _not_on(faults, nodes.upstreams.firing)
+    rest = tuple(each for each in faults if _cause_of(each) not in upstreams.firing)
+    causes = {cause for each in rest or faults if (cause := _cause_of(each)) is not None}
+    by, until = _names(causes), _until(causes, upstreams) if rest else None
+    held = not candidate.was_active and all(_cause_of(each) in upstreams.waiting for each in rest)
     if not candidate.ripe:
-        return _waiting(candidate, rest, nodes)
-    if not rest:
-        return _left(candidate, Disposition.SUPPRESSED, by=_by(faults))
-    if not candidate.was_active and not _not_on(rest, nodes.waiting):
-        return _left(candidate, Disposition.HELD, by=_by(rest), until=_until(rest, nodes.upstreams))
+        if rest and not held:
+            return candidate
+        if rest and candidate.by:  # the other one may tell no time, or let go later
+            until = until and candidate.holds_until and max(until, candidate.holds_until)
+        return replace(candidate, by=tuple(sorted({*candidate.by, *by})), holds_until=until)
+    if not rest or held:
+        disposition = Disposition.HELD if rest else Disposition.SUPPRESSED
+        return replace(candidate, disposition=disposition, by=by, holds_until=until)
     return candidate if len(rest) == len(faults) else replace(candidate, told=rest)
-
-
-def _waiting(candidate: Candidate, rest: tuple[Fault, ...], nodes: _Nodes) -> Candidate:
-    """Return a pending candidate that says what it waits for, where all of its faults do.
-
-    Behind a node that fires it is never told, and behind one that is pending it is held next.
-    """
-    by = tuple(sorted({*candidate.by, *_by(rest or candidate.faults)}))
-    if not rest:
-        return replace(candidate, by=by, holds_until=None)
-    if candidate.was_active or _not_on(rest, nodes.waiting):
-        return candidate
-    until = _until(rest, nodes.upstreams)
-    if candidate.by:  # the other one may tell no time, or let go later
-        until = until and candidate.holds_until and max(until, candidate.holds_until)
-    return replace(candidate, by=by, holds_until=until)
-
-
-def _left(
-    candidate: Candidate,
-    disposition: Disposition,
-    *,
-    by: tuple[str, ...],
-    until: timedelta | None = None,
-) -> Candidate:
-    return replace(candidate, disposition=disposition, by=by, holds_until=until)
-
-
-def _by(faults: Iterable[Fault]) -> tuple[str, ...]:
-    return tuple(sorted({key[0] for each in faults if (key := _cause_of(each)) is not None}))
-
-
-def _until(faults: Iterable[Fault], upstreams: Upstreams) -> timedelta | None:
-    """Return when the last node that holds these faults lets go; None while one is pending."""
-    nodes = {key for each in faults if (key := _cause_of(each)) is not None}
-    if not nodes.isdisjoint(upstreams.pending):
-        return None
-    return max(upstreams.released[each] for each in nodes)
-
-
-def _not_on(faults: Iterable[Fault], nodes: Container[UpstreamKey | None]) -> tuple[Fault, ...]:
-    return tuple(each for each in faults if _cause_of(each) not in nodes)
 
 
 def _cause_of(fault: Fault) -> UpstreamKey | None:
@@ -322,55 +238,37 @@ def _cause_of(fault: Fault) -> UpstreamKey | None:
     return rests_on(fault.says) or of_node
 
 
-_PodsByReason: TypeAlias = Mapping[str, frozenset[ObjectRef]]
-
-
 def suppress_within_pods(state: PassState) -> PassState:
     """Take from the candidates the faults that another fault of the same pod explains.
 
     Where all of its faults are explained, a candidate is suppressed. A fault explains others
     also while it is itself explained, and while it is clearing: the numbers are no better then.
     """
-    upstreams = frozenset(row.upstream for row in state.catalogue.pod_suppression)
-    pods = _pods_by_reason(state.candidates, state.absence.kept, upstreams)
-    return replace(
-        state,
-        candidates=tuple(_explained(each, pods, state.catalogue) for each in state.candidates),
-    )
-
-
-def _pods_by_reason(
-    candidates: Iterable[Candidate],
-    unseen: Mapping[FindingKey, Episode],
-    upstreams: frozenset[str],
-) -> _PodsByReason:
-    """Return for each reason that can explain others the pods that have it."""
-    found: dict[str, set[ObjectRef]] = defaultdict(set)
-    for candidate in candidates:
-        if candidate.key.reason in upstreams and candidate.disposition is not Disposition.PENDING:
-            found[candidate.key.reason].update(fault.says.related for fault in candidate.ripe)
-    for key, episode in unseen.items():
-        if key.reason in upstreams and episode.active:
+    can_explain = {row.upstream for row in state.catalogue.pod_suppression}
+    pods: dict[str, set[ObjectRef]] = defaultdict(set)
+    for candidate in state.candidates:
+        reason = candidate.key.reason
+        if reason in can_explain and candidate.disposition is not Disposition.PENDING:
+            pods[reason].update(fault.says.related for fault in candidate.ripe)
+    for key, episode in state.absence.kept.items():
+        if key.reason in can_explain and episode.active:
             ripe = (pod for (pod, _), fault in episode.faults.items() if fault.ripe)
-            found[key.reason].update(ripe)
-    return {reason: frozenset(pods) for reason, pods in found.items()}
+            pods[key.reason].update(ripe)
+    judged = (_explained(each, pods, state.catalogue) for each in state.candidates)
+    return replace(state, candidates=tuple(judged))
 
 
-def _explained(candidate: Candidate, pods: _PodsByReason, catalogue: Catalogue) -> Candidate:
+def _explained(
+    candidate: Candidate, pods: Mapping[str, AbstractSet[ObjectRef]], catalogue: Catalogue
+) -> Candidate:
     if candidate.disposition is not None:
         return candidate
-    rows = catalogue.pod_upstreams_of(candidate.key.reason)
-    by: set[str] = set()
-    told = []
-    for fault in candidate.told or candidate.ripe:
-        causes = {
-            row.upstream
-            for row in rows
-            if fault.says.related in pods.get(row.upstream, frozenset())
-        }
-        by |= causes
-        if not causes:
-            told.append(fault)
-    if told:
-        return replace(candidate, told=tuple(told))
+    upstreams = [row.upstream for row in catalogue.pod_upstreams_of(candidate.key.reason)]
+    faults = [
+        (fault, {each for each in upstreams if fault.says.related in pods.get(each, ())})
+        for fault in candidate.told or candidate.ripe
+    ]
+    if told := tuple(fault for fault, causes in faults if not causes):
+        return replace(candidate, told=told)
+    by = {each for _, causes in faults for each in causes}
     return replace(candidate, disposition=Disposition.SUPPRESSED, by=tuple(sorted(by)))

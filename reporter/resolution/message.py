@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from reporter.catalogue.reasons import CLUSTER_SHARED
 from reporter.model.catalogue import Catalogue
@@ -49,12 +49,13 @@ def compose(
     cut where it is too long, what is appended to it is not. The first of the `changes` is told behind
     the cause where there is room for it.
     """
-    suffix = _more(candidate)
+    suffix, change = _more(candidate), ""
     if candidate.disposition is Disposition.FIRING:
         suffix += _of_one_node(candidate, others) + _also(candidate, others)
         suffix += suppressed.get(upstream_key(candidate.key), "")
+        if changes:
+            change = f" ({changes[0].seen_from(candidate.worst.says.related)})"
     base = _ADDED.sub("[", clean(candidate.worst.says.message))
-    change = _change(candidate, changes)
     if len(f"{base}{change}{suffix}".encode("utf-8", "replace")) <= MESSAGE_BYTES:
         base += change
     return with_suffix(base, suffix, MESSAGE_BYTES)
@@ -68,12 +69,6 @@ def _more(candidate: Candidate) -> str:
     named = candidate.key.reason == CLUSTER_SHARED
     causes = [cut(clean(each.says.cause), _CAUSE_BYTES) for each in others] if named else []
     return f" (and {len(others)} more{f': {_first_of(causes)}' if named else ''})"
-
-
-def _change(candidate: Candidate, changes: Sequence[SpecChange]) -> str:
-    if candidate.disposition is not Disposition.FIRING or not changes:
-        return ""
-    return f" ({changes[0].seen_from(candidate.worst.says.related)})"
 
 
 def _also(candidate: Candidate, others: Iterable[Candidate]) -> str:
@@ -129,16 +124,13 @@ def suppression_suffixes(
                     places[upstream].add(place)
     names = {key: set(reasons) for key, reasons in hit.items()}
     for row in catalogue.suppression:
-        upstream = (row.upstream, row.crd)
-        if not hit.get(upstream, set()).isdisjoint(row.downstream):
-            names[upstream].update(row.downstream)
-    return {key: _suffix(named, len(places[key])) for key, named in names.items()}
-
-
-def _suffix(names: set[str], count: int) -> str:
-    listed = ", ".join(sorted(names))
-    where = f" in {count} namespace(s)" if count else ""
-    return f"{SUPPRESSING}{listed}{where})"
+        if not hit.get(row.key, set()).isdisjoint(row.downstream):
+            names[row.key].update(row.downstream)
+    where = {key: f" in {len(of)} namespace(s)" for key, of in places.items() if of}
+    return {
+        key: f"{SUPPRESSING}{', '.join(sorted(named))}{where.get(key, '')})"
+        for key, named in names.items()
+    }
 
 
 def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
@@ -158,29 +150,26 @@ def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
             if candidate.disposition is Disposition.CLEARING and candidate.episode is not None:
                 shown = as_clearing(candidate.episode).shown
                 findings.append(replace(shown, mutes=candidate.mutes))
-                continue
-            before = changes_before(candidate, state)
-            message = compose(candidate, group, suffixes, changes=before)
-            findings.append(_line(candidate, message, state, changes=before))
-    return tuple(
-        sorted(
-            findings,
-            key=lambda each: (
-                each.is_blind,
-                each.subject,
-                catalogue.rank(each.reason),
-                each.key,
-            ),
-        )
+            else:
+                findings.append(_line(candidate, group, suffixes, state=state))
+    findings.sort(
+        key=lambda each: (each.is_blind, each.subject, catalogue.rank(each.reason), each.key)
     )
+    return tuple(findings)
 
 
 def _line(
-    candidate: Candidate, message: str, state: PassState, *, changes: tuple[SpecChange, ...]
+    candidate: Candidate,
+    others: Sequence[Candidate],
+    suppressed: Mapping[UpstreamKey, str],
+    *,
+    state: PassState,
 ) -> ResolvedFinding:
-    now, reason = state.now, candidate.reason
-    worst = candidate.worst.says
-    wait = _fires_in(candidate, now)
+    now, reason, worst = state.now, candidate.reason, candidate.worst.says
+    wait, is_known = _fires_in(candidate, now), candidate.age_known(now)
+    changes = changes_before(candidate, state)
+    # Where nothing tells since when an object is at fault, its age says at least how long it is not.
+    made = None if is_known else worst.created or worst.no_older_than
     return ResolvedFinding(
         reason=reason.name,
         layer=reason.layer,
@@ -189,26 +178,19 @@ def _line(
         involved=worst.involved,
         related=worst.related,
         disposition=candidate.disposition or Disposition.FIRING,
-        message=message,
+        message=compose(candidate, others, suppressed, changes=changes),
         cause=worst.cause,
         since=candidate.since(now),
         fires_at=None if wait is None else now.wall + wait,
         by=candidate.by,
         rests_on=candidate.rests_on,
         mutes=candidate.mutes,
-        age_known=candidate.age_known(now),
-        not_before=_not_before(candidate, now),
+        age_known=is_known,
+        not_before=made if made and made < now.wall else None,
         commands=finding_commands(candidate, state),
         changes=changes,
         diagnosis=worst.diagnosis,
     )
-
-
-def _not_before(candidate: Candidate, now: Instant) -> datetime | None:
-    """Return when the object at fault was made, where nothing tells since when it is at fault."""
-    says = candidate.worst.says
-    made = says.created or says.no_older_than
-    return made if made and made < now.wall and not candidate.age_known(now) else None
 
 
 def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
@@ -216,27 +198,20 @@ def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
     held = candidate.holds_until - now.boot if candidate.holds_until is not None else None
     if candidate.disposition is Disposition.HELD:
         return held
-    if not candidate.ripe:
-        if candidate.by and held is None:
-            return None  # what it waits for tells no time
-        return min(
-            fault.remaining if fault.finding.independent else max(fault.remaining, held or ZERO)
-            for fault in candidate.faults
-        )
-    return None
+    if candidate.ripe or (candidate.by and held is None):  # what it waits for tells no time
+        return None
+    return min(
+        fault.remaining if fault.finding.independent else max(fault.remaining, held or ZERO)
+        for fault in candidate.faults
+    )
 
 
 def changes(state: PassState) -> Iterator[timedelta]:
     """Yield the times after which something changes without the cluster changing."""
     for candidate in (*state.candidates, *state.undercurrents):
-        for fault in candidate.faults:
-            if fault.next_in is not None:
-                yield fault.next_in
+        yield from (each.next_in for each in candidate.faults if each.next_in is not None)
         if candidate.clears_at is not None:
             yield candidate.clears_at - state.now.boot
-    for until in state.upstreams.released.values():
-        yield until - state.now.boot
-    if state.absence.wake_in is not None:
-        yield state.absence.wake_in
-    if state.mutes.next_in is not None:
-        yield state.mutes.next_in
+    yield from (until - state.now.boot for until in state.upstreams.released.values())
+    wakes = (state.absence.wake_in, state.mutes.next_in)
+    yield from (each for each in wakes if each is not None)

@@ -13,14 +13,13 @@ cannot be judged any more while another can, gives it up at once.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
-from reporter.model.catalogue import Priority
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Layer, Subject
@@ -30,27 +29,6 @@ from reporter.resolution.hold import OF_FAULTS
 from reporter.resolution.memory import Primary
 from reporter.resolution.state import PassState
 from reporter.setting_types import Emit
-
-
-@dataclass(frozen=True, slots=True)
-class _Rivals:
-    """What a fault is compared with.
-
-    Attributes:
-        first: the highest of the subject's faults that are seen and active.
-        reasons: of all that are active or clearing, or suppressed by a node.
-        held: of those that a node holds; what fires already goes on next to them.
-
-    """
-
-    first: Candidate
-    reasons: AbstractSet[str]
-    held: AbstractSet[str]
-    order: Callable[[str], Priority]
-
-    def of(self, candidate: Candidate) -> AbstractSet[str]:
-        """Return the reasons that a candidate is compared with."""
-        return self.reasons if candidate.was_told else self.reasons | self.held
 
 
 def outrank(state: PassState) -> PassState:
@@ -78,14 +56,20 @@ def outrank(state: PassState) -> PassState:
             clearing[key.subject].add(key.reason)
     suppressed = _on_nodes(decided, Disposition.SUPPRESSED)
     held = _on_nodes(decided, Disposition.HELD)
-    rule, order = _RULES[state.settings.emit], state.catalogue.priority
+    order = state.catalogue.priority
     for subject, group in active.items():
         # What one namespace alone needs outranks nothing that others need.
         group.sort(key=lambda each: (bool(each.sole_place), order(each.key.reason), each.key))
         ranked = [each for each in group if bool(each.sole_place) == bool(group[0].sole_place)]
-        reasons = {each.key.reason for each in ranked} | clearing[subject]
-        rivals = _Rivals(group[0], reasons | suppressed[subject], held[subject], order)
-        decided += [rule(each, rivals) for each in group]
+        rivals = {each.key.reason for each in ranked} | clearing[subject] | suppressed[subject]
+        for each in group:
+            # What fires already goes on next to what a node holds.
+            others = rivals if each.was_told else rivals | held[subject]
+            if above := _above(each, others, state, is_first=each is group[0]):
+                told = replace(each, disposition=Disposition.SECONDARY, by=(above,))
+            else:
+                told = replace(each, disposition=Disposition.FIRING)
+            decided.append(told)
     return replace(state, candidates=tuple(decided))
 
 
@@ -93,40 +77,24 @@ def _on_nodes(candidates: Iterable[Candidate], disposition: Disposition) -> dict
     """Return the reasons of each model that a node suppresses, or holds."""
     found: dict[Subject, set[str]] = defaultdict(set)
     for each in candidates:
-        on_node = (
-            each.disposition is disposition and bool(each.by) and OF_FAULTS.issuperset(each.by)
-        )
+        on_node = each.by and OF_FAULTS.issuperset(each.by) and each.disposition is disposition
         if on_node and each.reason.layer is Layer.DEPLOYMENT:
             found[each.key.subject].add(each.key.reason)
     return found
 
 
-def _as_causes(candidate: Candidate, rivals: _Rivals) -> Candidate:
-    order = rivals.order
-    if candidate.reason.layer is Layer.CLUSTER or not candidate.reason.chain:
-        return replace(candidate, disposition=Disposition.FIRING)
-    above = [name for name in rivals.of(candidate) if order(name) < order(candidate.key.reason)]
-    if not above:
-        return replace(candidate, disposition=Disposition.FIRING)
-    return replace(candidate, disposition=Disposition.SECONDARY, by=(min(above, key=order),))
-
-
-def _as_primary(candidate: Candidate, rivals: _Rivals) -> Candidate:
-    top = min(rivals.of(candidate), key=rivals.order)
-    if candidate is rivals.first and candidate.key.reason == top:
-        return replace(candidate, disposition=Disposition.FIRING)
-    return replace(candidate, disposition=Disposition.SECONDARY, by=(top,))
-
-
-def _as_firing(candidate: Candidate, _rivals: _Rivals) -> Candidate:
-    return replace(candidate, disposition=Disposition.FIRING)
-
-
-_RULES: Final[dict[Emit, Callable[[Candidate, _Rivals], Candidate]]] = {
-    Emit.CAUSES: _as_causes,
-    Emit.PRIMARY: _as_primary,
-    Emit.FIRING: _as_firing,
-}
+def _above(candidate: Candidate, rivals: Iterable[str], state: PassState, *, is_first: bool) -> str:
+    """Return the reason that outranks a candidate, by what is written; empty where it fires."""
+    order, own = state.catalogue.priority, candidate.key.reason
+    top = min(rivals, key=order)
+    match state.settings.emit:
+        case Emit.CAUSES:
+            ranks = candidate.reason.layer is not Layer.CLUSTER and candidate.reason.chain
+            return top if ranks and order(top) < order(own) else ""
+        case Emit.PRIMARY:
+            return "" if is_first and own == top else top
+        case Emit.FIRING:
+            return ""
 
 
 _NEXT_PASS: Final = timedelta(seconds=1)
@@ -134,12 +102,7 @@ _NEXT_PASS: Final = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Primaries:
-    """The causes with the primary ones marked, and what is to be remembered of these.
-
-    Attributes:
-        causes: in the order that they came in.
-
-    """
+    """The causes in the order that they came in, marked, and what is remembered of the primary ones."""
 
     causes: tuple[ResolvedFinding, ...]
     held: Mapping[Subject, Primary]
@@ -162,21 +125,33 @@ def mark_primary(
         if cause.key not in apart:
             by_subject.setdefault(cause.subject, []).append(cause.key)
     stale = {each.key for each in ordered if each.stale}
-    before = {**_on_record(state), **state.memory.primaries}
+    before = dict(state.memory.primaries)
+    # Our Events on record say which were; a single look follows the order alone.
+    for record in state.records.going_on if state.one_look is None else ():
+        if record.live and record.primary:
+            before.setdefault(record.key.subject, Primary(record.key))
+    # Others must be in front for a grace; without graces until the next pass.
+    grace = max(global_grace(state.settings), _NEXT_PASS)
     held = {
-        subject: _held(before.get(subject), keys, stale, state=state)
+        subject: _held(before.get(subject), keys, stale, state=state, grace=grace)
         for subject, keys in by_subject.items()
     }
     marked = {each.key for each in held.values()}
+    behind = (each.behind_since for each in held.values() if each.behind_since is not None)
     return Primaries(
         causes=tuple(replace(each, primary=each.key in marked) for each in ordered),
         held=held,
-        wake_in=min(_waits(held.values(), state), default=None),
+        wake_in=min((since + grace - state.now.boot for since in behind), default=None),
     )
 
 
 def _held(
-    before: Primary | None, keys: Sequence[FindingKey], stale: set[FindingKey], *, state: PassState
+    before: Primary | None,
+    keys: Sequence[FindingKey],
+    stale: set[FindingKey],
+    *,
+    state: PassState,
+    grace: timedelta,
 ) -> Primary:
     first = Primary(keys[0])
     if before is None or before.key == first.key or before.key not in keys:
@@ -186,25 +161,4 @@ def _held(
     if is_news or (before.key in stale and first.key not in stale):
         return first
     since = state.now.boot if before.behind_since is None else before.behind_since
-    if state.now.boot - since >= _grace(state):
-        return first
-    return Primary(before.key, since)
-
-
-def _on_record(state: PassState) -> dict[Subject, Primary]:
-    """Return the ones that our Events on record say are primary; a single look follows the order alone."""
-    if state.one_look is not None:
-        return {}
-    marked = [each for each in state.records.going_on if each.live and each.primary]
-    return {each.key.subject: Primary(each.key) for each in reversed(marked)}
-
-
-def _waits(held: Iterable[Primary], state: PassState) -> Iterator[timedelta]:
-    for each in held:
-        if each.behind_since is not None:
-            yield each.behind_since + _grace(state) - state.now.boot
-
-
-def _grace(state: PassState) -> timedelta:
-    """Return how long others must be in front; without graces until the next pass."""
-    return max(global_grace(state.settings), _NEXT_PASS)
+    return first if state.now.boot - since >= grace else Primary(before.key, since)

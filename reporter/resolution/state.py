@@ -1,6 +1,7 @@
 """A pass on its way through the rules: what it was given, and what has been decided so far."""
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeAlias
@@ -68,6 +69,11 @@ class Upstreams:
     pending: frozenset[UpstreamKey] = frozenset()
     released: Mapping[UpstreamKey, timedelta] = field(default_factory=dict)
     governing: frozenset[UpstreamKey] = frozenset()
+
+    @property
+    def waiting(self) -> AbstractSet[UpstreamKey]:
+        """Those that hold."""
+        return self.pending | self.released.keys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
