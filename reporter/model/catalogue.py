@@ -48,6 +48,7 @@ class Catalogue:
         init=False, repr=False
     )
     _pod_upstreams: Mapping[str, tuple[PodSuppressionRow, ...]] = field(init=False, repr=False)
+    _of_kind: Mapping[str, tuple[Resource[KubeObject], ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         by_name = {reason.name: reason for reason in self.reasons}
@@ -69,7 +70,11 @@ class Catalogue:
         for pod_row in self.pod_suppression:
             for name in pod_row.downstream:
                 pod_upstreams[name] += (pod_row,)
+        of_kind: dict[str, tuple[Resource[KubeObject], ...]] = defaultdict(tuple)
+        for resource in self.resources:
+            of_kind[resource.kind] += (resource,)
         for name, value in (
+            ("_of_kind", dict(of_kind)),
             ("upstream_reasons", frozenset(row.upstream for row in self.suppression)),
             ("_by_name", by_name),
             ("_ranks", {name: rank for rank, name in enumerate(by_name)}),
@@ -125,6 +130,11 @@ class Catalogue:
     def of_subject(self, kind: SubjectKind) -> tuple[Resource[KubeObject], ...]:
         """Return the resources whose objects are subjects of a kind; none in the upper layers."""
         return self._of_subject.get(kind, ())
+
+    def of_kind(self, kind: str, group: str | None = None) -> tuple[Resource[KubeObject], ...]:
+        """Return the resources of a kind, of all groups or of one; several stacks may read one."""
+        found = self._of_kind.get(kind, ())
+        return found if group is None else tuple(each for each in found if each.group == group)
 
     def stack(self, name: str) -> StackRows:
         return next(each for each in self.stacks if each.name == name)

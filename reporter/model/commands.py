@@ -75,12 +75,8 @@ def conditions_command(ref: ObjectRef) -> str:
 def _is_proper(ref: ObjectRef) -> bool:
     if not ref.api_version:
         return False  # no object, such as an image
-    names = [ref.name, *filter(None, (ref.namespace, _group(ref)))]
+    names = [ref.name, *filter(None, (ref.namespace, ref.group))]
     return bool(_KIND.fullmatch(ref.kind)) and all(map(is_name, names))
-
-
-def _group(ref: ObjectRef) -> str:
-    return ref.api_version.rpartition("/")[0]
 
 
 def _place(ref: ObjectRef) -> str:
@@ -88,7 +84,7 @@ def _place(ref: ObjectRef) -> str:
 
 
 def _resource(ref: ObjectRef) -> str:
-    group = _group(ref)
+    group = ref.group
     # Groups without a dot are Kubernetes' own, and their kinds need no group to be found.
     return f"{ref.kind.lower()}.{group}" if "." in group else ref.kind.lower()
 
@@ -100,15 +96,15 @@ def _instead(ref: ObjectRef) -> tuple[str, ...]:
     if not ref.namespace:
         return (listed,)
     elsewhere = f"kubectl get {_resource(ref)} -A --field-selector metadata.name={ref.name}"
-    charts = ("helm list -A",) if _group(ref) == "apps" else ()
+    charts = ("helm list -A",) if ref.group == "apps" else ()
     return listed, elsewhere, *charts, f"kubectl {_place(ref)}get events {_LAST}"
 
 
 def _own(ref: ObjectRef, about: str, fails: Fails = Fails.OTHERWISE) -> tuple[str, ...]:
     if ref.kind == API_RESOURCE:
         return f"kubectl auth can-i list {ref.name} -A", f"kubectl get {ref.name} -A"
-    is_pod = (_group(ref), ref.kind) == ("", "Pod")
-    makes_pods = f"{_group(ref)}/{ref.kind}" in _MAKES_PODS
+    is_pod = (ref.group, ref.kind) == ("", "Pod")
+    makes_pods = f"{ref.group}/{ref.kind}" in _MAKES_PODS
     if is_pod or makes_pods or fails is Fails.REFUSED:
         container = _CONTAINER.fullmatch(about) if is_pod else None
         named = ref.name if is_pod else f"{ref.kind.lower()}/{ref.name}"
@@ -118,7 +114,7 @@ def _own(ref: ObjectRef, about: str, fails: Fails = Fails.OTHERWISE) -> tuple[st
         typed = (f"kubectl {_place(ref)}{each.format_map(words)}" for each in ways)
         more = (_NODES,) if fails is Fails.UNSCHEDULED else ()
         return describe_command(ref), *typed, *more
-    return _LOOKS.get((_group(ref), ref.kind), _custom)(ref)
+    return _LOOKS.get((ref.group, ref.kind), _custom)(ref)
 
 
 def _custom(ref: ObjectRef) -> tuple[str, ...]:

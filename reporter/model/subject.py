@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple, NewType
+from typing import Final, NamedTuple, NewType, TypeAlias
 
 
 class Layer(StrEnum):
@@ -43,6 +43,10 @@ API_RESOURCE: Final = "APIResource"
 """Kind of what stands for a built-in resource, as API discovery names it: it is no object."""
 
 
+Place: TypeAlias = tuple[str, str, str, str]
+"""Group, kind, namespace and name of an object."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectRef:
     """A reference to one object, as in `involvedObject` and `related` of an Event.
@@ -56,6 +60,15 @@ class ObjectRef:
     namespace: str = ""
     name: str = ""
     uid: str = field(default="", compare=False)
+
+    @property
+    def group(self) -> str:
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def place(self) -> Place:
+        """What it is in any version of its API."""
+        return self.group, self.kind, self.namespace, self.name
 
     def __str__(self) -> str:
         place = f"{self.namespace}/{self.name}" if self.namespace else self.name

@@ -21,17 +21,11 @@ from reporter.resolution.memory import Episode, UpstreamKey
 
 @dataclass(frozen=True)
 class Candidate:
-    """The faults of one key that are seen now, and what has been decided of them so far.
+    """The faults of one key that are seen now, the worst first, and what has been decided of them so far.
 
-    Attributes:
-        faults: the worst first; never empty.
-        episode: what is remembered of the key.
-        disposition: None until a step decides it.
-        holds_until: end of the hold, where one runs.
-        clears_at: when a fault that was told has recovered, where only muted ones are seen.
-        told: the faults its message speaks of; an upstream leaves those it does not explain, and
-            a mute those that it is not about.
-
+    `disposition` is None until a step decides it. `clears_at` is when a fault that was told has recovered,
+    where only muted ones are seen. Its message speaks of what is `told`; an upstream leaves there what it
+    does not explain, and a mute what it is not about.
     """
 
     key: FindingKey
@@ -74,7 +68,6 @@ class Candidate:
 
     @property
     def worst(self) -> Fault:
-        """The fault that the message names."""
         return (self.told or self.ripe or self.faults)[0]
 
     @property

@@ -33,6 +33,7 @@ which nobody can set back.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from reporter.model.finding import Finding
@@ -67,18 +68,14 @@ class OneLook:
 class Fault:
     """What is seen of one object under one key, with its place in time.
 
-    Attributes:
-        clock: what it is remembered by.
-        finding: the worst finding.
-        says: the finding that speaks for it: the remembered one while the present one is within
-            its own time, as when a crashed container runs again without being Ready.
-        remaining: how long it must still last to fire by its own clock; means nothing once it is
-            ripe.
-        next_in: time until another of its findings is ripe, None where none will be.
-        began_seen: when each present start of a budget was first seen, on the boot clock.
-        age_known: `since` rests on a time that was seen or stands in the object.
-        passing_since: since when `says` has the words of before a passing state.
+    It is remembered by `clock`. `finding` is the worst one, and `says` speaks for it: the remembered one
+    while the present one is within its own time, as when a crashed container runs again without being
+    Ready; `passing_since` is since when it has the words of before a passing state.
 
+    `remaining` is how long it must still last to fire by its own clock, until it is ripe. `next_in` is the
+    time until another of its findings is ripe, None where none will be. `began_seen` is when each present
+    start of a budget was first seen, on the boot clock. `age_known`: `since` rests on a time that was seen
+    or stands in the object.
     """
 
     clock: FaultKey
@@ -95,7 +92,6 @@ class Fault:
 
 
 def global_grace(settings: EvaluationSettings) -> timedelta:
-    """Return the global grace."""
     return timedelta(seconds=settings.startup_grace_seconds)
 
 
@@ -145,18 +141,11 @@ def place_in_time(
     if remembered is not None and not remembered.is_of(findings[0].related):
         remembered = None
     if remembered is None:
-        begun = [
-            _since(
-                each,
-                now,
-                settings,
-                one_look=one_look,
-                subject_created=subject_created,
-                judged=judged,
-            )
-            for each in findings
-        ]
-        since, age_known = min(begun, key=lambda each: (each[0], not each[1]))
+        since_when = partial(
+            _since, now=now, settings=settings, one_look=one_look,
+            subject_created=subject_created, judged=judged,
+        )  # fmt: skip
+        since, age_known = min(map(since_when, findings), key=lambda each: (each[0], not each[1]))
         first_seen = now.boot
     else:
         since, first_seen = min(remembered.since, now.wall), remembered.first_seen
@@ -251,7 +240,7 @@ def sustained(
 
 
 def severity_key(finding: Finding) -> tuple[int, ObjectRef, str]:
-    """Order findings by severity, then by the object's name: never by the order of a list."""
+    """Return what findings are ordered by: never by the order of a list."""
     return (-finding.severity, finding.related, finding.message)
 
 
@@ -264,9 +253,9 @@ def believed_transition(finding: Finding) -> datetime | None:
 
 def _since(
     finding: Finding,
+    *,
     now: Instant,
     settings: EvaluationSettings,
-    *,
     one_look: OneLook | None,
     subject_created: datetime | None,
     judged: datetime | None,
@@ -301,17 +290,10 @@ def _remaining(
     remaining = grace_of(finding.reason, settings, exempt=finding.exempt) - age
     if finding.budget is None:
         return remaining
-    return max(remaining, finding.budget - _spent(finding, age, remembered, now=now))
-
-
-def _spent(
-    finding: Finding, age: timedelta, remembered: FaultMemory | None, *, now: Instant
-) -> timedelta:
-    """Return how much of its budget is used up: what it is for may have begun again."""
-    began = believed_transition(finding)
-    if began is None:
-        return age
-    return max(now.wall - began, now.boot - _began_seen(began, remembered, now), ZERO)
+    spent, began = age, believed_transition(finding)
+    if began is not None:  # what the budget is for may have begun again
+        spent = max(now.wall - began, now.boot - _began_seen(began, remembered, now), ZERO)
+    return max(remaining, finding.budget - spent)
 
 
 def _began_seen(began: datetime, remembered: FaultMemory | None, now: Instant) -> timedelta:

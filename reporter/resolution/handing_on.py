@@ -27,12 +27,9 @@ from reporter.resolution.memory import FaultKey, Memory
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Since when a fault lasts, as another process saw it.
+    """Since when a fault lasts, as another process saw it: to the second, never too early.
 
-    Attributes:
-        since: to the second, never too early.
-        object: a hash of the uid of the object at fault; empty where that process did not know it.
-
+    `object` is a hash of the uid of the object at fault; empty where that process did not know it.
     """
 
     since: datetime
@@ -103,23 +100,18 @@ def _untold(memory: Memory) -> Iterator[tuple[bool, datetime, FindingKey, FaultK
 
 
 def take_over(text: str, renewed: datetime | None, now: datetime) -> Handed:
-    """Read what another process handed on; nothing if that was too long ago, or is no such text.
+    """Read what a process that was there last when it `renewed` handed on.
 
-    Args:
-        text: as `hand_on` made it.
-        renewed: when that process was there last.
-        now: the time of day.
-
+    That is nothing if it was too long ago, or is no such text.
     """
     if not text or renewed is None or now - renewed > WITHIN:
         return NOTHING
     try:
         begun = msgspec.json.decode(text, type=dict[str, str])
-        return {each: _start(value) for each, value in begun.items()}
+        parted = {each: value.partition(" ") for each, value in begun.items()}
+        return {
+            each: Start(datetime.fromtimestamp(int(seconds), UTC), uid)
+            for each, (seconds, _, uid) in parted.items()
+        }
     except (msgspec.DecodeError, OverflowError, OSError, ValueError):
         return NOTHING
-
-
-def _start(text: str) -> Start:
-    seconds, _, uid = text.partition(" ")
-    return Start(datetime.fromtimestamp(int(seconds), UTC), uid)

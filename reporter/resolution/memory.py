@@ -26,7 +26,6 @@ Time within a budget is no fault yet, so it is no part of the grace of an error 
 
 
 def fault_key(finding: Finding) -> FaultKey:
-    """Return what the clock of a finding is remembered by."""
     return (finding.related, finding.budget is not None)
 
 
@@ -54,7 +53,6 @@ class FaultMemory:
 
     @property
     def exempt(self) -> bool:
-        """Whether it fires at once."""
         return self.finding is not None and self.finding.exempt
 
     def is_of(self, ref: ObjectRef) -> bool:
@@ -66,16 +64,11 @@ class FaultMemory:
 class Episode:
     """A key from when it was first seen until its recovery has lasted.
 
-    Attributes:
-        since: start of the episode; fixed when it fires, for the Event's name contains it.
-        last_seen: when a fault of it that is past its grace was seen last, on the boot clock.
-        fired: whether it has fired in this episode, or would have if it were not muted.
-        listed: whether the report lists it; one that has not fired is remembered for a while
-            after it is gone, without being listed.
-        shown: its last form in a report.
-        exempt: whether a fault that fires at once is among those seen last.
-        stale_since: since when it is stale, on the boot clock.
-
+    `since` is fixed when it fires, for the Event's name contains it. `last_seen` is when a fault of it that
+    is past its grace was seen last, and `stale_since` since when it is stale, both on the boot clock. It
+    has `fired` also if only a mute kept it from that. One that has not is remembered for a while after it
+    is gone, without being `listed`. `shown` is its last form in a report. `exempt`: a fault that fires at
+    once is among those seen last.
     """
 
     since: datetime
@@ -99,7 +92,6 @@ class Episode:
 
     @property
     def muted(self) -> bool:
-        """Whether it was muted when it was last looked at."""
         return self.shown.disposition is Disposition.MUTED
 
 
@@ -107,11 +99,7 @@ class Episode:
 class StandingReady:
     """A subject that is ready and was told so: nothing is decided again until something here is another.
 
-    Attributes:
-        known: the subject.
-        own: its Events on record that it was decided by, and others of it.
-        told: the records that need no answer.
-
+    `own` are all its Events on record, `told` those that need no answer.
     """
 
     evidence: ReadyEvidence
@@ -145,21 +133,12 @@ class Primary:
 class Memory:
     """State between passes; grace survives a failover because standbys keep one too.
 
-    Attributes:
-        episodes: by key, those that are seen, clearing, stale, or gone for less than it takes to
-            recover.
-        ended: episodes of this process that are over, and when they ended; the record may not
-            say so yet, and they are not taken up again from it.
-        governing: upstreams that hold their downstream reasons for a while once they are gone.
-        released: until when, on the boot clock, an upstream that recovered still holds.
-        told: of a subject that was found ready without a Ready being due, the records that it then
-            had; none of them calls for another Ready.
-        standing: who is ready and was told so.
-        steps: those of the last pass that need not be taken again; a matter of speed only, as `standing` is.
-        mutes: those that counted; one whose object cannot be read any more goes on.
-        judged: by reason, when a pass last looked that could see all it reads: what is older and was
-            not at fault then has been seen without the fault.
-
+    `episodes` are seen, clearing, stale, or gone for less than it takes to recover. Those `ended` are over;
+    the record may not say so yet, and they are not taken up again from it. `governing` and `released` are
+    those of `Upstreams`. `told` are the records that a subject had when it was found ready without a Ready
+    being due; none of them calls for another. A mute that counted goes on while its object cannot be read.
+    `judged` is when a pass last looked that could see all that a reason reads: what is older and was not at
+    fault then has been seen without the fault. `standing` and `steps` are a matter of speed only.
     """
 
     episodes: Mapping[FindingKey, Episode] = field(default_factory=dict)

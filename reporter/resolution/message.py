@@ -206,12 +206,12 @@ def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
     )
 
 
-def changes(state: PassState) -> Iterator[timedelta]:
+def changes(state: PassState, primary_in: timedelta | None) -> Iterator[timedelta]:
     """Yield the times after which something changes without the cluster changing."""
     for candidate in (*state.candidates, *state.undercurrents):
         yield from (each.next_in for each in candidate.faults if each.next_in is not None)
         if candidate.clears_at is not None:
             yield candidate.clears_at - state.now.boot
     yield from (until - state.now.boot for until in state.upstreams.released.values())
-    wakes = (state.absence.wake_in, state.mutes.next_in)
+    wakes = (state.absence.wake_in, state.mutes.next_in, primary_in)
     yield from (each for each in wakes if each is not None)

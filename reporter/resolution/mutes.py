@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from reporter.catalogue.resources import EVENTS, NAMESPACES
 from reporter.model.catalogue import Catalogue
@@ -16,7 +16,7 @@ from reporter.model.finding import Finding
 from reporter.model.instant import parse_rfc3339, rfc3339
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations, KubeObject
 from reporter.model.report import Mute, MuteFault, ResolvedFinding
-from reporter.model.subject import ObjectRef, Subject
+from reporter.model.subject import ObjectRef, Place, Subject
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
 
@@ -54,12 +54,9 @@ class Hints:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What one object asks for.
+    """What one object asks for: the reasons that are muted now, sorted, and when that ends.
 
-    Attributes:
-        reasons: that are muted now, sorted; none where the whole is in error, or over.
-        until: when that ends; None where no end is set.
-
+    There are none where the whole is in error, or over.
     """
 
     reasons: tuple[str, ...] = ()
@@ -77,7 +74,7 @@ def asked(
     """
     if annotations.mute is None:
         return Asked(faults=(f"{MUTE_UNTIL} without {MUTE} mutes nothing",))
-    named = _read(annotations.mute, catalogue, hints)
+    named = _named(annotations.mute, catalogue, hints)
     if annotations.mute_until is None:
         return named
     try:
@@ -94,21 +91,17 @@ def asked(
     return replace(named, until=until)
 
 
-def _read(text: str, catalogue: Catalogue, hints: Hints | None) -> Asked:
-    if len(text) <= LONGEST:
-        return _named(text, catalogue, hints)
-    named = _named(text[:LONGEST].rpartition(",")[0], catalogue, hints)
-    fault = f"{MUTE} is longer than {LONGEST} characters; the rest is not read"
-    return replace(named, faults=(*named.faults, fault))
-
-
 def _named(text: str, catalogue: Catalogue, hints: Hints | None) -> Asked:
-    reasons, wrong = _split(text, catalogue)
+    is_long = len(text) > LONGEST
+    reasons, wrong = _split(text[:LONGEST].rpartition(",")[0] if is_long else text, catalogue)
+    faults: list[str] = []
     if not reasons and not wrong:
-        return Asked(faults=(f"{MUTE} names no reason, so it mutes nothing",))
-    if hints is None:
-        return Asked(reasons=reasons)
-    return Asked(reasons=reasons, faults=tuple(_objections(wrong, catalogue, hints)))
+        faults.append(f"{MUTE} names no reason, so it mutes nothing")
+    elif hints is not None:
+        faults += _objections(wrong, catalogue, hints)
+    if is_long:
+        faults.append(f"{MUTE} is longer than {LONGEST} characters; the rest is not read")
+    return Asked(reasons, faults=tuple(faults))
 
 
 @lru_cache(maxsize=4096)
@@ -147,8 +140,6 @@ def _quoted(text: str) -> str:
 FAULTS: Final = 1000
 """Most faults of mutes that a report lists."""
 
-Place: TypeAlias = tuple[str, str, str, str]
-"""Group, kind, namespace and name: an object, in whatever version it is written."""
 
 _ON_EVENT: Final = (
     "an Event cannot be muted; mute the object at fault, its subject or its namespace"
@@ -157,13 +148,9 @@ _ON_EVENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Mutes:
-    """The mutes of one pass.
+    """The mutes of one pass, and what is wrong with annotations, in the order of the objects.
 
-    Attributes:
-        all: those that count, in the order of their objects.
-        faults: what is wrong with annotations, in the same order.
-        next_in: time until the first of them ends.
-
+    `next_in` is the time until the first of them ends.
     """
 
     all: tuple[Mute, ...] = ()
@@ -179,9 +166,9 @@ class Mutes:
         subject = finding.subject
         namespace = subject.namespace or finding.related.namespace
         carriers = (
-            self._by_place.get(_place(finding.related)),
+            self._by_place.get(finding.related.place),
             self._by_subject.get(subject),
-            self._by_place.get(_place(NAMESPACES.ref_named("", namespace))),
+            self._by_place.get(NAMESPACES.ref_named("", namespace).place),
         )
         found = (mute for mute in carriers if mute and finding.reason in mute.reasons)
         return tuple(dict.fromkeys(found))
@@ -190,14 +177,9 @@ class Mutes:
 def find_mutes(
     snapshot: Snapshot, before: Iterable[Mute], now: datetime, *, catalogue: Catalogue
 ) -> Mutes:
-    """Return the mutes that the objects of a snapshot carry.
+    """Return the mutes that the objects of a snapshot carry at a time of day.
 
-    Args:
-        snapshot: the cluster.
-        before: those of the pass before; one whose object cannot be read now goes on.
-        now: the time of day, which ends mutes.
-        catalogue: the reasons that there are.
-
+    Of those of the pass before one whose object cannot be read now goes on.
     """
     found: dict[Place, Mute] = {}
     faults: set[MuteFault] = set()
@@ -205,9 +187,9 @@ def find_mutes(
     for ref, said in _asked(snapshot, now, catalogue):
         faults.update(MuteFault(ref, text) for text in said.faults)
         if said.reasons:
-            found[_place(ref)] = Mute(ref, said.reasons, said.until)
+            found[ref.place] = Mute(ref, said.reasons, said.until)
     for mute in before:
-        place = _place(mute.object)
+        place = mute.object.place
         ends = mute.until is not None and mute.until <= now
         if place not in found and not ends and not _is_readable(mute.object, snapshot):
             found[place] = mute
@@ -238,7 +220,7 @@ def _asked(
     carriers = {
         resource.ref(obj): (resource, obj.metadata.annotations)
         for resource in snapshot.tables
-        for obj in snapshot[resource].showing(_mutes)
+        for obj in snapshot[resource].showing(_carries_mute)
     }
     for ref in sorted(carriers):
         resource, annotations = carriers[ref]
@@ -250,7 +232,7 @@ def _asked(
             yield ref, said
 
 
-def _mutes(obj: KubeObject) -> bool:
+def _carries_mute(obj: KubeObject) -> bool:
     return obj.metadata.annotations is not None and obj.metadata.annotations.mutes
 
 
@@ -260,12 +242,8 @@ def _is_readable(ref: ObjectRef, snapshot: Snapshot) -> bool:
     Some kinds are read twice, the second time those of a stack alone: that there is no such stack
     says nothing of the others.
     """
-    group, kind, namespace, name = _place(ref)
+    group, kind, namespace, name = ref.place
     tables = [each for each in snapshot.states if (each.group, each.kind) == (group, kind)]
     return any(snapshot[each].get(namespace, name) is not None for each in tables) or all(
         snapshot.absence_known(each, namespace, name) for each in tables
     )
-
-
-def _place(ref: ObjectRef) -> Place:
-    return (ref.api_version.rpartition("/")[0], ref.kind, ref.namespace, ref.name)

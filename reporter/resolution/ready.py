@@ -26,28 +26,28 @@ came later calls for another Ready.
 What to type to look at the object that a finding means. It follows from the finding alone.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache, partial
 from operator import attrgetter
 
 from reporter.catalogue.resources import EVENTS, NODES
 from reporter.model.catalogue import Catalogue
 from reporter.model.commands import commands_for, conditions_command, is_name
-from reporter.model.finding import Fails, KnownSubject, ReadyEvidence
+from reporter.model.finding import Fails, KnownSubject
 from reporter.model.instant import Instant, rfc3339_micro
 from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType
 from reporter.model.report import ReadySubject, ResolvedFinding
 from reporter.model.resource import Resource
-from reporter.model.subject import CRD_KIND, Layer, ObjectRef, Subject, SubjectKind, crd_ref
+from reporter.model.subject import CRD_KIND, ObjectRef, Subject, SubjectKind, crd_ref
 from reporter.model.text import MESSAGE_BYTES, cut
 from reporter.resolution.candidate import Candidate
 from reporter.resolution.memory import StandingReady, Writing
 from reporter.resolution.records import Record
 from reporter.resolution.state import PassState
-from reporter.resolution.unknown import confirmed, reads_unknown, records_known
+from reporter.resolution.unknown import confirmed, reads_unknown
 from reporter.snapshot.snapshot import Served, Snapshot
 
 EVENT_LIFETIME = timedelta(hours=1)
@@ -56,13 +56,10 @@ EVENT_LIFETIME = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Who is ready.
+    """Who is ready; `ages`: one is due only while it is young.
 
-    Attributes:
-        told: for the next pass, which records of each subject need no answer.
-        standing: for the next pass, those about which nothing has to be decided again.
-        ages: one is due only while it is young.
-
+    For the next pass: `told`, which records of each subject need no answer, and `standing`, those
+    about which nothing has to be decided again.
     """
 
     ready: tuple[ReadySubject, ...]
@@ -78,7 +75,7 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
     sight = state.steps.take(
         "sight",
         (evaluation.open_reasons, snapshot.states, snapshot.discovery, catalogue),
-        lambda: _Sight.of(evaluation.open_reasons, snapshot, catalogue),
+        lambda: _sight(evaluation.open_reasons, snapshot, catalogue),
     )
     return state.steps.take(
         "ready",
@@ -87,7 +84,7 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
             evaluation.subjects,
             blocked,
             sight,
-            records_known(snapshot),
+            snapshot.known(EVENTS),
             state.records,
             state.memory.told,
         ),
@@ -96,44 +93,41 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sight:
-    """What can be told of kinds of subjects being ready.
-
-    Attributes:
-        blind: those of which something is unknown that decides about it.
-        confirmed: those of which all that decides about it is confirmed.
-
-    """
-
-    blind: frozenset[SubjectKind]
-    confirmed: frozenset[SubjectKind]
-
-    @classmethod
-    def of(cls, unjudged: Collection[str], snapshot: Snapshot, catalogue: Catalogue) -> "_Sight":
-        kinds = catalogue.kinds
-        return cls(
-            frozenset(
-                each for each in kinds if _blind(each, unjudged, snapshot, catalogue=catalogue)
-            ),
-            frozenset(each for each in kinds if ready_confirmed(each, snapshot, catalogue)),
+def _sight(
+    unjudged: Collection[str], snapshot: Snapshot, catalogue: Catalogue
+) -> tuple[frozenset[SubjectKind], frozenset[SubjectKind]]:
+    """Return of which kinds of subjects all is known, and confirmed, that decides about Ready."""
+    known = (
+        kind
+        for kind in catalogue.kinds
+        if not any(
+            reason.name in unjudged or reads_unknown(reason, snapshot)
+            for reason in catalogue.of_ready(kind)
         )
+    )
+    settled = (kind for kind in catalogue.kinds if ready_confirmed(kind, snapshot, catalogue))
+    return frozenset(known), frozenset(settled)
 
 
-def _readiness(state: PassState, blocked: Collection[Subject], sight: _Sight) -> Readiness:
+def _readiness(
+    state: PassState,
+    blocked: Collection[Subject],
+    sight: tuple[frozenset[SubjectKind], frozenset[SubjectKind]],
+) -> Readiness:
     evaluation, catalogue = state.evaluation, state.catalogue
     known = {each.subject: each for each in evaluation.subjects}
-    on_record = records_known(state.snapshot)
+    kinds_known, kinds_confirmed = sight
+    on_record = state.snapshot.known(EVENTS)
     ages = False
     told = {subject: each for subject, each in state.memory.told.items() if subject in known}
     before, standing = state.memory.standing, dict[Subject, StandingReady]()
     ready: list[ReadySubject] = []
     for evidence in sorted(evaluation.ready, key=attrgetter("subject")):
         subject = evidence.subject
-        if subject in blocked or subject not in known or subject.kind in sight.blind:
+        if subject in blocked or subject not in known or subject.kind not in kinds_known:
             continue
         answered = told.get(subject)
-        if answered is None and subject.kind not in sight.confirmed:
+        if answered is None and subject.kind not in kinds_confirmed:
             continue
         about, recorded = known[subject], state.records.of(subject)
         stands = before.get(subject)
@@ -145,8 +139,18 @@ def _readiness(state: PassState, blocked: Collection[Subject], sight: _Sight) ->
         newest = _newest(own, answered)
         due = on_record and _is_due(about, newest, answered, now=state.now)
         ages |= due and newest is None and about.created is not None
-        layer = catalogue[evidence.reason].layer
-        found = _ready(evidence, layer, _episode(about, newest), due=due)
+        begun = _micro(about.created) if about.created else "first"
+        found = ReadySubject(
+            reason=evidence.reason,
+            layer=catalogue[evidence.reason].layer,
+            subject=subject,
+            involved=evidence.involved,
+            related=evidence.related,
+            message=cut(evidence.message, MESSAGE_BYTES),
+            due=due,
+            # What tells this recovery from the next: the Warning it ends, or the beginning.
+            episode=newest.event.name if newest else begun,
+        )
         ready.append(found)
         if on_record and not due:
             writings = frozenset(map(_writing, own))
@@ -154,9 +158,8 @@ def _readiness(state: PassState, blocked: Collection[Subject], sight: _Sight) ->
                 standing[subject] = StandingReady(evidence, about, recorded, answered, found)
             else:
                 told[subject] = writings
-    before_told = state.memory.told
     # The very mapping, where it is the same, so that the next pass sees at once that it is.
-    now_told = before_told if told == before_told else told
+    now_told = state.memory.told if told == state.memory.told else told
     return Readiness(tuple(ready), now_told, standing, ages)
 
 
@@ -184,7 +187,8 @@ def _on_record(
     return [
         record
         for record in records
-        if _speaks_of_ready(record, catalogue)
+        if record.key.reason in catalogue
+        and (catalogue[record.key.reason].blocks_ready or catalogue[record.key.reason].says_ready)
         and (subject.created is None or record.written >= subject.created)
     ]
 
@@ -196,33 +200,15 @@ def _newest(records: Iterable[Record], answered: frozenset[Writing] | None) -> R
     Ready and a Warning of the same instant, Ready counts as the newer: it ends what the Warning
     told.
     """
-    fresh = (each for each in records if answered is None or _writing(each) not in answered)
-    return max(fresh, key=_recency, default=None)
+    return max(
+        (each for each in records if answered is None or _writing(each) not in answered),
+        key=lambda each: (each.written, each.event.type == EventType.NORMAL, each.event.name),
+        default=None,
+    )
 
 
 def _writing(record: Record) -> Writing:
     return (record.event.name, record.written)
-
-
-def _recency(record: Record) -> tuple[datetime, bool, str]:
-    return (record.written, record.event.type == EventType.NORMAL, record.event.name)
-
-
-def _speaks_of_ready(record: Record, catalogue: Catalogue) -> bool:
-    if record.key.reason not in catalogue:
-        return False
-    reason = catalogue[record.key.reason]
-    return reason.blocks_ready or reason.says_ready
-
-
-def _blind(
-    kind: SubjectKind, unjudged: Collection[str], snapshot: Snapshot, *, catalogue: Catalogue
-) -> bool:
-    """Tell whether something is unknown that decides about a kind of subject being ready."""
-    return any(
-        reason.name in unjudged or reads_unknown(reason, snapshot)
-        for reason in catalogue.of_ready(kind)
-    )
 
 
 def ready_confirmed(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:
@@ -232,29 +218,7 @@ def ready_confirmed(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue)
     )
 
 
-def _episode(subject: KnownSubject, record: Record | None) -> str:
-    """Return what tells this recovery from the next: the Warning it ends, or the beginning."""
-    if record is not None:
-        return record.event.name
-    return _micro(subject.created) if subject.created else "first"
-
-
-@lru_cache(maxsize=16_384)
-def _micro(at: datetime) -> str:
-    return rfc3339_micro(at)
-
-
-def _ready(evidence: ReadyEvidence, layer: Layer, episode: str, *, due: bool) -> ReadySubject:
-    return ReadySubject(
-        reason=evidence.reason,
-        layer=layer,
-        subject=evidence.subject,
-        involved=evidence.involved,
-        related=evidence.related,
-        message=cut(evidence.message, MESSAGE_BYTES),
-        due=due,
-        episode=episode,
-    )
+_micro = lru_cache(maxsize=16_384)(rfc3339_micro)
 
 
 def finding_commands(candidate: Candidate, state: PassState) -> tuple[str, ...]:
@@ -282,15 +246,8 @@ def finding_commands(candidate: Candidate, state: PassState) -> tuple[str, ...]:
 
 def _resource_of(ref: ObjectRef, catalogue: Catalogue) -> Resource[KubeObject] | None:
     """Return the resource of which all objects are read that a reference may mean."""
-    group = ref.api_version.rpartition("/")[0]
-    return next(
-        (
-            each
-            for each in catalogue.resources
-            if (each.group, each.kind) == (group, ref.kind) and not each.label_selector
-        ),
-        None,
-    )
+    found = catalogue.of_kind(ref.kind, ref.group)
+    return next((each for each in found if not each.label_selector), None)
 
 
 def _to_look_at(ref: ObjectRef, state: PassState) -> ObjectRef:
@@ -323,23 +280,18 @@ def _commands(
     missing: frozenset[ObjectRef],
     fails: Fails,
 ) -> tuple[str, ...]:
-    more = _of_reason(at_fault, subject, reason=reason, of=of)
-    return commands_for(at_fault, more, about=about, mend=mend, missing=missing, fails=fails)
-
-
-def _of_reason(
-    at_fault: ObjectRef, subject: Subject, *, reason: str, of: Catalogue
-) -> Iterator[str]:
-    row = of[reason]
+    row, more = of[reason], list[str]()
     if all(map(is_name, filter(None, (subject.namespace, subject.name)))):
-        for command in row.look:
-            yield command.replace("<namespace>", subject.namespace).replace("<name>", subject.name)
+        more += (
+            command.replace("<namespace>", subject.namespace).replace("<name>", subject.name)
+            for command in row.look
+        )
         if row.window_seconds is not None and at_fault.kind == "Pod" and is_name(at_fault.name):
-            yield f"status-reporter status --pod {at_fault.namespace}/{at_fault.name}"
+            more.append(f"status-reporter status --pod {at_fault.namespace}/{at_fault.name}")
     every = of.of_subject(subject.kind)
     named = [each for each in every if each.kind == at_fault.kind] or every
     # Of a subject that may be of several kinds nothing is typed that may not exist.
-    for resource in named[:1] if len({each.kind for each in named}) == 1 else ():
-        own = conditions_command(resource.ref_named(subject.namespace, subject.name))
-        if own:
-            yield own
+    if len({each.kind for each in named}) == 1:
+        more.append(conditions_command(named[0].ref_named(subject.namespace, subject.name)))
+    told = filter(None, more)
+    return commands_for(at_fault, told, about=about, mend=mend, missing=missing, fails=fails)

@@ -17,10 +17,8 @@ manager, and controllers write as people do. Hence:
   of its earlier write away, and a message that changes for that would be news about nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Final
 
 from reporter.catalogue.resources import (
@@ -37,7 +35,7 @@ from reporter.model.report import BLIND, Disposition, SpecChange
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.resolution.candidate import Candidate
-from reporter.resolution.seen_changes import LATE, SeenChange, place_of, writes_of
+from reporter.resolution.seen_changes import LATE, writes_of
 from reporter.resolution.state import PassState
 from reporter.snapshot.snapshot import Snapshot
 
@@ -66,79 +64,48 @@ def changes_before(candidate: Candidate, state: PassState) -> tuple[SpecChange, 
         or candidate.reason.name == BLIND
     ):
         return ()
-    span = _Span.of(candidate, state, window)
-    known = _known(candidate, span)
-    if candidate.disposition not in _ASKED or len(known) == MOST or _is_settled(candidate, state):
+    now, episode = state.now, candidate.episode
+    # Where nobody knows when a fault began, it may have begun just now.
+    began = candidate.since(now) if candidate.age_known(now) else now.wall
+    first, last = began - window, began + _INACCURATE
+    known = episode.shown.changes if episode else ()
+    settled = False
+    if episode and episode.fired:  # so a thousand causes that go on cost nothing
+        settled = bool(known) or now.wall - episode.since > LATE
+    else:
+        known = tuple(each for each in known if first <= each.at <= last)
+    if candidate.disposition not in _ASKED or len(known) == MOST or settled:
         return known
-    signed = {(place_of(each.object), each.at) for each in known}
-    seen = {(place_of(each.object), each.field, each.before, each.after) for each in known}
+    signed = {(each.object.place, each.at) for each in known}
+    seen = {(each.object.place, each.field, each.before, each.after) for each in known}
     fresh = [
         each
-        for each in _found(candidate, state, span)
-        if (place_of(each.object), each.at) not in signed
-        and (place_of(each.object), each.field, each.before, each.after) not in seen
+        for each in _found(candidate, state, first=first, last=last)
+        if (each.object.place, each.at) not in signed
+        and (each.object.place, each.field, each.before, each.after) not in seen
     ]
     return (*known, *fresh)[:MOST]
 
 
-def _is_settled(candidate: Candidate, state: PassState) -> bool:
-    """Tell whether nothing more is to be found; so a thousand causes that go on cost nothing."""
-    episode = candidate.episode
-    if episode is None or not episode.fired:
-        return False
-    return bool(episode.shown.changes) or state.now.wall - episode.since > LATE
-
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """The time that a change must be of."""
-
-    first: datetime
-    last: datetime
-
-    @classmethod
-    def of(cls, candidate: Candidate, state: PassState, window: timedelta) -> "_Span":
-        """Return it. Where nobody knows when a fault began, it may have begun just now."""
-        now = state.now
-        began = candidate.since(now) if candidate.age_known(now) else now.wall
-        return cls(began - window, began + _INACCURATE)
-
-    def holds(self, at: datetime) -> bool:
-        """Tell whether something of that time counts."""
-        return self.first <= at <= self.last
-
-    def holds_seen(self, seen: SeenChange) -> bool:
-        """Tell whether something that was seen counts."""
-        return self.first <= seen.change.at and seen.earliest <= self.last
-
-
-def _known(candidate: Candidate, span: _Span) -> tuple[SpecChange, ...]:
-    episode = candidate.episode
-    if episode is None:
-        return ()
-    known = episode.shown.changes
-    return known if episode.fired else tuple(each for each in known if span.holds(each.at))
-
-
-def _found(candidate: Candidate, state: PassState, span: _Span) -> Iterator[SpecChange]:
-    """Yield the changes of each object that the verdict rests on, those that were seen first."""
-    seen = state.changes.by_place
-    for ref in _rests_on(candidate, state):
-        of_object = [each.change for each in seen.get(place_of(ref), ()) if span.holds_seen(each)]
-        of_object.sort(key=lambda each: each.at, reverse=True)
-        yield from of_object
-        signed = {each.at for each in of_object}
-        yield from _last_written(ref, state, span, without=signed)
-
-
-def _last_written(
-    ref: ObjectRef, state: PassState, span: _Span, *, without: Iterable[datetime]
+def _found(
+    candidate: Candidate, state: PassState, *, first: datetime, last: datetime
 ) -> Iterator[SpecChange]:
-    """Yield who wrote last; not also of what was seen."""
-    obj = None if ref.kind == NODES.kind else _object(ref, state)
-    writes = [each for each in writes_of(obj) if span.holds(each.at)] if obj else []
-    if writes and (last := writes[-1]).at not in without:
-        yield SpecChange(object=ref, at=last.at, by=last.by)
+    """Yield the changes of each object that the verdict rests on, made between two times.
+
+    First those that were seen, then who wrote last, unless that was seen too.
+    """
+    for ref in _rests_on(candidate, state):
+        seen = [
+            each.change
+            for each in state.changes.by_place.get(ref.place, ())
+            if first <= each.change.at and each.earliest <= last
+        ]
+        seen.sort(key=lambda each: each.at, reverse=True)
+        yield from seen
+        obj = None if ref.kind == NODES.kind else _object(ref, state)
+        writes = [each for each in writes_of(obj) if first <= each.at <= last] if obj else []
+        if writes and writes[-1].at not in {each.at for each in seen}:
+            yield SpecChange(object=ref, at=writes[-1].at, by=writes[-1].by)
 
 
 def _rests_on(candidate: Candidate, state: PassState) -> tuple[ObjectRef, ...]:
@@ -152,11 +119,11 @@ def _rests_on(candidate: Candidate, state: PassState) -> tuple[ObjectRef, ...]:
         each.ref_named(subject.namespace, subject.name)
         for each in state.catalogue.of_subject(subject.kind)
     )
-    return tuple({place_of(each): each for each in refs}.values())
+    return tuple({each.place: each for each in refs}.values())
 
 
 def _object(ref: ObjectRef, state: PassState) -> KubeObject | None:
-    for resource in _Resources.of(state.catalogue).named(ref):
+    for resource in state.catalogue.of_kind(ref.kind, ref.group):
         if obj := state.snapshot[resource].get(ref.namespace, ref.name):
             return obj
     return None
@@ -179,7 +146,7 @@ def _owners(
         if kind == "ReplicaSet":
             # They are not read; a Deployment names them after itself, with a hash behind.
             kind, name = DEPLOYMENTS.kind, name.rpartition("-")[0]
-        for resource in _Resources.of(catalogue).by_kind.get(kind, ()):
+        for resource in catalogue.of_kind(kind):
             if owner := snapshot[resource].get(obj.namespace, name):
                 yield resource, owner
 
@@ -198,26 +165,3 @@ def _named(obj: KubeObject) -> Iterator[ObjectRef]:
                     yield INFERENCEPOOLS.ref_named(place, backend.name)
         case _:
             pass
-
-
-@dataclass(frozen=True, slots=True)
-class _Resources:
-    """The resources of a catalogue by kind; several stacks may read one kind."""
-
-    by_kind: Mapping[str, tuple[Resource[KubeObject], ...]]
-
-    @classmethod
-    @lru_cache(maxsize=16)
-    def of(cls, catalogue: Catalogue) -> "_Resources":
-        """Return those of a catalogue."""
-        found: dict[str, tuple[Resource[KubeObject], ...]] = {}
-        for resource in catalogue.resources:
-            found[resource.kind] = (*found.get(resource.kind, ()), resource)
-        return cls(found)
-
-    def named(self, ref: ObjectRef) -> Iterator[Resource[KubeObject]]:
-        """Yield the resources that an object may be of."""
-        group = ref.api_version.rpartition("/")[0]
-        for each in self.by_kind.get(ref.kind, ()):
-            if each.group == group:
-                yield each

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from reporter.catalogue.resources import COMPONENT, EVENTS, LABEL_PREFIX
@@ -34,8 +35,6 @@ MUTED_ANNOTATION = f"{LABEL_PREFIX}muted"
 
 
 class RecordState(StrEnum):
-    """The `state` label of an Event of ours."""
-
     FIRING = "firing"
     STALE = "stale"
     OVER = "over"
@@ -48,11 +47,8 @@ _KIND: Final = re.compile(r"[a-z]{1,63}")
 class Record:
     """One Event of ours as it stands in the cluster.
 
-    Attributes:
-        since: start of its episode.
-        written: when it was last written, to the microsecond where it was written once.
-        muted: it is over for a mute only: its episode goes on without being told.
-
+    `written` is when it was last written, to the microsecond where it was written once. `muted`: it is over
+    for a mute only, and its episode, which began at `since`, goes on without being told.
     """
 
     event: Event
@@ -65,7 +61,6 @@ class Record:
 
     @property
     def live(self) -> bool:
-        """Whether the record says that the fault goes on."""
         return self.state is not RecordState.OVER
 
     @property
@@ -108,14 +103,9 @@ class Records(Collection[Record]):
     def after(
         self, changes: Mapping[Place, Record | None], table: Table[Event] | None = None
     ) -> "Records":
-        """Return these after some changes. These stay as they are.
+        """Return these with what stands now at some places, None where nothing does.
 
         To read thousands again for a few costs more than what a pass then asks of them.
-
-        Args:
-            changes: what stands now at a namespace and name; None where nothing does.
-            table: the Events that all of that was read from.
-
         """
         after = Records(table=table)
         after._all = self._all.copy()
@@ -128,7 +118,6 @@ class Records(Collection[Record]):
 
     @property
     def by_name(self) -> Mapping[str, Record]:
-        """Each by the name of its Event; all are of one namespace but in a dump."""
         return self._by_name
 
     @cached_property
@@ -138,7 +127,6 @@ class Records(Collection[Record]):
         return tuple(record for _, record in found)
 
     def of(self, subject: Subject) -> Sequence[Record]:
-        """Return those about a subject, in the order of their places."""
         return self._by_subject.get(subject, ())
 
     def _put(self, place: Place, record: Record | None) -> None:
@@ -173,26 +161,17 @@ NO_RECORDS: Final = Records()
 def records_of(snapshot: Snapshot, before: Records = NO_RECORDS) -> Records:
     """Return our Events of a snapshot; Events of others and unreadable ones are left out.
 
-    Args:
-        snapshot: the cluster.
-        before: those of an earlier snapshot; what is the same is not read again.
-
+    What is the same as in an earlier snapshot is not read again.
     """
     table = snapshot[EVENTS]
     if before.table is None:
         return Records((each for each in map(record_of, table) if each is not None), table)
     if before.table is table:
         return before
-    places = (
-        (each.namespace, each.name)
-        for change in table.changes(before.table)
-        for each in change
-        if each is not None
-    )
-    events = {place: table.get(*place) for place in places}
-    changes = {
-        place: record_of(event) if event is not None else None for place, event in events.items()
-    }
+    changes: dict[Place, Record | None] = {}
+    for each in filter(None, chain.from_iterable(table.changes(before.table))):
+        event = table.get(each.namespace, each.name)
+        changes[each.namespace, each.name] = record_of(event) if event is not None else None
     return before.after(changes, table)
 
 

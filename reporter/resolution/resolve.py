@@ -8,11 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import chain
 from operator import attrgetter
 from typing import Final
 
-from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Evaluation, Finding, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding, ServingState
@@ -122,20 +120,15 @@ def merge_findings(state: PassState) -> PassState:
     for finding in (*state.evaluation.findings, *sustaining(state.evaluation.undecided, known)):
         groups[finding.key].append(finding)
     candidates: list[Candidate] = []
-    created = _subjects_created(state)
+    created: dict[Subject, datetime | None] = {}
+    if state.one_look is not None:  # passes see for themselves what begins
+        created = {each.subject: each.created for each in state.evaluation.subjects}
     for key, found in groups.items():
         episode = known.get(key)
         faults = _merged_faults(found, episode, state, subject_created=created.get(key.subject))
         if faults:
             candidates.append(Candidate(key, catalogue[key.reason], worst_first(faults), episode))
     return replace(state, candidates=tuple(candidates))
-
-
-def _subjects_created(state: PassState) -> Mapping[Subject, datetime | None]:
-    """Return when each subject was made, for one look; passes see for themselves what begins."""
-    if state.one_look is None:
-        return {}
-    return {each.subject: each.created for each in state.evaluation.subjects}
 
 
 def _merged_faults(
@@ -192,17 +185,14 @@ def _go_on(faults: dict[FaultKey, Fault], sustaining: Iterable[Finding], episode
 
 def mark_pending(state: PassState) -> PassState:
     """Mark the candidates that are in grace, or that may not start to fire yet."""
-    snapshot, catalogue = state.snapshot, state.catalogue
-    return replace(
-        state, candidates=tuple(_in_time(each, snapshot, catalogue) for each in state.candidates)
+    candidates = tuple(
+        each
+        if each.ripe
+        and (each.was_active or confirmed(each.key.reason, state.snapshot, state.catalogue))
+        else replace(each, disposition=Disposition.PENDING)
+        for each in state.candidates
     )
-
-
-def _in_time(candidate: Candidate, snapshot: Snapshot, catalogue: Catalogue) -> Candidate:
-    waits = not candidate.was_active and not confirmed(candidate.key.reason, snapshot, catalogue)
-    if not candidate.ripe or waits:
-        return replace(candidate, disposition=Disposition.PENDING)
-    return candidate
+    return replace(state, candidates=candidates)
 
 
 _RULES: Final[tuple[Rule, ...]] = (
@@ -221,12 +211,7 @@ hits, which is rule 8."""
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The result of a pass.
-
-    Attributes:
-        wake_in: time until something changes by itself, None where nothing does.
-
-    """
+    """The result of a pass, and the time until something changes by itself, None where nothing does."""
 
     report: Report
     memory: Memory
@@ -246,16 +231,8 @@ def resolve(
 ) -> Resolution:
     """Decide what becomes of each finding, and who is ready.
 
-    Args:
-        evaluation: what the probes found.
-        snapshot: the cluster, with our Events on record.
-        memory: what the last pass returned.
-        now: the time of the pass.
-        settings: graces, what is written, and the catalogue.
-        one_look: set where there are no passes before and after this one.
-        records: our Events of the snapshot, where they have been read already.
-        handed: since when faults last by what another process handed on.
-
+    `one_look` is set where there are no passes before and after this one. `records` are our Events of the
+    snapshot, where they have been read already; `handed` is what another process handed on.
     """
     records = records_of(snapshot) if records is None else records
     state = PassState(
@@ -283,13 +260,8 @@ def resolve(
     return Resolution(
         report=_report(state, judged, readiness.ready),
         memory=remember(state, judged, readiness),
-        wake_in=min(chain(changes(state), _wakes(judged)), default=None),
+        wake_in=min(changes(state, judged.wake_in), default=None),
     )
-
-
-def _wakes(judged: Impacts) -> Iterator[timedelta]:
-    if judged.wake_in is not None:
-        yield judged.wake_in
 
 
 def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) -> Report:
@@ -337,12 +309,7 @@ _IN_FLIGHT = timedelta(minutes=2)
 may still be on its way."""
 
 
-def remember(
-    state: PassState,
-    judged: Impacts,
-    readiness: Readiness,
-) -> Memory:
-    """Return the memory after a pass that came to these findings and states, and who is ready."""
+def remember(state: PassState, judged: Impacts, readiness: Readiness) -> Memory:
     shown = {finding.key: finding for finding in judged.findings}
     episodes = dict(state.absence.kept)
     for candidate in state.candidates:
@@ -352,6 +319,16 @@ def remember(
         episodes[candidate.key] = replace(
             below, faults=_faults(candidate, state, fired=below.fired)
         )
+    snapshot, catalogue = state.snapshot, state.catalogue
+    could_judge = state.steps.take(
+        "judged",
+        (snapshot.states, snapshot.discovery.confirmed, catalogue),
+        lambda: tuple(
+            reason.name
+            for reason in catalogue
+            if not reads_unknown(reason, snapshot) and confirmed(reason.name, snapshot, catalogue)
+        ),
+    )
     return Memory(
         episodes=episodes,
         ended=_ended(state, episodes),
@@ -367,22 +344,8 @@ def remember(
         ),
         changes=state.changes,
         primaries=judged.primaries,
-        judged={**state.memory.judged, **dict.fromkeys(_judged(state), state.now.wall)},
+        judged={**state.memory.judged, **dict.fromkeys(could_judge, state.now.wall)},
         steps=state.steps.taken,
-    )
-
-
-def _judged(state: PassState) -> tuple[str, ...]:
-    """Return the reasons that this pass could judge."""
-    snapshot, catalogue = state.snapshot, state.catalogue
-    return state.steps.take(
-        "judged",
-        (snapshot.states, snapshot.discovery.confirmed, catalogue),
-        lambda: tuple(
-            reason.name
-            for reason in catalogue
-            if not reads_unknown(reason, snapshot) and confirmed(reason.name, snapshot, catalogue)
-        ),
     )
 
 
@@ -409,27 +372,26 @@ def _episode(candidate: Candidate, shown: ResolvedFinding, state: PassState) -> 
 
 def _faults(candidate: Candidate, state: PassState, *, fired: bool) -> dict[FaultKey, FaultMemory]:
     now = state.now
-    faults = {fault.clock: _fault(fault, now, fired=fired) for fault in candidate.faults}
+    faults = {
+        fault.clock: FaultMemory(
+            since=fault.since,
+            first_seen=fault.first_seen,
+            last_seen=now.boot,
+            ripe=fault.ripe,
+            told=fault.ripe and fired,
+            uid=fault.finding.related.uid,
+            finding=fault.says,
+            began_seen=fault.began_seen,
+            passing_since=fault.passing_since,
+        )
+        for fault in candidate.faults
+    }
     if candidate.episode is not None:
-        for clock, fault in candidate.episode.faults.items():
-            keep = recovery_time(candidate.key.reason, state.settings, exempt=fault.exempt)
-            if clock not in faults and now.boot - fault.last_seen < keep:
-                faults[clock] = fault
+        for clock, remembered in candidate.episode.faults.items():
+            keep = recovery_time(candidate.key.reason, state.settings, exempt=remembered.exempt)
+            if clock not in faults and now.boot - remembered.last_seen < keep:
+                faults[clock] = remembered
     return faults
-
-
-def _fault(fault: Fault, now: Instant, *, fired: bool) -> FaultMemory:
-    return FaultMemory(
-        since=fault.since,
-        first_seen=fault.first_seen,
-        last_seen=now.boot,
-        ripe=fault.ripe,
-        told=fault.ripe and fired,
-        uid=fault.finding.related.uid,
-        finding=fault.says,
-        began_seen=fault.began_seen,
-        passing_since=fault.passing_since,
-    )
 
 
 def _ended(

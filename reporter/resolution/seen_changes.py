@@ -17,20 +17,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from reporter.catalogue.resources import COMPONENT, EVENTS, PODS
 from reporter.model.instant import Instant, parse_rfc3339
-from reporter.model.objects import KubeObject, ManagerEntry
+from reporter.model.objects import KubeObject
 from reporter.model.objects.gateway import RouteReference
 from reporter.model.report import OBJECT, REMOVED, SpecChange
 from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef
+from reporter.model.subject import ObjectRef, Place
 from reporter.model.text import clean, cut
-from reporter.snapshot.snapshot import Discovery, Served, Snapshot
+from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.snapshot.table import Table
 
 VALUE_BYTES: Final = 120
@@ -66,16 +65,13 @@ class FieldChange(NamedTuple):
 
 def changed_fields(old: KubeObject, new: KubeObject) -> tuple[FieldChange, ...]:
     """Return what differs between two versions of an object, of what is wanted of it."""
-    return tuple(islice(_told(old, new), _MOST))
-
-
-def _told(old: KubeObject, new: KubeObject) -> Iterator[FieldChange]:
-    seen: set[str] = set()
+    found: dict[str, FieldChange] = {}
     for path, before, after in _differences(old, new):
         told = _told_leaf(path, before, after)
-        if told.field not in seen:
-            seen.add(told.field)
-            yield told
+        found.setdefault(told.field, told)
+        if len(found) == _MOST:
+            break
+    return tuple(found.values())
 
 
 def _differences(old: KubeObject, new: KubeObject) -> Iterator[_Leaf]:
@@ -124,10 +120,9 @@ def _told_leaf(path: str, old: object, new: object) -> FieldChange:
     name = path.rpartition(".")[2]
     is_annotation = path.startswith(_ANNOTATIONS)
     before, after = _value(old, name, told=is_annotation), _value(new, name, told=is_annotation)
-    field = cut(clean(path), VALUE_BYTES)
-    if before is None or after is None or before == after:
-        return FieldChange(field)
-    return FieldChange(field, before, after)
+    is_told = before is not None and after is not None and before != after
+    values = (before or "", after or "") if is_told else ("", "")
+    return FieldChange(cut(clean(path), VALUE_BYTES), *values)
 
 
 def _value(value: object, name: str, *, told: bool) -> str | None:
@@ -183,21 +178,10 @@ _NOT_COMPARED: Final = frozenset({PODS, EVENTS})
 
 _CRD: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
-Place: TypeAlias = tuple[str, str, str, str]
-"""Group, kind, namespace and name: the same object in whatever version it is named."""
-
-
-def place_of(ref: ObjectRef) -> Place:
-    """Return what changes of an object are looked up by."""
-    return ref.api_version.rpartition("/")[0], ref.kind, ref.namespace, ref.name
-
 
 @dataclass(frozen=True, slots=True)
 class SeenChange:
-    """A change that was seen.
-
-    `after` is when the object was last seen without it.
-    """
+    """A change; `after` is when the object was last seen without it."""
 
     change: SpecChange
     after: datetime
@@ -210,14 +194,10 @@ class SeenChange:
 
 @dataclass(frozen=True)
 class SeenChanges:
-    """What was seen to change, and what the next pass compares with.
+    """What was seen to change, the oldest first, and what the next pass compares with.
 
-    Attributes:
-        changes: the oldest first.
-        tables: the objects of the last pass that could read them.
-        served: which resources were served then; None where that was not known.
-        at: when the last pass took place; None before the first one.
-
+    `tables` are of the last pass that could read them, `at` is the time of the last one. `served` is
+    None where it was not known what is.
     """
 
     changes: tuple[SeenChange, ...] = ()
@@ -227,29 +207,26 @@ class SeenChanges:
 
     @cached_property
     def by_place(self) -> Mapping[Place, tuple[SeenChange, ...]]:
-        """The changes of each object."""
         found: dict[Place, list[SeenChange]] = defaultdict(list)
         for each in self.changes:
-            found[place_of(each.change.object)].append(each)
+            found[each.change.object.place].append(each)
         return {place: tuple(each) for place, each in found.items()}
 
 
 def look_for_changes(
     before: SeenChanges, snapshot: Snapshot, now: Instant, *, window: timedelta
 ) -> SeenChanges:
-    """Return what has been seen to change up to now.
-
-    Args:
-        before: what the pass before returned.
-        snapshot: the cluster now.
-        now: the time of the pass.
-        window: how long before a fault a change counts; with 0 nothing is remembered.
-
-    """
+    """Return what has been seen to change up to now, within a window before faults; 0 is none."""
     if not window:
         return before
-    tables = {**before.tables, **dict(_readable(snapshot))}
-    served = _served(snapshot.discovery) or before.served
+    tables = dict(before.tables)
+    for resource, table in snapshot.tables.items():
+        state = snapshot.state(resource)
+        if state.served is Served.SERVED and state.confirmed and resource not in _NOT_COMPARED:
+            tables[resource] = table
+    discovery = snapshot.discovery
+    is_whole = discovery.confirmed and discovery.is_whole and not discovery.unknown_groups
+    served = discovery.served if is_whole and discovery.served else before.served
     changes = before.changes
     if before.at is not None:
         # What several stacks read of one kind may be the same object.
@@ -258,18 +235,6 @@ def look_for_changes(
             (*changes, *sorted(found, key=lambda each: each.change.at)), now.wall - window - LATE
         )
     return SeenChanges(changes, tables, served, now.wall)
-
-
-def _readable(snapshot: Snapshot) -> Iterator[tuple[Resource[KubeObject], Table[KubeObject]]]:
-    for resource, table in snapshot.tables.items():
-        state = snapshot.state(resource)
-        if state.served is Served.SERVED and state.confirmed and resource not in _NOT_COMPARED:
-            yield resource, table
-
-
-def _served(discovery: Discovery) -> frozenset[str] | None:
-    whole = discovery.confirmed and discovery.is_whole and not discovery.unknown_groups
-    return discovery.served if whole else None
 
 
 def _found(
@@ -309,26 +274,13 @@ def _of_object(
     fields = changed_fields(old, new)
     if not fields:
         return
-    ref = resource.ref(new)
-    last = newest_write(new)
-    is_signed = last is not None and last != newest_write(old)
-    for each in fields:
-        yield _signed(ref, each, last) if last and is_signed else _unsigned(ref, each, at)
-
-
-def _unsigned(ref: ObjectRef, seen: FieldChange, at: datetime) -> SpecChange:
-    return SpecChange(object=ref, at=at, field=seen.field, before=seen.before, after=seen.after)
-
-
-def _signed(ref: ObjectRef, seen: FieldChange, write: "SpecWrite") -> SpecChange:
-    return SpecChange(
-        object=ref,
-        at=write.at,
-        by=write.by,
-        field=seen.field,
-        before=seen.before,
-        after=seen.after,
-    )
+    ref, write = resource.ref(new), newest_write(new)
+    if write is None or write == newest_write(old):
+        write = SpecWrite(at, by="")
+    for name, before, after in fields:
+        yield SpecChange(
+            object=ref, at=write.at, by=write.by, field=name, before=before, after=after
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,17 +302,12 @@ def writes_of(obj: KubeObject) -> Iterator[SpecWrite]:
                 at = parse_rfc3339(entry.time)
             except ValueError:
                 continue
-            yield SpecWrite(at, _signature(entry))
+            by = f"{entry.manager} ({entry.subresource})" if entry.subresource else entry.manager
+            yield SpecWrite(at, cut(clean(by), _BY_BYTES))
 
 
 def newest_write(obj: KubeObject) -> SpecWrite | None:
-    """Return the newest of those writes; None where there is none."""
     return max(writes_of(obj), key=lambda each: each.at, default=None)
-
-
-def _signature(entry: ManagerEntry) -> str:
-    by = f"{entry.manager} ({entry.subresource})" if entry.subresource else entry.manager
-    return cut(clean(by), _BY_BYTES)
 
 
 def _bounded(changes: Iterable[SeenChange], since: datetime) -> tuple[SeenChange, ...]:
@@ -368,14 +315,10 @@ def _bounded(changes: Iterable[SeenChange], since: datetime) -> tuple[SeenChange
     kept: list[SeenChange] = []
     size = 0
     for each in reversed([each for each in changes if each.change.at >= since][-MOST_CHANGES:]):
-        size += _size(each.change)
+        told, ref = each.change, each.change.object
+        texts = (ref.kind, ref.namespace, ref.name, told.field, told.before, told.after, told.by)
+        size += sum(map(len, texts))
         if size > MOST_BYTES:
             break
         kept.append(each)
     return tuple(reversed(kept))
-
-
-def _size(change: SpecChange) -> int:
-    ref = change.object
-    texts = (ref.kind, ref.namespace, ref.name, change.field, change.before, change.after)
-    return sum(map(len, texts)) + len(change.by)

@@ -28,11 +28,8 @@ from reporter.snapshot.snapshot import Snapshot
 class Absence:
     """What became of the episodes that are not seen.
 
-    Attributes:
-        kept: those that go on in some way, with what is to be remembered of them.
-        stale: those that cannot be judged.
-        ended: those that are over: recovered, forgotten with their subject, or stale too long.
-
+    Those `kept` go on in some way, of which the `stale` cannot be judged. `ended` are over: recovered,
+    forgotten with their subject, or stale too long.
     """
 
     kept: Mapping[FindingKey, Episode] = field(default_factory=dict)
@@ -42,7 +39,6 @@ class Absence:
 
     @property
     def listed(self) -> dict[FindingKey, ResolvedFinding]:
-        """Those that the report lists."""
         return {key: each.shown for key, each in self.kept.items() if each.listed}
 
     @property
@@ -55,14 +51,10 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Upstreams:
-    """State of everything that can suppress.
+    """Everything that can suppress: what is `firing` suppresses, what is `pending` holds.
 
-    Attributes:
-        firing: those that suppress.
-        pending: those that hold.
-        released: those that hold until the given instant of the boot clock.
-        governing: those that hold for a while once they are gone.
-
+    So does what is `released`, until the given instant of the boot clock. `governing` are those that
+    hold for a while once they are gone.
     """
 
     firing: frozenset[UpstreamKey] = frozenset()
@@ -72,7 +64,6 @@ class Upstreams:
 
     @property
     def waiting(self) -> AbstractSet[UpstreamKey]:
-        """Those that hold."""
         return self.pending | self.released.keys()
 
 
@@ -80,15 +71,9 @@ class Upstreams:
 class PassState:
     """One pass between two rules. Each rule returns another one and leaves this as it is.
 
-    Attributes:
-        memory: of the pass before, with what is taken up from our Events on record.
-        handed: since when faults last by what another process handed on.
-        candidates: the faults that are seen, one for each key.
-        undercurrents: candidates of a key whose earlier fault is clearing: faults in grace, which
-            the report does not list next to it.
-        absence: what became of the episodes that are not seen.
-        steps: takes those that seldom come to something else.
-
+    `memory` is of the pass before, with what is taken up from our Events on record. `candidates` are the
+    faults that are seen, one for each key. `undercurrents` are those of a key whose earlier fault is
+    clearing: faults in grace, which the report does not list next to it.
     """
 
     evaluation: Evaluation
@@ -109,7 +94,6 @@ class PassState:
 
     @property
     def catalogue(self) -> Catalogue:
-        """The reasons that there are."""
         return self.settings.catalogue
 
     @property

@@ -17,8 +17,6 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class TakenStep:
-    """What a step was given, and what came out."""
-
     given: tuple[object, ...]
     value: object
 
@@ -39,14 +37,9 @@ class Steps:
         *,
         lasts: Callable[[ValueT], bool] = lambda _: True,
     ) -> ValueT:
-        """Return what a step comes to.
+        """Return what a step comes to, which is made of what is `given`, and of nothing else.
 
-        Args:
-            name: of the step.
-            given: all that it is made of.
-            step: takes it.
-            lasts: whether what came out stays the same while the time goes on.
-
+        `lasts`: whether what came out stays the same while the time goes on.
         """
         known = self._before.get(name)
         if known is not None and known.given == given:

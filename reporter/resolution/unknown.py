@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
-from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NAMESPACES, PODS, STATEFULSETS
+from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, PODS, STATEFULSETS
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey, KnownSubject
 from reporter.model.objects import KubeObject
@@ -80,11 +80,6 @@ def confirmed(reason: str, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     if reason == CLUSTER_CRD_MISSING and not snapshot.discovery.confirmed:
         return False
     return not any(snapshot.state(resource).awaited for resource in catalogue.rests_on(reason))
-
-
-def records_known(snapshot: Snapshot) -> bool:
-    """Tell whether our own Events could be read."""
-    return snapshot.known(EVENTS)
 
 
 def existence_known(subject: Subject, snapshot: Snapshot, catalogue: Catalogue) -> bool:

@@ -25,7 +25,6 @@ from reporter.model.report import BLIND, Disposition, Impact, Report, ResolvedFi
 from reporter.model.subject import ObjectRef
 from reporter.model.text import unseen_escaped
 from reporter.resolution.records import Record
-from reporter.resolution.seen_changes import place_of
 from reporter.sinks.words import age, relation
 
 KEPT: Final = timedelta(days=1)
@@ -271,13 +270,13 @@ def _last_change(
     objects = [episode.key.involved, *(each.object for each in episode.changes)]
     if episode.related is not None:
         objects.append(episode.related)
-    places = set(map(place_of, objects))
+    places = {each.place for each in objects}
     for each in report.catalogue.of_subject(subject.kind):
-        places.add(place_of(each.ref_named(subject.namespace, subject.name)))
+        places.add(each.ref_named(subject.namespace, subject.name).place)
     during = (
         change
         for ref, changes in by_object.items()
-        if place_of(ref) in places
+        if ref.place in places
         for change in changes
         if episode.began < change.at <= report.now
     )

@@ -143,12 +143,8 @@ def is_outdated(
     status alone. Neither is there in some kinds: then a condition is taken for what it says.
     """
     observed = generation_of(condition.observed_generation)
-    other = any(
-        each.observes_another
-        for each in catalogue.resources
-        if (each.group, each.kind) == (resource.group, resource.kind)
-    )
-    if not observed and not other:
+    read = catalogue.of_kind(resource.kind, resource.group)
+    if not observed and not any(each.observes_another for each in read):
         observed = generation_of(getattr(getattr(obj, "status", None), "observed_generation", None))
     return 0 < observed < obj.metadata.generation
 

@@ -219,11 +219,8 @@ def _resources_of(
     ref: ObjectRef, snapshot: Snapshot, catalogue: Catalogue
 ) -> tuple[Resource[KubeObject], ...]:
     """Return where all objects of this kind are read; nowhere if they are of a stack that is off."""
-    group = ref.api_version.rpartition("/")[0]
     return tuple(
         each
-        for each in catalogue.resources
-        if (each.group, each.kind) == (group, ref.kind)
-        and not each.label_selector
-        and each in snapshot.states
+        for each in catalogue.of_kind(ref.kind, ref.group)
+        if not each.label_selector and each in snapshot.states
     )

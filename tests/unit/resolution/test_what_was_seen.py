@@ -16,7 +16,6 @@ from reporter.resolution.seen_changes import (
     SeenChanges,
     look_for_changes,
     newest_write,
-    place_of,
 )
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table, table_of
@@ -93,7 +92,7 @@ def scaled(before, after, **fields):
 )
 def test_the_place_of_an_object_leaves_out_the_version(ref, place):
     """Changes of an object are found in whatever version it is named."""
-    assert place_of(ref) == place
+    assert ref.place == place
 
 
 @pytest.mark.parametrize(
