@@ -52,10 +52,9 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition
 from reporter.model.subject import ObjectRef
-from reporter.resolution.candidate import Candidate, rests_on
 from reporter.resolution.grace import Fault, global_grace
 from reporter.resolution.memory import UpstreamKey
-from reporter.resolution.state import PassState, Upstreams
+from reporter.resolution.state import Candidate, PassState, Upstreams, rests_on
 
 OF_FAULTS: Final = frozenset({CLUSTER_NODE, CLUSTER_SHARED})
 """Reasons of causes that explain single faults, not all of a reason: those that rest on them."""

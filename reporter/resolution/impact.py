@@ -1,4 +1,14 @@
-"""Rule 8: whom each cause hits, and the order of causes that follows from it.
+"""Rule 8: the state of each subject, by the evidence that its Ready rests on.
+
+That many findings are listed says nothing of what serves: a pod that fails next to three that are
+Ready takes nothing from users, and a model whose replicas are all gone may have one finding that is
+suppressed. So states are not counted from findings. Probes say how many replicas work and whether
+requests reach them (`ServingEvidence`); findings decide only whether what serves is degraded.
+
+What an upstream suppresses takes part in nothing here: its own evidence may be as stale as the
+status that it was read from.
+
+Rule 8: whom each cause hits, and the order of causes that follows from it.
 
 A cause hits the deployments that it explains, that is those with a finding that it suppresses or
 holds, and those that rest on what is at fault: its own subject, the models behind a Gateway, and for
@@ -10,23 +20,181 @@ without which it would serve. Any other cause that hits it counts it separately.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
+from itertools import chain
 from typing import Final, TypeAlias
 
-from reporter.catalogue.reasons import HARNESS_GATEWAY_DATA_PLANE
+from reporter.catalogue.reasons import CLUSTER_SHARED, HARNESS_GATEWAY_DATA_PLANE
 from reporter.model.catalogue import Catalogue, Priority
-from reporter.model.finding import FindingKey
+from reporter.model.finding import Entrance, FindingKey, ServingEvidence
+from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Impact, ResolvedFinding, ServingState, SubjectState
-from reporter.model.subject import Layer, ObjectRef, RequestStage, Subject
+from reporter.model.subject import (
+    CLUSTER_KIND,
+    NAMESPACE_KIND,
+    Layer,
+    ObjectRef,
+    RequestStage,
+    Subject,
+)
 from reporter.resolution.hold import explainers, upstream_key
 from reporter.resolution.memory import Primary, UpstreamKey
 from reporter.resolution.priority import mark_primary
-from reporter.resolution.state import PassState
-from reporter.resolution.subject_states import PassEvidence, is_deployment, judge_states, layer_rank
+from reporter.resolution.state import Candidate, PassState
 from reporter.workload.passing import Loss, losses
+
+_AT_FAULT: Final = frozenset(
+    {Disposition.FIRING, Disposition.SECONDARY, Disposition.CLEARING, Disposition.MUTED}
+)
+_TELLS_SINCE: Final = _AT_FAULT | {Disposition.SUPPRESSED}
+
+
+@dataclass(frozen=True)
+class PassEvidence:
+    """What the probes say of how much works, of each subject where that is known."""
+
+    serving: Mapping[Subject, ServingEvidence]
+    ready: frozenset[Subject]
+
+    @classmethod
+    def of(cls, state: PassState) -> "PassEvidence":
+        serving, ready = state.evaluation.serving, state.evaluation.ready
+        return state.steps.take(
+            "evidence",
+            (serving, ready),
+            lambda: cls(
+                {each.subject: each for each in serving},
+                frozenset(each.subject for each in ready),
+            ),
+        )
+
+    @cached_property
+    def entering(self) -> Mapping[Entrance, tuple[Subject, ...]]:
+        """The deployments whose requests come through each Gateway."""
+        found: dict[Entrance, list[Subject]] = defaultdict(list)
+        for each in self.serving.values():
+            for entrance in each.entrances:
+                found[entrance].append(each.subject)
+        return {entrance: tuple(subjects) for entrance, subjects in found.items()}
+
+    @cached_property
+    def _entering_at(self) -> Mapping[str, frozenset[Subject]]:
+        """The deployments whose requests come through a Gateway of each namespace."""
+        found: dict[str, set[Subject]] = defaultdict(set)
+        for (namespace, _), subjects in self.entering.items():
+            found[namespace].update(subjects)
+        return {namespace: frozenset(subjects) for namespace, subjects in found.items()}
+
+    def reached_through(self, namespace: str) -> bool:
+        """Tell whether models of other namespaces are reached through a Gateway of this one."""
+        return any(each.namespace != namespace for each in self._entering_at.get(namespace, ()))
+
+    @cached_property
+    def closed(self) -> frozenset[Entrance]:
+        """The Gateways that let nothing through."""
+        return frozenset().union(*(each.closed for each in self.serving.values()))
+
+    def behind(self, finding: ResolvedFinding) -> Iterable[Subject]:
+        """Return the deployments whose requests pass the entrance that a finding is about."""
+        place, at_fault = finding.subject.namespace, finding.related
+        if at_fault.kind == "Gateway":
+            return self.entering.get((at_fault.namespace, at_fault.name), ())
+        return self._entering_at.get(place, ())
+
+
+def judge_states(
+    state: PassState,
+    findings: Iterable[ResolvedFinding],
+    evidence: PassEvidence,
+    *,
+    hit: Iterable[Subject],
+    lost: Mapping[Subject, Loss],
+) -> tuple[SubjectState, ...]:
+    """Return the state of each subject, and since when it is in it.
+
+    Those `hit` rest on a part at fault, which need not be their own. `lost` is what those of them lose
+    that pass a part of the cluster.
+    """
+    faults: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
+    for finding in findings:
+        told = finding.disposition in _TELLS_SINCE and not finding.is_blind
+        # An object that several models need is no part of the control plane.
+        told &= finding.reason != CLUSTER_SHARED
+        if told and finding.type is EventType.WARNING:
+            faults[finding.subject].append(finding)
+    burdened = {
+        subject
+        for subject, each in faults.items()
+        if any(finding.disposition in _AT_FAULT for finding in each)
+    }.union(hit)
+    return state.steps.take(
+        "states",
+        (state.subjects, evidence, burdened, lost, state.memory.states),
+        lambda: tuple(_states(state, evidence, faults, burdened=burdened, lost=lost)),
+        # Of one without a time of its beginning a fault may still come to light that tells it.
+        lasts=lambda found: (
+            not any(each.since is None and each.state.is_impaired for each in found)
+        ),
+    )
+
+
+def _states(
+    state: PassState,
+    evidence: PassEvidence,
+    faults: Mapping[Subject, Sequence[ResolvedFinding]],
+    *,
+    burdened: Collection[Subject],
+    lost: Mapping[Subject, Loss],
+) -> Iterator[SubjectState]:
+    for subject in state.subjects:
+        now = _state(subject, evidence, burdened=subject in burdened, loss=lost.get(subject))
+        before = state.memory.states.get(subject)
+        stays = before is not None and before.state is now
+        if before is not None and stays and (before.since is not None or not now.is_impaired):
+            yield before
+            continue
+        began = _began(faults.get(subject, ()), before) if now.is_impaired else None
+        if began is None and before is not None and not stays:
+            began = state.now.wall
+        yield SubjectState(subject, now, began)
+
+
+def _state(
+    subject: Subject, evidence: PassEvidence, *, burdened: bool, loss: Loss | None
+) -> ServingState:
+    serving = evidence.serving.get(subject)
+    if subject.kind == CLUSTER_KIND:  # the shared control plane as a whole is never without service
+        ready = any(each.kind == CLUSTER_KIND for each in evidence.ready)
+        seen = ServingState.SERVING if ready else ServingState.UNKNOWN
+        return ServingState.DEGRADED if burdened else seen
+    if serving is None:
+        return ServingState.UNKNOWN
+    if serving.wanted == 0:
+        return ServingState.IDLE
+    shut = bool(serving.entrances) and serving.entrances <= evidence.closed
+    if serving.serving == 0 or not serving.reached or shut or loss is Loss.STOPPED:
+        return ServingState.NOT_SERVING
+    if loss is Loss.UNCLEAR:
+        return ServingState.UNKNOWN
+    whole = subject in evidence.ready and serving.serving >= serving.wanted
+    return ServingState.SERVING if whole and not burdened else ServingState.DEGRADED
+
+
+def _began(faults: Iterable[ResolvedFinding], before: SubjectState | None) -> datetime | None:
+    """Return when the first fault began of those that came since the state before."""
+    after = before.since if before is not None else None
+    times = (each.since for each in faults if each.age_known)
+    return min((each for each in times if after is None or each >= after), default=None)
+
+
+def is_deployment(subject: Subject) -> bool:
+    """Tell whether a subject is the deployment of a model."""
+    return subject.kind not in {CLUSTER_KIND, NAMESPACE_KIND}
+
 
 _Order: TypeAlias = tuple[int, bool, int, int, Priority, datetime, FindingKey]
 
@@ -51,12 +219,15 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
     """Return whom each cause hits, put the causes into their order, and mark the primary ones."""
     listed = tuple(findings)
     evidence = PassEvidence.of(state)
-    faults = _Faults.of(state)
     causes = [each for each in listed if each.is_cause]
-    passed = {each.key: _passed(each, faults, state=state, evidence=evidence) for each in causes}
+    down = _down(state.candidates)
+    passed = {each.key: _passed(each, down, state=state, evidence=evidence) for each in causes}
     resting = {each.key: _resting(each, evidence, passed[each.key]) for each in causes}
     burdened = frozenset[Subject]().union(*resting.values())
-    states = judge_states(state, listed, evidence, hit=burdened, lost=_worst(passed.values()))
+    worst: dict[Subject, Loss] = {}
+    for subject, loss in chain.from_iterable(each.items() for each in passed.values()):
+        worst[subject] = max(loss, worst.get(subject, loss))
+    states = judge_states(state, listed, evidence, hit=burdened, lost=worst)
     explained = _explained(listed, evidence, state.catalogue)
     # Nearly always nothing fires, and there are thousands of subjects.
     serving = {each.subject: each.state for each in states} if causes else {}
@@ -71,94 +242,79 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
             for subject in resting[each.key].union(behind)
         }
     weighed = [replace(each, impact=_impact(hit[each.key], serving)) for each in causes]
-    apart = faults.apart(states, evidence) if causes else frozenset()
-    weighed.sort(key=lambda each: _order(each, faults.unneeded | apart, state.catalogue))
+    apart = _apart(state.candidates, states, evidence) if causes else frozenset()
+    unneeded = {
+        each.key for each in state.candidates if all(fault.says.unneeded for fault in each.faults)
+    }
+    weighed.sort(key=lambda each: _order(each, unneeded | apart, state.catalogue))
     rest = (replace(each, impact=None, primary=False) for each in listed if not each.is_cause)
     marked = mark_primary(weighed, state, apart=apart)
     first = _first_causes((*weighed, *listed), hit, serving=serving, stops=stops)
     with_causes = state.steps.take(
-        "states with causes", (states, first), lambda: tuple(_with_causes(states, first))
+        "states with causes",
+        (states, first),
+        lambda: tuple(_with_cause(each, first.get(each.subject, "")) for each in states),
     )
     return Impacts((*marked.causes, *rest), with_causes, marked.held, marked.wake_in)
 
 
-@dataclass(frozen=True, slots=True)
-class _Faults:
-    """What the faults that are seen say beyond the findings.
+def _down(candidates: Iterable[Candidate]) -> Mapping[FindingKey, tuple[ObjectRef, ...]]:
+    """Return of the parts that requests pass through the Deployments of which nothing works.
 
-    Attributes:
-        down: of parts that requests pass through, the Deployments of which nothing works.
-        unneeded: what nothing in the cluster uses.
-        places: of what one namespace alone needs, that namespace.
-
+    The one that only writes statuses is in no request's way.
     """
-
-    down: Mapping[FindingKey, tuple[ObjectRef, ...]]
-    unneeded: frozenset[FindingKey]
-    places: Mapping[FindingKey, str]
-
-    @classmethod
-    def of(cls, state: PassState) -> "_Faults":
-        """Return them; the part that only writes statuses is in no request's way."""
-        return cls(
-            down={
-                each.key: found
-                for each in state.candidates
-                if each.reason.on_path
-                and (
-                    found := tuple(
-                        fault.says.related
-                        for fault in each.ripe
-                        if fault.says.down and not fault.says.governs
-                    )
-                )
-            },
-            unneeded=frozenset(
-                each.key
-                for each in state.candidates
-                if all(fault.says.unneeded for fault in each.faults)
-            ),
-            places={each.key: each.sole_place for each in state.candidates if each.sole_place},
+    return {
+        each.key: tuple(
+            fault.says.related for fault in each.ripe if fault.says.down and not fault.says.governs
         )
-
-    def apart(
-        self, states: Iterable[SubjectState], evidence: PassEvidence
-    ) -> frozenset[FindingKey]:
-        """Return what is at fault for one namespace alone, while models of others serve.
-
-        Whoever may write objects in one namespace must not point everybody to it. Models that are
-        reached through a Gateway there need what it needs.
-        """
-        if not self.places:
-            return frozenset()
-        serving = {each.subject.namespace for each in states if _works(each)}
-        return frozenset(
-            key
-            for key, place in self.places.items()
-            if serving - {place} and not evidence.reached_through(place)
-        )
+        for each in candidates
+        if each.reason.on_path
+    }
 
 
-def _works(state: SubjectState) -> bool:
-    is_told = state.state in {ServingState.SERVING, ServingState.DEGRADED}
-    return is_told and is_deployment(state.subject)
+def _apart(
+    candidates: Iterable[Candidate], states: Iterable[SubjectState], evidence: PassEvidence
+) -> frozenset[FindingKey]:
+    """Return what is at fault for one namespace alone, while models of others serve.
+
+    Whoever may write objects in one namespace must not point everybody to it. Models that are
+    reached through a Gateway there need what it needs.
+    """
+    places = {each.key: each.sole_place for each in candidates if each.sole_place}
+    if not places:
+        return frozenset()
+    works = {ServingState.SERVING, ServingState.DEGRADED}
+    serving = {
+        each.subject.namespace
+        for each in states
+        if each.state in works and is_deployment(each.subject)
+    }
+    return frozenset(
+        key
+        for key, place in places.items()
+        if serving - {place} and not evidence.reached_through(place)
+    )
 
 
 _Lost: TypeAlias = Mapping[Subject, Loss]
 
 
 def _passed(
-    cause: ResolvedFinding, faults: "_Faults", *, state: PassState, evidence: PassEvidence
+    cause: ResolvedFinding,
+    down: Mapping[FindingKey, tuple[ObjectRef, ...]],
+    *,
+    state: PassState,
+    evidence: PassEvidence,
 ) -> _Lost:
     """Return what each deployment loses whose requests pass Deployments of a part that are down.
 
     One that is reached through several Gateways is stopped only where all of them are.
     """
-    down = faults.down.get(cause.key)
-    if not down:
+    refs = down.get(cause.key)
+    if not refs:
         return {}
     entering = {each for subjects in evidence.entering.values() for each in subjects}
-    lost = losses(state.snapshot, state.settings, reason=cause.reason, down=down)
+    lost = losses(state.snapshot, state.settings, reason=cause.reason, down=refs)
     if lost is None:
         return dict.fromkeys(entering, Loss.UNCLEAR)
     found: dict[Subject, Loss] = {}
@@ -169,15 +325,6 @@ def _passed(
         elif ways != {None}:
             found[subject] = Loss.SLOWED
     return found
-
-
-def _worst(lost: Iterable[_Lost]) -> _Lost:
-    """Return the worst that each deployment loses."""
-    worst: dict[Subject, Loss] = {}
-    for each in lost:
-        for subject, loss in each.items():
-            worst[subject] = max(loss, worst.get(subject, loss))
-    return worst
 
 
 def _resting(cause: ResolvedFinding, evidence: PassEvidence, passed: _Lost) -> frozenset[Subject]:
@@ -195,10 +342,7 @@ def _resting(cause: ResolvedFinding, evidence: PassEvidence, passed: _Lost) -> f
 class _Stops:
     """What stops each model that works not, or that no request reaches, by its own evidence.
 
-    Attributes:
-        own: its own faults that do; empty where none is known.
-        shut: those whose Gateways let nothing through.
-
+    These are its `own` faults, where any is known. Of those `shut` the Gateways let nothing through.
     """
 
     own: Mapping[Subject, frozenset[str]] = field(default_factory=dict)
@@ -280,14 +424,10 @@ def _first_causes(
     return first
 
 
-def _with_causes(
-    states: Iterable[SubjectState], first: Mapping[Subject, str]
-) -> Iterator[SubjectState]:
-    """Yield the states, of what is impaired with its first cause."""
-    for each in states:
-        reason = first.get(each.subject, "") if each.state.is_impaired else ""
-        # A state that lasts is the one of the pass before, with the cause of then.
-        yield each if each.cause == reason else replace(each, cause=reason)
+def _with_cause(state: SubjectState, first: str) -> SubjectState:
+    cause = first if state.state.is_impaired else ""
+    # A state that lasts is the one of the pass before, with the cause of then.
+    return state if state.cause == cause else replace(state, cause=cause)
 
 
 def _impact(hit: Mapping[Subject, bool], serving: Mapping[Subject, ServingState]) -> Impact:
@@ -308,7 +448,7 @@ def _order(cause: ResolvedFinding, last: AbstractSet[FindingKey], catalogue: Cat
     """Return the place of a cause: what nothing uses, or one namespace alone, comes last in its layer."""
     impact = cause.impact or Impact()
     return (
-        layer_rank(cause.layer),
+        list(Layer).index(cause.layer),
         cause.key in last,
         -impact.not_serving,
         -impact.degraded,

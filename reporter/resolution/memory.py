@@ -1,16 +1,65 @@
-"""What one pass hands to the next. Immutable; an empty one starts a process."""
+"""What one pass hands to the next. Immutable; an empty one starts a process.
 
-from collections.abc import Mapping, Sequence
+Steps of a pass that are not taken again while what they are made of is the same.
+
+Most passes follow a change that changes no answer, or one of thousands; to sort, to count and to compare
+all subjects again costs more than all that is then said. So a pass remembers of a few steps what they were
+given and what came out, and hands that to the next one. An evaluation whose parts are the same has the very
+objects of the one before (`reporter.probes.reuse`), so that comparing is cheap. It is a matter of speed only:
+a step follows from what it is given, and from nothing else.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import TypeAlias, TypeVar, cast
 
 from reporter.model.finding import Finding, FindingKey, KnownSubject, ReadyEvidence
 from reporter.model.report import Disposition, Mute, ReadySubject, ResolvedFinding, SubjectState
 from reporter.model.subject import ObjectRef, Subject
 from reporter.resolution.records import Record
 from reporter.resolution.seen_changes import SeenChanges
-from reporter.resolution.steps import TakenStep
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True, slots=True)
+class TakenStep:
+    given: tuple[object, ...]
+    value: object
+
+
+class Steps:
+    """Takes the steps of one pass, unless the pass before has taken the same."""
+
+    def __init__(self, before: Mapping[str, TakenStep] = MappingProxyType({})) -> None:
+        self._before = before
+        self.taken: dict[str, TakenStep] = {}
+        """Those of this pass, for the next one."""
+
+    def take(
+        self,
+        name: str,
+        given: tuple[object, ...],
+        step: Callable[[], ValueT],
+        *,
+        lasts: Callable[[ValueT], bool] = lambda _: True,
+    ) -> ValueT:
+        """Return what a step comes to, which is made of what is `given`, and of nothing else.
+
+        `lasts`: whether what came out stays the same while the time goes on.
+        """
+        known = self._before.get(name)
+        if known is not None and known.given == given:
+            # With what it is given now: the next pass may be given the very same, which is seen at once.
+            self.taken[name] = TakenStep(given, known.value)
+            return cast("ValueT", known.value)
+        value = step()
+        if lasts(value):
+            self.taken[name] = TakenStep(given, value)
+        return value
+
 
 UpstreamKey: TypeAlias = tuple[str, str]
 """A reason that can suppress others, and the CustomResourceDefinition or Node it is about, if any."""

@@ -15,14 +15,13 @@ from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ResolvedFinding, SpecChange
 from reporter.model.subject import Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut, with_suffix
-from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import ZERO
 from reporter.resolution.hold import explainers, upstream_key
 from reporter.resolution.memory import UpstreamKey
 from reporter.resolution.ready import finding_commands
 from reporter.resolution.recent_changes import changes_before
 from reporter.resolution.recovery import as_clearing
-from reporter.resolution.state import PassState
+from reporter.resolution.state import Candidate, PassState
 
 _ALSO_NAMED = 4
 _CAUSE_BYTES = 80

@@ -23,11 +23,10 @@ from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Layer, Subject
-from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import global_grace
 from reporter.resolution.hold import OF_FAULTS
 from reporter.resolution.memory import Primary
-from reporter.resolution.state import PassState
+from reporter.resolution.state import Candidate, PassState
 from reporter.setting_types import Emit
 
 

@@ -43,10 +43,9 @@ from reporter.model.report import ReadySubject, ResolvedFinding
 from reporter.model.resource import Resource
 from reporter.model.subject import CRD_KIND, ObjectRef, Subject, SubjectKind, crd_ref
 from reporter.model.text import MESSAGE_BYTES, cut
-from reporter.resolution.candidate import Candidate
 from reporter.resolution.memory import StandingReady, Writing
 from reporter.resolution.records import Record
-from reporter.resolution.state import PassState
+from reporter.resolution.state import Candidate, PassState
 from reporter.resolution.unknown import confirmed, reads_unknown
 from reporter.snapshot.snapshot import Served, Snapshot
 

@@ -34,9 +34,8 @@ from reporter.model.reason import EventType
 from reporter.model.report import BLIND, Disposition, SpecChange
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
-from reporter.resolution.candidate import Candidate
 from reporter.resolution.seen_changes import LATE, writes_of
-from reporter.resolution.state import PassState
+from reporter.resolution.state import Candidate, PassState
 from reporter.snapshot.snapshot import Snapshot
 
 MOST: Final = 5

@@ -34,12 +34,11 @@ from reporter.model.finding import Evaluation, FindingKey
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, ResolvedFinding
-from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import recovery_time
 from reporter.resolution.hold import upstream_key
 from reporter.resolution.memory import Episode, FaultMemory, Memory
 from reporter.resolution.records import Record, Records, RecordState
-from reporter.resolution.state import Absence, PassState
+from reporter.resolution.state import Absence, Candidate, PassState
 from reporter.resolution.unknown import confirmed, existence_known, verdict_unknown
 
 REFRESHED_WITHIN = timedelta(minutes=15)

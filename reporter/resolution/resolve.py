@@ -16,7 +16,6 @@ from reporter.model.instant import Instant
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding, ServingState
 from reporter.model.subject import Subject
 from reporter.model.text import with_suffix
-from reporter.resolution.candidate import Candidate, sustaining, worst_first
 from reporter.resolution.grace import (
     Fault,
     OneLook,
@@ -28,7 +27,7 @@ from reporter.resolution.grace import (
 from reporter.resolution.handing_on import NOTHING, Handed, since_of
 from reporter.resolution.hold import hold_and_suppress, suppress_by_nodes, suppress_within_pods
 from reporter.resolution.impact import Impacts, judge_impact
-from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, fault_key
+from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, Steps, fault_key
 from reporter.resolution.message import changes, list_findings
 from reporter.resolution.mutes import Mutes, find_mutes
 from reporter.resolution.priority import outrank
@@ -36,8 +35,7 @@ from reporter.resolution.ready import Readiness, find_ready
 from reporter.resolution.records import Records, records_of
 from reporter.resolution.recovery import look_for_absence, take_up
 from reporter.resolution.seen_changes import look_for_changes
-from reporter.resolution.state import PassState, Rule
-from reporter.resolution.steps import Steps
+from reporter.resolution.state import Candidate, PassState, Rule, sustaining, worst_first
 from reporter.resolution.unknown import (
     confirmed,
     outside_of,

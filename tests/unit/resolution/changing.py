@@ -6,13 +6,12 @@ from reporter.model.instant import rfc3339
 from reporter.model.objects import Deployment, ManagerEntry, Metadata
 from reporter.model.objects.base import OwnerReference
 from reporter.model.report import Disposition, ResolvedFinding, SpecChange
-from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import ZERO, Fault
 from reporter.resolution.memory import Episode, Memory, fault_key
 from reporter.resolution.recent_changes import changes_before
 from reporter.resolution.records import Records
 from reporter.resolution.seen_changes import SeenChange, SeenChanges
-from reporter.resolution.state import PassState
+from reporter.resolution.state import Candidate, PassState
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from reporter.model.finding import ServingEvidence
 from reporter.model.subject import ObjectRef, Subject
-from reporter.resolution.subject_states import PassEvidence
+from reporter.resolution.impact import PassEvidence
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.unit.resolution.building import namespace
 

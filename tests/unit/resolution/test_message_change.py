@@ -6,10 +6,10 @@ import pytest
 
 from reporter.model.report import Disposition, SpecChange
 from reporter.model.subject import ObjectRef
-from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault
 from reporter.resolution.memory import fault_key
 from reporter.resolution.message import compose
+from reporter.resolution.state import Candidate
 from reporter.stacks import BUILT_IN
 from tests.unit.resolution.building import NOON, finding
 

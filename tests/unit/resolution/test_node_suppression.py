@@ -8,12 +8,11 @@ from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.finding import Evaluation
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import ObjectRef
-from reporter.resolution.candidate import Candidate
 from reporter.resolution.grace import Fault
 from reporter.resolution.hold import suppress_by_nodes
 from reporter.resolution.memory import Episode, FaultMemory, Memory, fault_key
 from reporter.resolution.records import records_of
-from reporter.resolution.state import PassState, Upstreams
+from reporter.resolution.state import Candidate, PassState, Upstreams
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import BY_NAME
 from tests.unit.resolution.building import NOON, START, finding, seconds, snapshot

@@ -9,11 +9,10 @@ from reporter.catalogue.resources import NODES
 from reporter.model.finding import Evaluation
 from reporter.model.report import Disposition
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, ObjectRef
-from reporter.resolution.candidate import Candidate
 from reporter.resolution.memory import Memory
 from reporter.resolution.priority import outrank
 from reporter.resolution.records import Records
-from reporter.resolution.state import PassState
+from reporter.resolution.state import Candidate, PassState
 from reporter.setting_types import Emit
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings

@@ -7,10 +7,10 @@ import pytest
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.subject import CLUSTER
 from reporter.resolution import Memory
+from reporter.resolution.memory import Steps
 from reporter.resolution.ready import find_ready
 from reporter.resolution.records import records_of
 from reporter.resolution.state import PassState
-from reporter.resolution.steps import Steps
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.resolution.building import (
     MODEL,

@@ -6,11 +6,10 @@ from reporter.model.finding import Evaluation, KnownSubject, ServingEvidence
 from reporter.model.reason import EventType
 from reporter.model.report import BLIND, Disposition, ResolvedFinding, ServingState, SubjectState
 from reporter.model.subject import CLUSTER, Subject
-from reporter.resolution.memory import Memory
+from reporter.resolution.impact import PassEvidence, is_deployment, judge_states
+from reporter.resolution.memory import Memory, Steps
 from reporter.resolution.records import Records
 from reporter.resolution.state import PassState
-from reporter.resolution.steps import Steps
-from reporter.resolution.subject_states import PassEvidence, is_deployment, judge_states
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings

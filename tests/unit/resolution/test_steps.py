@@ -1,6 +1,6 @@
 """Steps of a pass that come to what they came to before."""
 
-from reporter.resolution.steps import Steps
+from reporter.resolution.memory import Steps
 
 
 def passes(*given):
