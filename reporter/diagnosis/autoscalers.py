@@ -17,6 +17,7 @@ from typing import Final
 
 from reporter.catalogue.resources import NODECLAIMS, NODEPOOLS
 from reporter.diagnosis.fit import shown
+from reporter.diagnosis.texts import Wording
 from reporter.model.evidence import ForeignEvent
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Condition, NodeClaim, NodePool, Pod, amounts
@@ -70,16 +71,52 @@ _NO_GROUP: Final = (
 """Fragments of the cluster autoscaler's `NotTriggerScaleUp` that are more than an echo of the scheduler."""
 
 _LAUNCH: Final = ("Launched", "Registered", "Initialized")
-_STARTING: Final = {"StartupTaintsExist", "KnownEphemeralTaintsExist", "NodeNotReady"}
 _NO_CAPACITY: Final = (
     "InsufficientCapacityError", "LaunchFailed", "FailedToScaleUpGroup", "ScaleUpTimedOut",
 )  # fmt: skip
-_STATUS: Final = ("kube-system", "ConfigMap", "cluster-autoscaler-status")
+_STATUS: Final = ObjectRef("v1", "ConfigMap", "kube-system", "cluster-autoscaler-status")
+
+_COMING: Final = Wording("node-coming", "{cause}", "a node is on its way", "Wait for the node.")
+_LATE: Final = Wording("node-late", f"{{cause}}, and none came in {_BOOT // timedelta(minutes=1)} min", "no node came",
+    "Look at the machine in the cloud, and at what its kubelet may reach.", Sureness.LIKELY)  # fmt: skip
+_MAKES_NONE: Final = Wording("karpenter", "Karpenter makes no node: {said}", "Karpenter makes no node",
+    "Look at the NodePools.")  # fmt: skip
+_LIMITS_USED: Final = Wording("nodepool-limits",
+    "NodePool {pool} may make no more nodes: {used} of its limits are used", "limits of NodePool {pool}",
+    "Raise spec.limits of NodePool {pool}.")  # fmt: skip
+_NOT_READY: Final = Wording("nodepool-unusable", "NodePool {pool} makes no nodes: {name} is False ({said})",
+    "NodePool {pool} is not ready", "Mend what the condition names.")  # fmt: skip
+_OF_CLAIM: Final = "NodeClaim {name}: {reason}"
+_MACHINE_REFUSED: Final = Wording("capacity", "the cloud refuses the machine of NodeClaim {name}: {said}", _OF_CLAIM,
+    "Look at quota, instance type and zone.")  # fmt: skip
+_OF_LAUNCH: Final = {
+    ("Registered", "NodeNotFound"): Wording("node-not-joining",
+        "the machine of NodeClaim {name} runs, and its kubelet does not join", _OF_CLAIM,
+        "Look at the machine's boot log and at what its kubelet may reach."),
+    ("Initialized", "ResourceNotRegistered"): Wording("device-missing",
+        "node {node} is there, and nothing offers its devices: {said}", _OF_CLAIM,
+        "Look at the device plugin on the node."),
+    **{("Initialized", each): Wording("node-starting", "node {node} is not ready for pods yet: {said}", _OF_CLAIM,
+        "Look at who should lift the taint, or at the node.")
+        for each in ("StartupTaintsExist", "KnownEphemeralTaintsExist", "NodeNotReady")},
+}  # fmt: skip
+"""What keeps a machine from being a node, by the condition of its NodeClaim and the reason of that."""
+
+_CLOUD_QUOTA: Final = Wording("quota", "no node comes, the cloud's quota is used up: {said}",
+    "the cloud's quota is used up", "Raise the quota of the cloud.")  # fmt: skip
+_CLOUD_FULL: Final = Wording("capacity", "no node comes, the cloud has no capacity for it: {said}",
+    "the cloud has no capacity for it", "Allow other zones or instance types, or reserve capacity.")  # fmt: skip
+_PROJECT_QUOTA: Final = Wording("quota", "no node comes, the project's quota is used up: {said}",
+    "the project's quota is used up", "Raise the quota.")  # fmt: skip
+_ZONE_FULL: Final = Wording("capacity", "no node comes, the zone has no capacity: {said}", "the zone has no capacity",
+    "Try another zone or machine type, or reserve capacity.")  # fmt: skip
+_POOL_FULL: Final = Wording("capacity", "no node comes, the node pool cannot grow: {said}", "the node pool cannot grow",
+    "Try another zone or machine type, or reserve capacity.")  # fmt: skip
 
 
 def why_no_node(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     """Return why an autoscaler makes no node for a pod; None where none is there or says so."""
-    for event in _about(pod, snapshot):
+    for event in snapshot.evidence.events_of("Pod", pod):
         found: Diagnosis | None = None
         if event.reason == "Nominated" and (name := _NOMINATED.search(event.message)):
             return _claim_fault(name[1], snapshot)
@@ -96,7 +133,7 @@ def why_no_node(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 def what_comes(pod: Pod, snapshot: Snapshot, now: datetime | None) -> Diagnosis | None:
     """Return which node is on its way for a pod, or has not come in time; None where none is."""
-    for event in _about(pod, snapshot):
+    for event in snapshot.evidence.events_of("Pod", pod):
         if event.reason == "TriggeredScaleUp":
             group = _GROUP.search(event.message)
             where = f" in node group {clean(group[1])} ({group[2]} to {group[3]})" if group else ""
@@ -112,18 +149,7 @@ def what_comes(pod: Pod, snapshot: Snapshot, now: datetime | None) -> Diagnosis 
 
 def _coming(cause: str, event: ForeignEvent, now: datetime | None) -> Diagnosis:
     late = now is not None and event.last is not None and now - event.last > _BOOT
-    return Diagnosis(
-        code="node-late" if late else "node-coming",
-        cause=f"{cause}, and none came in {_BOOT // timedelta(minutes=1)} min" if late else cause,
-        brief="no node came" if late else "a node is on its way",
-        action="Look at the machine in the cloud, and at what its kubelet may reach." if late
-        else "Wait for the node.",
-        sureness=Sureness.LIKELY if late else Sureness.CERTAIN,
-    )  # fmt: skip
-
-
-def _about(pod: Pod, snapshot: Snapshot) -> tuple[ForeignEvent, ...]:
-    return snapshot.evidence.events_about(pod.namespace, "Pod", pod.name, uid=pod.metadata.uid)
+    return (_LATE if late else _COMING).of(cause=cause)
 
 
 def _others(snapshot: Snapshot, kind: str) -> Iterator[ForeignEvent]:
@@ -161,12 +187,7 @@ def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
             action=action.format(pool=name),
             shared=bool(pool),
         )
-    return _unusable(snapshot) or Diagnosis(
-        code="karpenter",
-        cause=f"Karpenter makes no node: {_said(event.message)}",
-        brief="Karpenter makes no node",
-        action="Look at the NodePools.",
-    )
+    return _unusable(snapshot) or _MAKES_NONE.of(said=_said(event.message))
 
 
 def _pool_of(part: str, snapshot: Snapshot) -> str:
@@ -193,16 +214,9 @@ def _limits(pool: NodePool | None, pod: Pod, *, sure: bool = True) -> Diagnosis 
     if not over:
         return None
     name, most = over[0]
-    return Diagnosis(
-        code="nodepool-limits",
-        cause=f"NodePool {clean(pool.name)} may make no more nodes: {shown(name, used.get(name, 0.0))} of "
-        f"{shown(name, most)} {name} of its limits are used",
-        brief=f"limits of NodePool {clean(pool.name)}",
-        object=NODEPOOLS.ref(pool),
-        action=f"Raise spec.limits of NodePool {clean(pool.name)}.",
-        sureness=Sureness.CERTAIN if sure else Sureness.LIKELY,
-        shared=True,
-    )
+    amounts_used = f"{shown(name, used.get(name, 0.0))} of {shown(name, most)} {name}"
+    found = _LIMITS_USED.of(NODEPOOLS.ref(pool), pool=pool.name, used=amounts_used)
+    return found if sure else replace(found, sureness=Sureness.LIKELY)
 
 
 def _unusable(snapshot: Snapshot) -> Diagnosis | None:
@@ -211,14 +225,7 @@ def _unusable(snapshot: Snapshot) -> Diagnosis | None:
         for name in ("NodeClassReady", "ValidationSucceeded", "Ready"):
             if found := pool.status.condition(name, "False"):
                 said = detail(found.reason, found.message, _SAID_BYTES)
-                return Diagnosis(
-                    code="nodepool-unusable",
-                    cause=f"NodePool {clean(pool.name)} makes no nodes: {name} is False ({said})",
-                    brief=f"NodePool {clean(pool.name)} is not ready",
-                    object=NODEPOOLS.ref(pool),
-                    action="Mend what the condition names.",
-                    shared=True,
-                )
+                return _NOT_READY.of(NODEPOOLS.ref(pool), pool=pool.name, name=name, said=said)
     return None
 
 
@@ -247,41 +254,25 @@ def _claim_fault(name: str, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _not_launched(claim: NodeClaim, step: str, condition: Condition) -> Diagnosis | None:
-    name, reason = clean(claim.name), condition.reason or ""
-    said = detail(condition.reason, condition.message, _SAID_BYTES)
-    node = clean(claim.status.node_name)
-    if step == "Launched" and reason not in ("", "AwaitingReconciliation", "Launching"):
-        cause, code = f"the cloud refuses the machine of NodeClaim {name}: {said}", "capacity"
-        action = "Look at quota, instance type and zone."
-    elif step == "Registered" and reason == "NodeNotFound":
-        cause, code = f"the machine of NodeClaim {name} runs, and its kubelet does not join", "node-not-joining"  # fmt: skip
-        action = "Look at the machine's boot log and at what its kubelet may reach."
-    elif step == "Initialized" and reason == "ResourceNotRegistered":
-        cause, code = f"node {node or name} is there, and nothing offers its devices: {said}", "device-missing"  # fmt: skip
-        action = "Look at the device plugin on the node."
-    elif step == "Initialized" and reason in _STARTING:
-        cause, code = f"node {node or name} is not ready for pods yet: {said}", "node-starting"
-        action = "Look at who should lift the taint, or at the node."
-    else:
+    reason = condition.reason or ""
+    refused = step == "Launched" and reason not in ("", "AwaitingReconciliation", "Launching")
+    told = _MACHINE_REFUSED if refused else _OF_LAUNCH.get((step, reason))
+    if told is None:
         return None
-    return Diagnosis(
-        code=code, cause=cause, brief=f"NodeClaim {name}: {reason}", object=NODECLAIMS.ref(claim),
-        action=action, shared=True,
-    )  # fmt: skip
+    return told.of(
+        NODECLAIMS.ref(claim),
+        name=claim.name,
+        node=claim.status.node_name or claim.name,
+        reason=reason,
+        said=detail(condition.reason, condition.message, _SAID_BYTES),
+    )
 
 
 def _no_capacity(event: ForeignEvent) -> Diagnosis:
     quota = any(
         each in event.message for each in ("VcpuLimitExceeded", "MaxSpotInstanceCount", "Quota")
     )
-    what = "the cloud's quota is used up" if quota else "the cloud has no capacity for it"
-    return Diagnosis(
-        code="quota" if quota else "capacity",
-        cause=f"no node comes, {what}: {_said(event.message)}",
-        brief=what,
-        action="Raise the quota of the cloud." if quota
-        else "Allow other zones or instance types, or reserve capacity.",
-    )  # fmt: skip
+    return (_CLOUD_QUOTA if quota else _CLOUD_FULL).of(said=_said(event.message))
 
 
 def _not_triggered(event: ForeignEvent, snapshot: Snapshot) -> Diagnosis | None:
@@ -290,44 +281,22 @@ def _not_triggered(event: ForeignEvent, snapshot: Snapshot) -> Diagnosis | None:
         if fragment not in event.message:
             continue
         failed = _failed_group(snapshot) if code == "group-backoff" else None
-        return failed or Diagnosis(
-            code=code,
-            cause=f"no node comes: {cause}",
-            brief=cause,
-            action=action,
-        )  # fmt: skip
+        return failed or Wording(code, f"no node comes: {cause}", cause, action).of()
     return None
 
 
 def _failed_group(snapshot: Snapshot) -> Diagnosis | None:
     """Return what the cloud said of a group that could not grow: an Event of the autoscaler's ConfigMap."""
-    for event in snapshot.evidence.events_about(*_STATUS):
+    for event in snapshot.evidence.events_about(_STATUS.namespace, _STATUS.kind, _STATUS.name):
         if event.reason in _NO_CAPACITY:
             group = _OWN_GROUP.search(event.message)
             name = f" in node group {clean(group[1])}" if group else ""
-            found = _no_capacity(event)
-            return replace(
-                found, cause=f"no node comes{name}: {_said(event.message)}", object=_status()
-            )
+            cause = f"no node comes{name}: {_said(event.message)}"
+            return replace(_no_capacity(event), cause=cause, object=_STATUS)
     return None
-
-
-def _status() -> ObjectRef:
-    namespace, kind, name = _STATUS
-    return ObjectRef("v1", kind, namespace, name)
 
 
 def _gke(event: ForeignEvent) -> Diagnosis:
     text = event.message
-    quota = "quota exceeded" in text.lower()
-    what = "the project's quota is used up" if quota else "the zone has no capacity"
-    if not quota and "out of resources" not in text:
-        what = "the node pool cannot grow"
-    return Diagnosis(
-        code="quota" if quota else "capacity",
-        cause=f"no node comes, {what}: {_said(text)}",
-        brief=what,
-        action="Raise the quota."
-        if quota
-        else "Try another zone or machine type, or reserve capacity.",
-    )
+    full = _ZONE_FULL if "out of resources" in text else _POOL_FULL
+    return (_PROJECT_QUOTA if "quota exceeded" in text.lower() else full).of(said=_said(text))

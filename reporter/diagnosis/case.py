@@ -30,7 +30,7 @@ def statuses(pod: Pod) -> Iterator[ContainerStatus]:
 
 
 def last_end(status: ContainerStatus) -> Terminated | None:
-    """Return how a container ended, now or the last time; None of one that never did."""
+    """Return how a container ended, now or the last time, or None."""
     now = status.state.terminated if status.state else None
     return now or (status.last_state.terminated if status.last_state else None)
 
@@ -83,10 +83,7 @@ class Case:
     @property
     def events(self) -> tuple[ForeignEvent, ...]:
         """The Events of others about the pod, the newest first."""
-        pod = self.pod
-        return self.snapshot.evidence.events_about(
-            pod.namespace, "Pod", pod.name, uid=pod.metadata.uid
-        )
+        return self.snapshot.evidence.events_of("Pod", self.pod)
 
     def said(self, reason: str, container: str = "") -> Iterator[ForeignEvent]:
         """Yield the Events of a reason, the newest first; of one container where it is named."""

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from reporter.catalogue.resources import CLUSTERPOLICIES, NODES, PODS
 from reporter.diagnosis.case import statuses
 from reporter.diagnosis.fit import has_accelerator, is_ready, offered, shown, some
+from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, amount
 from reporter.model.text import clean, detail
@@ -46,6 +47,11 @@ _CONDITIONS: Final = (
 """Conditions that AKS's node problem detector sets to True where something is wrong with devices."""
 
 
+_UNHEALTHY: Final = Wording("device-unhealthy", "{whole} offers {offer}: {bad} {said}",
+    "{bad} {resource} unhealthy on {name}",
+    "Look for Xid errors on {name}, reset the device, then restart the device plugin's pod there.")  # fmt: skip
+
+
 def why_missing(
     nodes: list[Node],
     resource: str,
@@ -54,15 +60,9 @@ def why_missing(
     role: str,
     ask: Ask | None = None,
 ) -> Diagnosis:
-    """Return why nodes offer too few devices.
+    """Return why nodes that a pod could use otherwise offer too few devices, such as `nvidia.com/gpu`.
 
-    Args:
-        nodes: those that a pod could use otherwise.
-        resource: what is missing, such as `nvidia.com/gpu`.
-        snapshot: with the pods on the nodes.
-        role: what they are to the pod, such as `the only node that fits`.
-        ask: diagnoses the plugin's pod.
-
+    `role` is what they are to the pod, such as `the only node that fits`.
     """
     node = min(nodes, key=lambda each: (offered(each, resource), each.name))
     has = offered(node, resource)
@@ -72,27 +72,29 @@ def why_missing(
         f"{name}, {role}," if len(nodes) == 1 else f"{role}: {some(n.name for n in nodes)}; {name}"
     )
     if 0 < has < capacity:
-        bad = shown(resource, capacity - has)
-        return Diagnosis(
-            code="device-unhealthy",
-            cause=f"{whole} offers {shown(resource, has)} of its {shown(resource, capacity)} {resource}: "
-            f"{bad} {'is' if bad == '1' else 'are'} unhealthy{_said_by(node)}",
-            brief=f"{bad} {resource} unhealthy on {name}",
-            object=NODES.ref(node),
-            action=f"Look for Xid errors on {name}, reset the device, then restart the device plugin's pod there.",
-            shared=True,
-        )  # fmt: skip
+        bad, all_of_it = shown(resource, capacity - has), shown(resource, capacity)
+        said = f"{'is' if bad == '1' else 'are'} unhealthy{_said_by(node)}"
+        offer = f"{shown(resource, has)} of its {all_of_it} {resource}"
+        return _UNHEALTHY.of(
+            NODES.ref(node),
+            whole=whole,
+            offer=offer,
+            bad=bad,
+            said=said,
+            resource=resource,
+            name=name,
+        )
     offers = f"offers none of its {shown(resource, capacity)} {resource}" if capacity else f"offers no {resource}"  # fmt: skip
     why, action, sure = _why_none(node, resource, snapshot, ask=ask)
-    return Diagnosis(
-        code="device-missing",
-        cause=f"{whole} {offers}{_said_by(node)}" + (f": {why}" if why else ""),
-        brief=f"{name} offers no {resource}",
-        object=NODES.ref(node),
-        action=action or f"Look at the device plugin on {name}.",
-        sureness=sure,
-        shared=True,
+    cause = f"{whole} {offers}{_said_by(node)}" + (f": {why}" if why else "")
+    brief, action = (
+        f"{name} offers no {resource}",
+        action or f"Look at the device plugin on {name}.",
     )
+    return Diagnosis(
+        code="device-missing", cause=cause, brief=brief, object=NODES.ref(node), action=action,
+        sureness=sure, shared=True,
+    )  # fmt: skip
 
 
 def _why_none(
@@ -102,26 +104,17 @@ def _why_none(
     labels = node.metadata.labels or {}
     off = next((each for each in _OFF if labels.get(each) == "false"), "")
     if off:
-        return (
-            f"its label {off}=false switches that off",
-            f"Remove the label {off}.",
-            Sureness.CERTAIN,
-        )
+        why = f"its label {off}=false switches that off"
+        return why, f"Remove the label {off}.", Sureness.CERTAIN
     upgrade = labels.get("nvidia.com/gpu-driver-upgrade-state", "upgrade-done")
     if upgrade != "upgrade-done":
         return f"its driver is being upgraded ({clean(upgrade)})", "", Sureness.LIKELY
     if labels.get("nvidia.com/mig.config.state") == "failed":
-        return (
-            "its MIG configuration failed",
-            "Look at the MIG manager's pod there.",
-            Sureness.CERTAIN,
-        )
+        action = "Look at the MIG manager's pod there."
+        return "its MIG configuration failed", action, Sureness.CERTAIN
     if other := other_names([node], resource):
-        return (
-            other.removeprefix(" (").removesuffix(")"),
-            "Ask for what it offers.",
-            Sureness.LIKELY,
-        )
+        why = other.removeprefix(" (").removesuffix(")")
+        return why, "Ask for what it offers.", Sureness.LIKELY
     return _of_pods(node, resource, snapshot, ask=ask)
 
 
@@ -130,11 +123,18 @@ def _of_pods(
 ) -> tuple[str, str, Sureness]:
     pods = snapshot.entry(_plumbing, node.name, _plumbing) or ()
     for app, words in _CHAIN:
-        before = next((p for p in pods if p.metadata.label("app") == app and not _works(p)), None)
+        before = next(
+            (
+                p
+                for p in pods
+                if p.metadata.label("app") == app and not p.status.condition("Ready", "True")
+            ),
+            None,
+        )
         if before is not None:
             return _pod_text(words, before, ask)
     plugin = next((each for each in pods if is_plugin(each)), None)
-    if plugin is not None and not _works(plugin):
+    if plugin is not None and not plugin.status.condition("Ready", "True"):
         return _pod_text("the device plugin", plugin, ask)
     if plugin is not None:
         why = f"its device plugin {plugin.name} runs and finds no device"
@@ -199,10 +199,6 @@ def is_plugin(pod: Pod) -> bool:
         return True
     images = (each.image for each in pod.spec.containers or ())
     return any(part in image for image in images for part in _PLUGIN_IMAGES)
-
-
-def _works(pod: Pod) -> bool:
-    return pod.status.condition("Ready", "True") is not None
 
 
 def other_names(nodes: Iterable[Node], resource: str) -> str:

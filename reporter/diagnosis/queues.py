@@ -12,6 +12,7 @@ from typing import Final
 
 from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUES, WORKLOADS
 from reporter.diagnosis.fit import shown, some
+from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, VolcanoQueue, amounts
 from reporter.model.subject import ObjectRef
@@ -28,8 +29,32 @@ _POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"
 _NOT_ENOUGH_QUOTA: Final = re.compile(
     r"insufficient unused quota for (?P<what>\S+) in flavor (?P<flavor>\S+?),? (?P<more>\S+) more needed"
 )
-_LWS_LABEL: Final = "leaderworkerset.sigs.k8s.io/name"
-_FAILED_WORKER: Final = re.compile(r"Worker pod (\S{1,253}) failed")
+_OF_KUEUE: Final = Wording("gate", "it waits for Kueue to admit it", "scheduling gate {gates}",
+    "Look at the Workload of the pod and at its queue.")  # fmt: skip
+_GATE: Final = Wording("gate", "it waits for the scheduling gate {gates}", "scheduling gate {gates}",
+    "Look at the controller that sets and removes the gate.")  # fmt: skip
+_NO_QUEUE: Final = Wording("queue-missing", "its LocalQueue {name} does not exist in {place}", "no LocalQueue {name}",
+    "Create the LocalQueue, or name one that exists.", missing=True)  # fmt: skip
+_INACTIVE: Final = Wording("queue-inactive", "ClusterQueue {name} admits nothing: {said}",
+    "ClusterQueue {name} is inactive", "Mend what the ClusterQueue names.")  # fmt: skip
+_TOO_LARGE: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
+    "Ask for less, or raise the quota of the queue.")  # fmt: skip
+_NOT_ADMITTED: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
+    "Free quota, raise it, or look at what Kueue names.")  # fmt: skip
+_CLOSED: Final = Wording("queue-closed", "queue {name} of Volcano is closed", "queue {name} is closed",
+    "Open the queue, or use another one.")  # fmt: skip
+_FULL: Final = Wording("queue-quota",
+    "queue {name}: {used} of {most} {resource} are used, and the group asks for {asks}",
+    "queue {name} is full", "Free {resource} in the queue, or raise its capability.")  # fmt: skip
+_KEPT_OUT: Final = Wording("queue-quota", "{place} of Volcano does not let its group in: {said}", "{place} is full",
+    "Free what the queue uses, or raise its capability.")  # fmt: skip
+_UNNAMED: Final = Wording("queue-quota", "{place} of Volcano does not let its group in: {said}; its capability "
+    "does not name {names}, which may count as none of it there", "{place} is full",
+    "Name {names} in the capability of the queue.", Sureness.LIKELY)  # fmt: skip
+_GANG: Final = Wording("gang", "its group cannot be scheduled together: {said}",
+    "its group cannot be scheduled together", "Look at PodGroup {name}.")  # fmt: skip
+_OF_OTHERS: Final = Wording("gang", "it waits for {others} of its group, for which there is no node",
+    "its group cannot be scheduled together", "Look at PodGroup {name}.", Sureness.LIKELY)  # fmt: skip
 _WAITS: Final = re.compile(r"Pending|waiting for|once minAvailable is satisfied", re.IGNORECASE)
 
 
@@ -42,33 +67,10 @@ def why_in_line(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     return _volcano(pod, group, snapshot) if group else None
 
 
-def why_recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return that a LeaderWorkerSet made a pod's group again because one of its pods failed.
-
-    No restart count says so: all pods of the group are new (lws, controllers/pod_controller.go).
-    """
-    name = pod.metadata.label(_LWS_LABEL)
-    for event in snapshot.evidence.events_about(pod.namespace, "LeaderWorkerSet", name or ""):
-        if event.reason == "RecreateGroup" and (failed := _FAILED_WORKER.search(event.message)):
-            return Diagnosis(
-                code="group-recreated",
-                cause=f"its group is made again and again: pod {clean(failed[1])} of it failed",
-                brief=f"pod {clean(failed[1])} failed",
-                action=f"Look at the last log of {clean(failed[1])}.",
-            )
-    return None
-
-
 def _gated(pod: Pod, gates: list[str], snapshot: Snapshot) -> Diagnosis:
     kueue = any(each in _KUEUE_GATES for each in gates)
     found = _kueue(pod, snapshot) if kueue else None
-    return found or Diagnosis(
-        code="gate",
-        cause=f"it waits for {'Kueue to admit it' if kueue else f'the scheduling gate {some(gates)}'}",
-        brief=f"scheduling gate {some(gates)}",
-        action="Look at the Workload of the pod and at its queue." if kueue
-        else "Look at the controller that sets and removes the gate.",
-    )  # fmt: skip
+    return found or (_OF_KUEUE if kueue else _GATE).of(gates=some(gates))
 
 
 def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
@@ -76,26 +78,12 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     queue = workload.spec.queue_name if workload else pod.metadata.label(_QUEUE_LABEL) or ""
     local = snapshot[LOCALQUEUES].get(pod.namespace, queue)
     if queue and local is None and snapshot.absence_known(LOCALQUEUES, pod.namespace, queue):
-        return Diagnosis(
-            code="queue-missing",
-            cause=f"its LocalQueue {clean(queue)} does not exist in {pod.namespace}",
-            brief=f"no LocalQueue {clean(queue)}",
-            object=LOCALQUEUES.ref_named(pod.namespace, queue),
-            action="Create the LocalQueue, or name one that exists.",
-            shared=True,
-            missing=True,
-        )
+        ref = LOCALQUEUES.ref_named(pod.namespace, queue)
+        return _NO_QUEUE.of(ref, name=queue, place=pod.namespace)
     cluster = snapshot[CLUSTERQUEUES].get("", local.spec.cluster_queue) if local else None
     inactive = cluster.status.condition("Active", "False") if cluster else None
     if cluster is not None and inactive is not None:
-        return Diagnosis(
-            code="queue-inactive",
-            cause=f"ClusterQueue {clean(cluster.name)} admits nothing: {_said(inactive)}",
-            brief=f"ClusterQueue {clean(cluster.name)} is inactive",
-            object=CLUSTERQUEUES.ref(cluster),
-            action="Mend what the ClusterQueue names.",
-            shared=True,
-        )
+        return _INACTIVE.of(CLUSTERQUEUES.ref(cluster), name=cluster.name, said=_said(inactive))
     if workload is None:
         return None
     place = CLUSTERQUEUES.ref(cluster) if cluster else LOCALQUEUES.ref(local) if local else None
@@ -129,15 +117,9 @@ def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -
         elif name == "Evicted":
             cause = f"Kueue evicted it ({clean(found.reason or 'Evicted')}): {said}"
         full = quota is not None and not never and place_ref is not None
-        return Diagnosis(
-            code="queue-quota",
-            cause=cause,
-            brief=f"not admitted by {place}",
-            object=place_ref if full else WORKLOADS.ref(workload),
-            shared=full,
-            action="Ask for less, or raise the quota of the queue." if never
-            else "Free quota, raise it, or look at what Kueue names.",
-        )  # fmt: skip
+        about = place_ref if full else WORKLOADS.ref(workload)
+        told = _TOO_LARGE if never else _NOT_ADMITTED
+        return told.of(about, shared=full, cause=cause, place=place)
     return None
 
 
@@ -158,28 +140,20 @@ def why_not_let_in(group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     """Return why its queue does not let a group of Volcano in; None where it is not the queue."""
     queue = snapshot[QUEUES].get("", group.spec.queue or "default")
     if queue is not None and queue.status.state == "Closed":
-        return Diagnosis(
-            code="queue-closed",
-            cause=f"queue {clean(queue.name)} of Volcano is closed",
-            brief=f"queue {clean(queue.name)} is closed",
-            object=QUEUES.ref(queue),
-            action="Open the queue, or use another one.",
-            shared=True,
-        )
+        return _CLOSED.of(QUEUES.ref(queue), name=queue.name)
     if queue is not None:
         allocated, asks = amounts(queue.status.allocated), amounts(group.spec.min_resources)
         for resource, most in sorted(amounts(queue.spec.capability).items()):
             used = allocated.get(resource, 0.0)
             if used + asks.get(resource, 0.0) > most and asks.get(resource):
-                return Diagnosis(
-                    code="queue-quota",
-                    cause=f"queue {clean(queue.name)}: {shown(resource, used)} of {shown(resource, most)} "
-                    f"{resource} are used, and the group asks for {shown(resource, asks[resource])}",
-                    brief=f"queue {clean(queue.name)} is full",
-                    object=QUEUES.ref(queue),
-                    action=f"Free {resource} in the queue, or raise its capability.",
-                    shared=True,
-                )  # fmt: skip
+                return _FULL.of(
+                    QUEUES.ref(queue),
+                    name=queue.name,
+                    used=shown(resource, used),
+                    most=shown(resource, most),
+                    resource=resource,
+                    asks=shown(resource, asks[resource]),
+                )
     return _said_full(group, queue, snapshot)
 
 
@@ -188,7 +162,7 @@ def _said_full(group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot) 
 
     Some versions take what a capability does not name for none of it (volcano-sh/volcano#3426).
     """
-    events = snapshot.evidence.events_about(group.namespace, "PodGroup", group.name, uid=group.metadata.uid)  # fmt: skip
+    events = snapshot.evidence.events_of("PodGroup", group)
     full = next((e for e in events if "queue resource quota insufficient" in e.message
                  or "resource in cluster is overused" in e.message), None)  # fmt: skip
     if full is None:
@@ -196,21 +170,9 @@ def _said_full(group: PodGroup, queue: VolcanoQueue | None, snapshot: Snapshot) 
     place = f"queue {clean(queue.name)}" if queue else "its queue"
     capability = amounts(queue.spec.capability) if queue else {}
     unnamed = sorted(amounts(group.spec.min_resources).keys() - capability) if capability else []
-    cause = f"{place} of Volcano does not let its group in: {cut(clean(full.message), _SAID_BYTES)}"
-    if unnamed:
-        cause += (
-            f"; its capability does not name {some(unnamed)}, which may count as none of it there"
-        )
-    return Diagnosis(
-        code="queue-quota",
-        cause=cause,
-        brief=f"{place} is full",
-        object=QUEUES.ref(queue) if queue else None,
-        action=f"Name {some(unnamed)} in the capability of the queue." if unnamed
-        else "Free what the queue uses, or raise its capability.",
-        sureness=Sureness.LIKELY if unnamed else Sureness.CERTAIN,
-        shared=queue is not None,
-    )  # fmt: skip
+    ref, said = QUEUES.ref(queue) if queue else None, cut(clean(full.message), _SAID_BYTES)
+    told = _UNNAMED if unnamed else _KEPT_OUT
+    return told.of(ref, place=place, said=said, names=some(unnamed))
 
 
 def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
@@ -231,20 +193,10 @@ def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
         return None
     refused = partial(_refused_by_group, pod.namespace)
     found = snapshot.entry(("refused of groups", pod.namespace), group.name, refused) or ()
-    others = [each for each in found if each.name != pod.name]
-    if others:
-        cause = (
-            f"it waits for {some(p.name for p in others)} of its group, for which there is no node"
-        )
-    else:
-        cause = f"its group cannot be scheduled together: {_said(condition)}"
-    return Diagnosis(
-        code="gang",
-        cause=cause,
-        brief="its group cannot be scheduled together",
-        action=f"Look at PodGroup {group.namespace}/{clean(group.name)}.",
-        sureness=Sureness.LIKELY if others else Sureness.CERTAIN,
-    )
+    others = some(each.name for each in found if each.name != pod.name)
+    told = _OF_OTHERS if others else _GANG
+    name = f"{group.namespace}/{group.name}"
+    return told.of(others=others, said=_said(condition), name=name)
 
 
 def _refused_itself(pod: Pod) -> bool:

@@ -14,7 +14,7 @@ these only "more than any node has" is told.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
@@ -34,6 +34,7 @@ from reporter.diagnosis.fit import (
     some,
     written_taints,
 )
+from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, is_device
 from reporter.model.text import clean, cut
@@ -82,17 +83,38 @@ _PLAIN: Final = (
 """What is not worked out, in the scheduler's words (kube-scheduler, framework/plugins)."""
 
 
+_NO_SCHEDULER: Final = Wording("no-scheduler",
+    "no scheduler {name} has seen it: nobody runs one of that name, or it does not work", "no scheduler {name}",
+    "Install or restart {name}, or set schedulerName to one that runs.", Sureness.LIKELY)  # fmt: skip
+_USED_UP: Final = Wording("node-full", "{nodes} could take it, but {what} used up there", "no free {lacking}",
+    "Free what is used there, or add nodes.")  # fmt: skip
+_NONE_FREE: Final = Wording(
+    "node-full", "{cause}", "no {asks} {resource} free", "Free {resource}, or add nodes."
+)
+_CORDONED: Final = Wording(
+    "node-cordoned", "{cause}", "{name} {why}", "Run kubectl uncordon {name}."
+)
+_OUT: Final = Wording("node-state", "{cause}", "{name} {why}", "Look at node {name}.")
+_NO_LABEL: Final = Wording("node-label", "it needs a node with {what}, and no node has {that}", "no node has {what}",
+    "Label a node that is meant, or mend nodeSelector or affinity.")  # fmt: skip
+_TAINTED: Final = Wording("node-taint", "it tolerates no node: they have {taints}", "it does not tolerate {taints}",
+    "Add a toleration to the pod, or remove the taint.")  # fmt: skip
+_ABSENT: Final = Wording("device-absent", "it asks for {asks} {resource}, no node offers {offer}",
+    "no node offers {resource}",
+    "Add a node with {resource}, or install the device plugin on nodes that have it.")  # fmt: skip
+_TOO_LARGE: Final = Wording("resource-size", "it asks for {asks} {resource}, no node has more than {most}",
+    "no node has {asks} {resource}", "Ask for less {resource}, or add a larger node.")  # fmt: skip
+_DEVICES_TOO_LARGE: Final = _TOO_LARGE._replace(
+    action="Ask for less on one node (such as a smaller tensor parallel size), or add a larger one."
+)
+
+
 def why_unscheduled(
     pod: Pod, snapshot: Snapshot, *, now: datetime | None = None, ask: Ask | None = None
 ) -> Diagnosis | None:
-    """Return why a pod has no node; None where it has one, or nothing more than the symptom is
-    known.
+    """Return why a pod has no node; None where it has one, or no more than the symptom is known.
 
-    Args:
-        pod: the pod.
-        snapshot: with nodes, claims, and what is at hand of queues, volumes and autoscalers.
-        now: the present; without it nothing is said that needs the age of the pod.
-        ask: diagnoses another pod, such as the device plugin on a node.
+    Without `now` nothing is said that needs the age of the pod.
     """
     if pod.spec.node_name or pod.deleting:
         return None
@@ -118,14 +140,7 @@ def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
     """Return that nobody runs the scheduler that the pod names, once it should have seen it."""
     if now is None or pod.created is None or now - pod.created < _UNSEEN:
         return None
-    name = clean(pod.spec.scheduler_name or DEFAULT_SCHEDULER)
-    return Diagnosis(
-        code="no-scheduler",
-        cause=f"no scheduler {name} has seen it: nobody runs one of that name, or it does not work",
-        brief=f"no scheduler {name}",
-        action=f"Install or restart {name}, or set schedulerName to one that runs.",
-        sureness=Sureness.LIKELY,
-    )
+    return _NO_SCHEDULER.of(name=pod.spec.scheduler_name or DEFAULT_SCHEDULER)
 
 
 def _by_words(counts: NodeCounts | None, said: str) -> Diagnosis | None:
@@ -251,13 +266,9 @@ class _Look:
             lacking.append("room for one more pod")
         if not lacking:
             return others
+        what = f"{some(lacking)} {'is' if len(lacking) == 1 else 'are'}"
         names = some(each.name for each in able)
-        return Diagnosis(
-            code="node-full",
-            cause=f"{names} could take it, but {some(lacking)} {_are(lacking)} used up there",
-            brief=f"no free {some(lacking)}",
-            action="Free what is used there, or add nodes.",
-        )
+        return _USED_UP.of(nodes=names, what=what, lacking=some(lacking))
 
     def _crowded(self) -> bool:
         """Return whether the scheduler says that more nodes lack something than can never have it."""
@@ -301,12 +312,7 @@ class _Look:
         else:
             most = shown(resource, max(0.0, *free))
             cause = f"{names} could take it, but at most {most} {resource} are free there, and it asks for {asks}{holders}"
-        return Diagnosis(
-            code="node-full",
-            cause=cause,
-            brief=f"no {asks} {resource} free",
-            action=f"Free {resource}, or add nodes.",
-        )
+        return _NONE_FREE.of(cause=cause, asks=asks, resource=resource)
 
     def _state(self, ask: Ask | None) -> Diagnosis | None:
         groups: dict[Demand, list[Node]] = {}
@@ -324,17 +330,12 @@ class _Look:
                 nodes, demand.what, self.snapshot, role=self._only(nodes), ask=ask
             )
         whys = sorted({demand.why(each) for each in nodes})
-        cordon = demand.plugin is Plugin.CORDON
-        name = clean(nodes[0].name)
-        return Diagnosis(
-            code="node-cordoned" if cordon else "node-state",
-            cause=f"{some(each.name for each in nodes)}, {self._only(nodes)}, {some(whys)}"
-            if len(nodes) == 1 else f"{self._only(nodes)} are out: {_each_why(nodes, demand)}",
-            brief=f"{name} {whys[0]}",
-            object=NODES.ref(nodes[0]),
-            action=f"Run kubectl uncordon {name}." if cordon else f"Look at node {name}.",
-            shared=True,
-        )  # fmt: skip
+        name, told = nodes[0].name, _CORDONED if demand.plugin is Plugin.CORDON else _OUT
+        cause = f"{clean(name)}, {self._only(nodes)}, {some(whys)}"
+        if len(nodes) > 1:
+            each_why = "; ".join(f"{clean(each.name)} {demand.why(each)}" for each in nodes[:3])
+            cause = f"{self._only(nodes)} are out: {each_why}"
+        return told.of(NODES.ref(nodes[0]), cause=cause, name=name, why=whys[0])
 
     def _passes(self, demand: Demand, node: Node) -> bool:
         """Return whether that a demand is not met is a state of the node, which may pass.
@@ -385,37 +386,18 @@ class _Look:
         if demand.plugin is Plugin.RESOURCE:
             return self._too_large(demand)
         if demand.plugin is Plugin.LABEL:
-            return Diagnosis(
-                code="node-label",
-                cause=f"it needs a node with {demand.what}, and no node has that{self._values(demand)}",
-                brief=f"no node has {demand.what}",
-                action="Label a node that is meant, or mend nodeSelector or affinity.",
-            )
+            return _NO_LABEL.of(what=demand.what, that=f"that{self._values(demand)}")
         taints = written_taints(t for node in self.nodes for t in demand.taints(node))
-        return Diagnosis(
-            code="node-taint",
-            cause=f"it tolerates no node: they have {taints}",
-            brief=f"it does not tolerate {taints}",
-            action="Add a toleration to the pod, or remove the taint.",
-        )
+        return _TAINTED.of(taints=taints)
 
     def _too_large(self, demand: Demand) -> Diagnosis:
         resource, asks = demand.what, shown(demand.what, demand.asks)
         most = max(offered(node, resource) for node in self.nodes)
         if not most:
-            others = devices.other_names(self.nodes, resource)
-            cause = f"it asks for {asks} {resource}, no node offers any{others}"
-            action = (
-                f"Add a node with {resource}, or install the device plugin on nodes that have it."
-            )
-            return Diagnosis(code="device-absent", cause=cause, brief=f"no node offers {resource}", action=action)  # fmt: skip
-        return Diagnosis(
-            code="resource-size",
-            cause=f"it asks for {asks} {resource}, no node has more than {shown(resource, most)}",
-            brief=f"no node has {asks} {resource}",
-            action="Ask for less on one node (such as a smaller tensor parallel size), or add a larger one."
-            if is_device(resource) else f"Ask for less {resource}, or add a larger node.",
-        )  # fmt: skip
+            offer = f"any{devices.other_names(self.nodes, resource)}"
+            return _ABSENT.of(asks=asks, resource=resource, offer=offer)
+        told = _DEVICES_TOO_LARGE if is_device(resource) else _TOO_LARGE
+        return told.of(asks=asks, resource=resource, most=shown(resource, most))
 
     def _values(self, demand: Demand) -> str:
         key = demand.keys[0] if demand.keys else ""
@@ -451,12 +433,9 @@ class _Look:
                 *(_group_text((self.unmet[n.name][0],), [n]) for n in near[:1]),
             ]
         code, action = _MEND[demand.plugin]
-        return Diagnosis(
-            code=code,
-            cause="; ".join(told) if with_devices else f"no node meets all that it asks for: {'; '.join(told)}",
-            brief=f"{clean(nodes[0].name)} {demand.why(nodes[0])}",
-            action=action,
-        )  # fmt: skip
+        cause = f"{'' if with_devices else 'no node meets all that it asks for: '}{'; '.join(told)}"
+        brief = f"{clean(nodes[0].name)} {demand.why(nodes[0])}"
+        return Diagnosis(code=code, cause=cause, brief=brief, action=action)
 
     def _of_control_plane(self, node: Node) -> bool:
         return any(
@@ -481,11 +460,3 @@ def _group_text(demands: tuple[Demand, ...], nodes: list[Node]) -> str:
     verbs = _PLURAL if len(nodes) > 1 else {}
     told = " and ".join(f"{verbs.get(verb, verb)} {rest}" for verb, rest in whys)
     return f"{some(each.name for each in nodes)} {told}"
-
-
-def _each_why(nodes: list[Node], demand: Demand) -> str:
-    return "; ".join(f"{clean(each.name)} {demand.why(each)}" for each in nodes[:3])
-
-
-def _are(names: Iterable[str]) -> str:
-    return "is" if len(list(names)) == 1 else "are"

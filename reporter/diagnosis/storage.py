@@ -17,6 +17,7 @@ from reporter.catalogue.resources import (
     VOLUMES,
 )
 from reporter.diagnosis.fit import is_ready, some
+from reporter.diagnosis.texts import Wording
 from reporter.model.evidence import ForeignEvent
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import PersistentVolumeClaim, Pod
@@ -31,6 +32,36 @@ _BY_PODS: Final = re.compile(r"already used by pod\(s\) ([^\s,]{1,253})")
 _NO_DRIVER: Final = re.compile(
     r"(?:CSINode \S+ does not contain driver|driver name) (\S{1,253}?)(?: not found.*)?$"
 )
+_NO_CLAIM: Final = Wording("claim-missing", "its claim {name} does not exist", "claim {name} does not exist",
+    "Create the claim, or name one that exists.", missing=True)  # fmt: skip
+_CLAIM_ENDS: Final = Wording("claim-missing", "its claim {name} is being deleted", "claim {name} is being deleted",
+    "Create the claim, or name one that exists.")  # fmt: skip
+_LOST: Final = Wording("claim-lost", "the volume of its claim {name} was deleted",
+    action="Restore the volume, or make the claim again.")  # fmt: skip
+_NO_VOLUME_YET: Final = Wording("claim-pending", "its claim has no volume yet ({names})", "claim {names} has no volume",
+    "kubectl -n {place} describe pvc {names}", Sureness.UNKNOWN)  # fmt: skip
+_NAMES_NO_CLASS: Final = Wording("claim-no-class",
+    "its claim {name} names no storage class, and the cluster has no default one",
+    action="Name a storageClassName in the claim, or make a class the default.")  # fmt: skip
+_NO_SUCH_CLASS: Final = Wording("class-missing",
+    "its claim {claim} names the storage class {name}, which does not exist", "no storage class {name}",
+    "Create storage class {name}, or name one that exists.", missing=True)  # fmt: skip
+_NOT_MADE: Final = Wording("claim-provisioning", "the volume for its claim {name} cannot be made: {said}",
+    action="Mend what the provisioner names: quota, access mode or permission.")  # fmt: skip
+_NO_PROVISIONER: Final = Wording("claim-no-provisioner",
+    "no volume is made for its claim {name}: its {provisioner} does not answer",
+    action="Look whether the driver's controller runs.", sureness=Sureness.LIKELY)  # fmt: skip
+_NOT_ATTACHED: Final = Wording("volume-attach", "its volume cannot be attached to {node}: {said}",
+    "its volume cannot be attached", "Mend what the driver names; look whether its controller runs.")  # fmt: skip
+_ATTACHED: Final = Wording("volume-attached", "{what} is attached to {place}, and only one node may have it",
+    "volume attached to {where}",
+    "End that pod first (strategy Recreate), or use a claim with ReadWriteMany.")  # fmt: skip
+_OF_DEAD_NODE: Final = Wording("volume-attached", "{what} is attached to {place}, which {state}",
+    "volume attached to {where}",
+    "Wait 6 min, or taint {where} with node.kubernetes.io/out-of-service if it is shut down.")  # fmt: skip
+_NO_DRIVER_THERE: Final = Wording("volume-driver", "the storage driver {driver} does not run on {node}",
+    "no driver {driver} on {node}",
+    "Look at the driver's node pod on {node}: its DaemonSet may not tolerate the node's taints.")  # fmt: skip
 _WAITS: Final = ("WaitForFirstConsumer", "WaitForPodScheduled")
 _PROVISIONING: Final = timedelta(minutes=2)
 _SAID_BYTES: Final = 260
@@ -40,25 +71,18 @@ _ATTACH: Final = ("FailedAttachVolume", "FailedMount")
 def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosis | None:
     """Return why a claim of a pod has no volume; None where each has one, or waits for the pod.
 
-    Args:
-        pod: one that may not run for it.
-        snapshot: with claims and Events.
-        said: what the scheduler says of the pod.
-
+    `said` is what the scheduler says of the pod.
     """
     if missing := _NOT_FOUND.search(said) or _BEING_DELETED.search(said):
-        ends = "being deleted" in missing[0]
-        return _missing(pod, missing[1], "is being deleted" if ends else "does not exist")
+        told = _CLAIM_ENDS if "being deleted" in missing[0] else _NO_CLAIM
+        return told.of(CLAIMS.ref_named(pod.namespace, missing[1]), name=missing[1])
     gone = _NO_VOLUME.search(said)
     for name in pod.claims:
         claim = snapshot[CLAIMS].get(pod.namespace, name)
         if claim is None:
             continue
         if claim.status.phase == "Lost" or (gone and claim.spec.volume_name == gone[1]):
-            return _diagnosis(
-                claim, "claim-lost", f"the volume of its claim {clean(name)} was deleted",
-                action="Restore the volume, or make the claim again.",
-            )  # fmt: skip
+            return _LOST.of(CLAIMS.ref(claim), name=name)
         waits = claim.status.phase != "Bound" and not claim.spec.volume_name
         if waits and (why := _pending(claim, snapshot)) is not None:
             return why
@@ -67,62 +91,20 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
         names = some(each for each in pod.claims if each not in bound)
         if not names:  # the scheduler's words are older than the claims
             return None
-        return Diagnosis(
-            code="claim-pending",
-            cause=f"its claim has no volume yet ({names})",
-            brief=f"claim {names} has no volume",
-            action=f"kubectl -n {pod.namespace} describe pvc {names}",
-            sureness=Sureness.UNKNOWN,
-        )
+        return _NO_VOLUME_YET.of(names=names, place=pod.namespace)
     return None
-
-
-def _missing(pod: Pod, name: str, gone: str) -> Diagnosis:
-    return Diagnosis(
-        code="claim-missing",
-        cause=f"its claim {clean(name)} {gone}",
-        brief=f"claim {clean(name)} {gone}",
-        object=CLAIMS.ref_named(pod.namespace, name),
-        action="Create the claim, or name one that exists.",
-        shared=True,
-        missing=gone == "does not exist",
-    )
-
-
-def _diagnosis(
-    claim: PersistentVolumeClaim, code: str, cause: str, *, action: str, sure: bool = True
-) -> Diagnosis:
-    return Diagnosis(
-        code=code,
-        cause=cause,
-        brief=cut(cause, 80),
-        object=CLAIMS.ref(claim),
-        action=action,
-        sureness=Sureness.CERTAIN if sure else Sureness.LIKELY,
-        shared=True,
-    )
 
 
 def _pending(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Diagnosis | None:
     """Return why a claim has no volume; None where it waits for its pod to be scheduled."""
-    name = clean(claim.name)
-    events = snapshot.evidence.events_about(
-        claim.namespace, "PersistentVolumeClaim", claim.name, uid=claim.metadata.uid
-    )
+    events = snapshot.evidence.events_of("PersistentVolumeClaim", claim)
     for event in events:
         if missing := _NO_CLASS.search(event.message):
             return _no_class(claim, missing[1])
         if event.reason == "FailedBinding" and "no storage class is set" in event.message:
-            return _diagnosis(
-                claim, "claim-no-class",
-                f"its claim {name} names no storage class, and the cluster has no default one",
-                action="Name a storageClassName in the claim, or make a class the default.",
-            )  # fmt: skip
+            return _NAMES_NO_CLASS.of(CLAIMS.ref(claim), name=claim.name)
         if event.reason == "ProvisioningFailed":
-            return _diagnosis(
-                claim, "claim-provisioning", f"the volume for its claim {name} cannot be made: {_said(event)}",
-                action="Mend what the provisioner names: quota, access mode or permission.",
-            )  # fmt: skip
+            return _NOT_MADE.of(CLAIMS.ref(claim), name=claim.name, said=_said(event))
     return _by_class(claim, events, snapshot)
 
 
@@ -138,13 +120,9 @@ def _by_class(
     asked = [each for each in events if each.reason == "ExternalProvisioning"]
     if waits or reasons & set(_WAITS) or not any(_is_late(claim, each) for each in asked):
         return None
-    by = f" ({clean(found.provisioner)})" if found else ""
-    why = _diagnosis(
-        claim, "claim-no-provisioner",
-        f"no volume is made for its claim {clean(claim.name)}: its provisioner{by} does not answer",
-        action="Look whether the driver's controller runs.", sure=False,
-    )  # fmt: skip
-    return replace(why, object=STORAGECLASSES.ref(found)) if found else why
+    about = STORAGECLASSES.ref(found) if found else CLAIMS.ref(claim)
+    provisioner = f"provisioner ({found.provisioner})" if found else "provisioner"
+    return _NO_PROVISIONER.of(about, name=claim.name, provisioner=provisioner)
 
 
 def _is_late(claim: PersistentVolumeClaim, event: ForeignEvent) -> bool:
@@ -155,15 +133,7 @@ def _is_late(claim: PersistentVolumeClaim, event: ForeignEvent) -> bool:
 
 
 def _no_class(claim: PersistentVolumeClaim, name: str) -> Diagnosis:
-    return Diagnosis(
-        code="class-missing",
-        cause=f"its claim {clean(claim.name)} names the storage class {clean(name)}, which does not exist",
-        brief=f"no storage class {clean(name)}",
-        object=STORAGECLASSES.ref_named("", name),
-        action=f"Create storage class {clean(name)}, or name one that exists.",
-        shared=True,
-        missing=True,
-    )
+    return _NO_SUCH_CLASS.of(STORAGECLASSES.ref_named("", name), claim=claim.name, name=name)
 
 
 def _said(event: ForeignEvent) -> str:
@@ -173,8 +143,7 @@ def _said(event: ForeignEvent) -> str:
 
 def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     """Return why the volume of a pod that has a node is not attached or mounted there; None if nothing says so."""
-    events = snapshot.evidence.events_about(pod.namespace, "Pod", pod.name, uid=pod.metadata.uid)
-    for event in events:
+    for event in snapshot.evidence.events_of("Pod", pod):
         if event.reason not in _ATTACH:
             continue
         if "Multi-Attach" in event.message or "Waiting for detach" in event.message:
@@ -182,12 +151,8 @@ def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
         if driver := _NO_DRIVER.search(event.message):
             return _no_driver(pod, driver[1])
         if "AttachVolume.Attach failed" in event.message or "external-attacher" in event.message:
-            return Diagnosis(
-                code="volume-attach",
-                cause=f"its volume cannot be attached to {clean(pod.spec.node_name or '')}: {_attach_error(pod, event, snapshot)}",
-                brief="its volume cannot be attached",
-                action="Mend what the driver names; look whether its controller runs.",
-            )  # fmt: skip
+            said = _attach_error(pod, event, snapshot)
+            return _NOT_ATTACHED.of(node=pod.spec.node_name or "", said=said)
     held = next(_attached_elsewhere(pod, snapshot), None)
     if held is not None and not _is_started(pod):
         return _held(pod, held, snapshot)
@@ -277,40 +242,26 @@ def _held(
     named = _BY_PODS.search(event.message) if event else None
     holder = users[0].name if users else named[1] if named else ""
     node = node or (users[0].spec.node_name or "" if users else "")
-    where = clean(node) or "another node"
-    by = f" by pod {clean(holder)}" if holder else ""
-    what = f"its volume {clean(volume)}" + (f" (claim {clean(claim.name)})" if claim else "")
+    where = node or "another node"
+    what = f"its volume {volume}" + (f" (claim {claim.name})" if claim else "")
     there = snapshot[NODES].get("", node) if node else None
     dead = bool(node) and (
         (there is None and snapshot.absence_known(NODES, name=node)) or (there is not None and not is_ready(there))
     )  # fmt: skip
-    if dead:
-        why = f", which {'is gone' if there is None else 'does not answer'}"
-        action = f"Wait 6 min, or taint {where} with node.kubernetes.io/out-of-service if it is shut down."
-    else:
-        why = ", and only one node may have it"
-        action = "End that pod first (strategy Recreate), or use a claim with ReadWriteMany."
-    return Diagnosis(
-        code="volume-attached",
-        cause=f"{what} is attached to {where}{by}{why}",
-        brief=f"volume attached to {where}",
-        object=CLAIMS.ref(claim) if claim else None,
-        action=action,
-        sureness=Sureness.CERTAIN if event else Sureness.LIKELY,
-        shared=claim is not None,
+    found = (_OF_DEAD_NODE if dead else _ATTACHED).of(
+        CLAIMS.ref(claim) if claim else None,
+        what=what,
+        where=where,
+        place=f"{where} by pod {holder}" if holder else where,
+        state="is gone" if there is None else "does not answer",
     )
+    return found if event else replace(found, sureness=Sureness.LIKELY)
 
 
 def _no_driver(pod: Pod, driver: str) -> Diagnosis:
-    node = clean(pod.spec.node_name or "")
-    return Diagnosis(
-        code="volume-driver",
-        cause=f"the storage driver {clean(driver)} does not run on {node}",
-        brief=f"no driver {clean(driver)} on {node}",
-        object=NODES.ref_named("", pod.spec.node_name) if pod.spec.node_name else None,
-        action=f"Look at the driver's node pod on {node}: its DaemonSet may not tolerate the node's taints.",
-        shared=True,
-    )  # fmt: skip
+    node = pod.spec.node_name or ""
+    about = NODES.ref_named("", node) if node else None
+    return replace(_NO_DRIVER_THERE.of(about, driver=driver, node=node), shared=True)
 
 
 def _driver_missing(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:

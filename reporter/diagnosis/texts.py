@@ -18,21 +18,47 @@ from reporter.model.text import clean, cut
 _TEXT: Final = 4_096
 _QUOTED_BYTES: Final = 160
 _VALUE_BYTES: Final = 200
+_BRIEF_BYTES: Final = 80
 _CORE: Final = ("Node", "Secret", "ConfigMap", "ResourceQuota", "ServiceAccount")
 _OF_CLUSTER: Final = frozenset({"Node"})
 
 
+class Wording(NamedTuple):
+    """How a cause is told, with values in braces; see `Diagnosis`. Without a `brief` that is the cause, cut."""
+
+    code: str
+    cause: str
+    brief: str = ""
+    action: str = ""
+    sureness: Sureness = Sureness.CERTAIN
+    missing: bool = False
+
+    def of(
+        self, about: ObjectRef | None = None, *, shared: bool = True, **values: str
+    ) -> Diagnosis:
+        """Return the diagnosis with values from elsewhere, which are cleaned.
+
+        What must be mended is `about`; others have the same cause there unless it is not `shared`.
+        """
+        found = {key: clean(value) for key, value in values.items()}
+        cause = self.cause.format_map(found)
+        return Diagnosis(
+            code=self.code,
+            cause=cause,
+            brief=self.brief.format_map(found) or cut(cause, _BRIEF_BYTES),
+            object=about,
+            action=self.action.format_map(found),
+            sureness=self.sureness,
+            shared=shared and about is not None,
+            missing=self.missing,
+        )
+
+
 class TextRow(NamedTuple):
-    """What a fragment of a text means.
+    """What a fragment of a text means; `pattern` finds it whether letters are large or small.
 
-    Attributes:
-        code: as in `Diagnosis`.
-        pattern: of a text in which letters may be of either case; named groups are values.
-        cause: with values in braces: groups, and `image`, `node`, `container`, `limit`, `end`.
-        about: kind of the object to mend, `name` or `node` its name; empty for the workload itself.
-        sureness: how sure the text alone makes it.
-        missing: the object to mend does not exist.
-
+    Values of `cause` and `action` are named groups, and `image`, `node`, `container`, `limit`, `end`.
+    `about` is the kind of the object to mend, `name` or `node` its name; empty for the workload itself.
     """
 
     code: str

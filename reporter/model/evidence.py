@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reporter.model.objects import KubeObject
 from reporter.model.subject import ObjectRef
 
 
@@ -71,6 +72,9 @@ class Evidence:
         if not uid:
             return found
         return tuple(each for each in found if each.about.uid in ("", uid))
+
+    def events_of(self, kind: str, obj: KubeObject) -> tuple[ForeignEvent, ...]:
+        return self.events_about(obj.namespace, kind, obj.name, uid=obj.metadata.uid)
 
     def names_of(self, namespace: str, kind: str) -> tuple[str, ...]:
         found = (name for place, what, name in self.events if (place, what) == (namespace, kind))

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue.resources import PODS
-from reporter.diagnosis.queues import why_recreated
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.diagnosis.storage import why_not_attached
 from tests.unit.diagnosis.building import cluster, event, node, placed, waiting
@@ -200,21 +199,6 @@ def told_of_queue(patch, docs, events):
     pod["spec"].update(patch.get("spec", {}))
     snapshot = cluster(pod, node("a"), *docs, events=events)
     return why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=NOW)
-
-
-def test_a_group_that_is_made_again_and_again():
-    """No restart count says so, for all its pods are new."""
-    pod = waiting(None)
-    pod["metadata"]["labels"] = {"leaderworkerset.sigs.k8s.io/name": "lws"}
-    told = event(
-        "LeaderWorkerSet lws",
-        "RecreateGroup",
-        "Worker pod lws-0-1 failed, deleted leader pod lws-0 to recreate group 0",
-    )
-    snapshot = cluster(pod, events=[told])
-    assert (
-        "pod lws-0-1 of it failed" in why_recreated(snapshot[PODS].get("ns", "m"), snapshot).cause
-    )
 
 
 def pvc(name, phase="Pending", *, volume="", of="fast", modes=("ReadWriteOnce",)):
