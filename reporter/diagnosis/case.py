@@ -35,6 +35,12 @@ def last_end(status: ContainerStatus) -> Terminated | None:
     return now or (status.last_state.terminated if status.last_state else None)
 
 
+def has_run(pod: Pod) -> bool:
+    """Tell whether a container of the pod runs, or ended and was not started again."""
+    states = (each.state for each in statuses(pod) if each.state)
+    return any(each.running or each.terminated for each in states)
+
+
 def is_error(ended: Terminated | None) -> bool:
     return ended is not None and (ended.exit_code != 0 or ended.reason in _BAD)
 

@@ -34,18 +34,14 @@ from reporter.model.objects import Container, ContainerStatus, Probe, Terminated
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
 
-OF_IMAGES: Final = frozenset(
-    {
-        "ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "InvalidImageName",
-        "ErrImageNeverPull", "ImageInspectError", "SignatureValidationFailed",
-    }
-)  # fmt: skip
-OF_START: Final = frozenset(
-    {
-        "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
-        "RunInitContainerError", "PostStartHookError",
-    }
-)  # fmt: skip
+OF_IMAGES: Final = frozenset({
+    "ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "InvalidImageName",
+    "ErrImageNeverPull", "ImageInspectError", "SignatureValidationFailed",
+})  # fmt: skip
+OF_START: Final = frozenset({
+    "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+    "RunInitContainerError", "PostStartHookError",
+})  # fmt: skip
 _SEES_NO_GPU: Final = "gpu-none"
 _NOT_STARTED: Final = "StartError"
 _BY_SIGNAL: Final = frozenset({137, 143})
@@ -71,8 +67,9 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
     if ended.reason == "OOMKilled":
         return _out_of_memory(case, status, ended)
     by_probe = ended.exit_code in _BY_SIGNAL and ended.reason != "ContainerStatusUnknown"
-    killed = killed_by(case, status, ended) if by_probe else None
-    return killed or _log(case, status, ended) or said_killed(case, status, ended)
+    killed = _killed_by(case, status, ended) if by_probe else None
+    said = killed or _log(case, status, ended)
+    return said or _killed_by(case, status, ended, by_time=False)
 
 
 def log_may_tell(case: Case, status: ContainerStatus) -> bool:
@@ -112,25 +109,19 @@ def _start(case: Case, container: str, reason: str, *, text: str | None) -> Diag
     end = end_of(said) if said else ""
     if not end:
         return None
-    return Diagnosis(
-        code="start",
-        cause=f"{name} cannot start ({reason}): {end}",
-        brief=reason,
-        sureness=Sureness.UNKNOWN,
-    )
+    cause = f"{name} cannot start ({reason}): {end}"
+    return Diagnosis("start", cause, reason, sureness=Sureness.UNKNOWN)
 
 
 def _out_of_memory(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis:
     limit, name = case.place(status.name).limit, case.words(status.name)
-    why = f"exceeds its memory limit of {limit}" if limit else "is killed for memory"
-    return Diagnosis(
-        code="memory",
-        cause=f"{name} {why}: OOMKilled{ending(ended)}",
-        brief=f"OOMKilled, limit {limit}" if limit else "OOMKilled",
-        action=f"Raise the memory limit of {name} (main memory, not the GPU's)."
-        if limit
-        else f"Set a memory request and limit on {name}, and look at the memory of its node.",
-    )
+    if limit:
+        cause = f"{name} exceeds its memory limit of {limit}: OOMKilled{ending(ended)}"
+        action = f"Raise the memory limit of {name} (main memory, not the GPU's)."
+        return Diagnosis("memory", cause, f"OOMKilled, limit {limit}", action)
+    action = f"Set a memory request and limit on {name}, and look at the memory of its node."
+    cause = f"{name} is killed for memory: OOMKilled{ending(ended)}"
+    return Diagnosis("memory", cause, "OOMKilled", action)
 
 
 def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
@@ -139,8 +130,7 @@ def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | 
         log = _by_last_words(ended.message or "")
     if not log.sentence:
         return None
-    code = f"exit code {ended.exit_code}"
-    return _by_log(case, status.name, log, what=f"crashes ({code})")
+    return _by_log(case, status.name, log, what=f"crashes (exit code {ended.exit_code})")
 
 
 @lru_cache(maxsize=256)
@@ -150,31 +140,24 @@ def _by_last_words(message: str) -> LogCause:
 
 def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
     """Return why a container that should run ended with success: some engines do so after an error."""
-    log = case.log(status.name)
-    if log is not None and log.sentence and loops(status):
-        return _by_log(case, status.name, log, what="ends (exit code 0)")
     if not loops(status):
         return None
-    return Diagnosis(
-        code="ends",
-        cause=f"{case.words(status.name)} ends with exit code 0 again and again, but should run",
-        brief="ends with exit code 0",
-        action="Look at its command: it does not stay in the foreground.",
-        sureness=Sureness.UNKNOWN,
-    )
+    log = case.log(status.name)
+    if log is not None and log.sentence:
+        return _by_log(case, status.name, log, what="ends (exit code 0)")
+    brief, sure = "ends with exit code 0", Sureness.UNKNOWN
+    cause = f"{case.words(status.name)} {brief} again and again, but should run"
+    action = "Look at its command: it does not stay in the foreground."
+    return Diagnosis("ends", cause, brief, action, sureness=sure)
 
 
 def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
     said = log.sentence.rstrip(".")
     if log.signature == _SEES_NO_GPU:
         said += _given_one(case)
+    code, cause = log.kind or "log", f"{case.words(name)} {what}; probably: {said}"
     return Diagnosis(
-        code=log.kind or "log",
-        cause=f"{case.words(name)} {what}; probably: {said}",
-        brief=said,
-        action=log.action,
-        sureness=Sureness.LIKELY,
-        signature=log.signature,
+        code, cause, said, log.action, sureness=Sureness.LIKELY, signature=log.signature
     )
 
 
@@ -184,10 +167,8 @@ def _given_one(case: Case) -> str:
     The device plugin gives it one; the NVIDIA runtime makes it visible. A pod gets that runtime by
     its class, or where it is the node's default (NVIDIA/k8s-device-plugin, README).
     """
-    devices = case.pod.spec.devices
-    gpus = next(
-        (f"{count} {name}" for name, count in devices if name.startswith("nvidia.com/")), ""
-    )
+    devices = (each for each in case.pod.spec.devices if each[0].startswith("nvidia.com/"))
+    gpus = next((f"{count} {name}" for name, count in devices), "")
     if not gpus or case.pod.spec.runtime_class_name:
         return ""
     return (
@@ -266,29 +247,25 @@ def numbers(probe: Probe) -> str:
     return f"{f'{delay} s + ' if delay else ''}{tries}{whole}"
 
 
-def killed_by(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
-    """Return the probe that ended a container, by the kubelet's Event or by how long it ran."""
+def _killed_by(
+    case: Case, status: ContainerStatus, ended: Terminated, *, by_time: bool = True
+) -> Diagnosis | None:
+    """Return the probe that ended a container, by the kubelet's Event or by how long it ran.
+
+    A container may answer SIGTERM with an exit code of its own, as any other end has: of that only
+    an Event of about its time tells, and not `by_time` how long it ran.
+    """
     spec = case.spec(status.name)
-    if spec is None:
+    if spec is None or not (by_time or ended.finished_at):
         return None
     if found := _said_killing(case, status.name, ended):
         return _killed(case, spec, found, sureness=Sureness.CERTAIN)
-    for kind, probe in (("startup", spec.startup_probe), ("liveness", spec.liveness_probe)):
-        if probe is not None and _ran_as_long(ended, probe):
-            return _killed(case, spec, kind, sureness=Sureness.LIKELY)
-        if probe is not None:
-            break  # without a start-up that succeeded, the other one never asks
+    asked = (("startup", spec.startup_probe), ("liveness", spec.liveness_probe))
+    # Without a start-up that succeeded, the other one never asks.
+    kind, probe = next((each for each in asked if each[1] is not None), ("", None))
+    if by_time and probe is not None and _ran_as_long(ended, probe):
+        return _killed(case, spec, kind, sureness=Sureness.LIKELY)
     return None
-
-
-def said_killed(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | None:
-    """Return the probe that ended a container which answers SIGTERM with an exit code of its own.
-
-    Only an Event of about that time tells: any other end has such a code, too.
-    """
-    spec = case.spec(status.name)
-    found = _said_killing(case, status.name, ended) if ended.finished_at else ""
-    return _killed(case, spec, found, sureness=Sureness.CERTAIN) if spec and found else None
 
 
 def _said_killing(case: Case, container: str, ended: Terminated) -> str:
@@ -319,37 +296,25 @@ def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Di
     asked = asks(probe)
     after = f" after {numbers(probe)}" if probe else ""
     answer = _answer(case, spec, kind)
-    probably = "probably " if sureness is Sureness.LIKELY else ""
+    likely = "probably " if sureness is Sureness.LIKELY else ""
+    by = f"container {name} is {likely}ended by its"
     if answer is not None and answer.code in {"probe-path", "probe-access", "probe-scheme"}:
-        cause = (
-            f"container {name} is {probably}ended by its {kind} probe{after}: {asked} {answer.text}"
-        )
-        return _diagnosis(
-            (answer.code, answer.action), cause, "ended by a probe", sureness=sureness
-        )
+        cause = f"{by} {kind} probe{after}: {asked} {answer.text}"
+        return Diagnosis(answer.code, cause, "ended by a probe", answer.action, sureness=sureness)
     if kind == "startup":
-        cause = f"container {name} is {probably}ended by its start-up probe{after}, before it answers {asked}"
+        cause = f"{by} start-up probe{after}, before it answers {asked}"
         action = (
             "Raise failureThreshold or periodSeconds of the startupProbe, if it loads that long."
         )
     elif spec.startup_probe is None:
         cause = (
-            f"container {name} is {probably}ended by its liveness probe ({asked}){after}, "
-            "while it still loads: it has no startupProbe"
+            f"{by} liveness probe ({asked}){after}, while it still loads: it has no startupProbe"
         )
         action = "Add a startupProbe that allows for the time that loading takes."
     else:
-        said = f": it {answer.text}" if answer else ""
-        cause = f"container {name} is {probably}ended by its liveness probe ({asked}){after}{said}"
+        cause = f"{by} liveness probe ({asked}){after}" + (f": it {answer.text}" if answer else "")
         action = "Its log says why it stopped answering; a probe that is too strict has a short timeoutSeconds."
-    return _diagnosis(
-        ("probe-kill", action), cause, f"ended by its {kind} probe", sureness=sureness
-    )
-
-
-def _diagnosis(answer: tuple[str, str], cause: str, brief: str, *, sureness: Sureness) -> Diagnosis:
-    code, action = answer
-    return Diagnosis(code=code, cause=cause, brief=brief, action=action, sureness=sureness)
+    return Diagnosis("probe-kill", cause, f"ended by its {kind} probe", action, sureness=sureness)
 
 
 def _answer(case: Case, spec: Container, kind: str) -> _Answer | None:
@@ -399,9 +364,8 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
     refused = answer is not None and answer.code == "probe-refused" and not elsewhere
     if refused and log is not None and (at := _elsewhere(log.listens, probe.port)):
         cause = f"{name} listens on {at[0]}, and its {words} probe asks {asked}, which is refused"
-        return _diagnosis(
-            ("probe-port", at[1]), cause, f"listens on {at[0]}", sureness=Sureness.LIKELY
-        )
+        brief = f"listens on {at[0]}"
+        return Diagnosis("probe-port", cause, brief, at[1], sureness=Sureness.LIKELY)
     # While KAITO's engine loads, its page answers 404 to whatever is asked.
     tells = log is not None and log.loads
     loads = starts and (answer is None or (answer.code == "probe-path" and tells))
@@ -412,15 +376,13 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
     if answer is None:
         cause = f"{name} runs and is not ready: its {words} probe ({asked}) has not succeeded"
         action = f"Look at the Events of the pod: they have the answer to {asked}."
-        return _diagnosis(("probe", action), cause, f"{name} not ready", sureness=Sureness.UNKNOWN)
+        return Diagnosis("probe", cause, f"{name} not ready", action, sureness=Sureness.UNKNOWN)
     told = f"; its ports are {', '.join(map(str, ports[:5]))}" if elsewhere else ""
-    cause = (
-        f"{name} runs and is not ready: its {words} probe asks {asked}, which {answer.text}{told}"
-    )
+    answers = f"{answer.text}{told}"
+    cause = f"{name} runs and is not ready: its {words} probe asks {asked}, which {answers}"
+    brief = f"{name}: {asked} {answer.text}"
     sure = Sureness.UNKNOWN if answer.code == "probe-unready" else Sureness.CERTAIN
-    return _diagnosis(
-        (answer.code, answer.action), cause, f"{name}: {asked} {answer.text}", sureness=sure
-    )
+    return Diagnosis(answer.code, cause, brief, answer.action, sureness=sure)
 
 
 def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:
@@ -429,10 +391,8 @@ def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:
     if not listens or port is None:
         return None
     if host in {"127.0.0.1", "localhost", "[::1]", "::1"}:
-        return (
-            f"{listens} only, which no probe reaches",
-            "Let it listen on 0.0.0.0 (--host 0.0.0.0).",
-        )
+        only = f"{listens} only, which no probe reaches"
+        return only, "Let it listen on 0.0.0.0 (--host 0.0.0.0)."
     right = "Correct the port of the probe, or the one that the server listens on."
     return (listens, right) if own != str(port) else None
 
@@ -450,4 +410,4 @@ def _loading(name: str, starts: Probe | None, asked: str, *, log: LogCause | Non
     else:
         cause = f"{name} still loads, or does not listen where it is probed: {asked} is refused"
         action = "Its log says how far it is, and which port it listens on."
-    return _diagnosis(("loading", action), cause, "still loads", sureness=Sureness.UNKNOWN)
+    return Diagnosis("loading", cause, "still loads", action, sureness=Sureness.UNKNOWN)

@@ -20,7 +20,6 @@ from reporter.catalogue.resources import CLAIMS, VOLUMES
 from reporter.model.objects import (
     LabelSelector,
     Node,
-    NodeSelector,
     NodeSelectorTerm,
     Pod,
     SelectorRequirement,
@@ -47,6 +46,9 @@ ACCELERATOR_LABELS: Final = (
 )  # fmt: skip
 """Labels of nodes that have GPUs of NVIDIA, also while nothing offers them."""
 
+PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
+"""Conditions of a node that evicts pods and takes no more."""
+
 _MEMORY: Final = ("memory", "ephemeral-storage", "storage")
 
 
@@ -64,12 +66,9 @@ class Plugin(StrEnum):
 class Demand:
     """One thing that a pod asks of a node.
 
-    Attributes:
-        what: a resource, a label with its value, or the name of a volume; empty for states and taints.
-        asks: how much of a resource.
-        state: it is about a state of the node, which may pass.
-        requirements: labels that are asked for; each has to hold.
-        terms: sets of labels of which one has to hold; of an affinity.
+    `what` is a resource, of which it `asks` so much, a label with its value, or the name of a
+    volume. `state`: it is about a state of the node, which may pass. Each of the `requirements` has
+    to hold, and one of the `terms` of an affinity.
     """
 
     plugin: Plugin
@@ -114,7 +113,7 @@ class Demand:
             each
             for each in node.spec.taints or ()
             if each.effect in ("NoSchedule", "NoExecute")
-            and is_of_state(each) == self.state
+            and each.key.startswith(_STATE_TAINTS) == self.state
             and each.key != _CORDON.key
             and not _tolerated(each, self.tolerations)
         ]
@@ -139,18 +138,15 @@ class Demand:
 def demands_of(pod: Pod, snapshot: Snapshot) -> list[Demand]:
     """Return what a pod asks of nodes, in the order in which the scheduler looks."""
     tolerations = pod.spec.tolerations or ()
-    found = [
+    asked = ((name, value) for name, value in sorted(pod.spec.demand.items()) if value > 0)
+    return [
         Demand(Plugin.CORDON, state=True, tolerations=tolerations),
         Demand(Plugin.TAINT, state=True, tolerations=tolerations),
         Demand(Plugin.TAINT, tolerations=tolerations),
         *_labels(pod),
-        *(
-            Demand(Plugin.RESOURCE, name, asks=value)
-            for name, value in sorted(pod.spec.demand.items())
-            if value > 0
-        ),
+        *(Demand(Plugin.RESOURCE, name, asks=value) for name, value in asked),
+        *_volumes(pod, snapshot),
     ]
-    return [*found, *_volumes(pod, snapshot)]
 
 
 def _labels(pod: Pod) -> Iterator[Demand]:
@@ -186,15 +182,10 @@ def _volumes(pod: Pod, snapshot: Snapshot) -> Iterator[Demand]:
     for name in pod.claims:
         claim = snapshot[CLAIMS].get(pod.namespace, name)
         volume = claim and snapshot[VOLUMES].get("", claim.spec.volume_name)
-        wanted: NodeSelector | None = (
-            volume.spec.node_affinity.required if volume and volume.spec.node_affinity else None
-        )
+        affinity = volume.spec.node_affinity if volume else None
+        wanted = affinity.required if affinity else None
         if volume and wanted and wanted.node_selector_terms:
             yield Demand(Plugin.VOLUME, clean(volume.name), terms=wanted.node_selector_terms)
-
-
-def is_of_state(taint: Taint) -> bool:
-    return taint.key.startswith(_STATE_TAINTS)
 
 
 def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
@@ -228,17 +219,15 @@ def selects(terms: tuple[NodeSelectorTerm, ...] | None, node: Node) -> bool:
     return any(
         bool(each.match_expressions or each.match_fields)
         and all(_meets(node, one) for one in each.match_expressions or ())
-        and all(_meets_name(node, one) for one in each.match_fields or ())
+        and all(
+            one.key == "metadata.name" and _holds(one, node.name) for one in each.match_fields or ()
+        )
         for each in terms
     )
 
 
 def _meets(node: Node, requirement: SelectorRequirement) -> bool:
     return _holds(requirement, node.metadata.label(requirement.key))
-
-
-def _meets_name(node: Node, requirement: SelectorRequirement) -> bool:
-    return requirement.key == "metadata.name" and _holds(requirement, node.name)
 
 
 def _holds(requirement: SelectorRequirement, value: str | None) -> bool:
@@ -280,8 +269,7 @@ def _state_of(node: Node, taints: list[Taint]) -> str:
     ready = node.status.condition("Ready")
     if ready is not None and ready.status != "True":
         return "is NotReady" if ready.status == "False" else "does not answer"
-    pressures = ("DiskPressure", "MemoryPressure", "PIDPressure")
-    for name in pressures:
+    for name in PRESSURES:
         if node.status.condition(name, "True"):
             return f"is under {name}"
     return f"has {written_taints(taints)}"
@@ -298,13 +286,11 @@ def _offer(node: Node, resource: str) -> str:
 
 
 def _labels_of(node: Node, demand: Demand) -> str:
-    found = [
-        f"{clean(key)}={clean(value)}"
-        for key in demand.keys
-        if (value := node.metadata.label(key)) is not None
-    ]
-    has = f"has {some(found)}" if found else "lacks the label"
-    return f"{has}, and it asks for {demand.what}" if found else f"{has} {demand.what}"
+    has = ((key, node.metadata.label(key)) for key in demand.keys)
+    found = some(f"{clean(key)}={clean(value)}" for key, value in has if value is not None)
+    return (
+        f"has {found}, and it asks for {demand.what}" if found else f"lacks the label {demand.what}"
+    )
 
 
 def written(terms: Iterable[NodeSelectorTerm]) -> str:

@@ -17,14 +17,14 @@ Here is no clock and no state. How long a fault may last is decided elsewhere
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.diagnosis.case import Case, ending, is_error, last_end, statuses
+from reporter.diagnosis.case import Case, ending, has_run, is_error, last_end, statuses
 from reporter.diagnosis.containers import of_container, unready
 from reporter.diagnosis.refusals import why_not_made
 from reporter.diagnosis.scheduling import why_unscheduled
@@ -35,8 +35,6 @@ from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
-
-_Step: TypeAlias = Callable[[Case], Diagnosis | None]
 
 _OF_SET_UP: Final = (
     "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
@@ -62,31 +60,22 @@ _GROUP: Final = "leaderworkerset.sigs.k8s.io/name"
 
 
 def diagnose(pod: Pod, snapshot: Snapshot, container: str = "") -> Diagnosis | None:
-    """Return why a pod at fault does not do what it should; None where nothing tells more than it.
+    """Return why a pod that is not Ready, or ended, does not do what it should.
 
-    Args:
-        pod: one that is not Ready, or ended.
-        snapshot: all that is at hand, with its evidence.
-        container: the one that is at fault, where that is known.
-
+    None where nothing tells more than that. `container` is the one at fault, where that is known.
     """
-    case = Case(pod, snapshot)
-    if pod.status.phase == "Failed":
-        return _refused_by_node(case) or _of_containers(case, container)
-    steps = _BEFORE_NODE if not pod.spec.node_name else _ON_NODE
-    found = (step(case) for step in steps)
-    first = next((each for each in found if each is not None), None)
+    case, status = Case(pod, snapshot), pod.status
+    if status.phase == "Failed":
+        # The node took it not, or put it out.
+        text = f"{status.reason or ''}: {status.message or ''}"
+        return meaning(NODE_REFUSALS, text, case.place()) or _of_containers(case, container)
+    first = _set_up(case) if pod.spec.node_name else _no_node(case)
     return first or _of_containers(case, container) or unready(case)
 
 
 def has_started(pod: Pod) -> bool:
-    """Return whether a container of the pod has run, so that there is a log of it."""
-    return any(
-        each.restart_count > 0
-        or (each.state is not None and (each.state.running or each.state.terminated))
-        or (each.last_state is not None and each.last_state.terminated)
-        for each in statuses(pod)
-    )
+    """Return whether a container of the pod runs or ever ran, so that there is a log of it."""
+    return has_run(pod) or any(each.restart_count > 0 or last_end(each) for each in statuses(pod))
 
 
 def _of_containers(case: Case, container: str) -> Diagnosis | None:
@@ -98,17 +87,12 @@ def _of_containers(case: Case, container: str) -> Diagnosis | None:
     return None
 
 
-def _refused_by_node(case: Case) -> Diagnosis | None:
-    """Return why the node took the pod not, or put it out."""
-    status = case.pod.status
-    text = f"{status.reason or ''}: {status.message or ''}"
-    return meaning(NODE_REFUSALS, text, case.place())
-
-
 def _set_up(case: Case) -> Diagnosis | None:
     """Return why volumes, network or devices of a pod that is on a node are not there."""
-    if _runs(case.pod):
+    if has_run(case.pod):
         return None
+    if held := why_not_attached(case.pod, case.snapshot):
+        return held
     said = [each for each in case.events if each.reason in _OF_SET_UP]
     said.sort(key=lambda each: _SUMMARY in each.message)
     place = case.place()
@@ -118,13 +102,9 @@ def _set_up(case: Case) -> Diagnosis | None:
             return replace(found, cause=f"it cannot be set up: {found.cause}")
     if not said:
         return None
-    first = said[0]
-    return Diagnosis(
-        code="set-up",
-        cause=f"it cannot be set up on node {case.node} ({first.reason}): {end_of(first.message, 240)}",
-        brief=first.reason,
-        sureness=Sureness.UNKNOWN,
-    )
+    reason, end = said[0].reason, end_of(said[0].message, 240)
+    cause = f"it cannot be set up on node {case.node} ({reason}): {end}"
+    return Diagnosis("set-up", cause, reason, sureness=Sureness.UNKNOWN)
 
 
 def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
@@ -137,14 +117,11 @@ def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
             if each.reason == reason
         ]
         if len(said) > 1 or any(each.count > 1 for each in said) or (said and kind == "Job"):
-            text = end_of(said[0].message, 200)
-            return Diagnosis(
-                code="recreated",
-                cause=f"{kind} {name} {what} ({text})",
-                brief=f"{kind} {name} {what}",
-                object=ObjectRef(api, kind, pod.namespace, name),
-                action="Look at the log of the pod that fails, as long as it is there.",
-            )
+            brief = f"{kind} {name} {what}"
+            cause = f"{brief} ({end_of(said[0].message, 200)})"
+            action = "Look at the log of the pod that fails, as long as it is there."
+            ref = ObjectRef(api, kind, pod.namespace, name)
+            return Diagnosis("recreated", cause, brief, action, object=ref)
     return None
 
 
@@ -189,13 +166,9 @@ def _of_job(namespace: str, name: str, pod: Pod | None, *, snapshot: Snapshot) -
         return None
     ends = filter(None, map(last_end, statuses(pod))) if pod is not None else ()
     last = next((f": its last one ended{ending(each)}" for each in ends if is_error(each)), "")
-    return Diagnosis(
-        code="job-failed",
-        cause=f"{job} has given up, as its pods failed too often{last}",
-        brief=f"{job} has given up",
-        object=ref,
-        action="Look at the log of a pod that failed, as long as it is there.",
-    )
+    cause = f"{job} has given up, as its pods failed too often{last}"
+    action = "Look at the log of a pod that failed, as long as it is there."
+    return Diagnosis("job-failed", cause, f"{job} has given up", action, object=ref)
 
 
 def _controllers(pod: Pod) -> Iterator[tuple[str, str]]:
@@ -214,23 +187,9 @@ def _no_node(case: Case) -> Diagnosis | None:
     unseen = pod.status.condition("PodScheduled") is None and pod.created is not None
     # That no scheduler has seen it is told after `UNSEEN_BUDGET`, so that it is old enough then.
     now = pod.created + UNSEEN_BUDGET if unseen and pod.created else None
-    return why_unscheduled(pod, case.snapshot, now=now, ask=_ask_of(case.snapshot))
 
+    def ask(other: Pod) -> Diagnosis | None:
+        """Diagnose another pod, such as a device plugin: one on a node, which asks no further."""
+        return diagnose(other, case.snapshot) if other.spec.node_name else None
 
-def _ask_of(snapshot: Snapshot) -> Callable[[Pod], Diagnosis | None]:
-    """Return what diagnoses another pod, such as a device plugin: one on a node, which asks no further."""
-    return lambda pod: diagnose(pod, snapshot) if pod.spec.node_name else None
-
-
-def _not_attached(case: Case) -> Diagnosis | None:
-    return None if _runs(case.pod) else why_not_attached(case.pod, case.snapshot)
-
-
-def _runs(pod: Pod) -> bool:
-    return any(
-        each.state and (each.state.running or each.state.terminated) for each in statuses(pod)
-    )
-
-
-_BEFORE_NODE: Final[tuple[_Step, ...]] = (_no_node,)
-_ON_NODE: Final[tuple[_Step, ...]] = (_not_attached, _set_up)
+    return why_unscheduled(pod, case.snapshot, now=now, ask=ask)

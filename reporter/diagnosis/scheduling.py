@@ -219,11 +219,7 @@ class _Look:
         free = sum(not each for each in self.unmet.values())
         for each in self.demands:
             if each.plugin is Plugin.RESOURCE:
-                never = sum(
-                    found[0].plugin is Plugin.RESOURCE and each in found
-                    for found in self.unmet.values()
-                    if found
-                )
+                never = self._never_enough(each)
                 late = sum(
                     bool(found) and found[0].plugin in (Plugin.RESOURCE, Plugin.VOLUME)
                     for found in self.unmet.values()
@@ -252,16 +248,16 @@ class _Look:
     def _room(self, able: list[Node]) -> Diagnosis | None:
         """Return why nodes that meet all demands do not take the pod: they are full, or what the scheduler says."""
         others = _by_words(self.counts, self.said)
-        if others and self.counts and not self._crowded():
-            return others
-        for demand in self._asked(devices_only=True):
-            if all(self.free(node, demand.what) < demand.asks for node in able):
-                return self._full(able, demand)
         lacking = [
             each.what
             for each in self._asked()
             if self.counts and self.counts.lacking(each.what) > self._never_enough(each)
         ]
+        if others and self.counts and not lacking:
+            return others
+        for demand in self._asked(devices_only=True):
+            if all(self.free(node, demand.what) < demand.asks for node in able):
+                return self._full(able, demand)
         if self.counts and self.counts.of("Too many pods"):
             lacking.append("room for one more pod")
         if not lacking:
@@ -269,13 +265,6 @@ class _Look:
         what = f"{some(lacking)} {'is' if len(lacking) == 1 else 'are'}"
         names = some(each.name for each in able)
         return _USED_UP.of(nodes=names, what=what, lacking=some(lacking))
-
-    def _crowded(self) -> bool:
-        """Return whether the scheduler says that more nodes lack something than can never have it."""
-        counts = self.counts
-        return counts is not None and any(
-            counts.lacking(each.what) > self._never_enough(each) for each in self._asked()
-        )
 
     def _never_enough(self, demand: Demand) -> int:
         return sum(
@@ -376,11 +365,9 @@ class _Look:
 
     def _denied(self, demand: Demand) -> bool:
         """Return whether the scheduler does not miss what nodes do not show, as with dynamic allocation."""
-        counts = self.counts
-        lacks = (
-            demand.plugin is not Plugin.RESOURCE or counts is None or counts.lacking(demand.what)
-        )
-        return not lacks and self._never_enough(demand) > 0
+        if demand.plugin is not Plugin.RESOURCE or self.counts is None:
+            return False
+        return not self.counts.lacking(demand.what) and self._never_enough(demand) > 0
 
     def _unmet_by_all(self, demand: Demand) -> Diagnosis:
         if demand.plugin is Plugin.RESOURCE:

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from reporter.catalogue.resources import (
     ATTACHMENTS,
@@ -142,7 +142,7 @@ def _said(event: ForeignEvent) -> str:
 
 
 def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why the volume of a pod that has a node is not attached or mounted there; None if nothing says so."""
+    """Return why a volume is not attached or mounted on the node of a pod of which nothing has run."""
     for event in snapshot.evidence.events_of("Pod", pod):
         if event.reason not in _ATTACH:
             continue
@@ -153,31 +153,18 @@ def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
         if "AttachVolume.Attach failed" in event.message or "external-attacher" in event.message:
             said = _attach_error(pod, event, snapshot)
             return _NOT_ATTACHED.of(node=pod.spec.node_name or "", said=said)
+    if pod.status.condition("PodReadyToStartContainers", "True"):
+        return None
     held = next(_attached_elsewhere(pod, snapshot), None)
-    if held is not None and not _is_started(pod):
-        return _held(pod, held, snapshot)
-    return _driver_missing(pod, snapshot)
-
-
-def _is_started(pod: Pod) -> bool:
-    set_up = pod.status.condition("PodReadyToStartContainers", "True")
-    return set_up is not None or any(
-        each.state is not None and (each.state.running or each.state.terminated) is not None
-        for each in (*(pod.status.container_statuses or ()), *(pod.status.init_container_statuses or ()))
-    )  # fmt: skip
+    return _held(pod, held, snapshot) if held else _driver_missing(pod, snapshot)
 
 
 def _attach_error(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> str:
     for _, volume in _bound(pod, snapshot):
         for each in snapshot[ATTACHMENTS]:
-            error = each.status.attach_error
-            here = each.spec.node_name == pod.spec.node_name
-            if (
-                here
-                and each.spec.source.persistent_volume_name == volume
-                and error
-                and error.message
-            ):
+            error, of = each.status.attach_error, each.spec.source.persistent_volume_name
+            here = (each.spec.node_name, of) == (pod.spec.node_name, volume)
+            if here and error and error.message:
                 return cut(clean(error.message), _SAID_BYTES)
     return _said(event)
 
@@ -189,8 +176,7 @@ def _bound(pod: Pod, snapshot: Snapshot) -> Iterator[tuple[PersistentVolumeClaim
             yield claim, claim.spec.volume_name
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(NamedTuple):
     """A volume that another node has."""
 
     claim: PersistentVolumeClaim | None
@@ -267,7 +253,7 @@ def _no_driver(pod: Pod, driver: str) -> Diagnosis:
 def _driver_missing(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     """Return that the driver of a volume is not on the node, as its CSINode says."""
     node = snapshot[CSINODES].get("", pod.spec.node_name or "")
-    if node is None or _is_started(pod):
+    if node is None:
         return None
     here = {each.name for each in node.spec.drivers or ()}
     for _, name in _bound(pod, snapshot):

@@ -26,21 +26,16 @@ OF_NODES: Final = "default"
 MOST_PODS: Final = 20
 """Pods of one namespace of which logs are read, or Events one by one."""
 
-_OPEN: Final = frozenset(
-    {
-        Disposition.FIRING,
-        Disposition.PENDING,
-        Disposition.HELD,
-        Disposition.SECONDARY,
-        Disposition.MUTED,
-    }
-)
+_OPEN: Final = frozenset(Disposition) - {Disposition.SUPPRESSED, Disposition.CLEARING}
 _PENDING: Final = "Pending"
 
 
 @dataclass(frozen=True, slots=True)
 class WantedRun:
-    """The log of a run of a container: of the run before the present one, or of that itself."""
+    """The log of a container that is worth reading.
+
+    `runs` are those that say more first; True is the run before the present one.
+    """
 
     namespace: str
     pod: str
@@ -58,15 +53,10 @@ class WantedRun:
 class WantedEvidence:
     """What to read, what matters most first.
 
-    Attributes:
-        namespaces: whose Events are to be read, each with what is at fault there.
-        pods: the pods at fault of each, at most `MOST_PODS`.
-        resources: which kinds, as lists.
-        volumes: names of PersistentVolumes.
-        leases: namespaces and names of Leases, which verdicts rest on.
-        scalers: whether HorizontalPodAutoscalers are; verdicts rest on them too.
-        at_fault: the namespaces where anything is: what was learned of them is kept.
-
+    `namespaces` are those whose Events are to be read, each with what is at fault there, and `pods`
+    their pods at fault, at most `MOST_PODS` each. `resources` are read as lists, `volumes` by name.
+    Verdicts rest on `leases`, by namespace and name, and on `scalers`, HorizontalPodAutoscalers.
+    What was learned of the namespaces where anything is `at_fault` is kept.
     """
 
     namespaces: Mapping[str, frozenset[object]] = field(default_factory=dict)
@@ -111,7 +101,7 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
         namespaces=namespaces,
         pods=pods,
         logs=tuple(
-            chain.from_iterable(map(_logs, (*chain.from_iterable(pods.values()), *explained)))
+            chain.from_iterable(map(wanted_logs, (*chain.from_iterable(pods.values()), *explained)))
         ),
         resources=tuple(_resources(snapshot)) if waiting else (),
         volumes=tuple(dict.fromkeys(_volumes(snapshot, waiting))),
@@ -142,19 +132,6 @@ def _pods(snapshot: Snapshot, namespace: str, first: Iterable[str]) -> tuple[Pod
     return (*named, *others)[:MOST_PODS]
 
 
-def _logs(pod: Pod) -> Iterator[WantedRun]:
-    restarts = {each.name: each.restart_count for each in statuses(pod)}
-    for each in wanted_logs(pod):
-        yield WantedRun(
-            pod.namespace,
-            pod.name,
-            each.container,
-            each.runs,
-            pod.metadata.uid,
-            restarts.get(each.container, 0),
-        )
-
-
 def _resources(snapshot: Snapshot) -> Iterator[Resource[KubeObject]]:
     for each in ON_DEMAND:
         if each not in (*BY_NAME, AUTOSCALERS) and (not each.custom or _serves(snapshot, each)):
@@ -173,37 +150,22 @@ def _volumes(snapshot: Snapshot, pods: Iterable[Pod]) -> Iterator[str]:
                 yield claim.spec.volume_name
 
 
-_DONE = "Succeeded"
-
-
-@dataclass(frozen=True, slots=True)
-class WantedLog:
-    """A container whose log is worth reading.
-
-    Attributes:
-        runs: which runs, those that say more first; True is the run before the present one.
-
-    """
-
-    container: str
-    runs: tuple[bool, ...]
-
-
-def wanted_logs(pod: Pod) -> Iterator[WantedLog]:
+def wanted_logs(pod: Pod) -> Iterator[WantedRun]:
     """Yield the containers that ended, or run and are not ready; nothing of a pod that does its work."""
-    if pod.status.phase == _DONE or pod.metadata.deletion_timestamp is not None:
+    if pod.status.phase == "Succeeded" or pod.metadata.deletion_timestamp is not None:
         return
     sidecars = {
         each.name for each in pod.spec.init_containers or () if each.restart_policy == "Always"
     }
-    for each in pod.status.init_container_statuses or ():
-        ended = each.state.terminated if each.state else None
-        done = ended is not None and ended.exit_code == 0 and each.name not in sidecars
-        if not done and (runs := _runs(each)):
-            yield WantedLog(each.name, runs)
-    for each in pod.status.container_statuses or ():
-        if runs := _runs(each):
-            yield WantedLog(each.name, runs)
+    done = {
+        each.name
+        for each in pod.status.init_container_statuses or ()
+        if each.state and each.state.terminated and each.state.terminated.exit_code == 0
+    }
+    for each in statuses(pod):
+        if each.name not in done - sidecars and (runs := _runs(each)):
+            place = (pod.namespace, pod.name, each.name)
+            yield WantedRun(*place, runs, pod.metadata.uid, each.restart_count)
 
 
 def _runs(container: ContainerStatus) -> tuple[bool, ...]:

@@ -1,7 +1,7 @@
 """What probes return: findings, evidence of readiness, and statuses derived for somebody else's objects."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
@@ -61,7 +61,7 @@ class Fails(StrEnum):
     UNREADY = "unready"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The cause of a pod's fault.
 
@@ -75,8 +75,9 @@ class Diagnosis:
     code: str
     cause: str
     brief: str
-    object: ObjectRef | None = None
     action: str = ""
+    _: KW_ONLY
+    object: ObjectRef | None = None
     sureness: Sureness = Sureness.CERTAIN
     signature: str = ""
     shared: bool = False

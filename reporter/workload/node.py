@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from reporter.diagnosis.fit import PRESSURES
 from reporter.model.objects import Node
 from reporter.model.text import detail
 from reporter.snapshot.table import Table
 
 _DETAIL_BYTES: Final = 200
-_PRESSURES: Final = ("DiskPressure", "MemoryPressure", "PIDPressure")
 _SAME_SYNC: Final = timedelta(seconds=1)
 _INSUFFICIENT: Final = re.compile(
     r"Insufficient ([a-z0-9.-]{1,253}/[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)"
@@ -64,7 +64,7 @@ def node_faults(node: Node) -> Iterator[NodeFault]:
             text = f"is {state}" + (f" ({said})" if said else "")
             yield NodeFault(state, text, ready.last_transition_time, _LOST_SIGNS)
         return
-    for name in _PRESSURES:
+    for name in PRESSURES:
         if pressure := node.status.condition(name, "True"):
             sign = _TAINT + name.removesuffix("Pressure").lower() + "-pressure"
             text = f"is under {name}: it evicts pods and takes no more"
@@ -126,7 +126,7 @@ def _is_tainted(node: Node) -> bool:
     ready = node.status.condition("Ready")
     return not node.spec.unschedulable and (
         (ready is not None and ready.status != "True")
-        or any(node.status.condition(each, "True") for each in _PRESSURES)
+        or any(node.status.condition(each, "True") for each in PRESSURES)
     )
 
 

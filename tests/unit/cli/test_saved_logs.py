@@ -11,7 +11,7 @@ import pytest
 from reporter.catalogue.resources import PODS
 from reporter.cli.saved_pages import with_logs
 from reporter.diagnosis.signatures import built_in
-from reporter.diagnosis.wanted_evidence import WantedLog, together, wanted_logs
+from reporter.diagnosis.wanted_evidence import together, wanted_logs
 from reporter.model.evidence import LogCause
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.documents import LogFile
@@ -68,7 +68,7 @@ WANTED = {
 @pytest.mark.parametrize(("document", "wanted"), WANTED.values(), ids=WANTED)
 def test_which_logs_are_read(document, wanted):
     found = decode_object(PODS, json.dumps(document).encode())
-    assert list(wanted_logs(found)) == [WantedLog(*each) for each in wanted]
+    assert [(each.container, each.runs) for each in wanted_logs(found)] == wanted
 
 
 PLACES = {
