@@ -81,7 +81,13 @@ def _deployment_of(pod: Pod) -> str:
 
 
 def pod_finding(
-    scope: SubjectScope[KubeObject], pod: Pod, fault: PodFault, **told: Unpack[FaultFields]
+    scope: SubjectScope[KubeObject],
+    pod: Pod,
+    fault: PodFault,
+    *,
+    text: str,
+    cause: str,
+    **told: Unpack[FaultFields],
 ) -> Finding:
     """Return the finding about a pod at fault.
 
@@ -97,13 +103,13 @@ def pod_finding(
         "independent": had_been_ready(pod) or is_ready(pod),
         "lingers": fault.of_containers,
         "passing": fault.passing,
-        "part": fault.part,
+        "about": fault.part,
         "lost_node": fault.node,
         "diagnosis": fault.diagnosis,
         "fails": fault.fails,
         **told,
     }
-    return scope.finding(**fields)
+    return scope.finding(text=text, cause=cause, **fields)
 
 
 def metric_faults(

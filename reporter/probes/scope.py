@@ -17,8 +17,9 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
-from typing import Final, Generic, NotRequired, Self, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import Final, Generic, Required, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
+from reporter.catalogue.resources import NAMESPACES
 from reporter.metrics.looks.samples import NONE, Samples
 from reporter.model.finding import (
     Derived,
@@ -39,74 +40,57 @@ from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import ControlPlaneComponent, namespace_ref
+from reporter.workload.standing import WorkloadFault
 
 _CAUSE_BYTES: Final = 120
+_NAMESPACE_CAUSE_BYTES: Final = 100
 
 
-class FaultFields(TypedDict):
-    """What a probe says of a fault; see `Finding` for the meaning of each field."""
+class WorkloadFields(TypedDict, total=False):
+    """What is said alike of a fault of each workload; see `Finding` for the meaning of each field."""
 
-    reason: str
-    related: ObjectRef
-    cause: str
-    text: str
-    severity: NotRequired[int]
-    transition: NotRequired[datetime | None]
-    created: NotRequired[datetime | None]
-    no_older_than: NotRequired[datetime | None]
-    exempt: NotRequired[bool]
-    budget: NotRequired[timedelta | None]
-    independent: NotRequired[bool]
-    sustains: NotRequired[bool]
-    lingers: NotRequired[bool]
-    passing: NotRequired[bool]
-    part: NotRequired[str]
-    lost_node: NotRequired[str]
-    by_spec: NotRequired[bool]
-    diagnosis: NotRequired[Diagnosis | None]
-    fails: NotRequired[Fails]
+    transition: datetime | None
+    lost_node: str
+    passing: bool
+    diagnosis: Diagnosis | None
+    fails: Fails
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """What findings are about.
+class FaultFields(WorkloadFields, total=False):
+    """What a probe says of a fault."""
 
-    Attributes:
-        subject: the deployment.
-        involved: the namespace that Events refer to.
-        title: kind, namespace and name, which a message begins with.
+    reason: Required[str]
+    related: Required[ObjectRef]
+    severity: int
+    created: datetime | None
+    no_older_than: datetime | None
+    exempt: bool
+    budget: timedelta | None
+    independent: bool
+    sustains: bool
+    lingers: bool
+    about: str
+    by_spec: bool
 
-    """
 
-    subject: Subject
-    involved: ObjectRef
-    title: str
+def of_workload(fault: WorkloadFault) -> WorkloadFields:
+    """Return what a finding takes over of the fault of a workload."""
+    return {
+        "transition": fault.transition,
+        "lost_node": fault.lost_node,
+        "passing": fault.passing,
+        "diagnosis": fault.diagnosis,
+        "fails": fault.fails,
+    }
 
-    def finding(self, **fault: Unpack[FaultFields]) -> Finding:
-        """Return a finding whose message names the deployment first; `text` follows it."""
-        return Finding(
-            reason=fault["reason"],
-            subject=self.subject,
-            involved=self.involved,
-            related=fault["related"],
-            message=cut(clean(f"{self.title}: {fault['text']}"), MESSAGE_BYTES),
-            cause=cut(clean(fault["cause"]), _CAUSE_BYTES),
-            severity=fault.get("severity", 0),
-            transition=fault.get("transition"),
-            created=fault.get("created"),
-            no_older_than=fault.get("no_older_than"),
-            exempt=fault.get("exempt", False),
-            budget=fault.get("budget"),
-            independent=fault.get("independent", False),
-            sustains=fault.get("sustains", False),
-            lingers=fault.get("lingers", False),
-            passing=fault.get("passing", False),
-            about=fault.get("part", ""),
-            lost_node=fault.get("lost_node", ""),
-            by_spec=fault.get("by_spec", False),
-            diagnosis=fault.get("diagnosis"),
-            fails=fault.get("fails", Fails.OTHERWISE),
-        )
+
+class ScopeFields(TypedDict):
+    """The fields of each scope."""
+
+    snapshot: Snapshot
+    settings: EvaluationSettings
+    samples: Samples
+    earlier: Seen
 
 
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
@@ -115,43 +99,44 @@ ScopeT = TypeVar("ScopeT", bound="Scope")
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What the cluster's probes are given.
-
-    Attributes:
-        snapshot: the cluster at one instant.
-        settings: of the evaluation.
-        samples: what was scraped.
-        earlier: what earlier evaluations saw of the shared parts.
-
-    """
+    """What the cluster's probes are given; `earlier` evaluations saw these shared parts."""
 
     snapshot: Snapshot
     settings: EvaluationSettings
     samples: Samples = NONE
     earlier: Seen = field(default_factory=Seen)
 
+    @property
+    def basis(self) -> ScopeFields:
+        """What narrower scopes take over."""
+        return {
+            "snapshot": self.snapshot,
+            "settings": self.settings,
+            "samples": self.samples,
+            "earlier": self.earlier,
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class NamespaceScope(Scope):
-    """What the probes of a workload namespace are given.
-
-    Attributes:
-        namespace: which.
-
-    """
+    """What the probes of a workload namespace are given."""
 
     namespace: Namespace
+
+    def finding(self, *, text: str, cause: str, **fault: Unpack[FaultFields]) -> Finding:
+        """Return a finding whose message names the object at fault first; `text` follows it."""
+        return Finding(
+            subject=Subject.of_namespace(self.namespace.name),
+            involved=NAMESPACES.ref(self.namespace),
+            message=clean(f"{fault['related']} {text}"),
+            cause=cut(clean(cause), _NAMESPACE_CAUSE_BYTES),
+            **fault,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectScope(Scope, Generic[ObjectT_co]):
-    """What the probes of one deployment of a model are given.
-
-    Attributes:
-        resource: where the object is from.
-        object: the deployment itself.
-
-    """
+    """What the probes of one deployment of a model are given."""
 
     resource: Resource[ObjectT_co]
     object: ObjectT_co
@@ -163,29 +148,14 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
         obj: ObjectT_co,  # type: ignore[misc]  # as in __init__: what is made is read only
         scope: Scope,
     ) -> Self:
-        """Return what the probes of one deployment are given, of what those of the cluster are."""
-        return cls(
-            snapshot=scope.snapshot,
-            settings=scope.settings,
-            samples=scope.samples,
-            earlier=scope.earlier,
-            resource=resource,
-            object=obj,
-        )
+        return cls(**scope.basis, resource=resource, object=obj)
 
     @cached_property
     def subject(self) -> Subject:
-        """What its findings are about.
-
-        Raises:
-            ValueError: the resource has no subjects.
-
-        """
         return subject_of(self.resource, self.object)
 
     @property
     def name(self) -> str:
-        """The name of the deployment."""
         return self.object.name
 
     @property
@@ -195,7 +165,6 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
 
     @property
     def ref(self) -> ObjectRef:
-        """The reference to the deployment."""
         return self.resource.ref(self.object)
 
     @property
@@ -208,9 +177,15 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
         """How messages name it."""
         return f"{self.resource.kind} {self.place}/{self.name}"
 
-    def finding(self, **fault: Unpack[FaultFields]) -> Finding:
+    def finding(self, *, text: str, cause: str, **fault: Unpack[FaultFields]) -> Finding:
         """Return a finding whose message names the deployment first; `text` follows it."""
-        return About(self.subject, self.involved, self.title).finding(**fault)
+        return Finding(
+            subject=self.subject,
+            involved=self.involved,
+            message=cut(clean(f"{self.title}: {text}"), MESSAGE_BYTES),
+            cause=cut(clean(cause), _CAUSE_BYTES),
+            **fault,
+        )
 
     def evidence(self, reason: str, text: str) -> ReadyEvidence:
         """Return the evidence that the deployment serves; `text` says what was seen."""

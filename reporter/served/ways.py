@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
-from reporter.model.finding import Fails, Finding
+from reporter.model.finding import Finding
 from reporter.model.objects import (
     Deployment,
     HttpRoute,
@@ -22,7 +22,7 @@ from reporter.model.objects import (
     Service,
 )
 from reporter.model.subject import ObjectRef
-from reporter.probes.scope import SubjectScope
+from reporter.probes.scope import SubjectScope, of_workload
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
 from reporter.workload.routing import (
@@ -37,6 +37,7 @@ from reporter.workload.routing import (
     wrong_port,
     wrong_target,
 )
+from reporter.workload.standing import WorkloadFault
 
 SelectsT = TypeVar("SelectsT", bound=KubeObject)
 
@@ -46,15 +47,7 @@ _MOST: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Ways:
-    """What leads to pods.
-
-    Attributes:
-        snapshot: the cluster.
-        place: the namespace of the pods.
-        labels: those that the pods carry.
-        listens: ports that their servers are known to listen on.
-
-    """
+    """What leads to pods with these labels in a namespace, whose servers listen on these ports."""
 
     snapshot: Snapshot
     place: str
@@ -193,23 +186,24 @@ def judge_routes(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) ->
             yield refused_way(scope, ref, fault, reason=reason, made=route.created)
 
 
+_NOT_AVAILABLE: Final = WorkloadFault("not available", "", passing=True)
+"""What is said of a Deployment where only its replicas tell, while its pods move on."""
+
+
 def deployment_down(
     scope: SubjectScope[KubeObject], deployment: Deployment, *, reason: str, what: str, of: str = ""
 ) -> Finding:
     """Return the finding about a Deployment that requests pass and that is not available."""
-    fault = judge_deployment(deployment, scope.snapshot)
+    fault = judge_deployment(deployment, scope.snapshot) or _NOT_AVAILABLE
+    why = f": {fault.detail}" if fault.detail else ""
     return scope.finding(
         reason=reason,
         related=r.DEPLOYMENTS.ref(deployment),
-        cause=fault.cause if fault else "not available",
-        text=f"{what} is down{f': {fault.detail}' if fault else ''} (Deployment {deployment.name}{of})",
-        transition=fault.transition if fault else None,
+        cause=fault.cause,
+        text=f"{what} is down{why} (Deployment {deployment.name}{of})",
         created=deployment.created,
-        passing=fault is None or fault.passing,
-        lost_node=fault.lost_node if fault else "",
-        diagnosis=fault.diagnosis if fault else None,
-        fails=fault.fails if fault else Fails.OTHERWISE,
         independent=True,
+        **of_workload(fault),
     )
 
 

@@ -25,35 +25,30 @@ _PROBES: Final = (
 
 
 def evaluate_cluster(scope: Scope, more: Iterable[ClusterProbe] = ()) -> Evaluation:
-    """Return all that is known of the cluster layer.
+    """Return all that is known of the cluster layer; stacks may ask more about it.
 
     Evidence that it works is not sought where a probe failed: it would mostly fail there too.
-
-    Args:
-        scope: the cluster.
-        more: what stacks ask about it.
-
     """
     parts = [Evaluation((), (), (KnownSubject(CLUSTER),)), *_judged(scope, (*_PROBES, *more))]
     if not any(part.unjudged for part in parts):
-        ready = partial(_ready, scope)
-        parts.append(contained(ready, CLUSTER, reason=reasons.CLUSTER_READY, probe="evidence"))
+        parts.append(
+            contained(
+                lambda: Evaluation((), tuple(probe_cluster_ready(scope)), ()),
+                CLUSTER,
+                reason=reasons.CLUSTER_READY,
+                probe="evidence",
+            )
+        )
     return joined(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterLayer:
-    """What is asked about the cluster, as one question.
-
-    Attributes:
-        more: what stacks ask about it.
-
-    """
+    """What is asked about the cluster, as one question; stacks may ask more."""
 
     more: tuple[ClusterProbe, ...] = ()
 
     def questions(self, _scope: Scope) -> Iterator[Question]:
-        """Yield the one question."""
         yield Question(CLUSTER, partial(evaluate_cluster, more=self.more))
 
 
@@ -62,15 +57,5 @@ def _judged(scope: Scope, probes: Iterable[ClusterProbe]) -> Iterator[Evaluation
         yield contained_probe(each.reason, each.name, partial(each.probe, scope))
     for component in components(scope.settings):
         name = f"Deployment {component.deployment}"
-        of_component = ComponentScope(
-            snapshot=scope.snapshot,
-            settings=scope.settings,
-            samples=scope.samples,
-            earlier=scope.earlier,
-            component=component,
-        )
+        of_component = ComponentScope(**scope.basis, component=component)
         yield contained_probe(component.reason, name, partial(probe_component, of_component))
-
-
-def _ready(scope: Scope) -> Evaluation:
-    return Evaluation((), tuple(probe_cluster_ready(scope)), ())

@@ -8,7 +8,7 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.model.text import clean
-from reporter.probes.scope import ComponentScope, Scope
+from reporter.probes.scope import ComponentScope, Scope, of_workload
 from reporter.setting_types import PartMode
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import (
@@ -134,15 +134,11 @@ def _finding(
         cause=fault.cause,
         # The one that governs is the one to tell: its message carries what it suppresses.
         severity=fault.severity + governs,
-        transition=fault.transition,
         created=created,
         governs=governs,
-        lost_node=fault.lost_node,
-        diagnosis=fault.diagnosis,
-        fails=fault.fails,
-        passing=fault.passing,
         down=fault.down,
         by_spec=fault == SCALED_TO_ZERO,
         sole_place=sole_place,
         no_older_than=no_older_than,
+        **of_workload(fault),
     )

@@ -34,9 +34,7 @@ def evaluate_custom(scope: Scope, subjects: Collection[Subject]) -> Evaluation:
 
 
 def _found(scope: Scope, declared: Declared, subjects: Collection[Subject]) -> Iterator[Finding]:
-    of_declaration = DeclaredScope(
-        snapshot=scope.snapshot, settings=scope.settings, samples=scope.samples, declared=declared
-    )
+    of_declaration = DeclaredScope(**scope.basis, declared=declared)
     for probe in _PROBES:
         for finding in probe(of_declaration):
             if finding.subject in subjects:

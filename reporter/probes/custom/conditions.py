@@ -19,7 +19,7 @@ from reporter.model.paths import condition_of, generation_of
 from reporter.model.resource import Resource
 from reporter.model.subject import CLUSTER, Layer, Subject, SubjectKind, crd_ref
 from reporter.model.text import clean, cut, detail
-from reporter.probes.scope import Scope
+from reporter.probes.scope import Scope, of_workload
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.components import managed_namespaces, namespace_ref
@@ -251,12 +251,8 @@ def _finding(
         message=clean(text),
         cause=fault.cause,
         severity=fault.severity,
-        transition=fault.transition,
         created=found.created if found else None,
         budget=fault.budget,
         governs=fault.down and bool(workload.component.suppresses),
-        lost_node=fault.lost_node,
-        diagnosis=fault.diagnosis,
-        fails=fault.fails,
-        passing=fault.passing,
+        **of_workload(fault),
     )

@@ -41,7 +41,6 @@ class Namespaces:
     """What is asked about workload namespaces; one without the harness's label is no subject."""
 
     def questions(self, scope: Scope) -> Iterator[Question]:
-        """Yield what is asked about each workload namespace."""
         for namespace in managed_namespaces(scope.snapshot):
             yield Question(
                 Subject.of_namespace(namespace.name),
@@ -51,14 +50,7 @@ class Namespaces:
 
 
 def _evaluate(namespace: Namespace, scope: Scope) -> Evaluation:
-    return evaluate_namespace(
-        NamespaceScope(
-            snapshot=scope.snapshot,
-            settings=scope.settings,
-            samples=scope.samples,
-            namespace=namespace,
-        )
-    )
+    return evaluate_namespace(NamespaceScope(**scope.basis, namespace=namespace))
 
 
 def evaluate_namespace(scope: NamespaceScope) -> Evaluation:

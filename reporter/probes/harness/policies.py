@@ -15,8 +15,6 @@ Whether the network policy of the inference pods names the right namespaces.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from reporter.catalogue.needs import API_KEY_PROVIDER
@@ -39,12 +37,10 @@ from reporter.model.objects import (
     ApiKey,
     CiliumNetworkPolicy,
     EnvoyFilter,
-    Labels,
     LabelSelector,
-    Namespace,
 )
 from reporter.model.text import clean, cut, detail
-from reporter.probes.harness.gateways import harness_finding
+from reporter.probes.harness.gateways import HarnessFault
 from reporter.probes.scope import NamespaceScope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
@@ -59,23 +55,14 @@ from reporter.workload.routing import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    text: str
-    cause: str
-    severity: int
-    transition: datetime | None = None
-
-
 def probe_api_keys(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each APIKey that was refused, expired, or is still pending."""
     for key in scope.snapshot[APIKEYS].in_namespace(scope.namespace.name):
         fault = None if key.deleting else _fault(key)
         if fault is not None:
-            yield harness_finding(
-                HARNESS_API_KEY,
-                scope.namespace,
-                APIKEYS.ref(key),
+            yield scope.finding(
+                reason=HARNESS_API_KEY,
+                related=APIKEYS.ref(key),
                 text=fault.text,
                 cause=fault.cause,
                 severity=fault.severity,
@@ -84,7 +71,7 @@ def probe_api_keys(scope: NamespaceScope) -> Iterator[Finding]:
             )
 
 
-def _fault(key: ApiKey) -> _Fault | None:
+def _fault(key: ApiKey) -> HarnessFault | None:
     """Judge by Ready, and by the phase where Ready says nothing against it.
 
     The operator's condition types are not part of the CRD, so the phase is the fallback.
@@ -94,16 +81,18 @@ def _fault(key: ApiKey) -> _Fault | None:
     if ready is not None and ready.status == "False":
         text = detail(ready.reason, ready.message) or "Ready is False"
         expired = " (phase Expired)" if phase == "Expired" else ""
-        return _Fault(
+        return HarnessFault(
             f"was not reconciled{expired}: {text}",
             ready.reason or "not Ready",
             severity=30,
             transition=ready.last_transition_time,
         )
     if phase == "Expired":
-        return _Fault("is expired", "expired", severity=20)
+        return HarnessFault("is expired", "expired", severity=20)
     if phase == "Pending" and (ready is None or ready.status != "True"):
-        return _Fault("is still Pending: its operator has not issued it", "Pending", severity=10)
+        return HarnessFault(
+            "is still Pending: its operator has not issued it", "Pending", severity=10
+        )
     return None
 
 
@@ -120,58 +109,36 @@ def probe_catch_all_filter(scope: NamespaceScope) -> Iterator[Finding]:
     envoy_filter = scope.snapshot[ENVOYFILTERS].get(scope.namespace.name, CATCH_ALL_FILTER)
     if envoy_filter is None or envoy_filter.deleting:
         return
-    if _has_error(envoy_filter):
-        text, cause, severity = f"was rejected by Istio{_codes(envoy_filter)}", "rejected", 20
-    elif _misses_gateway(scope.snapshot, envoy_filter):
-        labels = _label_text(_selector(envoy_filter).match_labels)
-        text = f"selects no pod of the Gateway: its workloadSelector is {labels}"
+    messages = envoy_filter.status.validation_messages or ()
+    errors = [each for each in messages if each.level == "ERROR"]
+    # Without a selector it is for all pods of its namespace.
+    chosen = envoy_filter.spec.workload_selector
+    selector = LabelSelector(match_labels=chosen.labels if chosen else None)
+    pods = [
+        pod
+        for gateway in workload_gateways(scope.snapshot, envoy_filter.namespace)
+        for pod in data_plane_pods(scope.snapshot, gateway)
+    ]
+    if errors:
+        found = (_CODE.search(each.documentation_url or "") for each in errors)
+        codes = ", ".join(sorted({code[0].upper() for code in found if code}))
+        text = f"was rejected by Istio{f' ({codes})' if codes else ''}"
+        cause, severity = "rejected", 20
+    elif pods and not any(selector.matches(pod.metadata.labels) for pod in pods):
+        labels = (f"{key}={value}" for key, value in sorted((selector.match_labels or {}).items()))
+        named = cut(clean(", ".join(labels)), _LABELS_BYTES)
+        text = f"selects no pod of the Gateway: its workloadSelector is {named}"
         cause, severity = "selector matches no Gateway pod", 10
     else:
         return
-    yield harness_finding(
-        HARNESS_CATCH_ALL,
-        scope.namespace,
-        ENVOYFILTERS.ref(envoy_filter),
+    yield scope.finding(
+        reason=HARNESS_CATCH_ALL,
+        related=ENVOYFILTERS.ref(envoy_filter),
         text=text,
         cause=cause,
         severity=severity,
         created=envoy_filter.created,
     )
-
-
-def _has_error(envoy_filter: EnvoyFilter) -> bool:
-    return any(each.level == "ERROR" for each in envoy_filter.status.validation_messages or ())
-
-
-def _codes(envoy_filter: EnvoyFilter) -> str:
-    codes = {
-        code[0].upper()
-        for each in envoy_filter.status.validation_messages or ()
-        if each.level == "ERROR" and (code := _CODE.search(each.documentation_url or ""))
-    }
-    return f" ({', '.join(sorted(codes))})" if codes else ""
-
-
-def _selector(envoy_filter: EnvoyFilter) -> LabelSelector:
-    """Return what the filter selects; without a selector it is all pods of its namespace."""
-    selector = envoy_filter.spec.workload_selector
-    return LabelSelector(match_labels=selector.labels if selector else None)
-
-
-def _misses_gateway(snapshot: Snapshot, envoy_filter: EnvoyFilter) -> bool:
-    """Tell whether there are Gateway pods and none of them is selected."""
-    pods = [
-        pod
-        for gateway in workload_gateways(snapshot, envoy_filter.namespace)
-        for pod in data_plane_pods(snapshot, gateway)
-    ]
-    selector = _selector(envoy_filter)
-    return bool(pods) and not any(selector.matches(pod.metadata.labels) for pod in pods)
-
-
-def _label_text(labels: Labels | None) -> str:
-    text = ", ".join(f"{key}={value}" for key, value in sorted((labels or {}).items()))
-    return cut(clean(text), _LABELS_BYTES)
 
 
 EXT_AUTHZ_FILTERS: Final = ("apikey-ext-authz", "ext-authz")
@@ -182,27 +149,21 @@ _PROVIDER_BYTES: Final = 100
 
 def probe_ext_authz(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each policy or filter that relies on what does not exist."""
-    yield from _policies(scope.snapshot, scope.settings, scope.namespace)
-    yield from _filters(scope.snapshot, scope.settings, scope.namespace)
-
-
-def _policies(
-    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace
-) -> Iterator[Finding]:
+    yield from _filters(scope)
+    snapshot, settings = scope.snapshot, scope.settings
     providers = mesh_providers(snapshot, settings)
     if providers is None:
         return
     if lacks_api_key_provider(snapshot, settings):  # told once, as clusterGatewayAuthNotReady
         providers |= {API_KEY_PROVIDER}
-    for policy in snapshot[AUTHORIZATIONPOLICIES].in_namespace(namespace.name):
+    for policy in snapshot[AUTHORIZATIONPOLICIES].in_namespace(scope.namespace.name):
         provider = required_provider(policy)
         if not provider or provider in providers:
             continue
         name = cut(clean(provider), _PROVIDER_BYTES)
-        yield harness_finding(
-            HARNESS_EXT_AUTHZ,
-            namespace,
-            AUTHORIZATIONPOLICIES.ref(policy),
+        yield scope.finding(
+            reason=HARNESS_EXT_AUTHZ,
+            related=AUTHORIZATIONPOLICIES.ref(policy),
             text=f"names the provider {name}, which the mesh configuration does not define",
             cause=f"provider {name} missing",
             created=policy.created,
@@ -211,12 +172,10 @@ def _policies(
         )
 
 
-def _filters(
-    snapshot: Snapshot, settings: EvaluationSettings, namespace: Namespace
-) -> Iterator[Finding]:
-    table = snapshot[ENVOYFILTERS]
+def _filters(scope: NamespaceScope) -> Iterator[Finding]:
+    snapshot, settings = scope.snapshot, scope.settings
     for name in EXT_AUTHZ_FILTERS:
-        envoy_filter = table.get(namespace.name, name)
+        envoy_filter = snapshot[ENVOYFILTERS].get(scope.namespace.name, name)
         if envoy_filter is None or envoy_filter.deleting:
             continue
         missing = sorted(
@@ -227,10 +186,9 @@ def _filters(
         )
         if missing:
             names = [f"{place}/{service}" for place, service in missing]
-            yield harness_finding(
-                HARNESS_EXT_AUTHZ,
-                namespace,
-                ENVOYFILTERS.ref(envoy_filter),
+            yield scope.finding(
+                reason=HARNESS_EXT_AUTHZ,
+                related=ENVOYFILTERS.ref(envoy_filter),
                 text=f"sends requests to Service {', '.join(names)}, which does not exist",
                 cause=f"Service {names[0]} missing",
                 created=envoy_filter.created,
@@ -295,15 +253,23 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
     policy = scope.snapshot[CILIUMNETWORKPOLICIES].get(scope.namespace.name, INFERENCE_POLICY)
     if policy is None or policy.deleting:
         return
-    faults = [
-        *_nonexistent(scope.snapshot, scope.settings, policy),
-        *_shut_out(scope.snapshot, scope.settings, policy),
-    ]
+    faults = []
+    named = {name for each in _sources(policy) for name in _named(each)}
+    missing = sorted(
+        name
+        for name in named.difference(scope.settings.network_policy_ignored_namespaces)
+        if scope.snapshot[NAMESPACES].get("", name) is None
+        and scope.snapshot.absence_known(NAMESPACES, name=name)
+    )
+    if missing:
+        names = cut(clean(", ".join(missing)), _NAMES_BYTES)
+        faults.append(f"names namespaces that do not exist: {names}")
+    if shut_out := _shut_out(scope.snapshot, scope.settings, policy):
+        faults.append(shut_out)
     if faults:
-        yield harness_finding(
-            HARNESS_NETWORK_POLICY,
-            scope.namespace,
-            CILIUMNETWORKPOLICIES.ref(policy),
+        yield scope.finding(
+            reason=HARNESS_NETWORK_POLICY,
+            related=CILIUMNETWORKPOLICIES.ref(policy),
             text="; it ".join(faults),
             cause=faults[0],
             severity=len(faults),
@@ -311,34 +277,17 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
         )
 
 
-def _nonexistent(
-    snapshot: Snapshot, settings: EvaluationSettings, policy: CiliumNetworkPolicy
-) -> Iterator[str]:
-    table = snapshot[NAMESPACES]
-    named = {name for each in _sources(policy) for name in _named(each)}
-    wrong = named.difference(settings.network_policy_ignored_namespaces)
-    missing = sorted(
-        name
-        for name in wrong
-        if table.get("", name) is None and snapshot.absence_known(NAMESPACES, name=name)
-    )
-    if missing:
-        names = cut(clean(", ".join(missing)), _NAMES_BYTES)
-        yield f"names namespaces that do not exist: {names}"
-
-
-def _shut_out(
-    snapshot: Snapshot, settings: EvaluationSettings, policy: CiliumNetworkPolicy
-) -> Iterator[str]:
-    """Yield that the scaler's namespace is not admitted, where the scaler is known to run."""
+def _shut_out(snapshot: Snapshot, settings: EvaluationSettings, policy: CiliumNetworkPolicy) -> str:
+    """Say that the scaler's namespace is not admitted, where the scaler is known to run."""
     readers = readers_of_pods(settings)
     running = readers[0].found(snapshot) if readers else ()
     rules = policy.spec.ingress or ()
     if not running or not rules or any(rule.from_endpoints is None for rule in rules):
-        return  # a rule without fromEndpoints admits by other means, which are not read
+        return ""  # a rule without fromEndpoints admits by other means, which are not read
     home = running[0].namespace
-    if not any(_admits(each, home, policy.namespace) for each in _sources(policy)):
-        yield f"does not admit namespace {home}, where {running[0].name} runs"
+    if any(_admits(each, home, policy.namespace) for each in _sources(policy)):
+        return ""
+    return f"does not admit namespace {home}, where {running[0].name} runs"
 
 
 def _sources(policy: CiliumNetworkPolicy) -> Iterator[LabelSelector]:
