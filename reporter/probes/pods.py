@@ -67,10 +67,8 @@ def _is_replaced(pod: Pod, others: Iterable[Pod]) -> bool:
     count it any more; a StatefulSet makes none of its name before it is gone.
     """
     deployment = _deployment_of(pod)
-    if not pod.deleting or not deployment:
-        return False
     standing = [each for each in others if not each.deleting and _deployment_of(each) == deployment]
-    return bool(standing) and all(map(is_ready, standing))
+    return pod.deleting and bool(deployment and standing) and all(map(is_ready, standing))
 
 
 def _deployment_of(pod: Pod) -> str:
@@ -117,11 +115,7 @@ def metric_faults(
 ) -> Iterator[tuple[Pod, MetricFault]]:
     """Yield each fault that the rules found in the metrics of each pod.
 
-    Args:
-        scope: of the deployment.
-        pods: its pods.
-        waits: fewer replicas are ready than wanted, as in a scale-out or a rollout.
-
+    `waits`: fewer replicas are ready than wanted, as in a scale-out or a rollout.
     """
     for pod in running(pods):
         judged = judged_of(pod, scope.samples)
@@ -181,13 +175,7 @@ def probe_pickers(
 ) -> Iterator[Finding]:
     """Yield a finding for each fault that the page of a picker shows.
 
-    Without a Ready pod a picker has nothing to pick, and one that is not Ready itself is told of as such.
-
-    Args:
-        scope: of the deployment.
-        row: how its pickers are found.
-        pods: its model pods.
-
+    Without a Ready model pod a picker has nothing to pick, and one that is not Ready itself is told of as such.
     """
     pods = tuple(pod for pod in pods if counts(pod))
     ready = tuple(pod for pod in pods if is_ready(pod))

@@ -34,11 +34,8 @@ _READ: Final = attrgetter("served", "partial", "cause", "permission", "since", "
 class Question:
     """What is asked about one namespace or one subject.
 
-    Attributes:
-        about: the subject.
-        ask: asks the probes. It is given the cluster, so that a question outlives it.
-        rests_on: what was looked up already, as the object that is the subject.
-
+    `ask` is given the cluster, so that a question outlives it. `rests_on` was looked up already, as the
+    object that is the subject.
     """
 
     about: Subject
@@ -56,12 +53,9 @@ class KeptAnswer:
 
 @dataclass(frozen=True, slots=True)
 class KeptQuestions:
-    """What is asked, and what was looked up to know it.
+    """What is asked, by what it is about, and what was looked up to know it.
 
-    Attributes:
-        of: each by what it is about; of two about the same the later one counts.
-        cells: while these stay the same, the same is asked.
-
+    Of two questions about the same the later one counts. While the cells stay the same, the same is asked.
     """
 
     of: Mapping[Subject, Question] = field(default_factory=dict)
@@ -106,18 +100,8 @@ class Readers:
 class Answered:
     """What was answered in a pass, and from what.
 
-    Attributes:
-        shared: what all answers rest on, `seen` among it.
-        tables: the objects.
-        samples: what was scraped.
-        evidence: what others said.
-        asked: what was asked.
-        answers: by what they are about.
-        said: all of them together.
-        readers: which answers rest on a cell.
-        found: what was worked out of many objects for many answers.
-        seen: what was there of shared parts.
-
+    All answers rest on what is `shared`, and on the shared parts `seen` among it. `said` is all of them
+    together. `found` was worked out of many objects for many answers.
     """
 
     shared: tuple[object, ...] = ()
@@ -144,23 +128,21 @@ def answer(
     """Return the answers, those of before where what they rest on is the same.
 
     An answer that is the same as before stays the very object, and so does what all say together: who goes
-    on from there need not look at what did not change.
-
-    Args:
-        find: finds out what is asked.
-        scope: what is asked about: of the snapshot.
-        snapshot: notes what is looked up.
-        now: what is asked of, without answers.
-        before: what was answered last.
-        changed: the cells that may be another answer now.
-
+    on from there need not look at what did not change. `find` finds out what is asked; `changed` are the
+    cells that may be another answer now.
     """
     same = now.shared == before.shared
     if same and before.asked.cells and before.asked.cells.isdisjoint(changed):
         asked, kept = before.asked, before.answers
     else:
         questions, cells = snapshot.trace.of(lambda: {each.about: each for each in find()})
-        asked, kept = KeptQuestions(questions, cells), _kept(before, questions) if same else {}
+        asked, kept = KeptQuestions(questions, cells), dict[Subject, KeptAnswer]()
+        if same:  # what is asked again about the same objects
+            kept = {
+                about: known
+                for about, known in before.answers.items()
+                if about in questions and known.cells.issuperset(questions[about].rests_on)
+            }
     stale = {each for cell in changed for each in before.readers.of(cell)}
     news: dict[Subject, KeptAnswer] = {}
     differs = asked is not before.asked
@@ -201,15 +183,6 @@ def _said(answers: Mapping[Subject, KeptAnswer], before: Answered) -> Evaluation
     return joined(parts, before.said)
 
 
-def _kept(before: Answered, questions: Mapping[Subject, Question]) -> Mapping[Subject, KeptAnswer]:
-    """Return the answers to questions that are asked again about the same objects."""
-    return {
-        about: known
-        for about, known in before.answers.items()
-        if about in questions and known.cells.issuperset(questions[about].rests_on)
-    }
-
-
 def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[object, ...]:
     """Return what all answers depend on apart from objects."""
     return (
@@ -225,14 +198,14 @@ def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[obj
 
 def changed_cells(now: Answered, before: Answered, snapshot: TracedSnapshot) -> frozenset[Cell]:
     """Return what may be another answer now, of what was looked up before."""
-    changed = set(_changed(now, before))
-    return frozenset(changed.union(_found_again(before.found, changed, snapshot)))
+    changed = frozenset(_changed(now, before))
+    return changed | _found_again(before.found, changed, snapshot)
 
 
 def _found_again(
     before: Mapping[Hashable, WorkedOut], changed: Collection[Cell], snapshot: TracedSnapshot
-) -> Iterator[Cell]:
-    """Work out again what is made of cells that changed; yield what is another than before.
+) -> set[Cell]:
+    """Work out again what is made of cells that changed; return what is another than before.
 
     What others are made of comes before them, as it was found first.
     """
@@ -247,7 +220,7 @@ def _found_again(
             snapshot.found[question] = replace(again, value=known.value)
         else:
             others.add(Cell(None, How.FOUND, question))
-    yield from others
+    return others
 
 
 def _changed(now: Answered, before: Answered) -> Iterator[Cell]:

@@ -23,20 +23,12 @@ SubjectScopeT = TypeVar("SubjectScopeT", bound=SubjectScope[KubeObject])
 class Asks(Protocol):
     """Knows what is asked about subjects."""
 
-    def questions(self, scope: Scope) -> Iterator[Question]:
-        """Yield what is asked about each subject."""
+    def questions(self, scope: Scope) -> Iterator[Question]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterProbe:
-    """A probe of the cluster.
-
-    Attributes:
-        reason: of its findings, and what cannot be judged where it fails.
-        name: what it is called then.
-        probe: what it looks at.
-
-    """
+    """A probe of the cluster; where it fails, its reason cannot be judged, and its name is told."""
 
     reason: str
     name: str
@@ -45,13 +37,7 @@ class ClusterProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackProbes:
-    """What is asked for a stack.
-
-    Attributes:
-        subjects: about its subjects.
-        cluster: about the cluster.
-
-    """
+    """What is asked for a stack, about its subjects and about the cluster."""
 
     subjects: Asks
     cluster: tuple[ClusterProbe, ...] = ()
@@ -61,14 +47,9 @@ class StackProbes:
 class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
     """How the subjects of a stack are evaluated, each for itself.
 
-    Attributes:
-        resources: where its subjects are; of two with the same name that of the first counts.
-        scope: what the probes of a subject are given.
-        evaluate: what is said about a subject.
-        leaving: what is said about one that is being deleted, where a deletion may hang; nothing
-            is if it is None, nor of one whose namespace goes with it.
-        is_subject: which objects are subjects; all if None.
-
+    Of two with the same name that of the first of `resources` counts. `leaving` says what is said about one
+    that is being deleted, where a deletion may hang; nothing is if it is None, nor of one whose namespace
+    goes with it. `is_subject` says which objects are subjects; all if None.
     """
 
     resources: tuple[Resource[ObjectT], ...]
@@ -78,7 +59,6 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
     is_subject: Callable[[ObjectT], bool] | None = None
 
     def questions(self, scope: Scope) -> Iterator[Question]:
-        """Yield what is asked about each subject; one that is being deleted may be none."""
         asked: set[Subject] = set()
         for resource in self.resources:
             for obj in _judged(scope, resource, self.is_subject):
@@ -120,7 +100,9 @@ def _judged(
         if is_subject is not None and not is_subject(obj):
             continue
         elsewhere = is_left_out(obj.namespace, snapshot, scope.settings)
-        if not (elsewhere or _goes(obj.namespace, snapshot) or is_wrapped(obj, wrapping, snapshot)):
+        namespace = None if elsewhere else snapshot[NAMESPACES].get("", obj.namespace)
+        goes = namespace is not None and namespace.deleting
+        if not (elsewhere or goes or is_wrapped(obj, wrapping, snapshot)):
             yield obj
 
 
@@ -150,9 +132,3 @@ def is_wrapped(
         if owner.controller and resource and resource.wraps and made_by and resource.wraps(made_by):
             return True
     return False
-
-
-def _goes(namespace: str, snapshot: Snapshot) -> bool:
-    """Tell whether a namespace is being deleted, and its subjects with it."""
-    known = snapshot[NAMESPACES].get("", namespace)
-    return known is not None and known.deleting

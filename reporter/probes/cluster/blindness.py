@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.resources import COMPONENT, DEPLOYMENTS, EVENTS, LABEL_PREFIX
@@ -59,24 +59,16 @@ _PERMISSION: Final = re.compile(
 """What a state says to be missing. A dump's header says it in its own words, and a command is made of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unseen:
-    """A resource that was asked for and cannot be read."""
-
-    resource: Resource[KubeObject]
-    state: ResourceState
+Unseen: TypeAlias = tuple[Resource[KubeObject], ResourceState]
+"""A resource that was asked for and cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Sight:
-    """Why something cannot be seen, in the words of its state.
+    """Why something cannot be seen, in the words of its state, such as `forbidden`.
 
-    Attributes:
-        cause: such as `forbidden`.
-        verbs: what RBAC must grant; empty where that is not what is missing.
-        namespace: where it must be granted; empty for all.
-        name: of the one object that is meant; empty for all.
-
+    `verbs` are what RBAC must grant, empty where that is not what is missing; it must grant them in the
+    namespace, or in all, for the object of that name, or for all.
     """
 
     cause: str
@@ -91,7 +83,7 @@ def unseen(snapshot: Snapshot) -> dict[Sight, list[Unseen]]:
     for resource, state in sorted(snapshot.states.items(), key=lambda item: str(item[0])):
         is_cut_off = str(resource) in snapshot.incomplete  # which is no fault of the cluster
         if state.served is Served.UNKNOWN and state.cause not in NO_FAULT and not is_cut_off:
-            found[_sight(state)].append(Unseen(resource, state))
+            found[_sight(state)].append((resource, state))
     return found
 
 
@@ -114,11 +106,11 @@ def named(names: Iterable[str]) -> str:
 
 def blind_message(sight: Sight, unknown: Sequence[Unseen]) -> str:
     """Say what cannot be read, which kind of trouble it is, and the command that mends it."""
-    names = list(dict.fromkeys(str(each.resource) for each in unknown))
+    names = list(dict.fromkeys(str(resource) for resource, _ in unknown))
     them = "it" if len(names) == 1 else "them"
     rests = f"so what depends on {them} is unknown"
     read = f"{named(names)} cannot be read ({sight.cause}), {rests}"
-    first = unknown[0].resource
+    first, _ = unknown[0]
     if sight.cause == CREDENTIALS:
         text = (
             f"Credentials: {named(names)} cannot be read: the API server refuses the reporter's "
@@ -131,7 +123,8 @@ def blind_message(sight: Sight, unknown: Sequence[Unseen]) -> str:
         asked = f"kubectl api-resources --api-group={first.group}"
         text = f"Version: {read}; see what is served: {asked}"
     else:
-        asked = f"kubectl get --raw {_path(first)}"
+        path = f"/apis/{first.group}/{first.versions[0]}" if first.group else "/readyz?verbose"
+        asked = f"kubectl get --raw {path}"
         text = f"Connection: {read}; see whether the API server answers: {asked}"
     return clean(text)
 
@@ -143,13 +136,13 @@ def _grant(sight: Sight, names: Sequence[str]) -> str:
     then = f", then {len(names) - len(listed)} more" if len(listed) < len(names) else ""
     what = names[0] if len(names) == 1 else "these"
     place = f" -n {sight.namespace}" if sight.namespace else ""
-    kind, short = ("role", "role") if place else ("clusterrole", "clusterrole")
+    kind = "role" if place else "clusterrole"
     only = f" --resource-name={sight.name}" if sight.name else ""
     where = f" in {sight.namespace}" if sight.namespace else ""
     return (
         f"grant the reporter: {verbs} on {what}{where}{then}: "
         f"kubectl create {kind} {_ROLE}{place} --verb={verbs.replace(', ', ',')} "
-        f"--resource={','.join(listed)}{only} && kubectl create {short}binding {_ROLE}{place} "
+        f"--resource={','.join(listed)}{only} && kubectl create {kind}binding {_ROLE}{place} "
         f"--{kind}={_ROLE} --user=<account>"
     )
 
@@ -164,12 +157,6 @@ def _fitting(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _path(resource: Resource[KubeObject]) -> str:
-    """Return the path of API discovery for the group and version of a resource."""
-    version = resource.versions[0]
-    return f"/apis/{resource.group}/{version}" if resource.group else "/readyz?verbose"
-
-
 def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
     """Yield a finding for each cause for which resources that were asked for cannot be read.
 
@@ -178,15 +165,18 @@ def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
     """
     involved = namespace_ref(scope.snapshot, scope.settings.release_namespace)
     for sight, unknown in sorted(unseen(scope.snapshot).items()):
-        oldest = min(unknown, key=_since)
+        oldest, state = min(unknown, key=_since)
         yield Finding(
             reason=CLUSTER_STATUS_UNKNOWN,
             subject=CLUSTER,
             involved=involved,
-            related=_related(oldest.resource),
+            # What tells one unknown resource from the next; a built-in one has no object.
+            related=crd_ref(oldest.crd_name)
+            if oldest.custom
+            else ObjectRef("v1", API_RESOURCE, "", str(oldest)),
             message=blind_message(sight, unknown),
-            cause=clean(f"{named([str(each.resource) for each in unknown])} {sight.cause}"),
-            transition=since.wall if (since := oldest.state.since) else None,
+            cause=clean(f"{named([str(resource) for resource, _ in unknown])} {sight.cause}"),
+            transition=state.since.wall if state.since else None,
         )
 
 
@@ -219,16 +209,9 @@ def _object_of(unjudged: Unjudged, snapshot: Snapshot, catalogue: Catalogue) -> 
     return resource.ref_named(subject.namespace, subject.name)
 
 
-def _related(resource: Resource[KubeObject]) -> ObjectRef:
-    """Return what tells one unknown resource from the next; a built-in one has no object."""
-    if resource.custom:
-        return crd_ref(resource.crd_name)
-    return ObjectRef("v1", API_RESOURCE, "", str(resource))
-
-
 def _since(unseen: Unseen) -> tuple[bool, timedelta, str]:
-    since = unseen.state.since
-    return since is None, since.boot if since else timedelta(0), str(unseen.resource)
+    resource, state = unseen
+    return state.since is None, state.since.boot if state.since else timedelta(0), str(resource)
 
 
 _OVER = "over"
@@ -241,38 +224,23 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
     which the Event of one that was only missed has not.
     """
     parts, crds = components(settings), required_crds(settings)
-    there = {
-        **_recorded(snapshot, parts, crds),
-        **before.there,
-        **_there(snapshot, parts, crds, before=before),
-    }
-    keys = (*((each.key, each.needs) for each in parts), *((each.key, each.needs) for each in crds))
-    needed = (
-        (key, still_needed_by(key, needs, snapshot, seen=before))
-        for key, needs in keys
-        if key not in there or key in before.needed
-    )
-    return Seen(there, {key: by for key, by in needed if by})
-
-
-def _there(
-    snapshot: Snapshot,
-    parts: Iterable[ControlPlaneComponent],
-    crds: Iterable[RequiredCrd],
-    *,
-    before: Seen,
-) -> dict[PartKey, ObjectRef]:
-    found = {each.key: each.found(snapshot, before.there) for each in parts}
-    there = {
-        key: DEPLOYMENTS.ref(deployments[0]) for key, deployments in found.items() if deployments
-    }
+    there = {**_recorded(snapshot, parts, crds), **before.there}
+    for part in parts:
+        if found := part.found(snapshot, before.there):
+            there[part.key] = DEPLOYMENTS.ref(found[0])
     there.update(
         (each.key, crd_ref(each.name))
         for each in crds
         # Another part may need the very one, for which the other group is not as good.
         if snapshot.discovery.state(each.name) is Served.SERVED
     )
-    return there
+    expected: tuple[ControlPlaneComponent | RequiredCrd, ...] = (*parts, *crds)
+    needed = (
+        (each.key, still_needed_by(each.key, each.needs, snapshot, seen=before))
+        for each in expected
+        if each.key not in there or each.key in before.needed
+    )
+    return Seen(there, {key: by for key, by in needed if by})
 
 
 def _recorded(
@@ -281,7 +249,9 @@ def _recorded(
     told: dict[PartKey, ObjectRef] = {}
     # An hour of trouble leaves thousands that are over.
     for event in snapshot[EVENTS].showing(_goes_on):
-        told.update((each.key, crd_ref(each.name)) for each in crds if _tells_of_crd(event, each))
+        about = (event.reason, event.involved_object.name)
+        if VANISHED in event.message:
+            told.update((each.key, crd_ref(each.name)) for each in crds if each.key == about)
         told.update((each.key, ref) for each in parts for ref in _told_deployment(event, each))
     return told
 
@@ -290,11 +260,6 @@ def _goes_on(event: KubeObject) -> bool:
     state = event.metadata.label(f"{LABEL_PREFIX}state")
     is_ours = isinstance(event, Event) and event.source.component == COMPONENT
     return is_ours and state is not None and state != _OVER
-
-
-def _tells_of_crd(event: Event, crd: RequiredCrd) -> bool:
-    is_about = (event.reason, event.involved_object.name) == crd.key
-    return is_about and VANISHED in event.message
 
 
 def _told_deployment(event: Event, component: ControlPlaneComponent) -> Iterator[ObjectRef]:

@@ -14,7 +14,7 @@ from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS, DEPL
 from reporter.catalogue.shared_parts import SHARED_REQUIRED
 from reporter.model.finding import Finding
 from reporter.model.resource import PartKey, Seen
-from reporter.model.stack import Need, RequiredKind
+from reporter.model.stack import Need
 from reporter.model.subject import CLUSTER, crd_ref
 from reporter.model.text import clean
 from reporter.probes.scope import Scope
@@ -38,17 +38,10 @@ VANISHED: Final = "is not served any more"
 
 @dataclass(frozen=True, slots=True)
 class RequiredCrd:
-    """A CustomResourceDefinition by name, and who installs it.
+    """A CustomResourceDefinition by name, and in whose chart it is.
 
-    Attributes:
-        name: of the definition.
-        owner: whose chart it is in.
-        instead: others of which one is as good, as where a kind has moved to another group.
-        part: the shared part that it follows.
-        mode: whether it is expected.
-        needs: what shows that it has to be there.
-        of: parts of which no Deployment can run without it.
-
+    One of those `instead` is as good, as where a kind has moved to another group. It follows a shared part,
+    and its needs show that it has to be there. No Deployment of the parts that it is `of` can run without it.
     """
 
     name: str
@@ -105,8 +98,17 @@ def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
         *((each, "") for each in SHARED_REQUIRED),
         *((each, stack.name) for stack in settings.known_stacks for each in stack.required),
     )
-    made = (_required(each, stack, settings) for each, stack in every)
-    return tuple(each for each in made if each.mode is not PartMode.OFF)
+    found = []
+    for kind, stack in every:
+        part = kind.part or stack
+        mode = settings.component(part, kind.settings, stack=stack if kind.with_stack else "")
+        if kind.only_needed and mode is PartMode.ON:
+            mode = PartMode.AUTO
+        if mode is not PartMode.OFF:
+            found.append(
+                RequiredCrd(kind.crd, kind.owner, kind.instead, part, mode, kind.needs, kind.of)
+            )
+    return tuple(found)
 
 
 def missed_crds(scope: Scope) -> Iterator[tuple[RequiredCrd, str]]:
@@ -149,22 +151,6 @@ def probe_crds(scope: Scope) -> Iterator[Finding]:
             unneeded=crd.key not in scope.earlier.there and not crd.used(scope),
             sole_place=crd.sole_place(scope),
         )
-
-
-def _required(kind: RequiredKind, stack: str, settings: EvaluationSettings) -> RequiredCrd:
-    part = kind.part or stack
-    mode = settings.component(part, kind.settings, stack=stack if kind.with_stack else "")
-    if kind.only_needed and mode is PartMode.ON:
-        mode = PartMode.AUTO
-    return RequiredCrd(
-        name=kind.crd,
-        owner=kind.owner,
-        instead=kind.instead,
-        part=part,
-        mode=mode,
-        needs=kind.needs,
-        of=kind.of,
-    )
 
 
 _SEVERITY: Final = 5

@@ -66,14 +66,12 @@ def _judge_found(
     snapshot: Snapshot, component: ControlPlaneComponent, found: tuple[Deployment, ...]
 ) -> Iterator[Finding]:
     available = any(is_available(each) for each in found)
-    others = component.elsewhere(snapshot, found)
-    more = (
-        f" (another one of its name, which does not count, is in namespace {', '.join(others)})"
-        if others
-        else ""
-    )
-    if not others and any(map(component.is_elsewhere, found)):
-        places = ", ".join(component.namespaces)
+    more, places = "", ", ".join(component.namespaces)
+    if others := component.elsewhere(snapshot, found):
+        more = (
+            f" (another one of its name, which does not count, is in namespace {', '.join(others)})"
+        )
+    elif any(map(component.is_elsewhere, found)):
         more = f" (found by its image or label; looked for as {component.deployment} in {places})"
     for deployment in found:
         fault = judge_deployment(deployment, snapshot)

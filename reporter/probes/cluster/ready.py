@@ -8,15 +8,13 @@ from reporter.model.subject import CLUSTER, Layer
 from reporter.probes.cluster.crds import missed_crds, required_crds
 from reporter.probes.cluster.deployments import is_component_available, is_expected
 from reporter.probes.scope import Scope
-from reporter.settings import EvaluationSettings
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import Served
 from reporter.workload.components import (
-    ControlPlaneComponent,
     components,
     may_be_needed,
     namespace_ref,
 )
-from reporter.workload.owners import DeclaredWorkload, declared_workloads, is_workload_available
+from reporter.workload.owners import declared_workloads, is_workload_available
 
 
 def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
@@ -28,7 +26,7 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
     """
     every = components(scope.settings)
     configured = tuple(each for each in every if is_expected(scope, each))
-    if any(_may_be_needed(scope.snapshot, each) for each in every if each not in configured):
+    if any(may_be_needed(each.needs, scope.snapshot) for each in every if each not in configured):
         return
     declared = tuple(
         each
@@ -39,10 +37,16 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
         return
     if not all(is_component_available(scope, each) for each in configured):
         return
-    if not all(_is_available(scope.snapshot, each) for each in declared):
+    workloads = [each.found(scope.snapshot) for each in declared]
+    if not all(each is not None and is_workload_available(each) for each in workloads):
         return
     discovery = scope.snapshot.discovery
-    declared_crds = [discovery.state(each) for each in _declared_crds(scope.settings)]
+    users = (each.component for each in scope.settings.catalogue.declared)
+    declared_crds = [
+        discovery.state(each.crd.name)
+        for each in users
+        if each.crd is not None and each.blocks_ready
+    ]
     if any(missed_crds(scope)) or any(each is not Served.SERVED for each in declared_crds):
         return
     served = {
@@ -60,19 +64,3 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
         message=f"The cluster layer is healthy: {available} component(s) available, "
         f"{len(served) + len(declared_crds)} of their CustomResourceDefinition(s) served",
     )
-
-
-def _may_be_needed(snapshot: Snapshot, component: ControlPlaneComponent) -> bool:
-    return may_be_needed(component.needs, snapshot)
-
-
-def _is_available(snapshot: Snapshot, workload: DeclaredWorkload) -> bool:
-    found = workload.found(snapshot)
-    return found is not None and is_workload_available(found)
-
-
-def _declared_crds(settings: EvaluationSettings) -> Iterator[str]:
-    for each in settings.catalogue.declared:
-        component = each.component
-        if component.crd is not None and component.blocks_ready:
-            yield component.crd.name
