@@ -108,14 +108,10 @@ _NOISE: Final = re.compile(r"frame #\d|TLS handshake error .{0,300}EOF")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a log without what loggers put in front.
+    """A line of a log without what loggers put in front: its place, from 1, and what it says.
 
-    Attributes:
-        number: its place among the lines that were given, from 1.
-        text: what it says, at most 4,096 characters.
-        process: who said it; empty where that is not told.
-        quiet: it is of a lower level, and yet names an exception: some servers log their failures so.
-            It counts where no other line tells anything.
+    `quiet`: it is of a lower level, and yet names an exception: some servers log their failures so.
+    It counts where no other line tells anything.
     """
 
     number: int
@@ -134,14 +130,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LogReading:
-    """What was found in a log.
+    """What was found in a log: the cause, for diagnoses and messages, and the row that matched.
 
-    Attributes:
-        cause: for diagnoses and messages.
-        matched: the row; None where none matched.
-        quoted: the line that matched, else that of the first exception, masked; for people who may
-            read the log. None where there is neither.
-
+    `quoted` is the line that did, else that of the first exception, masked; for people who may read
+    the log.
     """
 
     cause: LogCause
@@ -152,7 +144,10 @@ class LogReading:
 def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     """Return what a log says; the last `MOST_LINES` lines and `MOST_BYTES` characters of it count."""
     text = text[-MOST_BYTES:]
-    listens, loads = how_far(text)
+    listens = ""
+    for each in _LISTENS.finditer(text):
+        listens = f"{each['host']}:{each['port']}"
+    loads = _LOADS.search(text) is not None
     every = list(_told(_lines(text)))
     lines = [each for each in every if not each.quiet]
     best = _best(_matches(lines, signatures)) or _best(
@@ -195,14 +190,6 @@ _LOADS: Final = re.compile(
     r"|Compiling a graph for|load_tensors: "
 )
 """Steps of vLLM, SGLang, llama.cpp and the Hugging Face hub between their start and their first answer."""
-
-
-def how_far(text: str) -> tuple[str, bool]:
-    """Return where a server says it listens, empty where it does not, and whether it tells of loading."""
-    at = ""
-    for each in _LISTENS.finditer(text):
-        at = f"{each['host']}:{each['port']}"
-    return at, _LOADS.search(text) is not None
 
 
 def _masked(line: Line) -> Line:

@@ -58,14 +58,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """A row that is right, ready to be matched.
-
-    Attributes:
-        row: as it stands in its file.
-        pattern: is searched in a cleaned line.
-        order: its place in the table: the earlier of two rows counts.
-
-    """
+    """A row that is right, ready to be searched in a cleaned line; the one of lower `order` counts."""
 
     id: str
     row: Row
@@ -102,9 +95,7 @@ def built_in() -> tuple[Signature, ...]:
 def signatures_with(path: Path | None) -> tuple[Signature, ...]:
     """Return the rows of a file of the user's own, before those of the program.
 
-    Raises:
-        UsageError: the file cannot be read, or a row is wrong; the message names it.
-
+    Raises UsageError: the file cannot be read, or a row is wrong; the message names it.
     """
     if path is None:
         return built_in()

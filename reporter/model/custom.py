@@ -23,11 +23,8 @@ class WorkloadKind(StrEnum):
 class CustomWorkload:
     """A workload that must be there and available.
 
-    Attributes:
-        namespaces: in the layer `cluster`, where it may be, the first that has it counts. In the
-            layer `modelharness` each of these workload namespaces must have it, or, where empty,
-            each that there is.
-
+    In the layer `cluster` the first of `namespaces` that has it counts. In the layer `modelharness`
+    each of these workload namespaces must have it, or, where empty, each that there is.
     """
 
     kind: WorkloadKind
@@ -37,12 +34,7 @@ class CustomWorkload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomCrd:
-    """A CustomResourceDefinition that must be served.
-
-    Attributes:
-        name: `<plural>.<group>`.
-
-    """
+    """A CustomResourceDefinition that must be served, `<plural>.<group>`."""
 
     name: str
 
@@ -51,17 +43,10 @@ class CustomCrd:
 class CustomCondition:
     """A condition that every object of a kind must have in a status.
 
-    An object that has no such condition yet, or has it with the status Unknown, is no fault.
-
-    Attributes:
-        group: API group, empty for the core group.
-        plural: name in URLs and in RBAC rules.
-        namespaced: whether the objects live in namespaces; only then is the layer another than
-            `cluster`.
-        selector: label selector of the objects that count; empty is all.
-        subject_label: in the layer `modeldeployment`, the label whose value names the subject;
-            empty: the subject that owns the object (`metadata.ownerReferences`), or that it is.
-
+    An object that has no such condition yet, or has it with the status Unknown, is no fault. Of
+    objects that are not `namespaced` the layer is `cluster`. `selector` is a label selector of those
+    that count. In the layer `modeldeployment` the value of `subject_label` names the subject; where
+    it is empty, that is the one that owns the object (`metadata.ownerReferences`), or that it is.
     """
 
     group: str
@@ -77,21 +62,13 @@ class CustomCondition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomComponent:
-    """One declaration: a reason, its place in the catalogue, and what raises it.
+    """One declaration: a reason, its place in the catalogue, and one of three things that raise it.
 
-    Attributes:
-        reason: its name; it begins as those of its layer do: `cluster`, `modelharness`, or the
-            kind of its subjects (`inferenceset`, `modelserving`, ...).
-        before: its priority is just above that of this reason of its layer; of `before` and
-            `after` at most one is set.
-        after: its priority is just below that of this reason; with neither it is the last one.
-        grace_seconds: its own grace; None takes the global one.
-        why: the evidence that what it suppresses has no valid input then; required with it.
-        blocks_ready: whether its layer's Ready waits for it.
-        workload: what raises it, one of three.
-        crd: what raises it, one of three.
-        condition: what raises it, one of three.
-
+    `reason` begins as those of its layer do: `cluster`, `modelharness`, or the kind of its subjects
+    (`inferenceset`, `modelserving`, ...). Its priority is just above that of `before`, or just below
+    that of `after`, another reason of its layer; with neither it is the last one. `grace_seconds` of
+    None takes the global grace. `why` is the evidence that what it suppresses has no valid input
+    then; required with it. `blocks_ready`: its layer's Ready waits for it.
     """
 
     reason: str

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, islice
 from keyword import iskeyword
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
@@ -56,8 +56,7 @@ class PathStep:
 Steps: TypeAlias = tuple[PathStep, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(NamedTuple):
     """One path: where it begins (empty: the object, or the entry that is looked at), its steps."""
 
     root: str
@@ -84,12 +83,7 @@ def path_or_template(type_: type, said: object) -> Path | Template:
 
 
 def path_of(said: object) -> Path:
-    """Return a path as it stands in a file.
-
-    Raises:
-        ValueError: it is none.
-
-    """
+    """Return a path as it stands in a file. Raises ValueError: it is none."""
     if isinstance(said, int):
         return Path(str(said), (), said)
     if not isinstance(said, str) or len(said) > _MOST_LETTERS:
@@ -128,10 +122,7 @@ def _way(text: str) -> Way:
 def template_of(said: object) -> Template:
     """Return a text with holes as it stands in a file.
 
-    Raises:
-        TypeError: it is no text.
-        ValueError: a hole of it is no path.
-
+    Raises TypeError: it is no text. Raises ValueError: a hole of it is no path.
     """
     if not isinstance(said, str):
         raise TypeError(f"{said!r:.60} is not a text")
@@ -257,13 +248,7 @@ def _field(value: object, name: str) -> object:
 
 @dataclass(frozen=True, slots=True)
 class PathReader:
-    """An object as paths read it, beside others that say more of it.
-
-    Attributes:
-        name: what `{name}` stands for.
-        others: what `@<key>` begins at.
-
-    """
+    """An object as paths read it, beside `others`, which `@<key>` begins at; `{name}` is its `name`."""
 
     name: str
     obj: object

@@ -28,13 +28,10 @@ class Objects(Protocol):
 class Need:
     """Objects that do nothing without a part.
 
-    Attributes:
-        words: which of its objects, for the documentation, in the plural.
-        evidence: why they need the part, with its public source.
-        shows: tells whether an object is one of them; others may have to be looked up.
-        alone: tells the same of an object that is not being deleted, where none has to be.
-        detail: what a message says of one behind its name, with a space before it.
-
+    `words` say which of them in the plural, for the documentation; `evidence` why they need the part,
+    with its public source. `shows` tells whether an object is one of them; others may have to be
+    looked up. `alone` tells the same of an object that is not being deleted, where none has to be.
+    `detail` is what a message says of one behind its name, with a space before it.
     """
 
     by: Resource[KubeObject]
@@ -110,27 +107,24 @@ SettingName: TypeAlias = str
 class Controller:
     """A shared Deployment that a stack brings along, or the controller of its objects.
 
-    Attributes:
-        reason: what is raised when it is not ready.
-        part: the shared part that it is of, by its name in `--components`; the stack's own if empty.
-        deployment: the setting that names it; empty where `names` does.
-        else_namespaces: the setting that does where that one is empty.
-        names: names of Deployments that no setting changes.
-        images: how the image of each of `names`, in their order, else of the one, ends in a path of two
-            or three parts: where it is in none of its namespaces, it is found by that in any.
-        labels: a label that each of them has as its project ships it, `key=value`: where its image has
-            another name, as behind some mirrors of registries, it is found by that.
-        leases: names of the Leases of its leader election: where it is not found, one that is renewed in
-            a namespace of its own or in kube-system shows that it works.
-        observes: it writes `observedGeneration` of the objects that need it.
-        makes_for: kinds for whose objects it makes others.
-        given: settings that must have a value too, for it to be looked at.
-        needs: what shows that it has to be there; any of them.
-        governs: it writes a status that downstream reasons read.
-        revisions: Deployments named `<deployment>-<revision>` are its instances too.
-        with_stack: it is switched off with the stack, and on where the stack is `on`.
-        optional: it is not missed just because the stack is `on`.
-        reads_pods: it reads the metrics of model pods, so network policies have to admit it.
+    `reason` is raised when it is not ready. `part` is the shared part that it is of, by its name in
+    `--components`; the stack's own if empty.
+
+    Where it is: `deployment` is the setting that names it, or `names` are those of Deployments that no
+    setting changes; `namespaces` is the setting that says where, `else_namespaces` the one that does
+    where that is empty, and all of `given` must have a value too. Where it is in none of these, it is
+    found in any by how the image of each of `names` ends, in a path of two or three parts (`images`),
+    or by a label that its project ships it with, `key=value` (`labels`): behind some mirrors of
+    registries its image has another name. `revisions`: Deployments named `<deployment>-<revision>`
+    are its instances too. Where it is not found, one of its `leases` of leader election that is
+    renewed in a namespace of its own or in kube-system shows that it works.
+
+    What it does: `observes`: it writes `observedGeneration` of what needs it. `makes_for` are kinds
+    for whose objects it makes others. `governs`: it writes a status that downstream reasons read.
+    `reads_pods`: it reads the metrics of model pods, so network policies have to admit it.
+
+    Whether it is expected: any of `needs` shows that it has to be there. `with_stack`: it is switched
+    off with the stack, and on where the stack is `on`; `optional`: it is not missed just for that.
     """
 
     reason: str
@@ -157,13 +151,10 @@ class Controller:
 class RequiredKind:
     """A CustomResourceDefinition that a shared part cannot do without, or what uses the part.
 
-    Attributes:
-        part: the shared part that it follows, by its name in `--components`; the stack's own if empty.
-        instead: others of which one is as good, as where a kind has moved to another group.
-        needs: what shows that it has to be there; any of them.
-        of: parts of which no Deployment can run without it.
-        only_needed: it is missed only where something needs it, also where its part is `on`.
-        with_stack: it follows the stack's mode where its part has none.
+    `part` and `needs` are as in `Controller`. One of `instead` is as good, as where a kind has moved
+    to another group. No Deployment of the parts in `of` can run without it. `only_needed`: it is
+    missed only where something needs it, also where its part is `on`. `with_stack`: it follows the
+    stack's mode where its part has none.
     """
 
     crd: str
@@ -181,18 +172,15 @@ class RequiredKind:
 class ScrapedPods:
     """The pods of a stack that serve metrics.
 
-    Attributes:
-        label: its value names the subject, in the pod's namespace; empty where a setting has it.
-        container: the one that serves; only pods that have it are scraped.
-        images: parts of the container's image name, of which it has one, where servers that are not
-            judged serve under that name too, or where users choose the name: then the first container
-            of such an image that has a port serves, and no router; else the first with a port named
-            `port`. Where neither is given, the first
-            container serves that is no mesh proxy, on the port of the settings.
-        port: name of the container's port; its first port where there is none of that name.
-        index_label: its value is a pod's place in its group, and the first one serves the page; where
-            it is empty, the ordinal of a StatefulSet's pod tells.
-        not_ready: the reason that tells of pods that are not Ready: their pages say nothing more.
+    The value of `label` names the subject, in the pod's namespace; a setting has it where it is empty.
+    Only pods that have the `container` that serves are scraped. Its image name has one of `images`,
+    where servers that are not judged serve under that name too, or where users choose the name: then
+    the first container of such an image that has a port serves, and no router; else the first with a
+    port named `port`. Where neither is given, the first container serves that is no mesh proxy, on the
+    port of the settings. `port` names the container's port; its first port where none has that name.
+    The value of `index_label` is a pod's place in its group, of which the first one serves the page;
+    where it is empty, the ordinal of a StatefulSet's pod tells. `not_ready` is the reason that tells of
+    pods that are not Ready: their pages say nothing more.
     """
 
     kind: SubjectKind
@@ -218,10 +206,8 @@ class ScrapedPods:
 class ScrapedPickers:
     """The endpoint pickers of a stack, whose metrics say what no pod's do.
 
-    Attributes:
-        value: what the label's value is, given the subject's name.
-        pools: where the InferencePools are that name them.
-
+    `value` makes the label's value of the subject's name. The InferencePools that name them are in
+    `pools`.
     """
 
     kind: SubjectKind
@@ -235,10 +221,8 @@ class ScrapedPickers:
 class StackWords:
     """What docs/stacks.md says of a stack beyond what the tables hold.
 
-    Attributes:
-        derived: which status, or which objects, are worked out by the project's own rules.
-        unsaid: of each kind what its description leaves open.
-
+    `derived` is which status, or which objects, are worked out by the project's own rules; `unsaid`
+    of each kind what its description leaves open.
     """
 
     derived: str
@@ -248,18 +232,13 @@ class StackWords:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackRows:
-    """What the tables hold of a stack.
+    """What the tables hold of a stack, by its `name` in `--stacks`.
 
-    Attributes:
-        name: in `--stacks`.
-        expected: a dump that holds nothing of it lists what is read for it as unknown.
-        shares: shared resources of which some objects are its subjects too.
-        cluster_reasons: of its controllers, in the order of priority.
-        reasons: of its subjects, in the order of priority, Ready last.
-        scraped: which of its pods serve metrics; None where none do.
-        pickers: its endpoint pickers; None where it has none.
-        scales: HorizontalPodAutoscalers of its models are judged.
-        made_with: label of what its controllers make for a subject; its value is the subject's name.
+    `expected`: a dump that holds nothing of it lists what is read for it as unknown. Some objects of
+    the shared resources that it `shares` are its subjects too. `reasons` are those of its subjects in
+    the order of priority, Ready last; `cluster_reasons` those of its controllers. `scraped` are the pods
+    that serve metrics, `scales`: HorizontalPodAutoscalers of its models are judged. `made_with` is a
+    label of what its controllers make for a subject, with the subject's name as value.
     """
 
     name: str

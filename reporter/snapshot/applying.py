@@ -30,15 +30,9 @@ Json: TypeAlias = dict[str, object]
 AnyResource: TypeAlias = Resource[KubeObject]
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "conditions": ("type",),
-    "containers": ("name",),
-    "env": ("name",),
-    "initContainers": ("name",),
-    "listeners": ("name",),
-    "ownerReferences": ("uid",),
-    "volumeMounts": ("mountPath",),
-    "volumes": ("name",),
-}
+    **dict.fromkeys(("containers", "env", "initContainers", "listeners", "volumes"), ("name",)),
+    "conditions": ("type",), "ownerReferences": ("uid",), "volumeMounts": ("mountPath",),
+}  # fmt: skip
 """Keys of lists that are maps: `x-kubernetes-list-map-keys` of Kubernetes 1.30 and Gateway API 1.2."""
 
 _SERVERS_OWN: Final = (

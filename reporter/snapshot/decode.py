@@ -23,14 +23,9 @@ _NAME_CHARACTERS: Final = 253
 _CAUSE_BYTES: Final = 200
 
 _TYPE_NAMES: Final = {
-    "array": "a list",
-    "bool": "a boolean",
-    "datetime": "a time",
-    "float": "a number",
-    "int": "a whole number",
-    "object": "an object",
-    "str": "a string",
-}
+    "array": "a list", "bool": "a boolean", "datetime": "a time", "float": "a number",
+    "int": "a whole number", "object": "an object", "str": "a string",
+}  # fmt: skip
 
 _AT: Final = " - at `$"
 _MISSING: Final = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
@@ -110,12 +105,10 @@ def decode_object(resource: Resource[ObjectT], raw: bytes | msgspec.Raw) -> Obje
 
 def check_object(resource: Resource[ObjectT], obj: ObjectT) -> ObjectT | SkippedObject:
     fault = _name_fault(resource, obj)
-    if fault is None:
-        return obj
-    return skipped(resource, obj.namespace, obj.name, cause=fault)
+    return skipped(resource, obj.namespace, obj.name, cause=fault) if fault else obj
 
 
-def _name_fault(resource: Resource[KubeObject], obj: KubeObject) -> str | None:
+def _name_fault(resource: Resource[KubeObject], obj: KubeObject) -> str:
     if not obj.name:
         return "metadata.name is missing"
     if resource.namespaced and not obj.namespace:
@@ -123,7 +116,7 @@ def _name_fault(resource: Resource[KubeObject], obj: KubeObject) -> str | None:
     for field, value in (("name", obj.name), ("namespace", obj.namespace)):
         if len(value) > _NAME_CHARACTERS:
             return f"metadata.{field} has more than {_NAME_CHARACTERS} characters"
-    return None
+    return ""
 
 
 def skipped(

@@ -125,13 +125,11 @@ def _number(text: object) -> int:
     return int(text)
 
 
-_FIELDS: Final = frozenset(
-    {
-        "creationTimestamp", "lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime",
-        "lastProbeTime", "startTime", "startedAt", "finishedAt", "firstTimestamp",
-        "lastTimestamp", "eventTime", "lastObservedTime", "time", "acquireTime", "renewTime",
-    }
-)  # fmt: skip
+_FIELDS: Final = frozenset({
+    "creationTimestamp", "lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime",
+    "lastProbeTime", "startTime", "startedAt", "finishedAt", "firstTimestamp",
+    "lastTimestamp", "eventTime", "lastObservedTime", "time", "acquireTime", "renewTime",
+})  # fmt: skip
 """Fields that hold a past time; others, such as `expiresAt`, may lie in the future."""
 
 

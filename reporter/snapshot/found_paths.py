@@ -6,6 +6,7 @@ from typing import Final
 from reporter.model.paths import Steps, look
 from reporter.model.text import clean, cut
 from reporter.snapshot.documents import BrokenDocument, Document
+from reporter.snapshot.dump_served import part
 
 _SHOWN: Final = 60
 
@@ -14,22 +15,15 @@ def objects_in(documents: Sequence[Document | BrokenDocument]) -> Iterator[objec
     """Yield the objects of documents, and of lists in them."""
     for each in documents:
         value = each.value if isinstance(each, Document) else None
-        items = part_of(value, "items")
+        items = part(value, "items")
         yield from items if isinstance(items, list) else [value]
-
-
-def part_of(value: object, *keys: str) -> object:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def of_kind(objects: Sequence[object], group: str, kind: str) -> list[object]:
     return [
         each
         for each in objects
-        if part_of(each, "kind") == kind
-        and str(part_of(each, "apiVersion")).rpartition("/")[0] == group
+        if part(each, "kind") == kind and str(part(each, "apiVersion")).rpartition("/")[0] == group
     ]
 
 
@@ -46,9 +40,9 @@ def told_of_path(objects: Sequence[object], steps: Steps, crd: object, *, read: 
 
 def _in_schema(crd: object, steps: Steps) -> bool:
     """Tell whether a field may be there by the schema of a version; true where none is known."""
-    schemas = part_of(crd, "spec", "versions")
+    schemas = part(crd, "spec", "versions")
     versions = schemas if isinstance(schemas, list) else []
-    known = [part_of(each, "schema", "openAPIV3Schema") for each in versions]
+    known = [part(each, "schema", "openAPIV3Schema") for each in versions]
     return crd is None or any(_allows(each, steps) for each in known)
 
 
@@ -56,7 +50,7 @@ def _allows(schema: object, steps: Steps) -> bool:
     for step in steps:
         if not isinstance(schema, dict) or schema.get("x-kubernetes-preserve-unknown-fields"):
             return True
-        inner = part_of(schema, "properties", step.name) if step.name else schema.get("items")
+        inner = part(schema, "properties", step.name) if step.name else schema.get("items")
         schema = inner if inner is not None else schema.get("additionalProperties")
         if schema is None and step.name != "metadata":
             return False

@@ -49,24 +49,11 @@ from reporter.workload.standing import pods_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneComponent:
-    """One configured Deployment of the shared control plane.
+    """One configured Deployment of the shared control plane: a name of a `Controller`, which see.
 
-    Attributes:
-        reason: what is raised when it is not ready.
-        part: the shared part that it is of.
-        deployment: its name.
-        namespaces: where it may be.
-        image: how the path of its image ends; empty where it is known by its name alone.
-        label: one that it has, `key=value`; empty as well.
-        leases: names of the Leases of its leader election.
-        observes: it writes `observedGeneration` of what needs it.
-        makes_for: kinds for whose objects it makes others.
-        mode: whether it is expected.
-        needs: what shows that it has to be there.
-        governs: it writes a status that downstream reasons read.
-        revisions: Deployments named `<deployment>-<revision>` are its instances too.
-        reads_pods: it reads the metrics of model pods.
-
+    `namespaces` are where it may be. `image` is how the path of its image ends, and `label`,
+    `key=value`, one that it has; both are empty where it is known by its name alone. `mode` says
+    whether it is expected.
     """
 
     reason: str
@@ -86,7 +73,6 @@ class ControlPlaneComponent:
 
     @property
     def key(self) -> PartKey:
-        """What it is remembered by."""
         return self.reason, self.deployment
 
     def found(
@@ -192,8 +178,8 @@ def components(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...
         *((each, "") for each in SHARED_CONTROLLERS),
         *((each, stack.name) for stack in settings.known_stacks for each in stack.controllers),
     )
-    made = (_made(each, stack, settings) for each, stack in every)
-    return tuple(each for of_one in made for each in of_one if each.mode is not PartMode.OFF)
+    made = chain.from_iterable(_made(each, stack, settings) for each, stack in every)
+    return tuple(each for each in made if each.mode is not PartMode.OFF)
 
 
 _MAKING: Final = timedelta(minutes=10)
@@ -237,12 +223,8 @@ def _made(
         place = controller.else_namespaces
     said = (*((controller.deployment,) if controller.deployment else ()), place, *controller.given)
     part = controller.part or stack
-    mode = settings.component(
-        part,
-        said,
-        stack=stack if controller.with_stack else "",
-        with_stack=not controller.optional,
-    )
+    own = stack if controller.with_stack else ""
+    mode = settings.component(part, said, stack=own, with_stack=not controller.optional)
     names = controller.names or (settings.text_of(controller.deployment),)
     count = len(names)
     marks = zip_longest(names, controller.images[:count], controller.labels[:count], fillvalue="")
@@ -341,8 +323,15 @@ NEEDED_BY: Final = ", needed by "
 
 
 def needed_by(needs: Iterable[Need], snapshot: Snapshot) -> str:
-    """Return the first object that shows one of some needs, by its name; empty where none does."""
-    return next((found for each in needs if (found := _first(each, snapshot))), "")
+    """Return the first object that shows one of some needs, by its name; empty where none does.
+
+    Each need is looked for once in a snapshot: Deployments, CRDs and Ready ask the same.
+    """
+    found = (
+        snapshot.once(each, each.first if each.alone is None else partial(_first_alone, each))
+        for each in needs
+    )
+    return next(filter(None, found), "")
 
 
 def sole_place(needs: Iterable[Need], snapshot: Snapshot) -> str:
@@ -390,11 +379,6 @@ def may_be_needed(needs: Iterable[Need], snapshot: Snapshot) -> bool:
     """
     states = (snapshot.state(each.by) for each in needs)
     return any(each.served is Served.UNKNOWN and each.cause != NOT_READ.cause for each in states)
-
-
-def _first(need: Need, snapshot: Snapshot) -> str:
-    """Look once for each snapshot: Deployments, CRDs and Ready ask the same."""
-    return snapshot.once(need, need.first if need.alone is None else partial(_first_alone, need))
 
 
 def _first_alone(need: Need, snapshot: Snapshot) -> str:
@@ -445,8 +429,5 @@ def picker_pods(
 ) -> tuple[Pod, ...]:
     """Return the pods of the endpoint picker of a subject, by name."""
     found = snapshot[PODS].labelled(namespace, row.label, row.value(name))
-    return tuple(
-        pod
-        for pod in found
-        if all(pod.metadata.label(key) == value for key, value in row.labels.items())
-    )
+    others = row.labels.items()
+    return tuple(each for each in found if others <= (each.metadata.labels or {}).items())

@@ -1,19 +1,15 @@
-"""Whether a shared Deployment is down or degraded, and why.
+"""Whether a Deployment, a DaemonSet or a StatefulSet is down or degraded, and why.
 
-Whether a DaemonSet is down or degraded, and why.
+The fields are those of the API reference of `apps/v1`. The controllers of sets write no conditions
+and have no progress deadline; with the strategy OnDelete nobody rolls anything out.
 
-The fields are those of the API reference of `apps/v1`. Its controller counts the nodes that should
-run the pod (`desiredNumberScheduled`) and those that have one (`currentNumberScheduled`), writes no
-conditions and has no progress deadline. A rolling update goes on while pods that are there are not
-updated (`updatedNumberScheduled`). With the strategy OnDelete nobody rolls anything out.
+That of DaemonSets counts the nodes that should run the pod (`desiredNumberScheduled`) and those that
+have one (`currentNumberScheduled`). A rolling update goes on while pods that are there are not
+updated (`updatedNumberScheduled`).
 
-Whether a StatefulSet is down or degraded, and why.
-
-The fields are those of the API reference of `apps/v1`. Its controller writes no conditions and has
-no progress deadline. A rolling update is done when `currentRevision` becomes `updateRevision`,
-which the controller does once all pods are of the new revision and Ready; with a partition, when
-as many as are above it are updated: `kubectl rollout status` waits for the same. With the strategy
-OnDelete nobody rolls anything out.
+A rolling update of a StatefulSet is done when `currentRevision` becomes `updateRevision`, which the
+controller does once all pods are of the new revision and Ready; with a partition, when as many as
+are above it are updated: `kubectl rollout status` waits for the same.
 """
 
 from collections import defaultdict

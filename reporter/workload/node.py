@@ -33,13 +33,9 @@ _LOST_SIGNS: Final = (f"{_TAINT}unreachable", f"{_TAINT}not-ready")
 class NodeFault:
     """Why pods on a node do not work, or none can be scheduled there.
 
-    Attributes:
-        cause: a few words, such as `not answering`.
-        text: for the message, after the node's name.
-        transition: since when, where a condition says so.
-        signs: what the scheduler says of a pod that it does not put there for this; any of them.
-        lacking: the extended resource that the node has run out of devices for.
-
+    `cause` is a few words, such as `not answering`; `text` follows the node's name in the message.
+    Any of the `signs` is what the scheduler says of a pod that it does not put there for this.
+    `lacking` is the extended resource that the node has run out of devices for.
     """
 
     cause: str
@@ -106,7 +102,7 @@ def waited_for(message: str | None, nodes: Table[Node] | None) -> str:
         for fault in node_faults(node)
         if any(sign in message for sign in fault.signs)
         or (unnamed is not None and _is_tainted(node) and fault.signs[0].startswith(_TAINT))
-        if _offers(node, lacks - {fault.lacking})
+        if all(node.status.devices.get(each) for each in lacks - {fault.lacking})
     }
     if lacks:
         return min(waited, default="")
@@ -128,10 +124,6 @@ def _is_tainted(node: Node) -> bool:
         (ready is not None and ready.status != "True")
         or any(node.status.condition(each, "True") for each in PRESSURES)
     )
-
-
-def _offers(node: Node, resources: frozenset[str]) -> bool:
-    return all(node.status.devices.get(each) for each in resources)
 
 
 def _offers_other(node: Node, name: str) -> bool:

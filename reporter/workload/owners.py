@@ -9,7 +9,7 @@ What others said, in Events, about an object that is not well and does not say w
 When an object was last written, and so since when a controller may lag behind it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -60,47 +60,27 @@ def owning_subject(
     Owners are followed as far as their kinds are read. What a stack's controllers make may name its
     subject in a label too, which a dump without the objects in between still has.
     """
-    own = catalogue.of_subject(kind)
+    own = {(each.group, each.kind) for each in catalogue.of_subject(kind)}
     stack = catalogue.stack_of(kind)
     label = stack.made_with if stack else ""
     generation: list[_Place] = [(resource, obj)]
     for _ in range(_GENERATIONS):
-        for each, found in generation:
-            subject = _is_subject(each, found, kind, own=own) or _labelled(found, kind, label)
-            if subject is not None:
-                return subject
+        for of, each in generation:
+            is_own = (of.group, of.kind) in own
+            name = each.name if is_own else each.metadata.label(label) if label else None
+            if name:
+                return Subject(kind, each.namespace, name)
         generation = [owner for _, each in generation for owner in _owners(each, snapshot)]
     return None
 
 
-def _is_subject(
-    resource: Resource[KubeObject],
-    obj: KubeObject,
-    kind: SubjectKind,
-    *,
-    own: Iterable[Resource[KubeObject]],
-) -> Subject | None:
-    is_own = any((each.group, each.kind) == (resource.group, resource.kind) for each in own)
-    return Subject(kind, obj.namespace, obj.name) if is_own else None
-
-
-def _labelled(obj: KubeObject, kind: SubjectKind, label: str) -> Subject | None:
-    name = obj.metadata.label(label) if label else None
-    return Subject(kind, obj.namespace, name) if name else None
-
-
 def _owners(obj: KubeObject, snapshot: Snapshot) -> Iterator[_Place]:
     for reference in obj.metadata.owner_references or ():
-        for resource in _of_kind(reference.kind, snapshot.tables):
-            owner = snapshot[resource].get(obj.namespace, reference.name)
-            if owner is not None and _is_meant(reference, owner):
-                yield resource, owner
-
-
-def _of_kind(
-    kind: str, resources: Iterable[Resource[KubeObject]]
-) -> Iterator[Resource[KubeObject]]:
-    return (each for each in resources if each.kind == kind)
+        for resource in snapshot.tables:
+            if resource.kind == reference.kind:
+                owner = snapshot[resource].get(obj.namespace, reference.name)
+                if owner is not None and _is_meant(reference, owner):
+                    yield resource, owner
 
 
 def _is_meant(reference: OwnerReference, owner: KubeObject) -> bool:
@@ -111,14 +91,7 @@ def _is_meant(reference: OwnerReference, owner: KubeObject) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredWorkload:
-    """A workload that a user declared.
-
-    Attributes:
-        component: the declaration.
-        workload: what it declares.
-        resource: where its objects are.
-
-    """
+    """A workload that a user declared, and where its objects are."""
 
     component: CustomComponent
     workload: CustomWorkload
@@ -128,12 +101,11 @@ class DeclaredWorkload:
         """Return it from the first of its namespaces that has it."""
         table = snapshot[self.resource]
         places = (table.get(each, self.workload.name) for each in self.workload.namespaces)
-        return next((each for each in places if each is not None), None)
+        return next(filter(None, places), None)
 
     def is_missing(self, snapshot: Snapshot) -> bool:
         """Tell whether it is known to be in none of its namespaces."""
-        looked = (self.absent(snapshot, each) for each in self.workload.namespaces)
-        return all(looked)
+        return all(self.absent(snapshot, each) for each in self.workload.namespaces)
 
     def absent(self, snapshot: Snapshot, namespace: str) -> bool:
         """Tell whether it is known not to be in a namespace."""
@@ -148,7 +120,6 @@ class DeclaredWorkload:
 
 
 def declared_workloads(settings: EvaluationSettings, layer: Layer) -> Iterator[DeclaredWorkload]:
-    """Yield the workloads that are declared in a layer."""
     for each in settings.catalogue.declared:
         component = each.component
         if component.layer is layer and component.workload and each.resource:
@@ -185,20 +156,17 @@ _CONDITION_BYTES: Final = 400
 
 
 def is_true(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and True."""
     return condition is not None and condition.status == "True"
 
 
 def is_false(condition: Condition | None) -> bool:
-    """Tell whether a condition is there and False."""
     return condition is not None and condition.status == "False"
 
 
 def words(condition: Condition | None) -> str:
     """Return reason and message of a condition, clean and bounded."""
-    if condition is None:
-        return "no reason given"
-    return detail(condition.reason, condition.message, _CONDITION_BYTES) or "no reason given"
+    said = detail(condition.reason, condition.message, _CONDITION_BYTES) if condition else ""
+    return said or "no reason given"
 
 
 def not_ready_from(ready: Condition | None) -> datetime | None:
@@ -228,13 +196,12 @@ def spec_written(obj: KubeObject) -> datetime | None:
     "Server-Side Apply", field management).
     """
     times = (_moment(each.time) for each in obj.metadata.managed_fields or () if each.owns_wanted)
-    return max((each for each in times if each is not None), default=None)
+    return max(filter(None, times), default=None)
 
 
 def last_written(obj: KubeObject) -> datetime | None:
     """Return when an object was made, or what is wanted of it was last changed."""
-    times = (obj.created, spec_written(obj))
-    return max((each for each in times if each is not None), default=None)
+    return max(filter(None, (obj.created, spec_written(obj))), default=None)
 
 
 def _moment(text: str) -> datetime | None:

@@ -28,7 +28,6 @@ from reporter.model.finding import Entrance
 from reporter.model.objects import (
     AskedService,
     AuthorizationPolicy,
-    Condition,
     ConfigMap,
     Deployment,
     DestinationRule,
@@ -69,7 +68,6 @@ class Parent:
 
     @property
     def is_gateway(self) -> bool:
-        """Whether it is a Gateway; a mesh Service is not."""
         return self.kind == "Gateway"
 
 
@@ -86,6 +84,14 @@ class ParentFault:
 def parent_of(reference: RouteReference, namespace: str) -> Parent:
     """Return the parent that an object in `namespace` refers to."""
     return Parent(reference.kind or "Gateway", reference.namespace or namespace, reference.name)
+
+
+def _named(route: HttpRoute) -> set[Parent]:
+    return {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+
+
+def _entries(obj: HttpRoute | InferencePool) -> Iterator[tuple[Parent, ParentStatus]]:
+    return ((parent_of(each.parent_ref, obj.namespace), each) for each in obj.status.parents or ())
 
 
 def judge_entries(parent: Parent, entries: Iterable[ParentStatus]) -> ParentFault | None:
@@ -108,7 +114,9 @@ def judge_entries(parent: Parent, entries: Iterable[ParentStatus]) -> ParentFaul
     ]
     if not failing:
         return None
-    worst = max(failing, key=_rank)
+    worst = max(
+        failing, key=lambda each: (_SEVERITY[each.type], each.reason or "", each.message or "")
+    )
     return ParentFault(
         f"{worst.type} is False" + (f" ({worst.reason})" if worst.reason else ""),
         f"{worst.type} is False for {parent}, {detail(worst.reason, worst.message) or 'no reason'}",
@@ -122,10 +130,6 @@ def serves(entry: ParentStatus) -> bool:
     return all(entry.condition(name, "True") for name in _SEVERITY)
 
 
-def _rank(condition: Condition) -> tuple[int, str, str]:
-    return _SEVERITY[condition.type], condition.reason or "", condition.message or ""
-
-
 GATEWAY_GONE: Final = 30
 OTHER_GROUP: Final = 27
 NO_PARENT: Final = 24
@@ -136,7 +140,7 @@ WRONG_PORT: Final = 18
 def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
     """Yield what is wrong with a route: what it names, and what its parents say, one by one."""
     yield from other_group(route, snapshot)
-    wanted = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+    wanted = _named(route)
     if not wanted:
         yield ParentFault("no parent", "names no parent Gateway", NO_PARENT)
     for parent in sorted(wanted):
@@ -147,17 +151,12 @@ def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
         if parent.is_gateway and gateway is None and known:
             yield ParentFault(f"{parent} is gone", f"{parent} does not exist", GATEWAY_GONE)
             continue
-        entries = [
-            each
-            for each in route.status.parents or ()
-            if parent_of(each.parent_ref, route.namespace) == parent
-        ]
+        entries = [entry for each, entry in _entries(route) if each == parent]
         if not entries:
             text = f"{parent} has not accepted it: status.parents has no entry"
             yield ParentFault("no status of its parent", text, NO_PARENT)
             continue
-        fault = judge_entries(parent, entries)
-        if fault is not None:
+        if fault := judge_entries(parent, entries):
             yield fault
 
 
@@ -188,16 +187,14 @@ def other_pool(snapshot: Snapshot, group: str, *, namespace: str, name: str) -> 
 
 def pool_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
     """Judge what parents say of a pool; entries of a Gateway that is gone are left over."""
-    entries = pool.status.parents or ()
-    for parent in sorted({parent_of(each.parent_ref, pool.namespace) for each in entries}):
+    entries = [*_entries(pool)]
+    for parent in sorted({each for each, _ in entries}):
         known = snapshot.absence_known(GATEWAYS, parent.namespace, parent.name)
         if parent.is_gateway and known:
             gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
             if gateway is None or gateway.deleting:
                 continue
-        own = [each for each in entries if parent_of(each.parent_ref, pool.namespace) == parent]
-        fault = judge_entries(parent, own)
-        if fault is not None:
+        if fault := judge_entries(parent, [entry for each, entry in entries if each == parent]):
             yield fault
 
 
@@ -207,13 +204,8 @@ def wrong_port(
     """Yield a fault if none of a pool's ports is a port of the pods that it selects.
 
     The endpoint picker sends requests to `targetPorts` of a pod, and nothing else looks at them (Gateway
-    API Inference Extension, api/v1/inferencepool_types.go).
-
-    Args:
-        pool: the pool.
-        snapshot: what there is.
-        listens: ports that its servers are told to listen on, whatever their containers declare.
-
+    API Inference Extension, api/v1/inferencepool_types.go). On the ports of `listens` its servers are
+    told to listen, whatever their containers declare.
     """
     wanted = frozenset[int | str](each.number for each in pool.spec.target_ports or ())
     if pool.spec.selector is not None:
@@ -323,12 +315,8 @@ def _covers(rule: DestinationRule, namespace: str, service: str) -> bool:
 
 def is_accepted(route: HttpRoute) -> bool:
     """Tell whether every parent that the route names serves it."""
-    wanted = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
-    serving = {
-        parent_of(each.parent_ref, route.namespace)
-        for each in route.status.parents or ()
-        if serves(each)
-    }
+    wanted = _named(route)
+    serving = {each for each, entry in _entries(route) if serves(entry)}
     return bool(wanted) and wanted <= serving
 
 
@@ -347,11 +335,7 @@ def entrances_of(routes: Iterable[HttpRoute]) -> frozenset[Entrance]:
 
 def parents_of(route: HttpRoute) -> Iterator[Parent]:
     """Yield the parents that a route names and that are of its namespace, or have accepted it."""
-    accepted = {
-        parent_of(each.parent_ref, route.namespace)
-        for each in route.status.parents or ()
-        if each.condition("Accepted", "True")
-    }
+    accepted = {each for each, entry in _entries(route) if entry.condition("Accepted", "True")}
     for reference in route.spec.parent_refs or ():
         parent = parent_of(reference, route.namespace)
         if parent.namespace == route.namespace or parent in accepted:
@@ -411,11 +395,9 @@ def _pools(route: HttpRoute) -> Iterator[tuple[str, str]]:
 def is_reachable(routes: Iterable[HttpRoute]) -> bool:
     """Tell whether some parent of some route lets requests through."""
     return any(
-        serves(each)
+        serves(entry) and parent in _named(route)
         for route in routes
-        for each in route.status.parents or ()
-        if parent_of(each.parent_ref, route.namespace)
-        in {parent_of(named, route.namespace) for named in route.spec.parent_refs or ()}
+        for parent, entry in _entries(route)
     )
 
 
@@ -457,7 +439,6 @@ def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]
 
 
 def is_programmed(gateway: Gateway) -> bool:
-    """Tell whether the Gateway's Programmed condition is True."""
     return gateway.status.condition("Programmed", "True") is not None
 
 
@@ -481,8 +462,7 @@ def judge_data_plane(
     if any(plane.status.ready_replicas > 0 for plane in planes):
         return
     for plane in planes:
-        fault = judge_deployment(plane, snapshot)
-        if fault is not None:
+        if fault := judge_deployment(plane, snapshot):
             yield plane, fault
 
 

@@ -40,15 +40,10 @@ Unpacked: TypeAlias = tuple[str, bytes] | LeftOut
 """An entry that is read: its path in the archive and what it holds; or why it is left out."""
 
 _BUFFER: Final = 512 * BLOCK
-_EXTENDED: Final = frozenset(
-    {
-        tarfile.GNUTYPE_LONGNAME,
-        tarfile.GNUTYPE_LONGLINK,
-        tarfile.XHDTYPE,
-        tarfile.XGLTYPE,
-        tarfile.SOLARIS_XHDTYPE,
-    }
-)
+_EXTENDED: Final = frozenset({
+    tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+})  # fmt: skip
 
 
 class _Header(tarfile.TarInfo):
@@ -383,17 +378,11 @@ def target_inside(link: str, target: str) -> str | None:
 def followed(path: str, links: Mapping[str, str], most: int) -> str | None:
     """Return the path behind links of files and folders, None if they go on for ever."""
     for _ in range(most):
-        step = _one_step(path, links)
-        if step is None:
+        parts = path.split("/")
+        starts = (("/".join(parts[:count]), count) for count in range(1, len(parts) + 1))
+        found = next((each for each in starts if each[0] in links), None)
+        if found is None:
             return path
-        path = step
-    return None
-
-
-def _one_step(path: str, links: Mapping[str, str]) -> str | None:
-    parts = path.split("/")
-    for count in range(1, len(parts) + 1):
-        target = links.get("/".join(parts[:count]))
-        if target is not None:
-            return posixpath.normpath(posixpath.join(target, *parts[count:]))
+        link, count = found
+        path = posixpath.normpath(posixpath.join(links[link], *parts[count:]))
     return None

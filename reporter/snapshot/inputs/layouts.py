@@ -24,7 +24,7 @@ same marks.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -199,7 +199,8 @@ class Layouts:
 
     def _objects(self, source: str, value: object, *, gathered: bool) -> Iterator[object]:
         # Some tools write the objects of a list without anything around them.
-        for each in _objects_of(value):
+        bare = isinstance(value, list) and any(map(_is_object, value))
+        for each in value if isinstance(value, list) and bare else (value,):
             if gathered or _is_object(each):
                 yield each
             else:
@@ -210,12 +211,6 @@ class Layouts:
         yield from (("", each) for each in self._bundle.rest())
         if not self._is_known:
             yield from self._doubtful
-
-
-def _objects_of(value: object) -> Iterable[object]:
-    if isinstance(value, list) and any(_is_object(each) for each in value):
-        return value
-    return (value,)
 
 
 def _is_object(value: object) -> bool:
@@ -230,19 +225,13 @@ def is_gathered(path: PurePosixPath) -> bool:
     parts = path.with_suffix("").parts
     for folder, depths in ((_CLUSTER, (2, 3)), (_NAMESPACES, (3, 4))):
         if folder in parts:
-            rest = parts[parts.index(folder) + 1 :]
-            return (
-                len(rest) in depths and not (len(rest) > 1 and rest[1] == "pods")
-            ) or _is_named_twice(rest)
-    return False
-
-
-def _is_named_twice(rest: tuple[str, ...]) -> bool:
-    match rest:
-        case (namespace, again):
-            return namespace == again
-        case (_, "pods", pod, again):
-            return pod == again
+            match parts[parts.index(folder) + 1 :]:
+                case (name, again) | (_, "pods", name, again) if name == again:
+                    return True
+                case (_, "pods", *_):
+                    return False
+                case rest:
+                    return len(rest) in depths
     return False
 
 

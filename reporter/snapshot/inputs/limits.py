@@ -106,32 +106,19 @@ _LOG_LINE: Final = (
 )
 
 _TEXT: Final = (
-    (
-        r"<(?:!doctype html|html)\b",
-        "a page of HTML; was it saved from a browser, or did a login page answer?",
-    ),
-    (
-        r"(?:NAMESPACE +)?NAME +(?:READY|STATUS|AGE|TYPE|DESIRED|DATA|CLASS|VERSION|CREATED AT)\b",
-        "the table that kubectl prints; it needs -o yaml",
-    ),
-    (
-        r"(?:NAMESPACE +)?LAST SEEN +TYPE +REASON\b",
-        "the table that kubectl prints; it needs -o yaml",
-    ),
-    (
-        r"Name: +\S+\n(?:Namespace|Labels|Priority|Roles): ",
-        "the output of kubectl describe; it needs kubectl get ... -o yaml",
-    ),
-    (
-        r"Error from server|error: |The connection to the server|Unable to connect to the server",
-        "an error message of kubectl, not its answer",
-    ),
-    (
-        r"(?:# (?:HELP|TYPE) |vllm:)\S+",
-        "a page of metrics; put it below a dump as metrics/<namespace>/<pod>/<unix seconds>.prom",
-    ),
+    (r"<(?:!doctype html|html)\b",
+     "a page of HTML; was it saved from a browser, or did a login page answer?"),
+    ((r"(?:NAMESPACE +)?(?:NAME +(?:READY|STATUS|AGE|TYPE|DESIRED|DATA|CLASS|VERSION|CREATED AT)"
+      r"|LAST SEEN +TYPE +REASON)\b"),
+     "the table that kubectl prints; it needs -o yaml"),
+    (r"Name: +\S+\n(?:Namespace|Labels|Priority|Roles): ",
+     "the output of kubectl describe; it needs kubectl get ... -o yaml"),
+    (r"Error from server|error: |The connection to the server|Unable to connect to the server",
+     "an error message of kubectl, not its answer"),
+    (r"(?:# (?:HELP|TYPE) |vllm:)\S+",
+     "a page of metrics; put it below a dump as metrics/<namespace>/<pod>/<unix seconds>.prom"),
     (_LOG_LINE, "a log; a dump holds objects: kubectl get ... -o yaml"),
-)
+)  # fmt: skip
 """How a text begins, and what is said of it."""
 
 _KUBECONFIG: Final = re.compile(

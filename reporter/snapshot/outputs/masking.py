@@ -37,13 +37,11 @@ from reporter.snapshot.outputs.archive import Json
 from reporter.yaml_reader.limits import Unreadable
 from reporter.yaml_reader.reading import read_yaml
 
-COMPARED: Final = frozenset(
-    {
-        "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME",
-        "OTEL_TRACES_EXPORTER", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG",
-        "VLLM_NIXL_SIDE_CHANNEL_PORT",
-    }
-)  # fmt: skip
+COMPARED: Final = frozenset({
+    "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME",
+    "OTEL_TRACES_EXPORTER", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG",
+    "VLLM_NIXL_SIDE_CHANNEL_PORT",
+})  # fmt: skip
 """Variables that are compared with settings of OtterScale's operator and with ports; no credentials."""
 
 _HARMLESS: Final = re.compile(r"[A-Za-z0-9_.,:/$()=-]{0,200}")
@@ -164,15 +162,8 @@ def _mesh(value: str) -> str:
 WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _NAME: Final = re.compile(r"[-.]?[A-Za-z0-9][-A-Za-z0-9./:_]*")
 _FOLDERS: Final = (
-    "catalogue",
-    "diagnosis",
-    "metrics",
-    "model",
-    "probes",
-    "resolution",
-    "stacks",
-    "workload",
-)
+    "catalogue", "diagnosis", "metrics", "model", "probes", "resolution", "stacks", "workload",
+)  # fmt: skip
 _FILES: Final = ("settings.py", "setting_types.py")
 _KUBERNETES: Final = (
     "default kube-system kube-public kube-node-lease matchLabels matchExpressions app apps k8s io com sh "
@@ -228,21 +219,17 @@ def _of_module(path: Path) -> Iterator[str]:
             yield node.value
 
 
-_KEPT: Final = frozenset(
-    {
-        "apiVersion", "kind", "type", "status", "reason", "phase", "uid", "resourceVersion",
-        "operator", "action", "effect", "protocol", "imagePullPolicy", "group", "observedGeneration",
-    }
-)  # fmt: skip
+_KEPT: Final = frozenset({
+    "apiVersion", "kind", "type", "status", "reason", "phase", "uid", "resourceVersion",
+    "operator", "action", "effect", "protocol", "imagePullPolicy", "group", "observedGeneration",
+})  # fmt: skip
 """Fields whose values are words of an API and no names."""
 
-_OPEN: Final = frozenset(
-    {
-        "labels", "matchLabels", "annotations", "nodeSelector", "selector", "limits", "requests",
-        "data", "components", "allocatable", "capacity", "overhead", "capability", "allocated",
-        "minResources", "resources",
-    }
-)  # fmt: skip
+_OPEN: Final = frozenset({
+    "labels", "matchLabels", "annotations", "nodeSelector", "selector", "limits", "requests",
+    "data", "components", "allocatable", "capacity", "overhead", "capability", "allocated",
+    "minResources", "resources",
+})  # fmt: skip
 """Fields whose keys are chosen by users."""
 
 _ADDRESS: Final = re.compile(r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w-]|\.\d)")
@@ -309,11 +296,10 @@ class Redaction:
             self._number()
         if _TIME.fullmatch(text) or self._pattern is None:
             return text
-        return self._pattern.sub(self._name_or_word, text)
-
-    def _name_or_word(self, match: re.Match[str]) -> str:
-        found = match[0]
-        return self._names.get(found) or self._replaced.get(found) or found
+        names, words = self._names, self._replaced
+        return self._pattern.sub(
+            lambda found: names.get(found[0]) or words.get(found[0]) or found[0], text
+        )
 
     def _number(self) -> None:
         for noun, names in self._roots.items():

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from reporter.errors import UsageError
 from reporter.model.text import clean
 from reporter.snapshot.documents import read_documents, sources_of
-from reporter.snapshot.found_paths import objects_in, of_kind, part_of, told_of_path
+from reporter.snapshot.dump_served import part
+from reporter.snapshot.found_paths import objects_in, of_kind, told_of_path
 from reporter.snapshot.inputs.limits import DumpError
 from reporter.stacks.dialects.reading import Dialect, none_because
 
@@ -17,7 +18,7 @@ def told_of(dialects: Iterable[Dialect], sources: Sequence[str]) -> Iterator[str
     except DumpError as error:
         raise UsageError(f"--from: {error}") from None
     crds = {
-        part_of(each, "metadata", "name"): each
+        part(each, "metadata", "name"): each
         for each in of_kind(objects, "apiextensions.k8s.io", "CustomResourceDefinition")
     }
     for dialect in dialects:
@@ -35,7 +36,5 @@ def told_of(dialects: Iterable[Dialect], sources: Sequence[str]) -> Iterator[str
                 yield f"    {text:60}  {said}".rstrip()
         for each in of_kind(objects, kind.group, kind.kind):
             if match := none_because(dialect, each):
-                place = (
-                    f"{part_of(each, 'metadata', 'namespace')}/{part_of(each, 'metadata', 'name')}"
-                )
+                place = f"{part(each, 'metadata', 'namespace')}/{part(each, 'metadata', 'name')}"
                 yield f"  {clean(place)} is no model: {match.why or 'its file says so'}"
