@@ -4,12 +4,11 @@ They only read. A part of a name that is no proper name never gets into a comman
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
-from typing import Final, TypeAlias
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from reporter.model.finding import Fails
-from reporter.model.subject import API_RESOURCE, ObjectRef
+from reporter.model.subject import API_RESOURCE, CRD_KIND, ObjectRef
 
 MOST: Final = 5
 
@@ -24,8 +23,6 @@ _ALL: Final = "--all-containers --ignore-errors --prefix"
 """Containers that never ended have no previous run, and one such error would end the command."""
 
 _CONTAINER: Final = re.compile(r"(?:init )?container ([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)")
-
-_Look: TypeAlias = Callable[[ObjectRef], tuple[str, ...]]
 
 
 def is_name(text: str) -> bool:
@@ -90,7 +87,7 @@ def _resource(ref: ObjectRef) -> str:
 
 
 def _instead(ref: ObjectRef) -> tuple[str, ...]:
-    if ref.kind == "CustomResourceDefinition":
+    if ref.kind == CRD_KIND:
         return f"kubectl api-resources --api-group={ref.name.partition('.')[2]}", "kubectl get crd"
     listed = f"kubectl {_place(ref)}get {_resource(ref)}"
     if not ref.namespace:
@@ -114,40 +111,15 @@ def _own(ref: ObjectRef, about: str, fails: Fails = Fails.OTHERWISE) -> tuple[st
         typed = (f"kubectl {_place(ref)}{each.format_map(words)}" for each in ways)
         more = (_NODES,) if fails is Fails.UNSCHEDULED else ()
         return describe_command(ref), *typed, *more
-    return _LOOKS.get((ref.group, ref.kind), _custom)(ref)
-
-
-def _custom(ref: ObjectRef) -> tuple[str, ...]:
-    return describe_command(ref), conditions_command(ref)
-
-
-def _status_of(name: str, ref: ObjectRef) -> tuple[str, ...]:
-    path = f"-o jsonpath='{{.status.{name}}}'"
-    return describe_command(ref), f"kubectl {_place(ref)}get {_resource(ref)} {ref.name} {path}"
-
-
-def _gateway(ref: ObjectRef) -> tuple[str, ...]:
-    label = f"gateway.networking.k8s.io/gateway-name={ref.name}"
-    return *_custom(ref), f"kubectl {_place(ref)}get pods -l {label} -o wide"
-
-
-def _node(ref: ObjectRef) -> tuple[str, ...]:
-    pods = f"kubectl get pods -A -o wide --field-selector spec.nodeName={ref.name}"
-    return describe_command(ref), pods
-
-
-def _crd(ref: ObjectRef) -> tuple[str, ...]:
-    group = ref.name.partition(".")[2]
-    return f"kubectl get crd {ref.name}", f"kubectl api-resources --api-group={group}"
-
-
-def _service(ref: ObjectRef) -> tuple[str, ...]:
-    label = f"kubernetes.io/service-name={ref.name}"
-    return describe_command(ref), f"kubectl {_place(ref)}get endpointslices -l {label}"
-
-
-def _plain(ref: ObjectRef) -> tuple[str, ...]:
-    return describe_command(ref), f"kubectl {_place(ref)}get {_resource(ref)} {ref.name} -o yaml"
+    words = {
+        "place": _place(ref),
+        "resource": _resource(ref),
+        "name": ref.name,
+        "of": ref.name.partition(".")[2],
+        "conditions": _CONDITIONS,
+    }
+    looks = _LOOKS.get((ref.group, ref.kind), _CUSTOM)
+    return tuple(f"kubectl {each.format_map(words)}" for each in looks)
 
 
 _MAKES_PODS: Final = frozenset({"apps/Deployment", "apps/StatefulSet", "apps/DaemonSet"})
@@ -175,19 +147,29 @@ _WAYS: Final[Mapping[Fails, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 }  # fmt: skip
 """What to type behind `describe`, by the way in which a pod, or what makes pods, fails."""
 
-_LOOKS: Final[Mapping[tuple[str, str], _Look]] = {
-    ("", "Node"): _node,
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): _crd,
-    ("gateway.networking.k8s.io", "Gateway"): _gateway,
-    ("gateway.networking.k8s.io", "HTTPRoute"): partial(_status_of, "parents"),
-    ("inference.networking.k8s.io", "InferencePool"): partial(_status_of, "parents"),
-    ("inference.networking.x-k8s.io", "InferencePool"): partial(_status_of, "parent"),
-    ("", "Service"): _service,
-    ("", "Namespace"): _plain,
-    ("", "ConfigMap"): _plain,
-    ("", "ServiceAccount"): _plain,
-    ("security.istio.io", "AuthorizationPolicy"): _plain,
-    ("networking.istio.io", "EnvoyFilter"): _plain,
-    ("cilium.io", "CiliumNetworkPolicy"): _plain,
-}
+_DESCRIBE: Final = "{place}describe {resource} {name}"
+_STATUS: Final = "{place}get {resource} {name} {conditions}"
+_CUSTOM: Final = (_DESCRIBE, _STATUS)
+_PARENTS: Final = (_DESCRIBE, "{place}get {resource} {name} -o jsonpath='{{.status.parents}}'")
+_PLAIN: Final = (_DESCRIBE, "{place}get {resource} {name} -o yaml")
+
+_LOOKS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("", "Node"): (_DESCRIBE, "get pods -A -o wide --field-selector spec.nodeName={name}"),
+    ("apiextensions.k8s.io", CRD_KIND): ("get crd {name}", "api-resources --api-group={of}"),
+    ("gateway.networking.k8s.io", "Gateway"): (
+        *_CUSTOM, "{place}get pods -l gateway.networking.k8s.io/gateway-name={name} -o wide",
+    ),
+    ("gateway.networking.k8s.io", "HTTPRoute"): _PARENTS,
+    ("inference.networking.k8s.io", "InferencePool"): _PARENTS,
+    ("inference.networking.x-k8s.io", "InferencePool"): (
+        _DESCRIBE, "{place}get {resource} {name} -o jsonpath='{{.status.parent}}'",
+    ),
+    ("", "Service"): (_DESCRIBE, "{place}get endpointslices -l kubernetes.io/service-name={name}"),
+    ("", "Namespace"): _PLAIN,
+    ("", "ConfigMap"): _PLAIN,
+    ("", "ServiceAccount"): _PLAIN,
+    ("security.istio.io", "AuthorizationPolicy"): _PLAIN,
+    ("networking.istio.io", "EnvoyFilter"): _PLAIN,
+    ("cilium.io", "CiliumNetworkPolicy"): _PLAIN,
+}  # fmt: skip
 """How to look at an object by its group and kind; any other has conditions."""

@@ -95,11 +95,8 @@ def said(
 ) -> Said:
     held = {each.crd_name for each in looks.seen if each.custom}
     discovery = kinds.discovery(held, complete=complete, cut=CRD_NAME in looks.partial)
-    states = {
-        each: _state(each, wanted, looks, kinds=kinds, discovery=discovery, complete=complete)
-        for each in wanted.resources
-        if _is_read(each, wanted, looks, kinds=kinds, expected=expected)
-    }
+    told = _Told(wanted, looks, kinds, expected, complete)
+    states = {each: told.state(each, discovery) for each in wanted.resources if told.is_read(each)}
     incomplete = {
         str(each): looks.partial[str(each)]
         for each, state in states.items()
@@ -112,58 +109,45 @@ def said(
     return Said(states=states, discovery=discovery, incomplete=incomplete)
 
 
-def _is_read(
-    resource: Resource[KubeObject],
-    wanted: Wanted,
-    looks: Looks,
-    *,
-    kinds: ServedKinds,
-    expected: frozenset[str],
-) -> bool:
-    """Tell whether there is a use for a resource, as a live reporter finds by discovery.
+@dataclass(frozen=True, slots=True)
+class _Told:
+    wanted: Wanted
+    looks: Looks
+    kinds: ServedKinds
+    expected: frozenset[str]
+    complete: bool
 
-    What is read for a stack is of no use without its subjects. What somebody has to ask for is
-    asked for by being there, and missed by nobody, however complete the dump.
-    """
-    if resource.opt_in or resource.explains:
-        return resource in looks.seen or str(resource) in looks.partial
-    if not resource.stack or resource in looks.seen or kinds.failure(resource):
-        return True
-    subjects = (
-        each for each in wanted.resources if each.stack == resource.stack and each.subject_kind
-    )
-    return resource.stack in expected or any(each in looks.seen for each in subjects)
+    def is_read(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether there is a use for a resource, as a live reporter finds by discovery.
 
+        What is read for a stack is of no use without its subjects. What somebody has to ask for is
+        asked for by being there, and missed by nobody, however complete the dump.
+        """
+        seen = resource in self.looks.seen
+        if resource.opt_in or resource.explains:
+            return seen or str(resource) in self.looks.partial
+        if not resource.stack or seen or self.kinds.failure(resource):
+            return True
+        return resource.stack in self.expected or any(
+            each.stack == resource.stack and each.subject_kind and each in self.looks.seen
+            for each in self.wanted.resources
+        )
 
-def _has_alike(resource: Resource[KubeObject], wanted: Wanted, looks: Looks) -> bool:
-    """Tell whether the dump has the same subjects in another API group: clusters serve one."""
-    kind = resource.subject_kind
-    return kind is not None and any(
-        each in looks.seen for each in wanted.resources if each.subject_kind == kind
-    )
-
-
-def _state(
-    resource: Resource[KubeObject],
-    wanted: Wanted,
-    looks: Looks,
-    *,
-    kinds: ServedKinds,
-    discovery: Discovery,
-    complete: bool,
-) -> ResourceState:
-    if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
-        return ResourceState(Served.ABSENT)
-    if resource not in looks.seen and _has_alike(resource, wanted, looks):
-        return ResourceState(Served.ABSENT)
-    if failure := kinds.failure(resource):
-        return failure
-    seldom = resource.seldom and resource not in wanted.declared
-    if seldom and resource not in looks.seen and str(resource) not in looks.partial:
-        return ResourceState(Served.ABSENT)
-    if complete or resource in looks.seen:
-        return ResourceState(Served.SERVED)
-    return ResourceState(Served.UNKNOWN, cause=looks.partial.get(str(resource), NOT_IN_DUMP))
+    def state(self, resource: Resource[KubeObject], discovery: Discovery) -> ResourceState:
+        seen, kind = resource in self.looks.seen, resource.subject_kind
+        if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
+            return ResourceState(Served.ABSENT)
+        # Of two API groups with the same subjects clusters serve one.
+        if not seen and kind and any(each.subject_kind == kind for each in self.looks.seen):
+            return ResourceState(Served.ABSENT)
+        if failure := self.kinds.failure(resource):
+            return failure
+        cause = self.looks.partial.get(str(resource), "")
+        if resource.seldom and resource not in self.wanted.declared and not seen and not cause:
+            return ResourceState(Served.ABSENT)
+        if self.complete or seen:
+            return ResourceState(Served.SERVED)
+        return ResourceState(Served.UNKNOWN, cause=cause or NOT_IN_DUMP)
 
 
 _SIMILAR: Final = 0.85
