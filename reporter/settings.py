@@ -76,7 +76,11 @@ class EvaluationSettings(BaseModel):
     """What decides which findings there are and what becomes of them: `run` and `check`."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        validate_default=True,
+        defer_build=True,  # of all the classes that are made one is used
     )
 
     known_stacks: ClassVar[tuple[StackRows, ...]] = ()

@@ -7,13 +7,12 @@ from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from reprlib import Repr
-from typing import Final, cast
+from typing import Final
 
 import annotated_types
-from pydantic import ValidationError, create_model
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from reporter.arguments import CONFIG_VARIABLE
 from reporter.catalogue.custom.extend import DeclarationError, Wrong
@@ -56,19 +55,6 @@ FullProgramSettings: Final = with_stacks(ProgramSettings)
 """The same with those of all stacks."""
 
 
-class _FromEnvironment(BaseSettings):
-    """How variables are read: as texts, which the settings take apart as they do those of flags."""
-
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, enable_decoding=False)
-
-
-_VARIABLES: Final = cast(
-    "type[BaseSettings]",
-    create_model("_VARIABLES", __base__=(FullProgramSettings, _FromEnvironment)),
-)
-"""The same fields for what reads the environment; the settings themselves read nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Layer:
     """One place where settings are from, and how the user writes a setting there."""
@@ -88,7 +74,12 @@ def variable_of(field: str) -> str:
 def load_settings(flags: Mapping[str, str], config: str | None = None) -> ProgramSettings:
     config = config or os.environ.get(CONFIG_VARIABLE)
     file = _read_file(Path(config)) if config else {}
-    environment = EnvSettingsSource(_VARIABLES)()
+    variables = {name.upper(): value for name, value in os.environ.items()}
+    environment = {
+        field: variables[name]
+        for field in FullProgramSettings.model_fields
+        if (name := variable_of(field)) in variables
+    }
     layers = (
         _Layer(flag_of, flags),
         _Layer(variable_of, environment),
@@ -101,7 +92,8 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
     except UsageError as error:
         raise UsageError(f"{_given('dialects', layers)[0]}: {clean(str(error))}") from None
     try:
-        settings = (with_stacks(ProgramSettings, stacks) if own else FullProgramSettings)(**values)
+        made = with_stacks(ProgramSettings, stacks) if own else FullProgramSettings
+        settings = made.model_validate(values)
     except ValidationError as error:
         raise UsageError("\n  ".join(_explain(error, layers))) from None
     if settings.log_signatures:

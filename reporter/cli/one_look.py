@@ -39,8 +39,7 @@ from reporter.resolution import Memory, OneLook, resolve
 from reporter.sinks.pod_view import last_lines
 from reporter.snapshot.applying import AppliedManifests, apply_manifests
 from reporter.snapshot.documents import DumpError, sources_of
-from reporter.snapshot.dump_states import unserved_notes
-from reporter.snapshot.snapshot import Learned, Snapshot, with_held_leases
+from reporter.snapshot.snapshot import Learned, Snapshot, unserved_notes, with_held_leases
 from reporter.workload.components import with_verdicts
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -47,7 +47,7 @@ _READ_BYTES: Final = 2**18
 class Session:
     def __init__(self, configuration: "Configuration") -> None:
         try:
-            self._api = library().api_client(configuration=configuration)
+            self._rest = library().rest_client(configuration)
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
             raise ConfigurationError(
                 "the certificates of the cluster's configuration cannot be used: "
@@ -56,7 +56,7 @@ class Session:
             ) from None
         # The library's own session asks a thread for ~/.netrc before each request.
         self.http = aiohttp.ClientSession(
-            connector=self._api.rest_client.pool_manager.connector,
+            connector=self._rest.pool_manager.connector,
             connector_owner=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=_READ_BYTES,
@@ -65,7 +65,7 @@ class Session:
 
     async def close(self) -> None:
         await self.http.close()
-        await self._api.close()
+        await self._rest.close()
 
 
 def environment_proxy(host: str) -> str | None:

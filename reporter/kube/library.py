@@ -27,11 +27,14 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 from reporter.kube.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from kubernetes_asyncio.client import ApiClient, Configuration
+    from kubernetes_asyncio.client import Configuration
+    from kubernetes_asyncio.client.rest import RESTClientObject
     from kubernetes_asyncio.config.kube_config import KubeConfigLoader
 
 _ROOT: Final = "kubernetes_asyncio"
 _BARE: Final = (_ROOT, f"{_ROOT}.client", f"{_ROOT}.client.models")
+_UNUSED: Final = "urllib3"
+"""For basic authentication, which no API server has had since Kubernetes 1.19."""
 
 
 class Config(Protocol):
@@ -50,7 +53,7 @@ class Config(Protocol):
 @dataclass(frozen=True, slots=True)
 class Library:
     configuration: "type[Configuration]"
-    api_client: "type[ApiClient]"
+    rest_client: "type[RESTClientObject]"
     config: Config
 
 
@@ -70,13 +73,13 @@ def library() -> Library:
 
 
 def _import() -> Library:
-    client = sys.modules[f"{_ROOT}.client"]
     configuration = importlib.import_module(f"{_ROOT}.client.configuration").Configuration
-    api_client = importlib.import_module(f"{_ROOT}.client.api_client").ApiClient
-    # `config` imports both from the package, as everybody does.
-    client.__dict__.update(Configuration=configuration, ApiClient=api_client)
+    rest_client = importlib.import_module(f"{_ROOT}.client.rest").RESTClientObject
+    # `config` imports both from the package, and we call nothing that makes an ApiClient.
+    client = sys.modules[f"{_ROOT}.client"]
+    client.__dict__.update(Configuration=configuration, ApiClient=None)
     config = importlib.import_module(f"{_ROOT}.config")
-    return Library(configuration, api_client, cast("Config", config))
+    return Library(configuration, rest_client, cast("Config", config))
 
 
 @contextmanager
@@ -90,6 +93,7 @@ def _bare_packages(folder: Path) -> Iterator[None]:
         parent, _, child = name.rpartition(".")
         if parent:
             sys.modules[parent].__dict__[child] = module
+    sys.modules[_UNUSED] = ModuleType(_UNUSED)
     try:
         yield
     finally:
@@ -99,4 +103,4 @@ def _bare_packages(folder: Path) -> Iterator[None]:
 
 
 def _is_ours(name: str) -> bool:
-    return name == _ROOT or name.startswith(f"{_ROOT}.")
+    return name.partition(".")[0] in {_ROOT, _UNUSED}

@@ -52,7 +52,6 @@ from reporter.kube.store import Key
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.settings import EvaluationSettings
-from reporter.snapshot.dump_states import Unserved, unserved
 from reporter.snapshot.snapshot import (
     NOT_ASKED,
     NOT_LISTED,
@@ -60,6 +59,8 @@ from reporter.snapshot.snapshot import (
     ResourceState,
     Served,
     Snapshot,
+    Unserved,
+    unserved,
 )
 from reporter.snapshot.table import Table
 

@@ -6,20 +6,18 @@ missing, but kubectl ends each line; what an editor or a person wrote need not.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Final
 
 from reporter.catalogue.resources import NAMESPACES
-from reporter.model.catalogue import Catalogue
 from reporter.model.objects import KubeObject
 from reporter.model.report import NOT_IN_DUMP
 from reporter.model.resource import Resource
 from reporter.snapshot.documents import BrokenDocument, Document
 from reporter.snapshot.dump_copies import Copies
 from reporter.snapshot.dump_served import CRD_NAME, NO_LIST, Json, Kind, ServedKinds, Wanted, part
-from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
+from reporter.snapshot.snapshot import Discovery, ResourceState, Served
 from reporter.snapshot.table import Table
 from reporter.yaml_reader.reading import Ending
 
@@ -148,49 +146,6 @@ class _Told:
         if self.complete or seen:
             return ResourceState(Served.SERVED)
         return ResourceState(Served.UNKNOWN, cause=cause or NOT_IN_DUMP)
-
-
-_SIMILAR: Final = 0.85
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Unserved:
-    """A declaration of a condition that can tell nothing, for its kind is not served.
-
-    `near` is what is served and has nearly that name.
-    """
-
-    reason: str
-    resource: str
-    near: str
-
-    def __str__(self) -> str:
-        hint = f"; did you mean {self.near}?" if self.near else ", so nothing is told"
-        return f"{self.reason}: {self.resource} is not served{hint}"
-
-
-def unserved(
-    catalogue: Catalogue, discovery: Discovery, state: Callable[[Resource[KubeObject]], Served]
-) -> Iterator[Unserved]:
-    """Yield the declared conditions whose kind is known not to be served.
-
-    That is no fault: what brings the kind may come later, or never.
-    """
-    names = discovery.served or frozenset()
-    for each in catalogue.declared:
-        if each.component.condition is None or each.resource is None:
-            continue
-        if state(each.resource) is Served.ABSENT:
-            name = str(each.resource)
-            near = get_close_matches(name, sorted(names - {name}), n=1, cutoff=_SIMILAR)
-            yield Unserved(each.component.reason, name, near[0] if near else "")
-
-
-def unserved_notes(snapshot: Snapshot, catalogue: Catalogue) -> tuple[str, ...]:
-    found = unserved(
-        catalogue, snapshot.discovery, lambda resource: snapshot.state(resource).served
-    )
-    return tuple(f"{each}{'' if each.near else '.'}" for each in found)
 
 
 _OF_THE_SERVER: Final = ("creationTimestamp", "managedFields", "resourceVersion", "uid")

@@ -7,11 +7,13 @@ as long as anything is at fault where it was learned.
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from difflib import get_close_matches
 from enum import StrEnum
 from itertools import chain
 from typing import Final, TypeVar, cast
 
 from reporter.catalogue.resources import AUTOSCALERS, LEASES, NAMESPACES
+from reporter.model.catalogue import Catalogue
 from reporter.model.evidence import NO_EVIDENCE, Evidence, ForeignEvent, LogCause
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject, Lease
@@ -333,3 +335,46 @@ def _same(event: ForeignEvent) -> tuple[object, ...]:
 def _words(events: ByObject) -> Mapping[object, object]:
     """Return what a diagnosis rests on: how often something was said again changes none."""
     return {key: [(*_same(each), each.type) for each in found] for key, found in events.items()}
+
+
+_SIMILAR: Final = 0.85
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Unserved:
+    """A declaration of a condition that can tell nothing, for its kind is not served.
+
+    `near` is what is served and has nearly that name.
+    """
+
+    reason: str
+    resource: str
+    near: str
+
+    def __str__(self) -> str:
+        hint = f"; did you mean {self.near}?" if self.near else ", so nothing is told"
+        return f"{self.reason}: {self.resource} is not served{hint}"
+
+
+def unserved(
+    catalogue: Catalogue, discovery: Discovery, state: Callable[[Resource[KubeObject]], Served]
+) -> Iterator[Unserved]:
+    """Yield the declared conditions whose kind is known not to be served.
+
+    That is no fault: what brings the kind may come later, or never.
+    """
+    names = discovery.served or frozenset()
+    for each in catalogue.declared:
+        if each.component.condition is None or each.resource is None:
+            continue
+        if state(each.resource) is Served.ABSENT:
+            name = str(each.resource)
+            near = get_close_matches(name, sorted(names - {name}), n=1, cutoff=_SIMILAR)
+            yield Unserved(each.component.reason, name, near[0] if near else "")
+
+
+def unserved_notes(snapshot: Snapshot, catalogue: Catalogue) -> tuple[str, ...]:
+    found = unserved(
+        catalogue, snapshot.discovery, lambda resource: snapshot.state(resource).served
+    )
+    return tuple(f"{each}{'' if each.near else '.'}" for each in found)

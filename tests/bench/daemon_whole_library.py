@@ -8,6 +8,8 @@ from reporter.kube import library
 
 # In place before the daemon's modules import it by name.
 setattr(  # noqa: B010  # no type checker lets a function of a module be set
-    library, "library", lambda: library.Library(client.Configuration, client.ApiClient, config)
+    library,
+    "library",
+    lambda: library.Library(client.Configuration, client.rest.RESTClientObject, config),
 )
 runpy.run_module(f"{__package__}.daemon_process", run_name="__main__")

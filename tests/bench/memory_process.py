@@ -16,7 +16,7 @@ OWN_EVENTS: Final = "own-events.json"
 _LIBRARIES: Final = (
     ("asyncio with TLS", ("asyncio", "ssl")),
     ("aiohttp", ("aiohttp", "aiohttp.web")),
-    ("pydantic-settings", ("pydantic_settings",)),
+    ("pydantic", ("pydantic",)),
     (
         "msgspec, prometheus-client, PyYAML, structlog",
         ("msgspec", "prometheus_client", "yaml", "structlog"),

@@ -29,7 +29,7 @@ sys.exit({start}())
     ("start", "argv", "module"),
     [
         ("main", ["explain"], "reporter.cli.main"),
-        pytest.param("main", ["check"], "pydantic_settings", marks=pytest.mark.long),
+        pytest.param("main", ["check"], "pydantic", marks=pytest.mark.long),
         ("main", ["check"], "reporter.kube.client"),
         pytest.param("main", ["dump"], "reporter.kube.collecting", marks=pytest.mark.long),
         pytest.param("main", ["run"], "reporter.daemon.main", marks=pytest.mark.long),

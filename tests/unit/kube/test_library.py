@@ -12,7 +12,7 @@ OURS = "from reporter.kube.library import library\nours = library()"
 WHOLE = "from kubernetes_asyncio import client, config"
 USED = {
     "Configuration": ("ours.configuration", "client.Configuration"),
-    "ApiClient": ("ours.api_client", "client.ApiClient"),
+    "RESTClientObject": ("ours.rest_client", "client.rest.RESTClientObject"),
     "load_incluster_config": ("ours.config.load_incluster_config", "config.load_incluster_config"),
     "load_kube_config": ("ours.config.load_kube_config", "config.load_kube_config"),
 }
