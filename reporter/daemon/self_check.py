@@ -110,7 +110,7 @@ def from_nothing(before: Before) -> Before:
 
 def _differences(done: Pass, again: Pass) -> Iterator[str]:
     before, after = _said(done), _said(again)
-    for key in before.keys() | after.keys():
+    for key in after | before:  # findings before writes
         if before.get(key) != after.get(key):
             yield " ".join(map(str, key))
     if done.report != again.report or done.mirrors != again.mirrors:
