@@ -118,11 +118,11 @@ def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
     if ended is not None:
         reason, what, status = ended
         why, diagnosis = why_ended(pod, status, at.scope.snapshot, otherwise=_end(status))
-        looping = loops(status)
+        looping, end = loops(status), last_end(status)
         yield at.scope.finding(
             reason=reason,
             related=PODS.ref(pod),
-            cause=f"{at.role.title}{status.name} failed{_code(status)}",
+            cause=f"{at.role.title}{status.name} failed{f', exit code {end.exit_code}' if end else ''}",
             text=f"{where}: {what}{why}{although}",
             diagnosis=diagnosis,
             severity=int(looping) + worse,
@@ -180,11 +180,6 @@ def _how(pod: Pod, status: ContainerStatus) -> str:
     seconds = int(startup_time(pod, timedelta(0)).total_seconds())
     allowed = f"; its start-up probe allows {seconds} s" if seconds else ""
     return f"container {status.name} is restarted again and again before it is ready{allowed}"
-
-
-def _code(status: ContainerStatus) -> str:
-    ended = last_end(status)
-    return f", exit code {ended.exit_code}" if ended else ""
 
 
 def _end(status: ContainerStatus) -> str:

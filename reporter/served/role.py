@@ -15,13 +15,7 @@ Workload: TypeAlias = Deployment | StatefulSet | LeaderWorkerSet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Containers:
-    """What the containers of a model's pods are for, by their names.
-
-    Attributes:
-        fetch: init containers that download the model.
-        serve: those without which nothing is answered.
-
-    """
+    """What the containers of a model's pods are for: they download it, or nothing is answered without."""
 
     fetch: frozenset[str] = frozenset()
     serve: frozenset[str] = frozenset()
@@ -29,15 +23,9 @@ class Containers:
 
 @dataclass(frozen=True, kw_only=True)
 class ServedRole:
-    """What one role of a model runs on.
+    """What one role of a model, `main`, or `decode` and `prefill`, runs on.
 
-    Attributes:
-        name: `main`, or `decode` and `prefill`.
-        resource: what its workload is of.
-        workload: None where it is not there.
-        pods: its pods, with all workers of groups.
-        containers: what those of its pods are for.
-
+    The workload is None where it is not there; all workers of groups are among the pods.
     """
 
     name: str
@@ -98,12 +86,10 @@ class ServedRole:
 
     @property
     def has_ready_pod(self) -> bool:
-        """Whether a pod is Ready."""
         return any(map(is_ready, self.pods))
 
     @property
     def ref(self) -> ObjectRef | None:
-        """The reference to what it runs on; None where there is none."""
         return None if self.workload is None else self.resource.ref(self.workload)
 
 
@@ -111,12 +97,8 @@ class ServedRole:
 class CountedRole(ServedRole):
     """A role whose pods are counted by themselves, whatever makes them.
 
-    Attributes:
-        part: whether it answers (`engine`), requests come by it (`front`), or it must run.
-        required: without it nothing is answered.
-        size: pods of a replica.
-        enough: so many ready pods do; 0: all.
-
+    `part` says whether it answers (`engine`), requests come by it (`front`), or it must run. Without one
+    that is `required` nothing is answered. A replica has `size` pods. So many ready pods are `enough`; 0: all.
     """
 
     part: str

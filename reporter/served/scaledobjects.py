@@ -73,13 +73,8 @@ def judge_scalers(
 ) -> Iterator[Finding]:
     """Yield a finding for each that does not work; an autoscaler that KEDA made says no more than KEDA.
 
-    Args:
-        scope: of the model.
-        scalers: what sets its replicas.
-        reason: what the stack calls it.
-        serves: what is added to the message where the model serves all the same.
-        budget: how long a ScaledObject may take at first. There are no metrics of pods that start.
-
+    `serves` is added to the message where the model serves all the same. A ScaledObject may take its budget
+    at first: there are no metrics of pods that start.
     """
     told: set[str] = set()
     for each in scalers:

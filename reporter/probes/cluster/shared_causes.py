@@ -47,7 +47,10 @@ def with_shared_causes(parts: Sequence[Evaluation], snapshot: Snapshot) -> tuple
             subjects[key].add(each.subject)
             whys[key] = each.diagnosis
     shared = {
-        key: _told_at(key[0])
+        key: (
+            CLUSTER_SHARED,
+            f"{NAMESPACES.kind} {at}" if (at := key[0].namespace) else str(key[0]),
+        )
         for key, found in subjects.items()
         if (len(found) > 1 and (key[0].kind != NODES.kind or _is_well(key[0].name, snapshot)))
         or _refuses_all(whys[key], snapshot)
@@ -76,10 +79,6 @@ def _cause_of(finding: Finding) -> _Cause | None:
     if finding.lost_node or found is None or not found.shared or found.object is None:
         return None
     return found.object, found.code
-
-
-def _told_at(ref: ObjectRef) -> tuple[str, str]:
-    return CLUSTER_SHARED, f"{NAMESPACES.kind} {ref.namespace}" if ref.namespace else str(ref)
 
 
 def _behind(ref: ObjectRef, snapshot: Snapshot) -> Deployment | None:

@@ -182,51 +182,30 @@ def probe_workload(scope: DeclaredScope) -> Iterator[Finding]:
     if component.workload is None or scope.declared.resource is None:
         return
     workload = DeclaredWorkload(component, component.workload, scope.declared.resource)
-    if component.layer is Layer.CLUSTER:
-        yield from _of_cluster(workload, scope.snapshot)
-    else:
-        yield from _of_namespaces(workload, scope.snapshot)
-
-
-def _of_cluster(workload: DeclaredWorkload, snapshot: Snapshot) -> Iterator[Finding]:
-    found = workload.found(snapshot)
-    if found is not None:
-        yield from _judged(workload, found, CLUSTER, snapshot=snapshot)
-    elif workload.is_missing(snapshot):
-        yield _finding(
-            workload,
-            MISSING,
-            None,
-            namespace=workload.home(snapshot),
-            subject=CLUSTER,
-            snapshot=snapshot,
-        )
-
-
-def _of_namespaces(workload: DeclaredWorkload, snapshot: Snapshot) -> Iterator[Finding]:
-    table, name = snapshot[workload.resource], workload.workload.name
-    wanted = workload.workload.namespaces
-    for namespace in (each.name for each in managed_namespaces(snapshot)):
-        if wanted and namespace not in wanted:
-            continue
-        subject = Subject.of_namespace(namespace)
-        found = table.get(namespace, name)
-        if found is not None:
-            yield from _judged(workload, found, subject, snapshot=snapshot)
-        elif workload.absent(snapshot, namespace):
+    snapshot = scope.snapshot
+    for subject, namespace, found in _places(workload, snapshot):
+        fault = MISSING if found is None else judge_workload(found, snapshot)
+        if fault is not None:
             yield _finding(
-                workload, MISSING, None, namespace=namespace, subject=subject, snapshot=snapshot
+                workload, fault, found, namespace=namespace, subject=subject, snapshot=snapshot
             )
 
 
-def _judged(
-    workload: DeclaredWorkload, found: KubeObject, subject: Subject, *, snapshot: Snapshot
-) -> Iterator[Finding]:
-    fault = judge_workload(found, snapshot)
-    if fault is not None:
-        yield _finding(
-            workload, fault, found, namespace=found.namespace, subject=subject, snapshot=snapshot
-        )
+def _places(
+    workload: DeclaredWorkload, snapshot: Snapshot
+) -> Iterator[tuple[Subject, str, KubeObject | None]]:
+    """Yield of whom, and in which namespace, a workload is, or should be and is not."""
+    if workload.component.layer is Layer.CLUSTER:
+        found = workload.found(snapshot)
+        if found is not None or workload.is_missing(snapshot):
+            yield CLUSTER, found.namespace if found else workload.home(snapshot), found
+        return
+    wanted = workload.workload.namespaces
+    for namespace in (each.name for each in managed_namespaces(snapshot)):
+        if not wanted or namespace in wanted:
+            found = snapshot[workload.resource].get(namespace, workload.workload.name)
+            if found is not None or workload.absent(snapshot, namespace):
+                yield Subject.of_namespace(namespace), namespace, found
 
 
 def _finding(

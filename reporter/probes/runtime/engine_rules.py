@@ -76,20 +76,15 @@ def corrupted(window: Window, _settings: EvaluationSettings) -> Answer:
 
 def stalled(window: Window, settings: EvaluationSettings) -> Answer:
     """Judge whether nothing progresses while requests wait."""
-    if not _stands_still(window):
-        return CLEAR
-    if not any(map(queue, window.looks)):
+    if _stands_still(window) and not any(map(queue, window.looks)):
         return _NO_DEMAND
-    how_long = window_text(settings, t.ENGINE_STALLED)
-    return Found("no progress", _no_progress(how_long, " while others wait"))
+    return _no_progress(window, window_text(settings, t.ENGINE_STALLED), " while others wait")
 
 
 def stalled_and_refusing(window: Window, settings: EvaluationSettings) -> Answer:
     """Judge whether nothing progresses while requests are refused or answered with errors."""
-    if not _stands_still(window):
-        return CLEAR
     how_long = window_text(settings, t.ENGINE_STALLED)
-    return Found("no progress", _no_progress(how_long, " while others are refused"))
+    return _no_progress(window, how_long, " while others are refused")
 
 
 def stalled_without_demand(window: Window, settings: EvaluationSettings) -> Answer:
@@ -97,9 +92,7 @@ def stalled_without_demand(window: Window, settings: EvaluationSettings) -> Answ
 
     The numbers may be left over from aborted requests.
     """
-    if not _stands_still(window):
-        return CLEAR
-    return Found("no progress", _no_progress(minutes(stalled_seconds_without_demand(settings))))
+    return _no_progress(window, minutes(stalled_seconds_without_demand(settings)))
 
 
 def stalled_seconds_without_demand(settings: EvaluationSettings) -> float:
@@ -237,8 +230,11 @@ OBJECTIVES: Final = {
 }
 
 
-def _no_progress(how_long: str, demand: str = "") -> str:
-    return f"has running requests and made no progress for {how_long}{demand}"
+def _no_progress(window: Window, how_long: str, demand: str = "") -> Answer:
+    if not _stands_still(window):
+        return CLEAR
+    text = f"has running requests and made no progress for {how_long}{demand}"
+    return Found("no progress", text)
 
 
 def _stands_still(window: Window) -> bool:
@@ -307,7 +303,11 @@ def _ask(
         return ENGINE_GONE
     if newest.awake is False:
         return ASLEEP
-    asleep = [n for n, page in enumerate(pages) if _asleep(page, name)]
+    asleep = [
+        n
+        for n, page in enumerate(pages)
+        if (engine := page.engines.get(name)) is not None and engine.awake is False
+    ]
     pages = since_restart(pages[asleep[-1] + 1 :] if asleep else pages, name)
     told = [page for page in pages if name in page.engines and rule.can_read(page.engines[name])]
     if not told:
@@ -335,11 +335,6 @@ def _refuses(history: History, length: timedelta) -> bool:
     pages = tuple(page.pod for page in in_service(history.last(length)))
     counters = (Counter.RATE_LIMITED, Counter.NOT_ADMITTED, Counter.HTTP_ERRORS)
     return any(Window(length, pages).increase(counter) for counter in counters)
-
-
-def _asleep(page: Look, name: str) -> bool:
-    engine = page.engines.get(name)
-    return engine is not None and engine.awake is False
 
 
 _MB: Final = 1_000_000

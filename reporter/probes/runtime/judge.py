@@ -43,7 +43,7 @@ def judge(history: History, before: PodVerdict | None, settings: EvaluationSetti
             known = doubted.fault
         found = {name: each for name, each in answers.items() if isinstance(each, Found)}
         if found:
-            since = _left_edge(history, reason, settings)
+            since = _looks(history, reason, settings)[0].at.wall
             faults[reason] = _fault(reason, found, since, known=known)
         elif (undecided := _undecided(answers)) is not None:
             lasting = isinstance(undecided, NotOver)
@@ -131,10 +131,6 @@ def _fault(
         since=since if known is None else known.since,
         engine=engine,
     )
-
-
-def _left_edge(history: History, reason: str, settings: EvaluationSettings) -> datetime:
-    return _looks(history, reason, settings)[0].at.wall
 
 
 def _looks(history: History, reason: str, settings: EvaluationSettings) -> tuple[Look, ...]:

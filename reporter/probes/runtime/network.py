@@ -4,8 +4,8 @@ Which looks were taken while a pod was in service: only those count.
 """
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import takewhile
@@ -15,7 +15,7 @@ from typing import Final
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
 from reporter.metrics.looks.look import Look
-from reporter.metrics.looks.samples import Doubt, Judged, PodVerdict, Samples
+from reporter.metrics.looks.samples import Doubt, Judged, Samples
 from reporter.metrics.looks.target import PodName
 from reporter.metrics.looks.window import GAP_PERIODS
 from reporter.model.finding import Finding
@@ -101,7 +101,10 @@ def probe_network(
     pods = nothing_reached(samples)
     if not pods:
         return
-    how = _usual_failure(pods)
+    newest = (each.history.newest for each in pods)
+    failures = Counter(f"{look.failure} {look.detail}".strip() for look in newest)
+    # The failure that most pods have, so that a single one changes no message.
+    how = min(failures, key=lambda failure: (-failures[failure], failure))
     yield Finding(
         reason=CLUSTER_STATUS_UNKNOWN,
         subject=CLUSTER,
@@ -122,34 +125,15 @@ def probe_network(
 
 def without_failing(samples: Samples, pods: Collection[PodName]) -> Samples:
     """Return the samples with the failed scrapes of some pods undecided instead of a fault."""
-    changed = {name: _without(samples.pods[name]) for name in pods}
-    return replace(samples, pods={**samples.pods, **changed})
-
-
-def _without(judged: Judged) -> Judged:
-    verdict = judged.verdict
-    fault = verdict.faults.get(SCRAPE_FAILING)
-    if fault is None:
-        return judged
-    faults = {name: each for name, each in verdict.faults.items() if name != SCRAPE_FAILING}
-    doubt = Doubt("no pod can be scraped", judged.history.newest.at.boot, fault)
-    doubts = {**verdict.doubts, SCRAPE_FAILING: doubt}
-    return replace(judged, verdict=replace(verdict, faults=faults, doubts=doubts))
-
-
-def _usual_failure(pods: Iterable[Judged]) -> str:
-    """Return the failure that most pods have, so that a single one changes no message."""
-    looks = (each.history.newest for each in pods)
-    failures = Counter(f"{look.failure} {look.detail}".strip() for look in looks)
-    return min(failures, key=lambda failure: (-failures[failure], failure))
-
-
-def verdicts_by_namespace(samples: Samples) -> Mapping[str, tuple[PodVerdict, ...]]:
-    """Return the verdicts of each namespace, for telling whether any is another than before."""
-    found: dict[str, list[PodVerdict]] = defaultdict(list)
-    for (namespace, _), judged in samples.pods.items():
-        found[namespace].append(judged.verdict)
-    return {namespace: tuple(verdicts) for namespace, verdicts in found.items()}
+    changed = dict(samples.pods)
+    for name in pods:
+        judged, faults = changed[name], dict(changed[name].verdict.faults)
+        if fault := faults.pop(SCRAPE_FAILING, None):
+            doubt = Doubt("no pod can be scraped", judged.history.newest.at.boot, fault)
+            doubts = {**judged.verdict.doubts, SCRAPE_FAILING: doubt}
+            verdict = replace(judged.verdict, faults=faults, doubts=doubts)
+            changed[name] = replace(judged, verdict=verdict)
+    return replace(samples, pods=changed)
 
 
 SETTLED: Final = timedelta(seconds=60)

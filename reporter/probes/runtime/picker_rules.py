@@ -26,6 +26,7 @@ from reporter.probes.runtime.rule import (
     PodRule,
     Undecided,
     minutes,
+    window_of,
 )
 from reporter.settings import EvaluationSettings
 
@@ -138,7 +139,7 @@ def scheduling_failing(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> Answer:
     """Judge how many attempts to choose an endpoint failed."""
-    window = _window(history, looks, settings.window_seconds(p.SCHEDULING_FAILING))
+    window = window_of(history, in_service(looks), settings.window_seconds(p.SCHEDULING_FAILING))
     if not isinstance(window, Window):
         return window
     failed, attempts = map(window.increase, (Counter.FAILED_CHOICES, Counter.CHOICES))
@@ -160,7 +161,7 @@ def shedding(history: History, looks: tuple[Look, ...], settings: EvaluationSett
     Without flow control an attempt that failed is counted as a refusal too, by the same code (Gateway API
     Inference Extension v1.5, pkg/epp/requestcontrol/director.go), and is taken away.
     """
-    window = _window(history, looks, settings.window_seconds(p.SHEDDING))
+    window = window_of(history, in_service(looks), settings.window_seconds(p.SHEDDING))
     if not isinstance(window, Window):
         return window
     requests, refused = window.increase(Counter.QUEUED), window.increase(Counter.SHED)
@@ -179,14 +180,6 @@ def shedding(history: History, looks: tuple[Look, ...], settings: EvaluationSett
         f"refused {refused:.0f} of {requests:.0f} requests within {how_long}, its pool being full",
         round(refused),
     )
-
-
-def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window | Undecided:
-    """Return what a picker counted in a window, or why that is not known."""
-    pages = in_service(looks)
-    if not history.covers(pages, timedelta(seconds=seconds)):
-        return NOT_COVERED
-    return Window(pages[-1].at.boot - pages[0].at.boot, tuple(look.pod for look in pages))
 
 
 PICKER_RULES: Final[Mapping[str, PodRule]] = {

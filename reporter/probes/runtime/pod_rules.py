@@ -24,6 +24,7 @@ from reporter.probes.runtime.rule import (
     Undecided,
     minutes,
     share,
+    window_of,
 )
 from reporter.settings import EvaluationSettings
 
@@ -47,16 +48,10 @@ def scrape_failing(
     if not spans or len(failed) < settings.threshold(t.SCRAPE_ATTEMPTS):
         return CLEAR if len(failed) < len(looks) else _TOO_FEW
     how = f"{newest.failure} {newest.detail}".strip()
-    text = (
-        f"its metrics could not be read for {minutes(window.total_seconds())}: {how}{_hint(newest)}"
-    )
+    text = f"its metrics could not be read for {minutes(window.total_seconds())}: {how}"
+    if newest.failure is Failure.STATUS and newest.detail == _NOT_FOUND:
+        text += ", as where they are switched off (SGLang has them with --enable-metrics)"
     return Found(f"metrics: {how}", text)
-
-
-def _hint(look: Look) -> str:
-    if look.failure is Failure.STATUS and look.detail == _NOT_FOUND:
-        return ", as where they are switched off (SGLang has them with --enable-metrics)"
-    return ""
 
 
 def metrics_missing(
@@ -168,12 +163,9 @@ def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window |
         return NO_PAGE
     if not newest.known:
         return NO_ENGINE
-    if newest.engines and all(_asleep(engine) for engine in newest.engines.values()):
+    if newest.engines and all(engine.awake is False for engine in newest.engines.values()):
         return ASLEEP
-    pages = since_restart(in_service(looks))
-    if not history.covers(pages, timedelta(seconds=seconds)):
-        return NOT_COVERED
-    return Window(pages[-1].at.boot - pages[0].at.boot, tuple(look.pod for look in pages))
+    return window_of(history, since_restart(in_service(looks)), seconds)
 
 
 def _asleep(engine: EngineLook) -> bool:

@@ -19,6 +19,7 @@ do requests that finish.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import pairwise
 from math import inf
 from typing import Final, TypeAlias
@@ -31,14 +32,7 @@ from reporter.settings import EvaluationSettings
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A rule found its fault.
-
-    Attributes:
-        cause: a few words.
-        text: one line.
-        severity: larger is worse, among faults of one reason.
-
-    """
+    """A rule found its fault; larger `severity` is worse, among faults of one reason."""
 
     cause: str
     text: str
@@ -68,19 +62,12 @@ PodRule: TypeAlias = Callable[[History, tuple[Look, ...], EvaluationSettings], A
 
 @dataclass(frozen=True, slots=True)
 class EngineRule:
-    """Judges one engine.
-
-    Attributes:
-        judge: is given a window that is covered, and the settings.
-        reads: what must be on a page for it to count for this rule.
-
-    """
+    """Judges one engine by a window that is covered, of pages that have what it reads."""
 
     judge: Callable[[Window, EvaluationSettings], Answer]
     reads: tuple[Callable[[EngineLook], object], ...]
 
     def can_read(self, look: EngineLook) -> bool:
-        """Tell whether a page has all that the rule reads."""
         return all(read(look) is not None for read in self.reads)
 
 
@@ -98,24 +85,27 @@ NOT_COVERED: Final = Undecided("its window is not full yet, or has a hole")
 NOT_TOLD: Final = Untold("the page does not have what the rule reads")
 
 
+def window_of(history: History, pages: tuple[Look, ...], seconds: int) -> Window | Undecided:
+    """Return what a pod as a whole counted on these pages, unless they leave out part of a window."""
+    if not history.covers(pages, timedelta(seconds=seconds)):
+        return NOT_COVERED
+    return Window(pages[-1].at.boot - pages[0].at.boot, tuple(look.pod for look in pages))
+
+
 def share(value: float) -> str:
-    """Return a share as people write it."""
     return f"{value:.0%}" if value >= 0.1 else f"{value:.1%}"  # noqa: PLR2004
 
 
 def minutes(seconds: float) -> str:
-    """Return a time as people write it."""
     whole = round(seconds)
     return f"{whole // 60} min" if whole >= 120 and whole % 60 == 0 else f"{whole} s"  # noqa: PLR2004
 
 
 def window_text(settings: EvaluationSettings, reason: str) -> str:
-    """Return the window of a reason as people write it."""
     return minutes(settings.window_seconds(reason))
 
 
 def running(look: EngineLook) -> float | None:
-    """Return the requests in the batch."""
     return look.running
 
 
@@ -125,12 +115,10 @@ def deferred(look: EngineLook) -> float | None:
 
 
 def kv_usage(look: EngineLook) -> float | None:
-    """Return the share of the KV cache in use."""
     return look.kv_usage
 
 
 def healthy(look: EngineLook) -> bool | None:
-    """Return what the engine says of itself."""
     return look.healthy
 
 
@@ -145,7 +133,6 @@ def progress(look: EngineLook) -> Count | None:
 
 
 def count(counter: Counter) -> Callable[[EngineLook], Count | None]:
-    """Return what reads a counter."""
     return lambda look: look.counters.get(counter)
 
 
