@@ -61,16 +61,12 @@ _WAITS: Final = re.compile(r"Pending|waiting for|once minAvailable is satisfied"
 def why_in_line(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     """Return why a gate or a queue keeps a pod from being scheduled; None where none does."""
     gates = [each.name for each in pod.spec.scheduling_gates or ()]
+    if any(each in _KUEUE_GATES for each in gates):
+        return _kueue(pod, snapshot) or _OF_KUEUE.of(gates=some(gates))
     if gates:
-        return _gated(pod, gates, snapshot)
+        return _GATE.of(gates=some(gates))
     group = pod.metadata.annotation(_GROUP_NAME)
     return _volcano(pod, group, snapshot) if group else None
-
-
-def _gated(pod: Pod, gates: list[str], snapshot: Snapshot) -> Diagnosis:
-    kueue = any(each in _KUEUE_GATES for each in gates)
-    found = _kueue(pod, snapshot) if kueue else None
-    return found or (_OF_KUEUE if kueue else _GATE).of(gates=some(gates))
 
 
 def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
@@ -91,12 +87,10 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
-    owners = {each.uid for each in pod.metadata.owner_references or () if each.uid} | {
-        pod.metadata.uid
-    }
+    owners = [pod.metadata.uid, *(each.uid for each in pod.metadata.owner_references or ())]
     group = pod.metadata.label(_GROUP_LABEL)
     for each in snapshot[WORKLOADS].in_namespace(pod.namespace):
-        if each.name == group or any(each.metadata.owned_by(uid) for uid in owners if uid):
+        if each.name == group or any(map(each.metadata.owned_by, filter(None, owners))):
             yield each
 
 
@@ -179,7 +173,9 @@ def _refused_by_group(namespace: str, snapshot: Snapshot) -> Mapping[str, list[P
     found: dict[str, list[Pod]] = {}
     for each in snapshot[PODS].in_namespace(namespace):
         group = each.metadata.annotation(_GROUP_NAME)
-        if group and _refused_itself(each):
+        refused = each.status.condition("PodScheduled", "False")
+        said = (refused.message if refused else "") or ""
+        if group and refused and ("nodes are available" in said or not _WAITS.search(said)):
             found.setdefault(group, []).append(each)
     return found
 
@@ -199,17 +195,8 @@ def _gang(pod: Pod, group: PodGroup, snapshot: Snapshot) -> Diagnosis | None:
     return told.of(others=others, said=_said(condition), name=name)
 
 
-def _refused_itself(pod: Pod) -> bool:
-    refused = pod.status.condition("PodScheduled", "False")
-    said = (refused.message if refused else "") or ""
-    return refused is not None and ("nodes are available" in said or not _WAITS.search(said))
-
-
 def _pod_group(pod: Pod, name: str, snapshot: Snapshot) -> PodGroup | None:
     # The kind is read for the stack that makes such groups; any stack's pods may be members of one.
-    for resource in snapshot.tables:
-        if str(resource) == _POD_GROUPS:
-            found = snapshot[resource].get(pod.namespace, name)
-            if isinstance(found, PodGroup):
-                return found
-    return None
+    named = (each for each in snapshot.tables if str(each) == _POD_GROUPS)
+    found = (snapshot[each].get(pod.namespace, name) for each in named)
+    return next((each for each in found if isinstance(each, PodGroup)), None)

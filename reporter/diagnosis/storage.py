@@ -7,15 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, NamedTuple
 
-from reporter.catalogue.resources import (
-    ATTACHMENTS,
-    CLAIMS,
-    CSINODES,
-    NODES,
-    PODS,
-    STORAGECLASSES,
-    VOLUMES,
-)
+from reporter.catalogue import resources as r
 from reporter.diagnosis.fit import is_ready, some
 from reporter.diagnosis.texts import Wording
 from reporter.model.evidence import ForeignEvent
@@ -75,14 +67,14 @@ def why_claim_waits(pod: Pod, snapshot: Snapshot, *, said: str = "") -> Diagnosi
     """
     if missing := _NOT_FOUND.search(said) or _BEING_DELETED.search(said):
         told = _CLAIM_ENDS if "being deleted" in missing[0] else _NO_CLAIM
-        return told.of(CLAIMS.ref_named(pod.namespace, missing[1]), name=missing[1])
+        return told.of(r.CLAIMS.ref_named(pod.namespace, missing[1]), name=missing[1])
     gone = _NO_VOLUME.search(said)
     for name in pod.claims:
-        claim = snapshot[CLAIMS].get(pod.namespace, name)
+        claim = snapshot[r.CLAIMS].get(pod.namespace, name)
         if claim is None:
             continue
         if claim.status.phase == "Lost" or (gone and claim.spec.volume_name == gone[1]):
-            return _LOST.of(CLAIMS.ref(claim), name=name)
+            return _LOST.of(r.CLAIMS.ref(claim), name=name)
         waits = claim.status.phase != "Bound" and not claim.spec.volume_name
         if waits and (why := _pending(claim, snapshot)) is not None:
             return why
@@ -102,9 +94,9 @@ def _pending(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Diagnosis | No
         if missing := _NO_CLASS.search(event.message):
             return _no_class(claim, missing[1])
         if event.reason == "FailedBinding" and "no storage class is set" in event.message:
-            return _NAMES_NO_CLASS.of(CLAIMS.ref(claim), name=claim.name)
+            return _NAMES_NO_CLASS.of(r.CLAIMS.ref(claim), name=claim.name)
         if event.reason == "ProvisioningFailed":
-            return _NOT_MADE.of(CLAIMS.ref(claim), name=claim.name, said=_said(event))
+            return _NOT_MADE.of(r.CLAIMS.ref(claim), name=claim.name, said=_said(event))
     return _by_class(claim, events, snapshot)
 
 
@@ -112,28 +104,26 @@ def _by_class(
     claim: PersistentVolumeClaim, events: Iterable[ForeignEvent], snapshot: Snapshot
 ) -> Diagnosis | None:
     wanted = claim.spec.storage_class_name or ""
-    found = snapshot[STORAGECLASSES].get("", wanted)
-    if wanted and found is None and snapshot.absence_known(STORAGECLASSES, name=wanted):
+    found = snapshot[r.STORAGECLASSES].get("", wanted)
+    if wanted and found is None and snapshot.absence_known(r.STORAGECLASSES, name=wanted):
         return _no_class(claim, wanted)
     waits = found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
     reasons = {each.reason for each in events}
     asked = [each for each in events if each.reason == "ExternalProvisioning"]
-    if waits or reasons & set(_WAITS) or not any(_is_late(claim, each) for each in asked):
+    # Asked for so long, a provisioner that is there would have answered.
+    late = any(
+        not (each.last and claim.created) or each.last - claim.created > _PROVISIONING
+        for each in asked
+    )
+    if waits or reasons & set(_WAITS) or not late:
         return None
-    about = STORAGECLASSES.ref(found) if found else CLAIMS.ref(claim)
+    about = r.STORAGECLASSES.ref(found) if found else r.CLAIMS.ref(claim)
     provisioner = f"provisioner ({found.provisioner})" if found else "provisioner"
     return _NO_PROVISIONER.of(about, name=claim.name, provisioner=provisioner)
 
 
-def _is_late(claim: PersistentVolumeClaim, event: ForeignEvent) -> bool:
-    """Return whether a provisioner has been asked for so long that none seems to be there."""
-    if event.last is None or claim.created is None:
-        return True
-    return event.last - claim.created > _PROVISIONING
-
-
 def _no_class(claim: PersistentVolumeClaim, name: str) -> Diagnosis:
-    return _NO_SUCH_CLASS.of(STORAGECLASSES.ref_named("", name), claim=claim.name, name=name)
+    return _NO_SUCH_CLASS.of(r.STORAGECLASSES.ref_named("", name), claim=claim.name, name=name)
 
 
 def _said(event: ForeignEvent) -> str:
@@ -161,7 +151,7 @@ def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 def _attach_error(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> str:
     for _, volume in _bound(pod, snapshot):
-        for each in snapshot[ATTACHMENTS]:
+        for each in snapshot[r.ATTACHMENTS]:
             error, of = each.status.attach_error, each.spec.source.persistent_volume_name
             here = (each.spec.node_name, of) == (pod.spec.node_name, volume)
             if here and error and error.message:
@@ -171,7 +161,7 @@ def _attach_error(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> str:
 
 def _bound(pod: Pod, snapshot: Snapshot) -> Iterator[tuple[PersistentVolumeClaim, str]]:
     for name in pod.claims:
-        claim = snapshot[CLAIMS].get(pod.namespace, name)
+        claim = snapshot[r.CLAIMS].get(pod.namespace, name)
         if claim is not None and claim.spec.volume_name:
             yield claim, claim.spec.volume_name
 
@@ -188,7 +178,7 @@ def _attached_elsewhere(pod: Pod, snapshot: Snapshot) -> Iterator[_Held]:
     for claim, volume in _bound(pod, snapshot):
         if not {*(claim.spec.access_modes or ())} <= {"ReadWriteOnce", "ReadWriteOncePod"}:
             continue
-        for each in snapshot[ATTACHMENTS]:
+        for each in snapshot[r.ATTACHMENTS]:
             ours = each.spec.source.persistent_volume_name == volume and each.status.attached
             if ours and each.spec.node_name != pod.spec.node_name:
                 yield _Held(claim, volume, each.spec.node_name)
@@ -206,7 +196,7 @@ def _elsewhere(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
 
 def _users_of_claims(namespace: str, snapshot: Snapshot) -> Mapping[str, list[Pod]]:
     found: dict[str, list[Pod]] = {}
-    for each in snapshot[PODS].in_namespace(namespace):
+    for each in snapshot[r.PODS].in_namespace(namespace):
         if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):
             for name in each.claims:
                 found.setdefault(name, []).append(each)
@@ -230,12 +220,12 @@ def _held(
     node = node or (users[0].spec.node_name or "" if users else "")
     where = node or "another node"
     what = f"its volume {volume}" + (f" (claim {claim.name})" if claim else "")
-    there = snapshot[NODES].get("", node) if node else None
+    there = snapshot[r.NODES].get("", node) if node else None
     dead = bool(node) and (
-        (there is None and snapshot.absence_known(NODES, name=node)) or (there is not None and not is_ready(there))
+        (there is None and snapshot.absence_known(r.NODES, name=node)) or (there is not None and not is_ready(there))
     )  # fmt: skip
     found = (_OF_DEAD_NODE if dead else _ATTACHED).of(
-        CLAIMS.ref(claim) if claim else None,
+        r.CLAIMS.ref(claim) if claim else None,
         what=what,
         where=where,
         place=f"{where} by pod {holder}" if holder else where,
@@ -246,18 +236,18 @@ def _held(
 
 def _no_driver(pod: Pod, driver: str) -> Diagnosis:
     node = pod.spec.node_name or ""
-    about = NODES.ref_named("", node) if node else None
+    about = r.NODES.ref_named("", node) if node else None
     return replace(_NO_DRIVER_THERE.of(about, driver=driver, node=node), shared=True)
 
 
 def _driver_missing(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
     """Return that the driver of a volume is not on the node, as its CSINode says."""
-    node = snapshot[CSINODES].get("", pod.spec.node_name or "")
+    node = snapshot[r.CSINODES].get("", pod.spec.node_name or "")
     if node is None:
         return None
     here = {each.name for each in node.spec.drivers or ()}
     for _, name in _bound(pod, snapshot):
-        volume = snapshot[VOLUMES].get("", name)
+        volume = snapshot[r.VOLUMES].get("", name)
         driver = volume.spec.csi.driver if volume and volume.spec.csi else ""
         if driver and driver not in here:
             return _no_driver(pod, driver)

@@ -17,13 +17,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Final
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    EVENT_NAMESPACE,
-    LEASES,
-    NAMESPACES,
-    PODS,
-)
+from reporter.catalogue import resources as r
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS
 from reporter.diagnosis.wanted_evidence import WantedEvidence
 from reporter.model.objects import (
@@ -113,12 +107,12 @@ class ControlPlaneComponent:
         Anybody may make a Lease in a namespace of his own: those in the candidates and in kube-system
         count, where a Deployment of its name would count too.
         """
-        places = dict.fromkeys((*self.namespaces, EVENT_NAMESPACE))
+        places = dict.fromkeys((*self.namespaces, r.EVENT_NAMESPACE))
         return tuple((place, name) for place in places for name in self.leases)
 
     def is_at_work(self, snapshot: Snapshot) -> bool:
         """Tell whether it leads somewhere out of sight: a Lease of its is renewed."""
-        return any(snapshot[LEASES].get(*each) for each in self.lease_keys)
+        return any(snapshot[r.LEASES].get(*each) for each in self.lease_keys)
 
     def keeps_up(self, snapshot: Snapshot) -> bool:
         """Tell whether all objects that need it and say so are observed in their present generation."""
@@ -136,27 +130,26 @@ class ControlPlaneComponent:
         )
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Deployment, ...]]:
-        table = snapshot[DEPLOYMENTS]
+        table = snapshot[r.DEPLOYMENTS]
         places = (table.in_namespace(each) for each in self.namespaces)
         found = (tuple(each for each in place if self.is_named(each.name)) for place in places)
         return [each for each in found if each]
 
     def is_missing(self, snapshot: Snapshot) -> bool:
-        """Tell whether it is known to be in none of its namespaces."""
         looked = all(
             snapshot.absence_known(
-                DEPLOYMENTS, each, sought=lambda skipped: self.is_named(skipped.name)
+                r.DEPLOYMENTS, each, sought=lambda skipped: self.is_named(skipped.name)
             )
             for each in self.namespaces
         )
-        anywhere = not (self.image or self.label) or snapshot.known(DEPLOYMENTS)
+        anywhere = not (self.image or self.label) or snapshot.known(r.DEPLOYMENTS)
         return looked and anywhere and not self.found(snapshot)
 
     def home(self, snapshot: Snapshot) -> str:
         """Return the namespace that it is in or belongs in: the first candidate that exists."""
         for deployment in self.found(snapshot):
             return deployment.namespace
-        table = snapshot[NAMESPACES]
+        table = snapshot[r.NAMESPACES]
         existing = (each for each in self.namespaces if table.get("", each))
         return next(existing, self.namespaces[0])
 
@@ -166,10 +159,8 @@ class ControlPlaneComponent:
         return "" if place in self.namespaces else place
 
     def is_named(self, name: str) -> bool:
-        """Tell whether a Deployment of that name is one of its own."""
-        if name == self.deployment:
-            return True
-        return self.revisions and name.startswith(f"{self.deployment}-")
+        own = f"{self.deployment}-"
+        return name == self.deployment or (self.revisions and name.startswith(own))
 
 
 def components(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...]:
@@ -203,7 +194,7 @@ def maker_restarted(
 
 
 def readers_of_pods(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...]:
-    """Return the components that read the metrics of model pods: network policies have to admit them."""
+    """Return the components that network policies of model pods have to admit."""
     return tuple(each for each in components(settings) if each.reads_pods)
 
 
@@ -254,7 +245,7 @@ _MARKS: Final = ("app", "app.kubernetes.io/name", "control-plane")
 def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:
     """Return the Deployments by each end of the paths of their containers' images, and by some labels."""
     found: dict[str, list[Deployment]] = defaultdict(list)
-    for deployment in snapshot[DEPLOYMENTS]:
+    for deployment in snapshot[r.DEPLOYMENTS]:
         containers = deployment.spec.template.spec.containers or ()
         for end in {end for each in containers for end in _ends_of(each.image)}:
             found[end].append(deployment)
@@ -396,7 +387,7 @@ def is_left_out(namespace: str, snapshot: Snapshot, settings: EvaluationSettings
     """Tell whether --model-namespaces leaves the models of a namespace out."""
     if not settings.model_namespaces:
         return False
-    known = snapshot[NAMESPACES].get("", namespace)
+    known = snapshot[r.NAMESPACES].get("", namespace)
     labels = known.metadata.labels if known is not None else None
     return not _selector(settings.model_namespaces).matches(labels)
 
@@ -412,22 +403,22 @@ def managed_namespaces(snapshot: Snapshot) -> tuple[Namespace, ...]:
     Whoever looks at one namespace, and may read everything in it but its labels, has named a workload
     namespace.
     """
-    if snapshot.state(NAMESPACES).partial and not snapshot.known(NAMESPACES):
+    if snapshot.state(r.NAMESPACES).partial and not snapshot.known(r.NAMESPACES):
         return tuple(Namespace(metadata=Metadata(name=each)) for each in snapshot.covered or ())
-    labelled = snapshot[NAMESPACES].labelled("", MANAGED_BY, MODELHARNESS)
+    labelled = snapshot[r.NAMESPACES].labelled("", MANAGED_BY, MODELHARNESS)
     return tuple(each for each in labelled if not each.deleting)
 
 
 def namespace_ref(snapshot: Snapshot, name: str) -> ObjectRef:
     """Return the reference to a Namespace, with its uid where the Namespace is known."""
-    namespace = snapshot[NAMESPACES].get("", name)
-    return NAMESPACES.ref(namespace) if namespace else NAMESPACES.ref_named("", name)
+    namespace = snapshot[r.NAMESPACES].get("", name)
+    return r.NAMESPACES.ref(namespace) if namespace else r.NAMESPACES.ref_named("", name)
 
 
 def picker_pods(
     snapshot: Snapshot, row: ScrapedPickers, namespace: str, *, name: str
 ) -> tuple[Pod, ...]:
     """Return the pods of the endpoint picker of a subject, by name."""
-    found = snapshot[PODS].labelled(namespace, row.label, row.value(name))
+    found = snapshot[r.PODS].labelled(namespace, row.label, row.value(name))
     others = row.labels.items()
     return tuple(each for each in found if others <= (each.metadata.labels or {}).items())

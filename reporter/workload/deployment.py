@@ -145,7 +145,6 @@ def _by_label_of_pods(
 
 
 def _is_stale(workload: Deployment | DaemonSet | StatefulSet) -> bool:
-    """Tell whether the status describes an older spec."""
     return workload.status.observed_generation < workload.metadata.generation
 
 
@@ -156,7 +155,6 @@ def _exceeded_deadline(deployment: Deployment) -> Condition | None:
 
 
 def _refused(deployment: Deployment) -> Condition | None:
-    """Return the condition that says that pods could not be created."""
     return deployment.status.condition("ReplicaFailure", "True")
 
 

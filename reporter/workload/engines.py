@@ -11,17 +11,14 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from reporter.model.objects import KubeObject, Labels, Pod, PodTemplate, TemplateContainer
+from reporter.model.objects import KubeObject, Pod, PodTemplate, TemplateContainer
 
 ROLE: Final = "llm-d.ai/role"
 """Label of the pods of llm-d's charts: `decode` or `prefill`."""
 
 _LABELS: Final = (
-    ROLE,
-    "llm-d.ai/inference-serving",
-    "llm-d.ai/inferenceServing",
-    "model.aibrix.ai/name",
-)
+    ROLE, "llm-d.ai/inference-serving", "llm-d.ai/inferenceServing", "model.aibrix.ai/name",
+)  # fmt: skip
 _IMAGE: Final = re.compile(
     r"vllm|sglang|llm-d|text-generation-inference|\btgi\b|\bollama\b|llama[.-]cpp|llama-server"
     r"|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy"
@@ -43,7 +40,8 @@ def engines_of(template: PodTemplate) -> tuple[str, ...]:
     """Return the names of the containers that serve a model; none where the workload is none."""
     containers = template.spec.containers or ()
     found = tuple(each.name for each in containers if _is_engine(each))
-    if found or not _is_labelled(template.metadata.labels or {}):
+    labels = template.metadata.labels or {}
+    if found or all(labels.get(each) in {None, "false"} for each in _LABELS):
         return found
     return tuple(each.name for each in containers if not _NO_ENGINE.search(_words(each)))[:1]
 
@@ -81,10 +79,6 @@ def _without_tag(image: str) -> str:
 @lru_cache(maxsize=4096)
 def _is_engine_image(image: str) -> bool:
     return bool(_IMAGE.search(image)) and not _NO_ENGINE.search(image)
-
-
-def _is_labelled(labels: Labels) -> bool:
-    return any(labels.get(each) not in {None, "false"} for each in _LABELS)
 
 
 @lru_cache(maxsize=4096)

@@ -11,15 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Final, TypeAlias
 
+from reporter.catalogue import resources as r
 from reporter.catalogue.needs import GATEWAY_NAME
 from reporter.catalogue.reasons import CLUSTER_GATEWAY_AUTH
-from reporter.catalogue.resources import (
-    AUTHORIZATIONPOLICIES,
-    DEPLOYMENTS,
-    ENVOYFILTERS,
-    GATEWAYS,
-    SERVICES,
-)
 from reporter.model.finding import Entrance
 from reporter.model.objects import AskedService, AuthorizationPolicy, EnvoyFilter, LabelSelector
 from reporter.model.subject import ObjectRef
@@ -63,7 +57,7 @@ def losses(
     that nobody can tell of any Gateway.
     """
     by_policy = reason == CLUSTER_GATEWAY_AUTH
-    kinds = (ENVOYFILTERS, AUTHORIZATIONPOLICIES) if by_policy else (ENVOYFILTERS,)
+    kinds = (r.ENVOYFILTERS, r.AUTHORIZATIONPOLICIES) if by_policy else (r.ENVOYFILTERS,)
     if not all(snapshot.known(each) for each in kinds):
         return None
     asking = snapshot.once(
@@ -98,11 +92,11 @@ def _loss(
 def _asking(snapshot: Snapshot, settings: EvaluationSettings) -> _Asking:
     """Return what the filters and policies of each Gateway send its requests to."""
     found: dict[Entrance, dict[AskedService, None]] = defaultdict(dict)
-    for envoy_filter in snapshot[ENVOYFILTERS]:
+    for envoy_filter in snapshot[r.ENVOYFILTERS]:
         for gateway in () if envoy_filter.deleting else _named(envoy_filter):
             found[envoy_filter.namespace, gateway].update(dict.fromkeys(envoy_filter.spec.asked))
     services = mesh_services(snapshot, settings)
-    for policy in snapshot[AUTHORIZATIONPOLICIES]:
+    for policy in snapshot[r.AUTHORIZATIONPOLICIES]:
         provider = required_provider(policy)
         asked = services.get(provider, ()) if services is not None else (_UNTOLD,)
         for gateway in _named(policy) if provider and asked else ():
@@ -113,7 +107,7 @@ def _asking(snapshot: Snapshot, settings: EvaluationSettings) -> _Asking:
 def _named(obj: EnvoyFilter | AuthorizationPolicy) -> Iterator[str]:
     """Yield the Gateways that an object of Istio selects; other labels select none of ours."""
     for target in obj.spec.target_refs or ():
-        if target.kind == GATEWAYS.kind:
+        if target.kind == r.GATEWAYS.kind:
             yield target.name
     if obj.spec.target_refs:
         return
@@ -135,8 +129,8 @@ def _is_run_by(host: str, deployment: ObjectRef, snapshot: Snapshot) -> bool:
         return False
     if found[1] == deployment.name:
         return True
-    service = snapshot[SERVICES].get(found[2], found[1])
-    runs = snapshot[DEPLOYMENTS].get(deployment.namespace, deployment.name)
+    service = snapshot[r.SERVICES].get(found[2], found[1])
+    runs = snapshot[r.DEPLOYMENTS].get(deployment.namespace, deployment.name)
     if service is None or runs is None or not service.spec.selector:
         return False
     labels = runs.spec.template.metadata.labels

@@ -155,7 +155,6 @@ def nodes_of(pod: Pod, snapshot: Snapshot) -> Table[Node] | None:
 
 
 def _diagnosed(pod: Pod, fault: PodFault, snapshot: Snapshot) -> PodFault:
-    """Return a fault with its cause, where more can be told than the symptom."""
     if fault.severity in {NODE_LOST, NOT_TERMINATED}:
         # No node answers for the log of a pod that is lost with it.
         lost = fault.severity == NODE_LOST
@@ -304,7 +303,6 @@ def _on_node(pod: Pod) -> str:
 
 
 def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
-    """Return the fault of a pod whose node is NotReady, does not answer, or is gone."""
     if nodes is None or not pod.spec.node_name:
         return None
     node = nodes.get("", pod.spec.node_name)
@@ -349,7 +347,6 @@ def _container_faults(pod: Pod) -> Iterator[PodFault]:
 
 
 def _container_fault(kind: str, status: ContainerStatus, pod: Pod) -> Iterator[PodFault]:
-    """Yield the fault of a container, if it has one."""
     if status.state is None or status.ready:
         return
     place = f"{kind} {_name(status.name)}"
@@ -420,7 +417,6 @@ _NO_START: Final = 3
 
 
 def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
-    """Return the fault of a pod that is not Ready while nothing says why."""
     containers = pod.status.container_statuses or ()
     ends = "".join(map(_last_end, containers))
     if had_been_ready(pod):

@@ -9,20 +9,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
+from reporter.catalogue import resources as r
 from reporter.catalogue.needs import API_KEY_PROVIDER, GATEWAY_NAME, is_of_harness
-from reporter.catalogue.resources import (
-    CONFIGMAPS,
-    DEPLOYMENTS,
-    DESTINATIONRULES,
-    FORMER_POOLS,
-    GATEWAYCLASSES,
-    GATEWAYS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    ISTIO_CONFIGMAP,
-    PODS,
-    SERVICES,
-)
 from reporter.catalogue.shared_parts import GATEWAY_AUTH
 from reporter.model.finding import Entrance
 from reporter.model.objects import (
@@ -144,10 +132,10 @@ def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
     if not wanted:
         yield ParentFault("no parent", "names no parent Gateway", NO_PARENT)
     for parent in sorted(wanted):
-        gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
+        gateway = snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
         if parent.is_gateway and gateway is not None and gateway.deleting:
             continue
-        known = snapshot.absence_known(GATEWAYS, parent.namespace, parent.name)
+        known = snapshot.absence_known(r.GATEWAYS, parent.namespace, parent.name)
         if parent.is_gateway and gateway is None and known:
             yield ParentFault(f"{parent} is gone", f"{parent} does not exist", GATEWAY_GONE)
             continue
@@ -176,10 +164,10 @@ def other_pool(snapshot: Snapshot, group: str, *, namespace: str, name: str) -> 
     """Return the API group that an InferencePool is of, where it is not of the one that is named."""
     found = {
         resource.group
-        for resource in (INFERENCEPOOLS, FORMER_POOLS)
+        for resource in (r.INFERENCEPOOLS, r.FORMER_POOLS)
         if snapshot[resource].get(namespace, name) is not None
     }
-    named = next((each for each in (INFERENCEPOOLS, FORMER_POOLS) if each.group == group), None)
+    named = next((each for each in (r.INFERENCEPOOLS, r.FORMER_POOLS) if each.group == group), None)
     if named is None or group in found or not found:
         return ""
     return min(found) if snapshot.absence_known(named, namespace, name) else ""
@@ -189,9 +177,9 @@ def pool_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault
     """Judge what parents say of a pool; entries of a Gateway that is gone are left over."""
     entries = [*_entries(pool)]
     for parent in sorted({each for each, _ in entries}):
-        known = snapshot.absence_known(GATEWAYS, parent.namespace, parent.name)
+        known = snapshot.absence_known(r.GATEWAYS, parent.namespace, parent.name)
         if parent.is_gateway and known:
-            gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
+            gateway = snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
             if gateway is None or gateway.deleting:
                 continue
         if fault := judge_entries(parent, [entry for each, entry in entries if each == parent]):
@@ -245,7 +233,7 @@ class _WantedPorts:
 
     def _faults(self, snapshot: Snapshot) -> tuple[ParentFault, ...]:
         """Pods need not declare a port with a number: where one declares none, nothing is concluded of it."""
-        pods = tuple(islice(snapshot[PODS].selected(self.namespace, self.selector), _NEAR))
+        pods = tuple(islice(snapshot[r.PODS].selected(self.namespace, self.selector), _NEAR))
         found: set[int] = set()
         for pod in pods:
             containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
@@ -291,14 +279,16 @@ def lacks_tls_rule(
     reference = pool.spec.endpoint_picker_ref
     if reference is None or not _PICKS.search(line) or _PLAIN.search(line):
         return ""
-    if not snapshot.known(DESTINATIONRULES) or any(
-        _covers(rule, pool.namespace, reference.name) for rule in snapshot[DESTINATIONRULES]
+    if not snapshot.known(r.DESTINATIONRULES) or any(
+        _covers(rule, pool.namespace, reference.name) for rule in snapshot[r.DESTINATIONRULES]
     ):
         return ""
     parents = {(each.namespace, each.name) for route in routes for each in parents_of(route)}
     for place, name in sorted(parents):
-        gateway = snapshot[GATEWAYS].get(place, name)
-        of = snapshot[GATEWAYCLASSES].get("", gateway.spec.gateway_class_name) if gateway else None
+        gateway = snapshot[r.GATEWAYS].get(place, name)
+        of = (
+            snapshot[r.GATEWAYCLASSES].get("", gateway.spec.gateway_class_name) if gateway else None
+        )
         if of is not None and of.spec.controller_name in _ISTIO:
             return name
     return ""
@@ -349,7 +339,7 @@ def routes_to(
 
     def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[HttpRoute, ...]]:
         found: dict[tuple[str, str], list[HttpRoute]] = defaultdict(list)
-        for route in snapshot[HTTPROUTES].in_namespace(namespace):
+        for route in snapshot[r.HTTPROUTES].in_namespace(namespace):
             for backend in set(_pools(route)):
                 found[backend].append(route)
         return {backend: tuple(routes) for backend, routes in found.items()}
@@ -366,10 +356,10 @@ def routes_naming(
 
 def _by_backend(snapshot: Snapshot) -> Mapping[tuple[str, str, str], tuple[HttpRoute, ...]]:
     found: dict[tuple[str, str, str], list[HttpRoute]] = defaultdict(list)
-    for route in snapshot[HTTPROUTES]:
+    for route in snapshot[r.HTTPROUTES]:
         accepted = any(each.condition("Accepted", "True") for each in route.status.parents or ())
         backends = {
-            (each.namespace or route.namespace, each.kind or SERVICES.kind, each.name)
+            (each.namespace or route.namespace, each.kind or r.SERVICES.kind, each.name)
             for rule in route.spec.rules or ()
             for each in rule.backend_refs or ()
         }
@@ -388,8 +378,8 @@ def _pools(route: HttpRoute) -> Iterator[tuple[str, str]]:
     """Yield group and name of each InferencePool in its own namespace that a route leads to."""
     for rule in route.spec.rules or ():
         for each in rule.backend_refs or ():
-            if each.kind == INFERENCEPOOLS.kind and each.namespace in (None, "", route.namespace):
-                yield each.group or INFERENCEPOOLS.group, each.name
+            if each.kind == r.INFERENCEPOOLS.kind and each.namespace in (None, "", route.namespace):
+                yield each.group or r.INFERENCEPOOLS.group, each.name
 
 
 def is_reachable(routes: Iterable[HttpRoute]) -> bool:
@@ -420,11 +410,11 @@ def missing_picker_service(pool: InferencePool, snapshot: Snapshot) -> str:
     reference = pool.spec.endpoint_picker_ref
     if reference is None or not reference.name:
         return ""
-    if reference.group or (reference.kind or SERVICES.kind) != SERVICES.kind:
+    if reference.group or (reference.kind or r.SERVICES.kind) != r.SERVICES.kind:
         return ""
     place, name = pool.namespace, reference.name
-    gone = snapshot[SERVICES].get(place, name) is None
-    return name if gone and snapshot.absence_known(SERVICES, place, name) else ""
+    gone = snapshot[r.SERVICES].get(place, name) is None
+    return name if gone and snapshot.absence_known(r.SERVICES, place, name) else ""
 
 
 def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]:
@@ -433,7 +423,9 @@ def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]
     These are the ones that the harness owns, so that somebody's own Gateway next to them is left
     alone. Where none carries the owner's label the namespace was set up by hand, and all count.
     """
-    there = tuple(each for each in snapshot[GATEWAYS].in_namespace(namespace) if not each.deleting)
+    there = tuple(
+        each for each in snapshot[r.GATEWAYS].in_namespace(namespace) if not each.deleting
+    )
     owned = tuple(each for each in there if is_of_harness(each))
     return owned or there
 
@@ -447,7 +439,7 @@ def data_planes(snapshot: Snapshot, gateway: Gateway) -> tuple[Deployment, ...]:
 
     They are found by the Gateway's name alone: Istio copies the owner's label only sometimes.
     """
-    found = snapshot[DEPLOYMENTS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
+    found = snapshot[r.DEPLOYMENTS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
     return tuple(each for each in found if not each.deleting)
 
 
@@ -468,7 +460,7 @@ def judge_data_plane(
 
 def data_plane_pods(snapshot: Snapshot, gateway: Gateway) -> tuple[Pod, ...]:
     """Return the pods of a Gateway that stand for replicas."""
-    found = snapshot[PODS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
+    found = snapshot[r.PODS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
     return tuple(each for each in found if counts(each))
 
 
@@ -480,8 +472,8 @@ def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[Conf
     return tuple(
         config
         for namespace in settings.istio_namespace
-        for config in snapshot[CONFIGMAPS].in_namespace(namespace)
-        if config.name == ISTIO_CONFIGMAP or config.name.startswith(f"{ISTIO_CONFIGMAP}-")
+        for config in snapshot[r.CONFIGMAPS].in_namespace(namespace)
+        if config.name == r.ISTIO_CONFIGMAP or config.name.startswith(f"{r.ISTIO_CONFIGMAP}-")
         if config.data is not None and config.data.mesh is not None
     )
 
