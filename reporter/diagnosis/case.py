@@ -58,7 +58,6 @@ class Case:
 
     @property
     def node(self) -> str:
-        """The name of its node; empty where it has none."""
         return cut(clean(self.pod.spec.node_name or ""), NAME_BYTES)
 
     def spec(self, name: str) -> Container | None:

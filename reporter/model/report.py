@@ -91,12 +91,9 @@ class ServingState(StrEnum):
 
 
 WORST_FIRST: Final = (
-    ServingState.NOT_SERVING,
-    ServingState.DEGRADED,
-    ServingState.UNKNOWN,
-    ServingState.SERVING,
+    ServingState.NOT_SERVING, ServingState.DEGRADED, ServingState.UNKNOWN, ServingState.SERVING,
     ServingState.IDLE,
-)
+)  # fmt: skip
 """The order in which states are told; what is not known comes before what is well."""
 
 

@@ -1,7 +1,7 @@
 """The order of a table's objects, and its indexes: made from nothing, or mended after a few changes."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -44,7 +44,7 @@ class Index(Generic[ObjectT_co]):
         self.keys = keys
         self.ordered = ordered
         self._by_label = by_label
-        self._by_namespace: dict[str, Mapping[Place, tuple[ObjectT_co, ...]]] = {}
+        self._by_namespace: dict[str, Labelled[ObjectT_co]] = {}
         self._shown = dict(shown)
         self._firsts = dict(firsts)
 
@@ -57,23 +57,16 @@ class Index(Generic[ObjectT_co]):
         if index is None and len(self._by_label) >= _MOST_LABELS:
             return self._labels_in(namespace).get((key, value), ())
         if index is None:
-            groups: dict[Place, list[ObjectT_co]] = {}
-            for obj in self.ordered:
-                found = obj.metadata.label(key)
-                if found is not None:
-                    groups.setdefault((obj.namespace, found), []).append(obj)
-            index = {place: tuple(group) for place, group in groups.items()}
+            found = ((obj.metadata.label(key), obj) for obj in self.ordered)
+            index = _grouped(((obj.namespace, of), obj) for of, obj in found if of is not None)
             self._by_label[key] = index
         return index.get((namespace, value), ())
 
-    def _labels_in(self, namespace: str) -> Mapping[Place, tuple[ObjectT_co, ...]]:
+    def _labels_in(self, namespace: str) -> Labelled[ObjectT_co]:
         index = self._by_namespace.get(namespace)
         if index is None:
-            groups: dict[Place, list[ObjectT_co]] = {}
-            for obj in self.in_namespace(namespace):
-                for pair in (obj.metadata.labels or {}).items():
-                    groups.setdefault(pair, []).append(obj)
-            index = {pair: tuple(group) for pair, group in groups.items()}
+            there = ((obj, obj.metadata.labels or {}) for obj in self.in_namespace(namespace))
+            index = _grouped((pair, obj) for obj, labels in there for pair in labels.items())
             self._by_namespace[namespace] = index
         return index
 
@@ -135,6 +128,13 @@ class Index(Generic[ObjectT_co]):
 def index_of(objects: Mapping[Place, ObjectT_co]) -> Index[ObjectT_co]:
     keys = sorted(objects)
     return Index(keys, tuple(objects[key] for key in keys), by_label={})
+
+
+def _grouped(pairs: Iterable[tuple[Place, ObjectT]]) -> Labelled[ObjectT]:
+    groups: dict[Place, list[ObjectT]] = {}
+    for place, obj in pairs:
+        groups.setdefault(place, []).append(obj)
+    return {place: tuple(group) for place, group in groups.items()}
 
 
 def _mended(

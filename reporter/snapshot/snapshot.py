@@ -264,15 +264,11 @@ class Learned:
     ) -> bool:
         """Take what was read of a resource; `partial` says that only some of its objects were."""
         state = ResourceState(Served.SERVED, partial=partial)
-        table = self._tables.get(resource)
-        if partial and table is not None:
-            kept = {(each.namespace, each.name): each for each in chain(table, objects)}
-            objects = kept.values()
-        changed = self._states.get(resource) != state or list(table or ()) != list(
-            table_of(objects)
-        )
+        before = self._tables.get(resource, Table[KubeObject]())
+        table = table_of(chain(before, objects) if partial else objects)
+        changed = self._states.get(resource) != state or [*before] != [*table]
         if changed:
-            self._tables[resource], self._states[resource] = table_of(objects), state
+            self._tables[resource], self._states[resource] = table, state
         return changed
 
     def note_lease(self, key: LeaseKey, lease: Lease | None) -> bool:
@@ -322,14 +318,8 @@ class Learned:
 
 
 def _same(event: ForeignEvent) -> tuple[object, ...]:
-    return (
-        event.about,
-        event.about.uid,
-        event.field_path,
-        event.reason,
-        event.message,
-        event.first,
-    )
+    about = event.about
+    return about, about.uid, event.field_path, event.reason, event.message, event.first
 
 
 def _words(events: ByObject) -> Mapping[object, object]:

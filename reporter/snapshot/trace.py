@@ -17,6 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, auto
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, TypeVar, cast
 
 from reporter.metrics.looks.samples import Judged, Samples
@@ -90,33 +91,30 @@ class TracedTable(Table[ObjectT_co]):
         self._noted = noted
         self._trace = trace
 
-    def _all(self) -> Table[ObjectT_co]:
-        self._trace.note(Cell(self._noted, How.ALL))
+    def _read(self, how: How = How.ALL, *key: str) -> Table[ObjectT_co]:
+        self._trace.note(Cell(self._noted, how, key))
         return self._table
 
     def __iter__(self) -> Iterator[ObjectT_co]:
-        return iter(self._all())
+        return iter(self._read())
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._read())
 
     def get(self, namespace: str, name: str) -> ObjectT_co | None:
-        self._trace.note(Cell(self._noted, How.NAME, (namespace, name)))
-        return self._table.get(namespace, name)
+        return self._read(How.NAME, namespace, name).get(namespace, name)
 
     def in_namespace(self, namespace: str) -> tuple[ObjectT_co, ...]:
-        self._trace.note(Cell(self._noted, How.NAMESPACE, (namespace,)))
-        return self._table.in_namespace(namespace)
+        return self._read(How.NAMESPACE, namespace).in_namespace(namespace)
 
     def showing(self, shows: Shows) -> tuple[ObjectT_co, ...]:
-        return self._all().showing(shows)
+        return self._read().showing(shows)
 
     def first(self, shows: Shows) -> ObjectT_co | None:
-        return self._all().first(shows)
+        return self._read().first(shows)
 
     def labelled(self, namespace: str, key: str, value: str) -> tuple[ObjectT_co, ...]:
-        self._trace.note(Cell(self._noted, How.LABEL, (namespace, key, value)))
-        return self._table.labelled(namespace, key, value)
+        return self._read(How.LABEL, namespace, key, value).labelled(namespace, key, value)
 
     def rarest(self, namespace: str, labels: Labels) -> tuple[str, str]:
         """Return the label that the fewest carry; whichever it is, nothing rests on the choice."""
@@ -125,7 +123,7 @@ class TracedTable(Table[ObjectT_co]):
     def chosen(
         self, question: Hashable, choose: Callable[[Iterable[KubeObject]], Iterable[KubeObject]]
     ) -> tuple[KubeObject, ...]:
-        return self._all().chosen(question, choose)
+        return self._read().chosen(question, choose)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,16 +215,15 @@ def evidence_cells(before: Evidence, after: Evidence) -> Iterator[Cell]:
 def cells_of(
     what: Resource[KubeObject], before: KubeObject | None, after: KubeObject | None
 ) -> Iterator[Cell]:
-    seen: set[tuple[str, str, str]] = set()
-    for each in (before, after):
-        if each is None:
-            continue
-        for key, value in (each.metadata.labels or {}).items():
-            seen.add((each.namespace, key, value))
     named = after if after is not None else before
-    if named is not None:
-        yield Cell(what, How.NAME, (named.namespace, named.name))
-        yield Cell(what, How.NAMESPACE, (named.namespace,))
-        yield Cell(what, How.ALL)
-    for label in seen:
-        yield Cell(what, How.LABEL, label)
+    if named is None:
+        return
+    place = named.namespace
+    yield Cell(what, How.NAME, (place, named.name))
+    yield Cell(what, How.NAMESPACE, (place,))
+    yield Cell(what, How.ALL)
+    labels = [
+        each.metadata.labels.items() for each in (before, after) if each and each.metadata.labels
+    ]
+    for key, value in set(chain(*labels)):
+        yield Cell(what, How.LABEL, (place, key, value))

@@ -29,6 +29,7 @@ from reporter.model.objects import (
     Namespace,
     Pod,
 )
+from reporter.model.paths import generation_of
 from reporter.model.report import Report
 from reporter.model.resource import PartKey, Seen, parse_selector
 from reporter.model.stack import Controller, Need, ScrapedPickers
@@ -301,12 +302,8 @@ def _observed(obj: KubeObject) -> int:
     """Return the newest generation that the status of an object is of, 0 where it does not say."""
     status: object = getattr(obj, "status", None)
     conditions = status.conditions if isinstance(status, Conditioned) else None
-    told = (
-        getattr(status, "observed_generation", 0),
-        *(c.observed_generation for c in conditions or ()),
-    )
-    written = (f"{each or ''}" for each in told)
-    return max((int(each) for each in written if each.isdecimal()), default=0)
+    own: object = getattr(status, "observed_generation", 0)
+    return max(map(generation_of, (own, *(each.observed_generation for each in conditions or ()))))
 
 
 NEEDED_BY: Final = ", needed by "

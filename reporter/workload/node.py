@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from reporter.diagnosis.devices import other_names
 from reporter.diagnosis.fit import PRESSURES
 from reporter.model.objects import Node
 from reporter.model.text import detail
@@ -69,7 +70,7 @@ def node_faults(node: Node) -> Iterator[NodeFault]:
         text = "is cordoned, and pods wait for it"
         yield NodeFault("cordoned", text, signs=("node(s) were unschedulable",))
     for name, count in sorted(node.status.devices.items()):
-        if not count and not _offers_other(node, name):
+        if not count and not other_names([node], name):
             text = f"has no allocatable {name}: its device plugin is away or its devices failed"
             yield NodeFault(f"no {name}", text, signs=(f"Insufficient {name}",), lacking=name)
 
@@ -123,14 +124,6 @@ def _is_tainted(node: Node) -> bool:
     return not node.spec.unschedulable and (
         (ready is not None and ready.status != "True")
         or any(node.status.condition(each, "True") for each in PRESSURES)
-    )
-
-
-def _offers_other(node: Node, name: str) -> bool:
-    """Tell whether a node offers the devices of a vendor in another form, such as slices of GPUs."""
-    vendor = name.partition("/")[0]
-    return any(
-        each.partition("/")[0] == vendor and count for each, count in node.status.devices.items()
     )
 
 

@@ -175,6 +175,12 @@ class Metadata(Part, frozen=True):
         return any(owner.uid == uid for owner in self.owner_references or ())
 
 
+class UnmanagedMetadata(Metadata, frozen=True):
+    """Of a kind of which nothing that is wanted can be changed, or nobody asks who did."""
+
+    managed_fields: tuple[ManagerEntry, ...] | None = field(name=NOT_READ, default=None)
+
+
 class Condition(Part, frozen=True):
     """`observed_generation` may be text where the CRD is Istio's."""
 

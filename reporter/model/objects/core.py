@@ -8,16 +8,14 @@ from typing import Final
 from msgspec import field
 
 from reporter.model.objects.base import (
-    NOT_READ,
     Annotations,
     Conditioned,
     KubeObject,
     Labels,
     LabelSelector,
-    ManagerEntry,
-    Metadata,
     Part,
     Timestamp,
+    UnmanagedMetadata,
 )
 from reporter.model.objects.demands import Quantities, Taint, amount, is_device
 from reporter.model.objects.pods import PodTemplate
@@ -99,9 +97,8 @@ class EventAnnotations(Annotations, frozen=True):
     severity: str | None = field(name="status-reporter.io/severity", default=None)
 
 
-class EventMetadata(Metadata, frozen=True):
+class EventMetadata(UnmanagedMetadata, frozen=True):
     annotations: EventAnnotations | None = None
-    managed_fields: tuple[ManagerEntry, ...] | None = field(name=NOT_READ, default=None)
 
 
 class Event(KubeObject, frozen=True):

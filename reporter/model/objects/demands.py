@@ -13,10 +13,9 @@ from msgspec import field
 from reporter.model.objects.base import (
     Conditioned,
     KubeObject,
-    ManagerEntry,
-    Metadata,
     Part,
     SelectorRequirement,
+    UnmanagedMetadata,
 )
 
 Quantities: TypeAlias = dict[str, str | int | float]
@@ -116,12 +115,6 @@ def total(amounts: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 def amounts(written: Quantities | None) -> dict[str, float]:
     return {name: amount(each) for name, each in (written or {}).items()}
-
-
-class UnmanagedMetadata(Metadata, frozen=True):
-    managed_fields: tuple[ManagerEntry, ...] | None = field(
-        name="status-reporter.io/not-read", default=None
-    )
 
 
 class ClaimSpec(Part, frozen=True):

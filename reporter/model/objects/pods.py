@@ -13,10 +13,9 @@ from reporter.model.objects.base import (
     KubeObject,
     Labels,
     LabelSelector,
-    ManagerEntry,
-    Metadata,
     Part,
     Timestamp,
+    UnmanagedMetadata,
 )
 from reporter.model.objects.demands import (
     Affinity,
@@ -238,16 +237,11 @@ class PodAnnotations(Annotations, frozen=True):
     group: str | None = msgspec.field(name="scheduling.k8s.io/group-name", default=None)
 
 
-class PodMetadata(Metadata, frozen=True):
-    """`deletion_grace_period_seconds` may be another time than the spec names, as with `kubectl
-    drain`.
-
-    `managed_fields` is not read, as nothing of what is wanted of a pod can be changed.
-    """
+class PodMetadata(UnmanagedMetadata, frozen=True):
+    """`deletion_grace_period_seconds` may be another time than in the spec, as with `kubectl drain`."""
 
     deletion_grace_period_seconds: int | None = None
     annotations: PodAnnotations | None = None
-    managed_fields: tuple[ManagerEntry, ...] | None = msgspec.field(name=NOT_READ, default=None)
 
 
 class Pod(KubeObject, frozen=True):
