@@ -431,10 +431,9 @@ def _with_cause(state: SubjectState, first: str) -> SubjectState:
 
 
 def _impact(hit: Mapping[Subject, bool], serving: Mapping[Subject, ServingState]) -> Impact:
-    states = {each: serving.get(each) for each in hit}
-    out = [each for each, state in states.items() if state is ServingState.NOT_SERVING]
+    out = [each for each in hit if serving.get(each) is ServingState.NOT_SERVING]
     stopped = [each for each in out if hit[each]]
-    worse = [each for each, state in states.items() if state is ServingState.DEGRADED]
+    worse = [each for each in hit if serving.get(each) is ServingState.DEGRADED]
     return Impact(
         not_serving=len(stopped),
         degraded=len(worse),

@@ -41,15 +41,13 @@ class Hints:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._found: dict[str, str] = {}
+        self._names: set[str] = set()
 
     def of(self, name: str) -> str:
         """Return what to add to an objection, empty if nothing is near."""
-        if name not in self._found:
-            if len(self._found) >= HINTS:
-                return ""
-            self._found[name] = _hint(name, self._catalogue)
-        return self._found[name]
+        if len(self._names) < HINTS:
+            self._names.add(name)
+        return _hint(name, self._catalogue) if name in self._names else ""
 
 
 @dataclass(frozen=True, slots=True)

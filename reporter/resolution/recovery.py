@@ -226,18 +226,15 @@ def _beneath(
     While the earlier fault is clearing the key's one place in the report is taken. Once that is
     over, the younger fault stands for itself, in an episode of its own.
     """
-    hidden: list[Candidate] = []
-    surfaced: list[Candidate] = []
-    for candidate in merged:
-        if not candidate.under_an_episode:
-            continue
-        if candidate.key in absence.listed:
-            hidden.append(candidate)
-        elif candidate.key in absence.kept:
-            surfaced.append(candidate)
-        else:
-            surfaced.append(replace(candidate, episode=None))
-    return tuple(hidden), tuple(surfaced)
+    listed = absence.listed
+    beneath = [each for each in merged if each.under_an_episode]
+    hidden = tuple(each for each in beneath if each.key in listed)
+    surfaced = tuple(
+        each if each.key in absence.kept else replace(each, episode=None)
+        for each in beneath
+        if each.key not in listed
+    )
+    return hidden, surfaced
 
 
 def _as_stale(episode: Episode, since: timedelta) -> Episode:
@@ -254,7 +251,7 @@ def as_clearing(episode: Episode) -> Episode:
     begin its grace again with each turn.
     """
     shown = replace(episode.shown, stale=False)
-    if shown.disposition in (Disposition.FIRING, Disposition.CLEARING):
+    clears = shown.disposition in (Disposition.FIRING, Disposition.CLEARING)
+    if clears:
         shown = replace(shown, disposition=Disposition.CLEARING, primary=False)
-    listed = shown.disposition in (Disposition.CLEARING, Disposition.MUTED)
-    return replace(episode, shown=shown, listed=listed, stale_since=None)
+    return replace(episode, shown=shown, listed=clears or episode.muted, stale_since=None)

@@ -402,13 +402,11 @@ def _ended(
         for each, at in known.ended.items()
         if each in going_on or now.boot - at < _IN_FLIGHT
     }
-    for key in state.absence.ended:
-        episode = known.episodes[key]
-        if episode.fired:
-            ended[key, episode.since] = now.boot
-    for key, episode in episodes.items():
+    # Of what goes on too: where all of it was muted, what is told now began later.
+    for key in (*state.absence.ended, *episodes):
         before = known.episodes.get(key)
         if before is not None and before.fired:
-            ended[key, before.since] = now.boot  # all of it was muted; what is told began later
+            ended[key, before.since] = now.boot
+    for key, episode in episodes.items():
         ended.pop((key, episode.since), None)
     return ended

@@ -24,12 +24,12 @@ from reporter.workload.engines import is_engine_alone
 
 def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
     """Return every resource that could not be read, or not all of it, sorted."""
-    unknown = {
+    unknown = {UnknownResource(name, cause) for name, cause in snapshot.incomplete.items()}
+    unknown.update(
         UnknownResource(str(resource), state.cause)
         for resource, state in snapshot.states.items()
         if state.served is Served.UNKNOWN
-    }
-    unknown |= {UnknownResource(name, cause) for name, cause in snapshot.incomplete.items()}
+    )
     read = {str(resource) for resource in snapshot.states} - snapshot.incomplete.keys()
     for each in snapshot.skipped:
         if each.resource in read and not each.name:
@@ -60,9 +60,8 @@ def verdict_unknown(
         return snapshot.discovery.state(key.involved.name) is Served.UNKNOWN
     objects = tuple(at_fault)
     reads = catalogue[key.reason].reads_of({each.kind for each in objects})
-    if not all(map(snapshot.known, reads)):
-        return True
-    return any(snapshot.skips(resource, each) for resource in reads for each in objects)
+    skips = any(snapshot.skips(resource, each) for resource in reads for each in objects)
+    return skips or not all(map(snapshot.known, reads))
 
 
 def reads_unknown(reason: Reason, snapshot: Snapshot) -> bool:

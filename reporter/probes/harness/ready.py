@@ -19,7 +19,8 @@ _NAMES_BYTES: Final = 300
 def probe_harness_ready(scope: NamespaceScope) -> Iterator[ReadyEvidence]:
     """Yield the evidence if every Gateway is programmed and has a data plane that is ready."""
     gateways = workload_gateways(scope.snapshot, scope.namespace.name)
-    if not gateways or not all(_serves(scope.snapshot, each) for each in gateways):
+    works = all(is_programmed(each) and _has_plane(scope.snapshot, each) for each in gateways)
+    if not gateways or not works:
         return
     ref = NAMESPACES.ref(scope.namespace)
     names = cut(", ".join(each.name for each in gateways), _NAMES_BYTES)
@@ -42,15 +43,11 @@ def probe_harness_serving(scope: NamespaceScope) -> Iterator[ServingEvidence]:
     snapshot, place = scope.snapshot, scope.namespace.name
     known = all(snapshot.absence_known(each, place) for each in (GATEWAYS, DEPLOYMENTS))
     gateways = workload_gateways(snapshot, place)
-    planes = [data_planes(snapshot, each) for each in gateways]
-    pairs = list(zip(gateways, planes, strict=True))
-    if not known or any(is_programmed(each) and not plane for each, plane in pairs):
+    if not known or any(
+        is_programmed(each) and not data_planes(snapshot, each) for each in gateways
+    ):
         return
-    closed = [
-        (each.namespace, each.name)
-        for each, plane in pairs
-        if not any(deployment.status.ready_replicas > 0 for deployment in plane)
-    ]
+    closed = [(each.namespace, each.name) for each in gateways if not _has_plane(snapshot, each)]
     yield ServingEvidence(
         subject=Subject.of_namespace(place),
         wanted=len(gateways),
@@ -59,6 +56,5 @@ def probe_harness_serving(scope: NamespaceScope) -> Iterator[ServingEvidence]:
     )
 
 
-def _serves(snapshot: Snapshot, gateway: Gateway) -> bool:
-    planes = data_planes(snapshot, gateway)
-    return is_programmed(gateway) and any(each.status.ready_replicas > 0 for each in planes)
+def _has_plane(snapshot: Snapshot, gateway: Gateway) -> bool:
+    return any(each.status.ready_replicas > 0 for each in data_planes(snapshot, gateway))
