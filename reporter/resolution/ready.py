@@ -222,21 +222,23 @@ _micro = lru_cache(maxsize=16_384)(rfc3339_micro)
 
 def finding_commands(candidate: Candidate, state: PassState) -> tuple[str, ...]:
     """Return two to five commands: the object at fault first, then what belongs to the reason."""
-    says, catalogue = candidate.worst.says, state.catalogue
-    key, related = candidate.key, _to_look_at(says.related, state)
-    mend = says.diagnosis.object if says.diagnosis else None
-    missing = {related} if _is_missing(related, state) else set()
-    if mend and ((says.diagnosis and says.diagnosis.missing) or _is_missing(mend, state)):
-        missing.add(mend)
+    says = candidate.worst.says
+    why, related = says.diagnosis, says.related
+    resource = _resource_of(related, state.catalogue)
+    if resource is not None and state.snapshot.state(resource).served is Served.ABSENT:
+        related = crd_ref(resource.crd_name)
+    mend = why.object if why else None
     if mend is None and says.lost_node:
         mend = NODES.ref_named("", says.lost_node)
-        missing |= {mend} if _is_missing(mend, state) else set()
+    missing = {each for each in (related, mend) if each and _is_missing(each, state)}
+    if why and why.missing and why.object:
+        missing.add(why.object)
     return _commands(
         related,
-        key.subject,
+        candidate.key.subject,
         about=says.about,
-        reason=key.reason,
-        of=catalogue,
+        reason=candidate.key.reason,
+        of=state.catalogue,
         mend=mend,
         missing=frozenset(missing),
         fails=says.fails,
@@ -247,14 +249,6 @@ def _resource_of(ref: ObjectRef, catalogue: Catalogue) -> Resource[KubeObject] |
     """Return the resource of which all objects are read that a reference may mean."""
     found = catalogue.of_kind(ref.kind, ref.group)
     return next((each for each in found if not each.label_selector), None)
-
-
-def _to_look_at(ref: ObjectRef, state: PassState) -> ObjectRef:
-    """Return the object at fault; of a kind that the cluster does not serve, its definition."""
-    resource = _resource_of(ref, state.catalogue)
-    if resource is None or state.snapshot.state(resource).served is not Served.ABSENT:
-        return ref
-    return crd_ref(resource.crd_name)
 
 
 def _is_missing(ref: ObjectRef, state: PassState) -> bool:

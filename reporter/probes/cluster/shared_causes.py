@@ -133,15 +133,11 @@ def probe_nodes(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Fin
             at = _node_finding(name, node, NodeFault(first.brief, ""), why=first)
             yield replace(at, sole_place=_sole_place(told))
         if fault is not None and (node is not None or snapshot.absence_known(NODES, name=name)):
-            why = _why(rests) if fault.lacking else None
+            # Why it has no devices, as those that wait for it were diagnosed.
+            found = (each.diagnosis for each in rests if fault.lacking)
+            devices = (each for each in found if each and each.code.startswith("device"))
+            why = min(devices, key=lambda each: each.cause, default=None)
             yield _node_finding(name, node, fault, why=why)
-
-
-def _why(resting: Iterable[Finding]) -> Diagnosis | None:
-    """Return why the node has no devices, as those that wait for it were diagnosed."""
-    found = (each.diagnosis for each in resting)
-    devices = (each for each in found if each and each.code.startswith("device"))
-    return min(devices, key=lambda each: each.cause, default=None)
 
 
 def _node_finding(
@@ -219,8 +215,8 @@ def _sole_place(rests: Iterable[Finding]) -> str:
 def _named(subjects: Iterable[Subject]) -> str:
     of_models = [each.kind not in {CLUSTER_KIND, NAMESPACE_KIND} for each in subjects]
     parts, models = of_models.count(False), of_models.count(True)
-    told = [_count(models, "model")] if models else []
-    return " and ".join([*told, *([_count(parts, "shared part")] if parts else [])])
+    counted = ((models, "model"), (parts, "shared part"))
+    return " and ".join(_count(number, what) for number, what in counted if number)
 
 
 def _count(number: int, what: str) -> str:
