@@ -251,11 +251,7 @@ def _first_exception(lines: Sequence[Line]) -> Line | None:
 def _told(lines: Iterable[Line]) -> Iterator[Line]:
     """Leave out the traceback of a server where another process has one: it only passes it on."""
     kept = list(lines)
-    others = {
-        each.process
-        for each in kept
-        if _TRACEBACK in each.text and each.process.startswith(_RANKS[:-1])
-    }
+    others = any(_TRACEBACK in each.text and each.process.startswith(_RANKS[:-1]) for each in kept)
     inside = False
     for line in kept:
         if others and line.process.startswith("APIServer"):
@@ -274,10 +270,8 @@ def _lines(text: str) -> Iterator[Line]:
 
 def _cleaned(number: int, text: str) -> Iterator[Line]:
     process = second = level = ""
-    if stamp := _STAMP.match(text):
-        rest = text[stamp.end() :]
-        if not _PREFIXES[2].match(text):
-            text, second = rest, stamp["time"]
+    if (stamp := _STAMP.match(text)) and not _PREFIXES[2].match(text):
+        text, second = text[stamp.end() :], stamp["time"]
     if text.startswith("{") and (told := _of_json(text)):
         level, text = told
     text = text[:_LINE]

@@ -145,11 +145,11 @@ def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
 
 def _by_words(counts: NodeCounts | None, said: str) -> Diagnosis | None:
     """Return what the scheduler says that is not worked out here."""
+    words = _words(said) if counts else ""
     for text in counts.others if counts else [said]:
         for begins, code, cause, action in _PLAIN:
             if begins in text:
-                words = _words(said) if counts else ""
-                return Diagnosis(code=code, cause=cause + words, brief=cause, action=action)
+                return Diagnosis(code, cause + words, cause, action)
     return None
 
 
@@ -217,26 +217,16 @@ class _Look:
         if any(counts.of(p) != first[p] for p in (Plugin.CORDON, Plugin.TAINT, Plugin.LABEL)):
             return False
         free = sum(not each for each in self.unmet.values())
-        for each in self.demands:
-            if each.plugin is Plugin.RESOURCE:
-                never = self._never_enough(each)
-                late = sum(
-                    bool(found) and found[0].plugin in (Plugin.RESOURCE, Plugin.VOLUME)
-                    for found in self.unmet.values()
-                )
-                if not never <= counts.lacking(each.what) <= max(never, late) + free:
-                    return False
-        return True
+        late = first[Plugin.RESOURCE] + first[Plugin.VOLUME]
+        never = ((self._never_enough(each), each.what) for each in self._asked())
+        return all(few <= counts.lacking(what) <= max(few, late) + free for few, what in never)
 
     def diagnosis(self, ask: Ask | None) -> Diagnosis | None:
         """Return the cause as far as existing nodes tell."""
-        agrees = self.agrees
         never = self._never()
         able = [each for each in self.nodes if not self.unmet[each.name]]
         found = self._room(able) if able else self._state(ask) or never or self._excluding()
-        if found is None:
-            return None
-        if agrees:
+        if found is None or self.agrees:
             return found
         if self.counts is None:
             return replace(found, sureness=Sureness.LIKELY)
@@ -288,16 +278,14 @@ class _Look:
         holders = f" (pods {some(pods)})" if pods else ""
         asks = shown(resource, demand.asks)
         if sum(free) >= demand.asks:
-            split = " + ".join(
-                shown(resource, each) for each in sorted(free, reverse=True) if each > 0
-            )
+            parts = sorted((each for each in free if each > 0), reverse=True)
+            split = " + ".join(shown(resource, each) for each in parts)
             most = "" if self.snapshot.covered is None else "at most "
             cause = f"it asks for {asks} {resource} on one node; free are {most}{split} on {names}"
         elif len(size) == 1 and max(free) <= 0:
-            cause = (
-                f"{names} could take it, but 0 of {shown(resource, size.pop())} {resource} are free"
-            )
-            cause += f" on each{holders}" if len(able) > 1 else f"{holders}"
+            most = shown(resource, size.pop())
+            each_one = " on each" if len(able) > 1 else ""
+            cause = f"{names} could take it, but 0 of {most} {resource} are free{each_one}{holders}"
         else:
             most = shown(resource, max(0.0, *free))
             cause = f"{names} could take it, but at most {most} {resource} are free there, and it asks for {asks}{holders}"
@@ -347,18 +335,15 @@ class _Look:
 
     def _never(self) -> Diagnosis | None:
         order = (Plugin.RESOURCE, Plugin.LABEL, Plugin.TAINT)
-        found = sorted(
-            (
-                each
-                for each in self.demands
-                if each.plugin in order and not each.state
-                if all(each in self.unmet[node.name] for node in self.nodes)
-                and not self._denied(each)
-            ),
-            key=lambda each: (order.index(each.plugin), not is_device(each.what)),
-        )
+        found = [
+            each
+            for each in self.demands
+            if each.plugin in order and not each.state
+            if all(each in self.unmet[node.name] for node in self.nodes) and not self._denied(each)
+        ]
         if not found:
             return None
+        found.sort(key=lambda each: (order.index(each.plugin), not is_device(each.what)))
         told = [self._unmet_by_all(each) for each in found[:2]]
         first = told[0]
         return replace(first, cause="; and ".join(each.cause for each in told))

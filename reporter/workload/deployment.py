@@ -60,11 +60,8 @@ def is_available(deployment: Deployment) -> bool:
     availableReplicas out.
     """
     status = deployment.status
-    if deployment.wanted == 0:
-        return False
-    if status.available_replicas > 0:
-        return True
-    return status.ready_replicas > 0 and not status.condition("Available", "False")
+    ready = status.ready_replicas > 0 and not status.condition("Available", "False")
+    return deployment.wanted != 0 and (status.available_replicas > 0 or ready)
 
 
 def rolls_as_allowed(deployment: Deployment) -> bool:
@@ -299,9 +296,8 @@ def _all_new(pods: Iterable[Pod], snapshot: Snapshot) -> bool:
 def _has_available(daemonset: DaemonSet) -> bool:
     """Tell whether its pod is available on a node; both counts of that are optional in the API."""
     status = daemonset.status
-    if status.number_available > 0:
-        return True
-    return status.number_ready > 0 and status.number_unavailable < daemonset.wanted
+    ready = status.number_ready > 0 and status.number_unavailable < daemonset.wanted
+    return status.number_available > 0 or ready
 
 
 def _is_daemonset_rolling_out(daemonset: DaemonSet) -> bool:
@@ -320,11 +316,8 @@ def is_statefulset_available(statefulset: StatefulSet) -> bool:
 
     An API server before 1.22 counts no available replicas; there ready ones count.
     """
-    status = statefulset.status
-    if statefulset.wanted == 0:
-        return False
-    available = status.available_replicas
-    return (status.ready_replicas if available is None else available) > 0
+    ready, available = statefulset.status.ready_replicas, statefulset.status.available_replicas
+    return statefulset.wanted != 0 and (ready if available is None else available) > 0
 
 
 def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadFault | None:

@@ -165,7 +165,7 @@ def worst_pod(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] |
 def not_ready_since(pods: Iterable[Pod]) -> datetime | None:
     """Return since when the first of the pods that are not Ready has not been."""
     since = (_not_ready_since(pod) for pod in pods if not is_ready(pod))
-    return min((each for each in since if each is not None), default=None)
+    return min(filter(None, since), default=None)
 
 
 def lost_with_node(ending: Iterable[Pod], snapshot: Snapshot) -> bool:
