@@ -1,6 +1,7 @@
 """Replicas of the daemon as the chart installs them: its arguments, its account, its rights."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Self
 
 from e2e.envtest.release import Release
@@ -10,13 +11,21 @@ from tests.daemon.replica import Program
 class Installed(Program):
     """The real program, started as the kubelet would start a pod of the release's Deployment.
 
-    Listeners move to free ports, and settings of a test win over those of the release.
+    Listeners move to free ports, and settings of a test win over those of the release. `code` is
+    the folder of another release's package.
     """
 
     def __init__(
-        self, release: Release, name: str, *, by: str | None = None, **settings: Any
+        self,
+        release: Release,
+        name: str,
+        *,
+        by: str | None = None,
+        code: Path | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(release.folder / f"{name}.yaml", name, **settings)
+        self.code = code
         self._release = release
         self._by = by
 

@@ -4,6 +4,7 @@ Each comes from the Go module proxy as its authors published it, with its charts
 CustomResourceDefinitions, and is built once per machine.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -54,7 +55,10 @@ class Program:
         package: of the module, the folder of its `main`.
         namespace: that it is installed in.
         charts: folders of the module's Helm charts, with the values of each.
+        crds: a folder of the module with CustomResourceDefinitions.
         arguments: of the process; `{webhook}` and `{health}` are its ports, `{folder}` its own.
+        ready: the path that answers when it is.
+        own: a folder of ours with the package, which is built among the module's sources.
         files: by name, what stands in its own folder.
         environment: variables of the process.
     """
@@ -64,7 +68,10 @@ class Program:
     package: str
     namespace: str = ""
     charts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    crds: str = ""
     arguments: tuple[str, ...] = ()
+    ready: str = "/readyz"
+    own: Path | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -77,11 +84,18 @@ class Program:
         folder = (
             cache() / "controllers" / f"{self.module.path.replace('/', '-')}-{self.module.version}"
         )
-        program = folder / self.name
+        program = folder / f"{self.name}{self._edition()}"
         if not program.exists():
             folder.mkdir(parents=True, exist_ok=True)
             self._build(program)
         return program
+
+    def _edition(self) -> str:
+        """Return what tells apart what is built of other sources of ours."""
+        if self.own is None:
+            return ""
+        said = b"".join(each.read_bytes() for each in sorted(self.own.iterdir()))
+        return f"-{hashlib.sha256(said).hexdigest()[:12]}"
 
     def _build(self, program: Path) -> None:
         began = time.monotonic()
@@ -89,6 +103,10 @@ class Program:
         with tempfile.TemporaryDirectory(dir=program.parent) as made:
             # The cache of modules is read-only, and a workspace names what was not published.
             source = shutil.copytree(self.module.source(), Path(made) / "source")
+            for folder in (source, *(each for each in source.rglob("*") if each.is_dir())):
+                folder.chmod(0o755)
+            if self.own is not None:
+                shutil.copytree(self.own, source / self.package)
             done = subprocess.run(
                 ["go", "build", "-o", f"{made}/built", self.package],
                 cwd=source, capture_output=True, text=True, check=False,
@@ -102,6 +120,7 @@ class Program:
 
 _KSERVE: Final = Module("github.com/kserve/kserve", "v0.20.0")
 _LWS: Final = Module("sigs.k8s.io/lws", "v0.9.0")
+_PICKER: Final = Module("sigs.k8s.io/gateway-api-inference-extension", "v1.5.0")
 
 KSERVE: Final = Program(
     "kserve-controller-manager",
@@ -159,7 +178,27 @@ webhook: {port: {webhook}, certDir: "{folder}/k8s-webhook-server/serving-certs"}
     },
 )
 
-PROGRAMS: Final = (LEADERWORKERSET, KSERVE, LLMISVC)
+ENDPOINT_PICKER: Final = Program(
+    "endpoint-picker",
+    _PICKER,
+    "./cmd/epp",
+    crds="config/crd/bases",
+    arguments=(
+        "--metrics-port={health}",
+        "--metrics-endpoint-auth=false",
+        "--secure-serving=false",
+        "--grpc-port={webhook}",
+    ),
+    ready="/metrics",
+)
+"""Its pool and its configuration are a story's own."""
+
+REQUESTS: Final = Program(
+    "requests", _PICKER, "./cmd/requests", own=Path(__file__).parent / "requests"
+)
+"""A client that asks a picker as Envoy does."""
+
+PROGRAMS: Final = (LEADERWORKERSET, ENDPOINT_PICKER, REQUESTS, KSERVE, LLMISVC)
 
 
 def main() -> None:

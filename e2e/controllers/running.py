@@ -38,13 +38,17 @@ class Running:
         program: the controller.
         api: the API server, seen by an admin.
         folder: for its files and its log.
+        health: the port of its health or metrics, where that matters.
     """
 
-    def __init__(self, program: Program, api: Api, folder: Path) -> None:
+    def __init__(
+        self, program: Program, api: Api, folder: Path, *, health: int | None = None
+    ) -> None:
         self.program = program
         self.api = api
         self.folder = folder / program.name
-        self.webhook, self.health = free_ports(2)
+        self.webhook, free = free_ports(2)
+        self.health = health or free
         self._authority = trustme.CA()
 
     @contextlib.asynccontextmanager
@@ -100,7 +104,11 @@ class Running:
         """Yield what the charts have, made to fit."""
         source = self.program.module.source()
         namespace = self.program.namespace
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        if namespace:
+            yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        if self.program.crds:
+            for file in sorted((source / self.program.crds).glob("*.yaml")):
+                yield yaml.safe_load(file.read_text())
         for chart, values in self.program.charts.items():
             text = helm()(
                 "template", self.program.name, str(source / chart), "--namespace", namespace,
@@ -148,7 +156,7 @@ class Running:
                 await asyncio.sleep(_POLL_SECONDS)
 
     async def _ready(self, server: Server) -> None:
-        url = f"http://127.0.0.1:{self.health}/readyz"
+        url = f"http://127.0.0.1:{self.health}{self.program.ready}"
         try:
             async with asyncio.timeout(START_SECONDS):
                 while True:

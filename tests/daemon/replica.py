@@ -228,6 +228,7 @@ class Program(Replica):
     """The real program."""
 
     process: asyncio.subprocess.Process
+    code: Path | None = None
     _log: IO[bytes] | None = None
 
     async def start(self) -> Self:
@@ -258,6 +259,7 @@ class Program(Replica):
             *flags,
             stdout=self._log,
             stderr=self._log,
+            cwd=self.code,
             env={**clean, "POD_NAME": self.name, **variables},
         )
         return self

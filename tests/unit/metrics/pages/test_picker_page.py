@@ -13,6 +13,25 @@ ROUTER = (PAGES / "epp-router-metrics.txt").read_bytes()
 FORMER = (PAGES / "epp-former-metrics.txt").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("page", "endpoints", "known", "counts"),
+    [
+        ("no-endpoints", 0, 2, {Counter.CHOICES: 4, Counter.FAILED_CHOICES: 0, Counter.PICKED: 4}),
+        (
+            "scheduling-failing", 2, 2,
+            {Counter.CHOICES: 1360, Counter.FAILED_CHOICES: 1360, Counter.EXHAUSTED: 1360},
+        ),
+        ("shedding", 2, 2, {Counter.QUEUED: 2280, Counter.SHED: 2227, Counter.EXHAUSTED: 2218}),
+    ],
+)  # fmt: skip
+def test_what_a_real_picker_served(page, endpoints, known, counts):
+    """Of release 1.5, in each state that a reason is about; a family that has not begun is not there."""
+    read = read_page((PAGES / f"epp-1.5-{page}.txt").read_bytes())
+    assert (read.picker.endpoints, read.picker.known) == (endpoints, known)
+    told = look_at(TARGET, Scrape(at=START, page=read), {}).pod.counters
+    assert {name: each.value for name, each in told.items() if name in counts} == counts
+
+
 @pytest.mark.parametrize(("body", "endpoints"), [(ROUTER, 2), (FORMER, 3)])
 def test_a_page_under_either_name(body, endpoints):
     """Where both names stand on a page, they are the same number and not two."""
