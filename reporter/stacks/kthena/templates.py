@@ -6,7 +6,6 @@ what its author wrote.
 """
 
 import hashlib
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
@@ -15,18 +14,12 @@ import msgspec
 from msgspec import structs
 
 from reporter.model.objects import KubeObject
+from reporter.model.quantity import quantity
 from reporter.stacks.kthena.objects import ControllerRevision, ModelServing, Role, Template
 
 DIGEST: Final = "rest"
 """Key under which a template that is not kept whole has a digest of all that it says."""
 
-_QUANTITY: Final = re.compile(r"([+-]?[0-9.]{1,40})([eE][+-]?[0-9]{1,2}|[numkMGTPE]|[KMGTPE]i)?")
-_SUFFIXES: Final = {
-    "": Decimal(1),
-    **{suffix: Decimal(10) ** power for suffix, power in zip("num", (-9, -6, -3), strict=True)},
-    **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", 1)},
-    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", 1)},
-}
 _OF_QUANTITIES: Final = frozenset({"limits", "requests", "overhead"})
 _ONE_OF_THEM: Final = "limits.*"
 _DIVISOR: Final = "divisor"
@@ -94,24 +87,12 @@ def _canonical(value: object, key: str = "") -> object:
     if isinstance(value, list) and value:
         return [_canonical(each) for each in value]
     if key in _QUANTITIES and value is not None:
-        found = _quantity(value)
+        found = quantity(value)
         if not isinstance(found, Decimal):
             return found
         # A divisor is a struct, so that Go spells its zero out.
         return None if key == _DIVISOR and not found else f"{found.normalize():f}"
     return value if value or key in _POINTERS else None
-
-
-def _quantity(value: object) -> object:
-    found = _QUANTITY.fullmatch(str(value))
-    if found is None:
-        return value
-    number, suffix = found[1], found[2] or ""
-    if number.count(".") > 1 or not any(map(str.isdigit, number)):
-        return value
-    if suffix in _SUFFIXES:
-        return Decimal(number) * _SUFFIXES[suffix]
-    return Decimal(number + suffix)
 
 
 _KEPT: Final = ("containers", "initContainers")

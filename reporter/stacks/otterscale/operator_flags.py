@@ -3,60 +3,66 @@
 What cannot be told from one ModelService's objects alone is compared only where it is given.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from reporter.model.text import is_subdomain, meant
+from reporter.stacks.otterscale.manifests.names import GKE, ISTIO, NONE, Given
 
-Given: TypeAlias = Mapping[str, str | bool]
-"""Values of fields of `OperatorSettings` in `reporter.stacks.otterscale.manifests.names`."""
+_PROVIDERS: Final = (ISTIO, GKE, NONE)
+_SWITCHES: Final = {"true": True, "false": False}
 
-NOTHING: Final[Given] = {}
 
-PROVIDER: Final = "provider"
+def _no_switch(value: str) -> str:
+    return "" if value in _SWITCHES else f"is true or false, not {value!r}"
+
+
+def _no_provider(value: str) -> str:
+    return "" if value in _PROVIDERS else f"is one of {', '.join(_PROVIDERS)}, not {value!r}"
+
+
+def _no_gateway(value: str) -> str:
+    is_fine = not value or is_subdomain(value)
+    return "" if is_fine else f"is the name of a Gateway, or empty, not {value!r}"
+
+
+def _no_image(value: str) -> str:
+    return _no_text(value) if value else "is empty"
+
+
+def _no_text(value: str) -> str:
+    has_space = any(each.isspace() or not each.isprintable() for each in value)
+    return f"has a space or a control character: {value!r}" if has_space else ""
+
+
 METRICS_AUTH: Final = "metrics_endpoint_auth"
 GATEWAY: Final = "default_gateway_name"
-ENGINE_IMAGE: Final = "default_engine_image"
-EPP_IMAGE: Final = "default_epp_image"
-PROXY_IMAGE: Final = "default_routing_proxy_image"
-KIT_IMAGE: Final = "kit_image"
 TRACING: Final = "tracing_enabled"
 ENDPOINT: Final = "tracing_otel_endpoint"
 SAMPLER: Final = "tracing_sampler"
 SAMPLER_ARG: Final = "tracing_sampler_arg"
 
-FIELDS: Final = (
-    METRICS_AUTH,
-    GATEWAY,
-    ENGINE_IMAGE,
-    EPP_IMAGE,
-    PROXY_IMAGE,
-    KIT_IMAGE,
-    TRACING,
-    ENDPOINT,
-    SAMPLER,
-    SAMPLER_ARG,
-    PROVIDER,
-)
-"""What can be given. Labels are not compared, so neither is the version."""
+_WRONG: Final[Mapping[str, Callable[[str], str]]] = {
+    METRICS_AUTH: _no_switch,
+    GATEWAY: _no_gateway,
+    "default_engine_image": _no_image,
+    "default_epp_image": _no_image,
+    "default_routing_proxy_image": _no_image,
+    "kit_image": _no_text,
+    TRACING: _no_switch,
+    ENDPOINT: _no_text,
+    SAMPLER: _no_text,
+    SAMPLER_ARG: _no_text,
+    "provider": _no_provider,
+}
+"""What can be given, and what says why a value is wrong. Labels are not compared, so neither is the
+version."""
 
-_READ: Final = (PROVIDER, GATEWAY)
+FLAGS: Final[Mapping[str, str]] = {field.replace("_", "-"): field for field in _WRONG}
+"""The fields by the operator's flags for them, without hyphens in front."""
+
+_READ: Final = ("provider", GATEWAY)
 """What is read of the operator's own arguments: all ModelServices rest on these."""
-
-_PROVIDERS: Final = ("istio", "gke", "none")
-
-_SWITCHES: Final = {"true": True, "false": False}
-_NEVER_EMPTY: Final = frozenset({ENGINE_IMAGE, EPP_IMAGE, PROXY_IMAGE})
-_OF_TRACING: Final = (ENDPOINT, SAMPLER, SAMPLER_ARG)
-
-
-def flag_of(field: str) -> str:
-    """Return the operator's flag for a setting, without hyphens in front."""
-    return field.replace("_", "-")
-
-
-FLAGS: Final[Mapping[str, str]] = {flag_of(field): field for field in FIELDS}
-"""The fields, by flag."""
 
 
 def given_of(flags: Mapping[str, str]) -> Given:
@@ -66,16 +72,18 @@ def given_of(flags: Mapping[str, str]) -> Given:
         ValueError: there is no such flag, or it cannot have this value.
 
     """
+    given: dict[str, str | bool] = {}
     for flag, value in flags.items():
         if flag not in FLAGS:
             raise ValueError(f"{flag!r} is not a flag that is compared{meant(flag, FLAGS)}")
-        wrong = _wrong(FLAGS[flag], value)
-        if wrong:
+        is_wrong = _WRONG[FLAGS[flag]]
+        if wrong := is_wrong(value):
             raise ValueError(f"{flag} {wrong}")
-    given = {FLAGS[flag]: _value(FLAGS[flag], value) for flag, value in flags.items()}
-    lonely = next((field for field in _OF_TRACING if field in given), None)
+        given[FLAGS[flag]] = _SWITCHES[value] if is_wrong is _no_switch else value
+    lonely = next((each for each in (ENDPOINT, SAMPLER, SAMPLER_ARG) if each in given), "")
     if lonely and TRACING not in given:
-        raise ValueError(f"{flag_of(lonely)} needs {flag_of(TRACING)} as well")
+        flag, needed = (each.replace("_", "-") for each in (lonely, TRACING))
+        raise ValueError(f"{flag} needs {needed} as well")
     return given
 
 
@@ -99,20 +107,3 @@ def told_by(arguments: Iterable[str]) -> Given:
         else:
             flag = name
     return {field: value for field, value in told.items() if "$(" not in value}
-
-
-def _value(field: str, value: str) -> str | bool:
-    return _SWITCHES[value] if field in (METRICS_AUTH, TRACING) else value
-
-
-def _wrong(field: str, value: str) -> str:
-    if field in (METRICS_AUTH, TRACING):
-        return "" if value in _SWITCHES else f"is true or false, not {value!r}"
-    if field == PROVIDER:
-        return "" if value in _PROVIDERS else f"is one of {', '.join(_PROVIDERS)}, not {value!r}"
-    if not value:
-        return "is empty" if field in _NEVER_EMPTY else ""
-    if field == GATEWAY:
-        return "" if is_subdomain(value) else f"is the name of a Gateway, or empty, not {value!r}"
-    has_space = any(each.isspace() or not each.isprintable() for each in value)
-    return f"has a space or a control character: {value!r}" if has_space else ""

@@ -7,7 +7,8 @@ from pydantic import AfterValidator, BeforeValidator
 
 from reporter.setting_types import Allowed, DeploymentName, Namespaces, words_of
 from reporter.settings import EvaluationSettings
-from reporter.stacks.otterscale.operator_flags import FLAGS, Given, given_of
+from reporter.stacks.otterscale.manifests.names import Given
+from reporter.stacks.otterscale.operator_flags import FLAGS, given_of
 
 
 def _flags_fit(flags: dict[str, str]) -> dict[str, str]:

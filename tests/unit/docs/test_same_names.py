@@ -26,7 +26,6 @@ SAME_MODULES = {
     "decode": "objects of the API in `kube`, of a dump in `snapshot`",
     "discovery": _SANDBOX,
     "dump": "the command that writes one, and what reads it",
-    "epp": _STACKS + "; in `manifests` the object, in `probes` its faults",
     "errors": "each package has its own at its edge",
     "evidence": "the values in `model`, what reads them in `daemon`",
     "facts": _STACKS,

@@ -5,23 +5,10 @@ operator looks at the two serving Deployments only: not at pods, the endpoint pi
 the route.
 """
 
-from dataclasses import dataclass
-from typing import Final
-
 from reporter.model.finding import Document
 from reporter.model.instant import rfc3339
-from reporter.model.objects import Condition, Deployment
+from reporter.model.objects import Deployment
 from reporter.stacks.otterscale.objects import ModelService
-
-READY: Final = "Ready"
-PENDING: Final = "Pending"
-RUNNING: Final = "Running"
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    wanted: int = 0
-    ready: int = 0
 
 
 def observe(
@@ -36,53 +23,41 @@ def observe(
             ask for is not counted.
 
     """
-    decoding = _counts(decode)
-    prefilling = _counts(prefill) if service.spec.prefill is not None else _Counts()
-    wanted = decoding.wanted + prefilling.wanted
-    ready = decoding.ready + prefilling.ready
-    phase, reason, message = _judged(found=decode is not None, wanted=wanted, ready=ready)
-    fields = {
-        "observedGeneration": service.metadata.generation,
+    # Replicas that are not set count as none, unlike elsewhere.
+    (decode_wanted, decode_ready), (prefill_wanted, prefill_ready) = (
+        (each.spec.replicas or 0, each.status.ready_replicas) if each else (0, 0)
+        for each in (decode, prefill if service.spec.prefill is not None else None)
+    )
+    # Roles count together, so one can hide what another lacks.
+    wanted, ready = decode_wanted + prefill_wanted, decode_ready + prefill_ready
+    phase, reason, message = "Ready", "AllReplicasReady", f"All {ready} replicas are ready"
+    if decode is None:
+        phase, reason = "Pending", "DeploymentNotFound"
+        message = "Decode Deployment has not been created yet"
+    elif ready == 0 and wanted > 0:
+        phase, reason = "Running", "PodsStarting"
+        message = "Waiting for serving pods to become ready"
+    elif ready < wanted:
+        phase, reason, message = "Running", "PartiallyReady", f"{ready}/{wanted} replicas ready"
+    generation = {"observedGeneration": service.metadata.generation}
+    counters = {
         "phase": phase,
-        "decodeReady": decoding.ready,
-        "decodeReplicas": decoding.wanted,
-        "prefillReady": prefilling.ready,
-        "prefillReplicas": prefilling.wanted,
+        "decodeReady": decode_ready,
+        "decodeReplicas": decode_wanted,
+        "prefillReady": prefill_ready,
+        "prefillReplicas": prefill_wanted,
     }
-    condition = _condition(service, "True" if phase == READY else "False", reason, message=message)
-    return {**{key: each for key, each in fields.items() if each}, "conditions": [condition]}
-
-
-def _counts(deployment: Deployment | None) -> _Counts:
-    """Return the counts of a role; replicas that are not set count as none, unlike elsewhere."""
-    if deployment is None:
-        return _Counts()
-    return _Counts(deployment.spec.replicas or 0, deployment.status.ready_replicas)
-
-
-def _judged(*, found: bool, wanted: int, ready: int) -> tuple[str, str, str]:
-    """Return phase, reason and message; roles count together, so one can hide what another lacks."""
-    if not found:
-        return PENDING, "DeploymentNotFound", "Decode Deployment has not been created yet"
-    if ready == 0 and wanted > 0:
-        return RUNNING, "PodsStarting", "Waiting for serving pods to become ready"
-    if ready < wanted:
-        return RUNNING, "PartiallyReady", f"{ready}/{wanted} replicas ready"
-    return READY, "AllReplicasReady", f"All {ready} replicas are ready"
-
-
-def _condition(service: ModelService, status: str, reason: str, *, message: str) -> Document:
-    condition: dict[str, object] = {"type": READY, "status": status}
-    if service.metadata.generation:
-        condition["observedGeneration"] = service.metadata.generation
-    since = _since(service.status.condition(READY), status)
-    if since:
-        condition["lastTransitionTime"] = since
-    return {**condition, "reason": reason, "message": message}
-
-
-def _since(on_record: Condition | None, status: str) -> str | None:
-    """Return when the condition changed, None if it does now: reasons and messages do not count."""
-    if on_record is None or on_record.status != status or on_record.last_transition_time is None:
-        return None
-    return rfc3339(on_record.last_transition_time)
+    status = str(phase == "Ready")
+    # Only another status is a change: reasons and messages do not count.
+    before = service.status.condition("Ready")
+    since = before.last_transition_time if before and before.status == status else None
+    condition: Document = {
+        "type": "Ready",
+        "status": status,
+        **(generation if service.metadata.generation else {}),
+        **({"lastTransitionTime": rfc3339(since)} if since else {}),
+        "reason": reason,
+        "message": message,
+    }
+    shown = {key: each for key, each in {**generation, **counters}.items() if each}
+    return {**shown, "conditions": [condition]}

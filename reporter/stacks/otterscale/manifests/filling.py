@@ -11,7 +11,7 @@ of a list | the entries of that list in place of the map |
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from operator import attrgetter
@@ -25,45 +25,40 @@ from reporter.yaml_reader.reading import read_yaml
 
 _Fill: TypeAlias = Callable[[object], object]
 
-_LIMITS: Final = Limits(size=64 * 1024, depth=30, nodes=2_000, aliases=0)
+_LIMITS: Final = Limits(size=64 * 1024, depth=30, nodes=2_000, aliases=1_000)
 _PATH: Final = re.compile(r"\$\{([a-z_.]+)(:s)?\}")
 _ITEMS: Final = "$items"
 
 
-def filled(template: str, values: object, *, is_head: bool = False) -> Json:
-    """Return the object of a template, or only what names it; paths begin at attributes of `values`."""
-    return msgspec.convert(_template(template, is_head=is_head)(values), Json)
+def filled(template: str, values: object) -> Json:
+    """Return the object of a template; paths begin at attributes of `values`."""
+    return msgspec.convert(_templates()[template](values), Json)
 
 
 @cache
-def _template(name: str, *, is_head: bool) -> _Fill:
-    path = files(__package__).joinpath("templates", f"{name}.yaml")
-    document = msgspec.convert(read_yaml(path.read_text("utf-8"), limits=_LIMITS), Json)
-    if not is_head:
-        return _node(document)
-    metadata = msgspec.convert(document["metadata"], Json)
-    place = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
-    return _node({**{key: document[key] for key in ("apiVersion", "kind")}, "metadata": place})
+def _templates() -> Mapping[str, _Fill]:
+    text = files(__package__).joinpath("templates.yaml").read_text("utf-8")
+    documents = msgspec.convert(read_yaml(text, limits=_LIMITS), Json)
+    return {name: _node(document) for name, document in documents.items()}
 
 
 def _node(value: object) -> _Fill:
     match value:
         case {"$if": str(path), **rest}:
-            return _where(attrgetter(path), _node(rest))
+            needed, then = attrgetter(path), _node(rest)
+            return lambda values: then(values) if needed(values) else None
         case {"$value": inner} | {"$items": inner}:
             return _node(inner)
         case dict():
             return _map({str(key): _node(each) for key, each in value.items()})
         case list():
-            return _list([(_node(each), _is_spliced(each)) for each in value])
+            return _list(
+                [(_node(each), isinstance(each, dict) and _ITEMS in each) for each in value]
+            )
         case str():
             return _scalar(value)
         case _:
             return lambda _: value
-
-
-def _where(needed: Callable[[object], object], then: _Fill) -> _Fill:
-    return lambda values: then(values) if needed(values) else None
 
 
 def _map(parts: dict[str, _Fill]) -> _Fill:
@@ -86,10 +81,6 @@ def _list(parts: list[tuple[_Fill, bool]]) -> _Fill:
         return made
 
     return fill
-
-
-def _is_spliced(value: object) -> bool:
-    return isinstance(value, dict) and _ITEMS in value
 
 
 def _scalar(text: str) -> _Fill:

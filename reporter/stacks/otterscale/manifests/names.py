@@ -6,12 +6,8 @@ cmd/main.go.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, TypeVar
-
-import msgspec
-
-from reporter.model.subject import ObjectRef
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 DECODE: Final = "decode"
 PREFILL: Final = "prefill"
@@ -37,33 +33,9 @@ def sanitised(text: str) -> str:
     return _LETTER_FIRST + label if label[0].isdigit() else label
 
 
-def decode_deployment(name: str) -> str:
-    return f"{name}-{DECODE}"
-
-
-def prefill_deployment(name: str) -> str:
-    return f"{name}-{PREFILL}"
-
-
-def inference_pool(name: str) -> str:
-    return name
-
-
-def http_route(name: str) -> str:
-    return name
-
-
 def epp(name: str) -> str:
     """Return the name that most objects of the endpoint picker share."""
     return f"{sanitised(name)}-epp"
-
-
-def epp_config_map(name: str) -> str:
-    return f"{epp(name)}-config"
-
-
-def epp_cluster_role(namespace: str, name: str) -> str:
-    return f"{namespace}-{epp(name)}"
 
 
 def too_long(name: str) -> str:
@@ -90,6 +62,17 @@ ROLE: Final = "llm-d.ai/role"
 
 OPERATOR: Final = "model-operator"
 
+ENGINE: Final = "vllm"
+MODEL_UNPACK: Final = "model-unpack"
+ROUTING_PROXY: Final = "routing-proxy"
+PICKER: Final = "epp"
+"""Containers of serving pods, and that of the endpoint picker."""
+
+SIDE_CHANNEL_VARIABLE: Final = "VLLM_NIXL_SIDE_CHANNEL_PORT"
+CHECKSUM: Final = "checksum/config"
+METRICS_AUTH_OFF: Final = "--metrics-endpoint-auth=false"
+TRACING_ON: Final = "--tracing=true"
+TRACING_OFF: Final = "--tracing=false"
 
 ISTIO: Final = "istio"
 GKE: Final = "gke"
@@ -103,6 +86,9 @@ exec kit unpack --plain-http -o -d "$MODEL_MOUNT_PATH" "$OCI_MODEL_IMAGE"
 """
 """Fetches a model as the operator's own script does, whose text is another: it makes the cache,
 unpacks over what is there, and ends with the first step that fails."""
+
+Given: TypeAlias = Mapping[str, str | bool]
+"""Values of fields of `OperatorSettings`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,22 +125,6 @@ class OperatorSettings:
     version: str = "devel"
     unpack_script: str = UNPACK
 
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """One object that should exist.
-
-    Attributes:
-        document: the whole of it, as JSON has it. Not to be changed.
-
-    """
-
-    ref: ObjectRef
-    document: Mapping[str, object]
-
-    def typed(self, type_: type[T]) -> T:
-        """Return it as the struct that objects of its kind are read into, to compare both."""
-        return msgspec.convert(self.document, type_)
+    def over(self, told: Given) -> "OperatorSettings":
+        """Return these with other values of some fields."""
+        return replace(self, **told)  # type: ignore[arg-type]  # each is of its field's type

@@ -5,9 +5,10 @@ ModelServices, so each is looked for in all of them, and what stands in most of 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -20,14 +21,30 @@ from reporter.model.objects import (
     TemplateContainer,
 )
 from reporter.model.subject import ObjectRef
-from reporter.stacks.otterscale.manifests import epp, names
-from reporter.stacks.otterscale.manifests import names as labels
-from reporter.stacks.otterscale.manifests import pods as serving
+from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.filling import filled
-from reporter.stacks.otterscale.manifests.names import GKE, ISTIO, NONE, Manifest, OperatorSettings
-from reporter.stacks.otterscale.manifests.pods import MODEL_UNPACK, ROUTING_PROXY
-from reporter.stacks.otterscale.manifests.values import Values
+from reporter.stacks.otterscale.manifests.names import Given, OperatorSettings
+from reporter.stacks.otterscale.manifests.values import values_of
 from reporter.stacks.otterscale.objects import Json, ModelService
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object that should exist.
+
+    Attributes:
+        document: the whole of it, as JSON has it. Not to be changed.
+
+    """
+
+    ref: ObjectRef
+    document: Json
+
+    def typed(self, type_: type[T]) -> T:
+        """Return it as the struct that objects of its kind are read into, to compare both."""
+        return msgspec.convert(self.document, type_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +68,15 @@ class _Head(Part, frozen=True):
 
 def wanted(service: ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
     """Return what should exist for a ModelService, in the order in which it is created."""
-    documents = (
-        filled(template, values) for template, values, why in _judged(service, operator) if not why
-    )
+    rows = _judged(service, operator)
+    documents = (filled(template, values) for template, values, why in rows if not why)
     return tuple(Manifest(_ref(each), each) for each in documents)
 
 
 def unwanted(service: ModelService, operator: OperatorSettings) -> tuple[Unwanted, ...]:
     """Return what the operator deletes in the same pass, in the same order."""
-    return tuple(
-        Unwanted(_ref(filled(template, values, is_head=True)), why)
-        for template, values, why in _judged(service, operator)
-        if why
-    )
+    rows = _judged(service, operator)
+    return tuple(Unwanted(_ref(filled(each, values)), why) for each, values, why in rows if why)
 
 
 def _ref(document: Json) -> ObjectRef:
@@ -71,44 +84,42 @@ def _ref(document: Json) -> ObjectRef:
     return ObjectRef(head.api_version, head.kind, head.metadata.namespace, head.metadata.name)
 
 
-def _judged(service: ModelService, operator: OperatorSettings) -> Iterator[tuple[str, Values, str]]:
+def _judged(
+    service: ModelService, operator: OperatorSettings
+) -> Iterator[tuple[str, SimpleNamespace, str]]:
     """Yield each object in the operator's order: its template, and why it is deleted; empty: it is made."""
-    picker = Values(service, operator)
-    decode, prefill = (replace(picker, role_name=each) for each in (names.DECODE, names.PREFILL))
+    picker = values_of(service, operator)
+    decode = values_of(service, operator, names.DECODE)
+    prefill = values_of(service, operator, names.PREFILL)
     no_pool = "" if service.spec.inference_pool else "spec.inferencePool is not set"
     no_tokens = no_pool or ("" if operator.metrics_endpoint_auth else "metrics need no token")
     no_prefill = "" if service.spec.prefill else "spec.prefill is not set"
     not_enabled = "spec.monitoring.podMonitor does not enable it"
     off = "" if service.has_pod_monitors else not_enabled
     has_route = service.spec.http_route or operator.default_gateway_name
+    no_route = "" if has_route else "spec.httpRoute is not set and there is no default Gateway"
     yield "deployment", decode, ""
     yield "deployment", prefill, no_prefill
     yield "epp-serviceaccount", picker, ""
     yield "epp-configmap", picker, ""
     yield "epp-deployment", picker, ""
     yield "epp-service", picker, ""
-    by_provider = "the provider is gke" if operator.provider == GKE else ""
+    by_provider = "the provider is gke" if operator.provider == names.GKE else ""
     yield "epp-secret", picker, no_tokens or by_provider
     yield "epp-role", picker, ""
     yield "epp-rolebinding", picker, ""
     yield "epp-clusterrole", picker, no_tokens
     yield "epp-clusterrolebinding", picker, no_tokens
     # The name that pools once had. Another ModelService may have that name, and loses its pool.
-    yield "inferencepool", replace(picker, pool=picker.epp), "a former name; deleted in each pass"
+    former = SimpleNamespace(**{**vars(picker), "pool_name": picker.epp})
+    yield "inferencepool", former, "a former name; deleted in each pass"
     yield "inferencepool", picker, ""
-    no_route = "spec.httpRoute is not set and there is no default Gateway"
-    yield "httproute", picker, "" if has_route else no_route
-    yield (
-        "destinationrule",
-        picker,
-        "" if operator.provider == ISTIO else "the provider is not istio",
-    )
+    yield "httproute", picker, no_route
+    not_istio = "" if operator.provider == names.ISTIO else "the provider is not istio"
+    yield "destinationrule", picker, not_istio
     yield "podmonitor", decode, off
     yield "podmonitor", prefill, off or no_prefill
     yield "servicemonitor", picker, no_pool or ("" if service.has_service_monitor else not_enabled)
-
-
-T = TypeVar("T", bool, str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,140 +134,84 @@ class Children:
     destination_rule: DestinationRule | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
-    """What is known of the operator's settings; None where nothing tells.
+def recover(services: Sequence[Children]) -> Given:
+    """Return the operator's settings, as far as the objects of all ModelServices tell.
 
-    Attributes:
-        provider: `istio`, or `none` for any other: whether it is `gke` cannot be told.
-        default_gateway_name: empty if ModelServices without a route of their own have none.
-
+    The provider is `istio`, or `none` for any other: whether it is `gke` cannot be told. There is
+    no default Gateway if ModelServices without a route of their own have none.
     """
-
-    provider: str | None = None
-    metrics_endpoint_auth: bool | None = None
-    default_gateway_name: str | None = None
-    default_engine_image: str | None = None
-    default_epp_image: str | None = None
-    default_routing_proxy_image: str | None = None
-    kit_image: str | None = None
-    tracing_enabled: bool | None = None
-    version: str | None = None
-    unpack_script: str | None = None
-
-    def over(self, settings: OperatorSettings) -> OperatorSettings:
-        known = {each.name: getattr(self, each.name) for each in fields(self)}
-        return replace(settings, **{key: each for key, each in known.items() if each is not None})
-
-
-def recover(services: Sequence[Children]) -> Recovered:
-    """Return the operator's settings, as far as the objects of all ModelServices tell."""
-    return Recovered(
-        provider=_provider(services),
-        metrics_endpoint_auth=_most(metrics_auth, services),
-        default_gateway_name=_gateway(services),
-        default_engine_image=_most(_engine_image, services),
-        default_epp_image=_most(_epp_image, services),
-        default_routing_proxy_image=_most(_proxy_image, services),
-        kit_image=_most(_kit_image, services),
-        tracing_enabled=_most(_tracing, services),
-        version=_version(services),
-        unpack_script=_most(_unpack_script, services),
-    )
+    found = {field: _commonest(map(read, services)) for field, read in _TOLD.items()}
+    if any(each.destination_rule for each in services):
+        found["provider"] = names.ISTIO
+    elif any(each.epp for each in services):
+        found["provider"] = names.NONE
+    by_default = [each for each in services if each.service.spec.http_route is None]
+    if found["default_gateway_name"] is None and any(each.epp for each in by_default):
+        found["default_gateway_name"] = ""
+    made: list[KubeObject] = [
+        obj
+        for each in services
+        for obj in (each.decode, each.prefill, each.epp, each.route, each.destination_rule)
+        if obj is not None
+    ]
+    versions = _commonest(each.metadata.label(names.VERSION) or None for each in made)
+    found["version"] = "" if made and versions is None else versions
+    return {field: value for field, value in found.items() if value is not None}
 
 
-def _most(read: Callable[[Children], T | None], services: Iterable[Children]) -> T | None:
-    return _commonest(each for service in services if (each := read(service)) is not None)
-
-
-def _commonest(values: Iterable[T]) -> T | None:
+def _commonest(values: Iterable[str | bool | None]) -> str | bool | None:
     """Return the most frequent value; of equally frequent ones always the same."""
-    counts = Counter(values)
+    counts = Counter(each for each in values if each is not None)
     return max(counts, key=lambda each: (counts[each], each)) if counts else None
 
 
-def _provider(services: Sequence[Children]) -> str | None:
-    if any(each.destination_rule for each in services):
-        return ISTIO
-    return NONE if any(each.epp for each in services) else None
-
-
-def _gateway(services: Sequence[Children]) -> str | None:
-    by_default = [each for each in services if each.service.spec.http_route is None]
-    found = _most(_parent, by_default)
-    if found is not None:
-        return found
-    return "" if any(each.epp for each in by_default) else None
-
-
 def _parent(children: Children) -> str | None:
-    """Return the Gateway of the route, None if the route's labels are not the operator's."""
+    """Return the default Gateway by the route, None if its labels are not the operator's."""
     route = children.route
-    if route is None or route.metadata.label(labels.MANAGED_BY) != labels.OPERATOR:
+    if children.service.spec.http_route is not None or route is None:
         return None
-    parents = route.spec.parent_refs
+    is_operators = route.metadata.label(names.MANAGED_BY) == names.OPERATOR
+    parents = route.spec.parent_refs if is_operators else None
     return parents[0].name if parents else None
-
-
-def _version(services: Sequence[Children]) -> str | None:
-    made = [each for service in services for each in _objects(service)]
-    found = _commonest(each for obj in made if (each := obj.metadata.label(labels.VERSION)))
-    if found is not None:
-        return found
-    return "" if made else None
-
-
-def _objects(children: Children) -> list[KubeObject]:
-    parts: tuple[KubeObject | None, ...] = (
-        children.decode,
-        children.prefill,
-        children.epp,
-        children.route,
-        children.destination_rule,
-    )
-    return [each for each in parts if each is not None]
 
 
 def metrics_auth(children: Children) -> bool | None:
     """Return whether the endpoint picker asks for a token; None where there is no endpoint picker."""
     arguments = _epp_arguments(children)
-    return None if arguments is None else epp.METRICS_AUTH_OFF not in arguments
+    return None if arguments is None else names.METRICS_AUTH_OFF not in arguments
 
 
 def _tracing(children: Children) -> bool | None:
-    arguments = _epp_arguments(children) or ()
-    told = {epp.TRACING_ON: True, epp.TRACING_OFF: False}
-    return next((told[each] for each in arguments if each in told), None)
+    told = {names.TRACING_ON: True, names.TRACING_OFF: False}
+    return next((told[each] for each in _epp_arguments(children) or () if each in told), None)
 
 
 def _epp_arguments(children: Children) -> tuple[str, ...] | None:
-    for container in _containers(children.epp):
-        if container.name == epp.CONTAINER:
-            return container.args or ()
-    return None
+    found = container_of(children.epp, names.PICKER)
+    return (found.args or ()) if found else None
 
 
 def _engine_image(children: Children) -> str | None:
     if children.service.spec.engine.image:
         return None
-    return _image(children.decode, serving.CONTAINER) or _image(children.prefill, serving.CONTAINER)
+    return _image(children.decode, names.ENGINE) or _image(children.prefill, names.ENGINE)
 
 
 def _epp_image(children: Children) -> str | None:
-    return None if children.service.picker.image else _image(children.epp, epp.CONTAINER)
+    return None if children.service.picker.image else _image(children.epp, names.PICKER)
 
 
 def _proxy_image(children: Children) -> str | None:
     proxy = children.service.spec.routing_proxy
     if proxy is None or proxy.image:
         return None
-    return _image(children.decode, ROUTING_PROXY)
+    return _image(children.decode, names.ROUTING_PROXY)
 
 
 def _kit_image(children: Children) -> str | None:
     if children.decode is None:
         return None
-    return _image(children.decode, MODEL_UNPACK) or ""
+    return _image(children.decode, names.MODEL_UNPACK) or ""
 
 
 def _unpack_script(children: Children) -> str | None:
@@ -264,20 +219,34 @@ def _unpack_script(children: Children) -> str | None:
     return next((each for each in map(script_of, deployments) if each), None)
 
 
+_TOLD: Final[Mapping[str, Callable[[Children], str | bool | None]]] = {
+    "metrics_endpoint_auth": metrics_auth,
+    "default_gateway_name": _parent,
+    "default_engine_image": _engine_image,
+    "default_epp_image": _epp_image,
+    "default_routing_proxy_image": _proxy_image,
+    "kit_image": _kit_image,
+    "tracing_enabled": _tracing,
+    "unpack_script": _unpack_script,
+}
+"""What the objects of one ModelService tell of each setting of the operator."""
+
+
 def script_of(deployment: Deployment) -> str:
     """Return the script by which a serving Deployment unpacks its model; empty if there is none."""
-    found = (each.args for each in _containers(deployment) if each.name == MODEL_UNPACK)
-    arguments = next(found, None)
-    return arguments[-1] if arguments else ""
+    found = container_of(deployment, names.MODEL_UNPACK)
+    return found.args[-1] if found and found.args else ""
 
 
 def _image(deployment: Deployment | None, name: str) -> str | None:
-    found = (each.image for each in _containers(deployment) if each.name == name)
-    return next(found, "") or None
+    found = container_of(deployment, name)
+    return (found.image or None) if found else None
 
 
-def _containers(deployment: Deployment | None) -> tuple[TemplateContainer, ...]:
+def container_of(deployment: Deployment | None, name: str) -> TemplateContainer | None:
+    """Return the first container or init container of that name."""
     if deployment is None:
-        return ()
+        return None
     pod = deployment.spec.template.spec
-    return (*(pod.init_containers or ()), *(pod.containers or ()))
+    containers = (*(pod.init_containers or ()), *(pod.containers or ()))
+    return next((each for each in containers if each.name == name), None)

@@ -9,28 +9,24 @@ known to be harmless.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Final, TypeAlias
+
+import msgspec
 
 from reporter.catalogue import resources as r
 from reporter.model.objects import (
-    DestinationRule,
     HttpRoute,
     InferencePool,
     KubeObject,
     LabelSelector,
-    RouteReference,
     TemplateContainer,
 )
+from reporter.model.quantity import quantity
 from reporter.model.resource import Resource
-from reporter.stacks.otterscale.made import MASKED, hidden
-from reporter.stacks.otterscale.manifests import epp
-from reporter.stacks.otterscale.manifests import names as labels
-from reporter.stacks.otterscale.manifests.pods import MODEL_UNPACK, ROUTING_PROXY
-from reporter.stacks.otterscale.objects import (
-    Json,
-    MetricsEndpoint,
-)
+from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.otterscale.made import MASKED, Made, hidden
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.objects import MetricsEndpoint
 from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
@@ -81,24 +77,25 @@ def _picker(obj: InferencePool) -> Entries:
     reference = obj.spec.endpoint_picker_ref
     if reference is None:
         return {}
-    port = reference.port.number if reference.port else ""
-    return {"name": reference.name, "port": str(port)}
+    return {"name": reference.name, "port": str(reference.port.number) if reference.port else ""}
+
+
+def _numbered(texts: Iterable[str]) -> Entries:
+    return {str(n): each for n, each in enumerate(texts)}
 
 
 def _backends(obj: HttpRoute) -> Entries:
     references = (each for rule in obj.spec.rules or () for each in rule.backend_refs or ())
-    return {str(n): f"{each.kind} {each.name}" for n, each in enumerate(references)}
+    return _numbered(f"{each.kind} {each.name}" for each in references)
 
 
 def _parents(obj: HttpRoute) -> Entries:
-    def shown(reference: RouteReference) -> str:
-        return f"{reference.namespace or obj.namespace}/{reference.name}"
-
-    return {str(n): shown(each) for n, each in enumerate(obj.spec.parent_refs or ())}
+    references = obj.spec.parent_refs or ()
+    return _numbered(f"{each.namespace or obj.namespace}/{each.name}" for each in references)
 
 
 def _ports(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
-    return {str(n): each.port for n, each in enumerate(endpoints or ())}
+    return _numbered(each.port for each in endpoints or ())
 
 
 def _scraping(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
@@ -115,16 +112,6 @@ def _scraping(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
     return dict(_leaves(asked))
 
 
-def _rule(obj: DestinationRule) -> Entries:
-    spec = obj.spec
-    rest = {
-        "trafficPolicy": spec.traffic_policy,
-        "subsets": spec.subsets,
-        "exportTo": spec.export_to,
-    }
-    return {"host": spec.host, **dict(_leaves(rest))}
-
-
 def _leaves(value: object, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield what stands at the ends of a document, by its path; nothing is no end."""
     match value:
@@ -136,10 +123,14 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, str]]:
                 yield from _leaves(each, f"{path}[{number}]")
         case None | "":
             return
-        case bool():
-            yield path, str(value).lower()
         case _:
-            yield path, str(value)
+            yield path, _shown(value)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _Read: TypeAlias = Callable[..., Entries]
@@ -156,13 +147,18 @@ _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
     },
     r.INFERENCEPOOLS: {
         "spec.selector": lambda obj: _of_selector(obj.spec.selector),
-        "spec.targetPorts": lambda obj: {
-            str(n): str(each.number) for n, each in enumerate(obj.spec.target_ports or ())
-        },
+        "spec.targetPorts": lambda obj: _numbered(
+            str(each.number) for each in obj.spec.target_ports or ()
+        ),
         "spec.endpointPickerRef": _picker,
     },
     r.HTTPROUTES: {"spec.parentRefs": _parents, "backendRefs": _backends},
-    r.DESTINATIONRULES: {"spec": _rule},
+    r.DESTINATIONRULES: {
+        "spec": lambda obj: {
+            "host": obj.spec.host,
+            **dict(_leaves(msgspec.to_builtins(obj.spec))),
+        }
+    },
     PODMONITORS: {
         "spec.selector": lambda obj: _of_selector(obj.spec.selector),
         "spec.podMetricsEndpoints": lambda obj: _ports(obj.spec.pod_metrics_endpoints),
@@ -198,10 +194,10 @@ _TOLD_ELSEWHERE: Final = re.compile(
             r"spec\.ports\[[^]]*\](\.port)?",
             r"spec\.rules\[\d+\]\.backendRefs.*",
             r".*[cC]ontainers\[[^]]*\]\.(image|ports.*)",
-            rf".*\.initContainers\[{MODEL_UNPACK}\](\.args)?",
-            rf".*[cC]ontainers\[({epp.CONTAINER}|{ROUTING_PROXY})\]\.env\[OTEL_.*",
-            rf".*\.annotations\.{epp.CHECKSUM}",
-            rf".*\.labels\.{re.escape(labels.VERSION)}",
+            rf".*\.initContainers\[{names.MODEL_UNPACK}\](\.args)?",
+            rf".*[cC]ontainers\[({names.PICKER}|{names.ROUTING_PROXY})\]\.env\[OTEL_.*",
+            rf".*\.annotations\.{names.CHECKSUM}",
+            rf".*\.labels\.{re.escape(names.VERSION)}",
         )
     )
 )
@@ -216,30 +212,20 @@ _NEVER_FILLED_IN: Final = frozenset(
 )  # fmt: skip
 """Fields of objects that the operator writes whole, which the API server leaves empty."""
 
-_FLAGS: Final = (epp.METRICS_AUTH_OFF, epp.TRACING_ON, epp.TRACING_OFF)
+_FLAGS: Final = (names.METRICS_AUTH_OFF, names.TRACING_ON, names.TRACING_OFF)
 """Arguments that flags of the operator decide."""
 
-_UNIT: Final = re.compile(r"([+-]?[0-9.]{1,40})([eE][+-]?[0-9]{1,2}|[numkMGTPE]|[KMGTPE]i)?")
-_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    """Where the whole of an object is, and a field that it always has there.
-
-    A copy without that field is cut, as one of a dump may be, and is not compared.
-    """
-
-    resource: MadeResource
-    witness: tuple[str | int, ...]
-
-
-_WHOLE: Final[Mapping[Resource[KubeObject], _Whole]] = {
-    r.DEPLOYMENTS: _Whole(MADE_DEPLOYMENTS, ("template", "spec", "restartPolicy")),
-    r.SERVICES: _Whole(MADE_SERVICES, ("type",)),
-    r.INFERENCEPOOLS: _Whole(MADE_INFERENCEPOOLS, ("endpointPickerRef", "kind")),
-    r.HTTPROUTES: _Whole(MADE_ROUTES, ("rules", 0, "matches", 0, "path")),
+_WHOLE: Final[Mapping[Resource[KubeObject], tuple[MadeResource, tuple[str | int, ...]]]] = {
+    r.DEPLOYMENTS: (MADE_DEPLOYMENTS, ("template", "spec", "restartPolicy")),
+    r.SERVICES: (MADE_SERVICES, ("type",)),
+    r.INFERENCEPOOLS: (MADE_INFERENCEPOOLS, ("endpointPickerRef", "kind")),
+    r.HTTPROUTES: (MADE_ROUTES, ("rules", 0, "matches", 0, "path")),
 }
+"""Where the whole of what the operator makes is read of kinds that are read anyway, and a field that
+it always has there.
+
+A copy without that field is cut, as one of a dump may be, and is not compared.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,36 +237,22 @@ class Leaf:
     should: str
 
 
-def made_by(resource: Resource[KubeObject]) -> MadeResource | None:
-    """Return where the whole of what the operator makes is read; None if it is read anyway."""
-    whole = _WHOLE.get(resource)
-    return whole.resource if whole else None
-
-
-def is_whole(resource: Resource[KubeObject], spec: Json | None) -> bool:
-    found: object = spec
-    for step in _WHOLE[resource].witness:
+def whole_of(resource: Resource[KubeObject], snapshot: Snapshot, there: KubeObject) -> Made | None:
+    """Return the whole of an object; None where it was not read, or is cut."""
+    if resource not in _WHOLE:
+        return None
+    made, witness = _WHOLE[resource]
+    whole = snapshot[made].get(there.namespace, there.name)
+    found: object = whole.spec if whole else None
+    for step in witness:
         match found, step:
             case Mapping(), str():
                 found = found.get(step)
             case Sequence(), int() if len(found) > step:
                 found = found[step]
             case _:
-                return False
-    return bool(found)
-
-
-def unpack_script_of(spec: Json | None) -> str:
-    """Return the script that unpacks the model, of the whole of a Deployment; empty without one."""
-    match spec:
-        case {"template": {"spec": {"initContainers": [*containers]}}}:
-            named = (each for each in containers if isinstance(each, Mapping))
-            args = next(
-                (each.get("args") for each in named if each.get("name") == MODEL_UNPACK), None
-            )
-            return " ".join(map(str, args)) if isinstance(args, list | tuple) else ""
-        case _:
-            return ""
+                return None
+    return whole if found else None
 
 
 def differing(should: object, has: object, path: str) -> Iterator[Leaf]:
@@ -348,24 +320,5 @@ def _equal(should: object, has: object, path: str) -> bool:
     if not should and not has:
         return True
     if _QUANTITIES.fullmatch(path):
-        return _quantity(should) == _quantity(has)
+        return quantity(should) == quantity(has)
     return _shown(should) == _shown(has)
-
-
-def _quantity(value: object) -> object:
-    """Return a quantity as a number: the API server writes `1000m` as `1`."""
-    found = _UNIT.fullmatch(str(value))
-    if found is None or found[1].count(".") > 1 or not found[1].strip("+-."):
-        return value
-    number, unit = Decimal(found[1]), found[2] or ""
-    if unit.endswith("i"):
-        return number * 1024 ** ("KMGTPE".index(unit[0]) + 1)
-    if unit in _DECIMAL:
-        return number.scaleb(_DECIMAL[unit])
-    return number.scaleb(int(unit[1:]))
-
-
-def _shown(value: object) -> str:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)

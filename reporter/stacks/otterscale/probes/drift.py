@@ -5,44 +5,41 @@ only where that is asked for (`otterscale_cluster_roles`). Replicas are not comp
 tracing and tokens only with settings for them (`given`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
-from reporter.model.objects import Deployment, KubeObject, Pod, TemplateContainer
+from reporter.model.objects import Deployment, KubeObject, TemplateContainer
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
 from reporter.stacks.otterscale import operator_flags as given
 from reporter.stacks.otterscale.made import MASKED
-from reporter.stacks.otterscale.manifests import epp
-from reporter.stacks.otterscale.manifests import epp as epp_config
-from reporter.stacks.otterscale.manifests import pods as gpu
-from reporter.stacks.otterscale.manifests import pods as serving
-from reporter.stacks.otterscale.manifests.names import Manifest
-from reporter.stacks.otterscale.manifests.pods import MODEL_UNPACK, ROUTING_PROXY
-from reporter.stacks.otterscale.manifests.wanted import Unwanted, metrics_auth, unwanted, wanted
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.manifests.values import config_checksum, config_key
+from reporter.stacks.otterscale.manifests.wanted import (
+    Manifest,
+    container_of,
+    metrics_auth,
+    unwanted,
+)
 from reporter.stacks.otterscale.objects import (
-    Json,
     MetricsEndpoint,
-    ModelService,
+    PluginsConfigMap,
     PodMonitor,
     ServiceMonitor,
 )
-from reporter.stacks.otterscale.operator_flags import GATEWAY
 from reporter.stacks.otterscale.probes.compared import (
     COMPARED,
     Entries,
     differing,
     entries_of,
-    is_whole,
-    made_by,
-    unpack_script_of,
+    whole_of,
 )
-from reporter.stacks.otterscale.probes.fleet import children_of
 from reporter.stacks.otterscale.probes.missing import NEEDED, is_missing
-from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import (
     CLUSTERROLEBINDINGS,
     CLUSTERROLES,
@@ -52,7 +49,6 @@ from reporter.stacks.otterscale.reasons import (
     SERVICEACCOUNTS,
     SERVICEMONITORS,
 )
-from reporter.workload.pod import ENDED, NOT_SET_UP, STARTING, UNSCHEDULABLE, PodFault
 
 _VALUE_BYTES: Final = 200
 _TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
@@ -76,11 +72,8 @@ _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
 """What follows from a difference, and from one that is missing."""
 
 _UNWATCHED_KINDS: Final = frozenset(
-    each.kind
-    for each in (
-        r.DESTINATIONRULES, PODMONITORS, SERVICEMONITORS, CLUSTERROLES, CLUSTERROLEBINDINGS,
-    )
-)  # fmt: skip
+    {r.DESTINATIONRULES, PODMONITORS, SERVICEMONITORS, CLUSTERROLES, CLUSTERROLEBINDINGS}
+)
 """Kinds that the operator does not watch: drift lasts until it looks by chance."""
 
 _UNWATCHED: Final = (
@@ -97,10 +90,14 @@ _WATCHED: Final = (
 class _Drifted:
     """An object with what is wrong, in a few words and as text."""
 
-    kind: str
+    resource: Resource[KubeObject]
     name: str
     cause: str
     text: str
+
+    @property
+    def called(self) -> str:
+        return f"{self.resource.kind} {self.name}"
 
 
 def probe_drift(scope: ModelServiceScope) -> Iterator[Finding]:
@@ -110,55 +107,40 @@ def probe_drift(scope: ModelServiceScope) -> Iterator[Finding]:
     """
     if scope.is_behind or scope.reconcile_error:
         return
-    drifted = tuple(_drifted(scope))
+    drifted = (*_of_wanted(scope), *_left_over(scope))
     if not drifted:
         return
-    shown = "; ".join(f"{each.name} {each.text}" for each in drifted)
-    kinds = {each.kind for each in drifted}
+    shown = "; ".join(f"{each.called} {each.text}" for each in drifted)
+    kinds = {each.resource for each in drifted}
     for of, text in ((kinds & _UNWATCHED_KINDS, _UNWATCHED), (kinds - _UNWATCHED_KINDS, _WATCHED)):
         if of:
-            shown += text % " and ".join(sorted(f"{each}s" for each in of))
+            shown += text % " and ".join(sorted(f"{each.kind}s" for each in of))
     more = f" and {len(drifted) - 1} more" if len(drifted) > 1 else ""
     yield scope.finding(
         reason=DRIFT,
         related=scope.ref,
-        cause=f"{drifted[0].name}: {drifted[0].cause}{more}",
+        cause=f"{drifted[0].called}: {drifted[0].cause}{more}",
         text=shown,
         created=scope.service.created,
     )
 
 
-def _drifted(scope: ModelServiceScope) -> Iterator[_Drifted]:
-    for manifest in wanted(scope.service, scope.operator):
-        resource = COMPARED.get(manifest.ref.kind)
-        if resource is not None:
-            yield from _of_wanted(scope, manifest, resource)
-    for each in unwanted(scope.service, scope.operator):
-        resource = COMPARED.get(each.ref.kind)
-        if resource is not None and _is_left_over(scope, each, resource):
-            name = f"{resource.kind} {each.ref.name}"
-            yield _Drifted(resource.kind, name, "left over", f"should not exist: {each.why}")
-
-
-def _of_wanted(
-    scope: ModelServiceScope, manifest: Manifest, resource: Resource[KubeObject]
-) -> Iterator[_Drifted]:
-    there = scope.snapshot[resource].get(manifest.ref.namespace, manifest.ref.name)
-    name = f"{resource.kind} {manifest.ref.name}"
-    if there is None:
-        if _is_expected(scope, resource) and is_missing(scope, resource, manifest.ref.name):
-            effect = f" ({_EFFECTS[resource]})" if resource in _EFFECTS else ""
-            yield _Drifted(resource.kind, name, "missing", f"is missing{effect}")
-        return
-    if there.deleting:
-        return
-    differences = tuple(_differences(scope, manifest, resource, there=there))
-    if differences:
-        fields = ", ".join(path for path, _ in differences)
-        text = "differs: " + ", ".join(text for _, text in differences)
-        if resource in _EFFECTS:
-            text += f" ({_EFFECTS[resource]})"
-        yield _Drifted(resource.kind, name, f"{fields} differs", text)
+def _of_wanted(scope: ModelServiceScope) -> Iterator[_Drifted]:
+    for manifest in scope.wanted:
+        resource, name = COMPARED.get(manifest.ref.kind), manifest.ref.name
+        if resource is None:
+            continue
+        there = scope.snapshot[resource].get(manifest.ref.namespace, name)
+        effect = f" ({_EFFECTS[resource]})"
+        if there is None:
+            if _is_expected(scope, resource) and is_missing(scope, resource, name):
+                yield _Drifted(resource, name, "missing", f"is missing{effect}")
+        elif not there.deleting:
+            found = tuple(_differences(scope, manifest, resource, there=there))
+            if found:
+                fields = ", ".join(path for path, _ in found)
+                text = ", ".join(text for _, text in found)
+                yield _Drifted(resource, name, f"{fields} differs", f"differs: {text}{effect}")
 
 
 def _is_expected(scope: ModelServiceScope, resource: Resource[KubeObject]) -> bool:
@@ -167,14 +149,19 @@ def _is_expected(scope: ModelServiceScope, resource: Resource[KubeObject]) -> bo
     Most others may ask for tokens, and this endpoint picker not: its own arguments count.
     """
     if resource in _FOR_TOKENS:
-        return metrics_auth(children_of(scope.service, scope.snapshot)) is True
+        return metrics_auth(scope.children) is True
     return resource not in _TOLD_ELSEWHERE
 
 
-def _is_left_over(scope: ModelServiceScope, each: Unwanted, resource: Resource[KubeObject]) -> bool:
-    there = scope.snapshot[resource].get(each.ref.namespace, each.ref.name)
+def _left_over(scope: ModelServiceScope) -> Iterator[_Drifted]:
     uid = scope.service.metadata.uid
-    return bool(there and not there.deleting and uid and there.metadata.owned_by(uid))
+    for each in unwanted(scope.service, scope.operator):
+        resource = COMPARED.get(each.ref.kind)
+        there = (
+            scope.snapshot[resource].get(each.ref.namespace, each.ref.name) if resource else None
+        )
+        if resource and there and not there.deleting and uid and there.metadata.owned_by(uid):
+            yield _Drifted(resource, there.name, "left over", f"should not exist: {each.why}")
 
 
 def _differences(
@@ -184,21 +171,27 @@ def _differences(
     *,
     there: KubeObject,
 ) -> Iterator[tuple[str, str]]:
-    should = _entries(scope, resource, manifest.typed(resource.type))
-    has = _entries(scope, resource, there)
+    """Yield the path and the text of each difference."""
+    should, has = (
+        entries_of(resource, obj) | dict(_given_entries(scope, obj))
+        for obj in (manifest.typed(resource.type), there)
+    )
+    knows_gateway = scope.service.spec.http_route is not None or given.GATEWAY in scope.given
     for path in {**should, **has}:
-        if path == "spec.parentRefs" and not (
-            scope.service.spec.http_route is not None or GATEWAY in scope.given
-        ):
-            continue
         mine, wants = has.get(path, {}), should.get(path, {})
-        if mine != wants:
-            yield path, _difference(path, mine, wants)
+        if mine != wants and (path != "spec.parentRefs" or knows_gateway):
+            keys = sorted(key for key in {*mine, *wants} if mine.get(key) != wants.get(key))
+            yield path, _difference(path, *(_shown(each, keys) for each in (mine, wants)))
     yield from _of_leaves(scope, manifest, resource, there=there)
-    if resource is PLUGINS_CONFIGMAPS:
-        yield from _config(scope)
-    if resource is r.DEPLOYMENTS and there.name == scope.epp_name:
-        yield from _checksum(scope)
+    config = scope.snapshot[PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
+    data = (config.data if config else None) or {}
+    if isinstance(there, PluginsConfigMap) and (key := config_key(scope.service)) not in data:
+        yield "data", f"data has no key {key}"
+    if isinstance(there, Deployment) and there.name == scope.epp_name:
+        told = (there.spec.template.metadata.annotations or {}).get(names.CHECKSUM)
+        if data and told is not None and told != config_checksum(data):
+            text = f"annotation {names.CHECKSUM} is not the checksum of its ConfigMap"
+            yield names.CHECKSUM, text
 
 
 def _of_leaves(
@@ -209,29 +202,27 @@ def _of_leaves(
     there: KubeObject,
 ) -> Iterator[tuple[str, str]]:
     """Yield what differs of labels and of all other fields, of an object that was read as a whole."""
-    made = made_by(resource)
-    whole = scope.snapshot[made].get(scope.place, there.name) if made else None
-    if whole is None or not is_whole(resource, whole.spec):
+    whole = whole_of(resource, scope.snapshot, there)
+    if whole is None:
         return
+    if isinstance(there, Deployment):
+        yield from _of_script(scope, there)
     metadata = manifest.document["metadata"]
     wanted_labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    found = (
-        *differing(wanted_labels, whole.metadata.labels, "metadata.labels"),
-        *differing(manifest.document.get("spec"), whole.spec, "spec"),
-    )
-    if resource is r.DEPLOYMENTS:
-        yield from _of_script(scope, whole.spec)
-    for leaf in found:
-        has, should = (cut(clean(each), _VALUE_BYTES) for each in (leaf.has, leaf.should))
-        yield leaf.path, f"{leaf.path} has {has or 'nothing'} and should have {should or 'nothing'}"
+    for leaf in chain(
+        differing(wanted_labels, whole.metadata.labels, "metadata.labels"),
+        differing(manifest.document.get("spec"), whole.spec, "spec"),
+    ):
+        yield leaf.path, _difference(leaf.path, leaf.has, leaf.should)
 
 
-def _of_script(scope: ModelServiceScope, spec: Json | None) -> Iterator[tuple[str, str]]:
+def _of_script(scope: ModelServiceScope, there: Deployment) -> Iterator[tuple[str, str]]:
     """Yield a difference if the script that unpacks the model does not name what it has to.
 
     Its text differs from release to release of the operator, and others may do the same.
     """
-    script = unpack_script_of(spec)
+    unpack = container_of(there, names.MODEL_UNPACK)
+    script = " ".join((unpack and unpack.args) or ())
     if not script or MASKED in script:
         return
     service = scope.service
@@ -242,114 +233,66 @@ def _of_script(scope: ModelServiceScope, spec: Json | None) -> Iterator[tuple[st
     )
     lacks = [each for each, or_text in parts if each not in script and or_text not in script]
     if lacks:
-        path = f"spec.template.spec.initContainers[{MODEL_UNPACK}].args"
+        path = f"spec.template.spec.initContainers[{names.MODEL_UNPACK}].args"
         yield path, f"{path} does not mention {', '.join(lacks)}, so the model may not be unpacked"
 
 
-def _entries(
-    scope: ModelServiceScope, resource: Resource[KubeObject], obj: KubeObject
-) -> dict[str, Entries]:
-    return entries_of(resource, obj) | given_entries(scope, resource, obj)
+def _difference(path: str, has: str, should: str) -> str:
+    mine, wants = (cut(clean(each), _VALUE_BYTES) or "nothing" for each in (has, should))
+    return f"{path} has {mine} and should have {wants}"
 
 
-def _difference(path: str, has: Entries, should: Entries) -> str:
-    keys = sorted(key for key in {*has, *should} if has.get(key) != should.get(key))
-    mine = {key: each for key, each in has.items() if key in keys}
-    wants = {key: each for key, each in should.items() if key in keys}
-    return f"{path} has {_shown(mine)} and should have {_shown(wants)}"
+def _shown(entries: Entries, keys: Iterable[str]) -> str:
+    there = ((key, entries[key]) for key in keys if key in entries)
+    return ", ".join(each if key.isdigit() else f"{key}={each}" for key, each in there)
 
 
-def _shown(entries: Entries) -> str:
-    text = ", ".join(
-        each if key.isdigit() else f"{key}={each}" for key, each in sorted(entries.items())
-    )
-    return cut(clean(text), _VALUE_BYTES) or "nothing"
-
-
-def _config(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
-    key = epp_config.key(scope.service)
-    if key not in _config_data(scope):
-        yield "data", f"data has no key {key}"
-
-
-def _checksum(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
-    """Yield a difference if the picker was started with another configuration."""
-    data = _config_data(scope)
-    annotations = scope.epp.spec.template.metadata.annotations if scope.epp else None
-    told = (annotations or {}).get(epp.CHECKSUM)
-    if data and told is not None and told != epp_config.config_checksum(data):
-        text = f"annotation {epp.CHECKSUM} is not the checksum of its ConfigMap"
-        yield epp.CHECKSUM, text
-
-
-def _config_data(scope: ModelServiceScope) -> dict[str, str]:
-    from_cluster = scope.snapshot[PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
-    return (from_cluster.data or {}) if from_cluster else {}
-
-
-_ENDPOINT_VARIABLE: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _SETTING_OF_VARIABLE: Final = {
-    _ENDPOINT_VARIABLE: given.ENDPOINT,
+    "OTEL_EXPORTER_OTLP_ENDPOINT": given.ENDPOINT,
     "OTEL_TRACES_SAMPLER": given.SAMPLER,
     "OTEL_TRACES_SAMPLER_ARG": given.SAMPLER_ARG,
 }
-_METRICS_AUTH_OFF: Final = tuple(epp.METRICS_AUTH_OFF.split("="))
-_TRACING_FLAG: Final = epp.TRACING_ON.partition("=")[0]
-_TRACED: Final = (epp.CONTAINER, ROUTING_PROXY)
+_METRICS_AUTH_OFF: Final = tuple(names.METRICS_AUTH_OFF.split("="))
+_TRACING_FLAG: Final = names.TRACING_ON.partition("=")[0]
 
 
-def _proxy_image(service: ModelService) -> str:
-    return service.spec.routing_proxy.image if service.spec.routing_proxy else ""
+def _given_entries(scope: ModelServiceScope, obj: KubeObject) -> Iterator[tuple[str, Entries]]:
+    """Yield the parts of an object that given settings tell of, with their path."""
+    told = scope.given
+    if isinstance(obj, Deployment) and told:
+        pod, images = obj.spec.template.spec, _own_images(scope)
+        groups = (("initContainers", pod.init_containers), ("containers", pod.containers))
+        for path, each in (
+            (f"spec.template.spec.{group}[{each.name}]", each)
+            for group, containers in groups
+            for each in containers or ()
+        ):
+            setting, own = images.get(each.name, ("", ""))
+            if setting in told and not own:
+                yield f"{path}.image", {"0": each.image}
+            if each.name == names.PICKER:
+                yield f"{path}.args", _arguments(scope, each)
+            if each.name in {names.PICKER, names.ROUTING_PROXY} and given.TRACING in told:
+                yield f"{path}.env", _variables(scope, each)
+    elif isinstance(obj, PodMonitor) and given.METRICS_AUTH in told:
+        path = "spec.podMetricsEndpoints.authorization"
+        yield path, _tokens(obj.spec.pod_metrics_endpoints)
+    elif isinstance(obj, ServiceMonitor) and given.METRICS_AUTH in told:
+        yield "spec.endpoints.authorization", _tokens(obj.spec.endpoints)
 
 
-_IMAGES: Final[Mapping[str, tuple[str, Callable[[ModelService], str]]]] = {
-    serving.CONTAINER: (given.ENGINE_IMAGE, lambda service: service.spec.engine.image),
-    epp.CONTAINER: (given.EPP_IMAGE, lambda service: service.picker.image),
-    ROUTING_PROXY: (given.PROXY_IMAGE, _proxy_image),
-    MODEL_UNPACK: (given.KIT_IMAGE, lambda _: ""),
-}
-"""For each container the setting with its image, and the image that the resource names instead."""
-
-
-def given_entries(
-    scope: ModelServiceScope, resource: Resource[KubeObject], obj: KubeObject
-) -> dict[str, Entries]:
-    """Return the parts of an object that given settings tell of, by their path."""
-    if not scope.given:
-        return {}
-    match obj:
-        case Deployment() if resource is r.DEPLOYMENTS:
-            return dict(_of_deployment(scope, obj))
-        case PodMonitor() if given.METRICS_AUTH in scope.given:
-            path = "spec.podMetricsEndpoints.authorization"
-            return {path: _tokens(obj.spec.pod_metrics_endpoints)}
-        case ServiceMonitor() if given.METRICS_AUTH in scope.given:
-            return {"spec.endpoints.authorization": _tokens(obj.spec.endpoints)}
-        case _:
-            return {}
-
-
-def _of_deployment(scope: ModelServiceScope, obj: Deployment) -> Iterator[tuple[str, Entries]]:
-    pod = obj.spec.template.spec
-    for group, containers in (
-        ("initContainers", pod.init_containers),
-        ("containers", pod.containers),
-    ):
-        for container in containers or ():
-            path = f"spec.template.spec.{group}[{container.name}]"
-            if _tells_image(scope, container.name):
-                yield f"{path}.image", {"0": container.image}
-            if container.name == epp.CONTAINER:
-                yield f"{path}.args", _arguments(scope, container)
-            if container.name in _TRACED and given.TRACING in scope.given:
-                yield f"{path}.env", _variables(scope, container)
-
-
-def _tells_image(scope: ModelServiceScope, container: str) -> bool:
-    if container not in _IMAGES:
-        return False
-    setting, own = _IMAGES[container]
-    return setting in scope.given and not own(scope.service)
+def _own_images(scope: ModelServiceScope) -> Mapping[str, tuple[str, str]]:
+    """Return for each container the setting with its image, and what the resource names instead."""
+    spec = scope.service.spec
+    return {
+        names.ENGINE: ("default_engine_image", spec.engine.image),
+        names.PICKER: ("default_epp_image", scope.service.picker.image),
+        names.ROUTING_PROXY: (
+            "default_routing_proxy_image",
+            spec.routing_proxy.image if spec.routing_proxy else "",
+        ),
+        names.MODEL_UNPACK: ("kit_image", ""),
+    }
 
 
 def _arguments(scope: ModelServiceScope, container: TemplateContainer) -> Entries:
@@ -365,22 +308,18 @@ def _arguments(scope: ModelServiceScope, container: TemplateContainer) -> Entrie
 
 def _variables(scope: ModelServiceScope, container: TemplateContainer) -> Entries:
     """Return the variables of tracing; with tracing off there should be none."""
-    is_on = scope.operator.tracing_enabled
+    operator = scope.operator
     found: dict[str, str] = {}
     for variable in container.env or ():
-        setting = _SETTING_OF_VARIABLE.get(variable.name)
-        if is_on and setting is not None and setting not in scope.given:
+        setting, value = _SETTING_OF_VARIABLE.get(variable.name), variable.value or ""
+        if operator.tracing_enabled and setting is not None and setting not in scope.given:
             continue
-        value = variable.value or ""
-        is_endpoint = variable.name == _ENDPOINT_VARIABLE
-        found[variable.name] = _endpoint(scope, value) if is_endpoint else value
+        if setting == given.ENDPOINT:  # its value is not shown
+            is_given = value == operator.tracing_otel_endpoint
+            value = "(as given)" if is_given else "(another one)"
+            value = value if operator.tracing_enabled else "(set)"
+        found[variable.name] = value
     return found
-
-
-def _endpoint(scope: ModelServiceScope, url: str) -> str:
-    if not scope.operator.tracing_enabled:
-        return "(set)"
-    return "(as given)" if url == scope.operator.tracing_otel_endpoint else "(another one)"
 
 
 def _tokens(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
@@ -389,77 +328,3 @@ def _tokens(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
         for n, each in enumerate(endpoints or ())
         if (token := each.authorization.credentials if each.authorization else None)
     }
-
-
-_IMAGE_BYTES: Final = 200
-
-
-def named_cause(scope: ModelServiceScope, role: RoleView, pod: Pod, *, fault: PodFault) -> str:
-    """Return the cause in a few words, with the container or accelerator that it is about."""
-    if fault.severity == UNSCHEDULABLE and (resource := _accelerator(scope, pod)):
-        return f"{role.role}: no free {resource}"
-    if fault.init_container:
-        return f"{role.role}: {fault.init_container}: {fault.cause}"
-    return f"{role.role}: {fault.cause}"
-
-
-def hint(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
-    """Return what to add to the detail of a fault, empty where that says it all."""
-    if fault.init_container == ROUTING_PROXY:
-        return "; without it nothing listens on the port that requests are sent to"
-    if fault.init_container == MODEL_UNPACK and _has_run(fault):
-        return _unpack(scope)
-    if fault.severity in {STARTING, NOT_SET_UP}:
-        return _starting(scope, pod)
-    return ""
-
-
-def _has_run(fault: PodFault) -> bool:
-    """Tell whether a container ran and failed; else its own image or the node is at fault."""
-    return fault.severity == ENDED or fault.cause == "CrashLoopBackOff"
-
-
-def _unpack(scope: ModelServiceScope) -> str:
-    model = scope.service.spec.model
-    package = cut(clean(model.image), _IMAGE_BYTES)
-    return f"; it fetches and unpacks the model package {package} {_credentials(scope)}"
-
-
-def _credentials(scope: ModelServiceScope) -> str:
-    secrets = scope.service.spec.model.image_pull_secrets
-    if not secrets:
-        return "without credentials (spec.model.imagePullSecrets is not set)"
-    also = ", the only one of imagePullSecrets that it uses" if len(secrets) > 1 else ""
-    return f"with the credentials of Secret {secrets[0].name}{also}"
-
-
-def _starting(scope: ModelServiceScope, pod: Pod) -> str:
-    for status in pod.status.init_container_statuses or ():
-        if status.name != MODEL_UNPACK or status.state is None:
-            continue
-        if status.state.running is not None:
-            return ""  # the fault names it
-        if status.state.waiting is not None:
-            return _not_made(scope)
-    return ""
-
-
-def _not_made(scope: ModelServiceScope) -> str:
-    secrets = scope.service.spec.model.image_pull_secrets
-    if not secrets:
-        return "; its containers are not created yet"
-    return (
-        "; its containers are not created yet, as happens while a volume is missing: look for "
-        f"Secret {secrets[0].name} and its key .dockerconfigjson"
-    )
-
-
-def _accelerator(scope: ModelServiceScope, pod: Pod) -> str:
-    """Return the accelerator that the scheduler says is lacking, empty if it does not.
-
-    Taints of nodes with accelerators have the same name, and are another cause.
-    """
-    resource = gpu.resource_name(scope.service.spec.accelerator.type)
-    scheduled = pod.status.condition("PodScheduled")
-    said = (scheduled.message if scheduled else None) or ""
-    return resource if resource and f"Insufficient {resource}" in said else ""

@@ -30,9 +30,8 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import detail
 from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.stacks.otterscale.manifests import epp as epp_config
-from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.names import ISTIO
+from reporter.stacks.otterscale.manifests.values import config_key
 from reporter.stacks.otterscale.probes.missing import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import (
@@ -77,7 +76,7 @@ def probe_epp(scope: ModelServiceScope) -> Iterator[Finding]:
         yield _about_service(
             scope,
             f"Service lacks port {port}",
-            f"InferencePool {names.inference_pool(scope.service.name)} names port {port} of Service "
+            f"InferencePool {scope.name} names port {port} of Service "
             f"{scope.epp_name}, which it does not have",
         )
 
@@ -136,21 +135,18 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
 
 def _explanations(scope: ModelServiceScope) -> Iterator[str]:
     """Yield what an endpoint picker needs to start and does not have."""
-    name = scope.service.name
     if is_missing(scope, SERVICEACCOUNTS, scope.epp_name):
         yield f"ServiceAccount {scope.epp_name} is missing"
-    config = names.epp_config_map(name)
-    key = epp_config.key(scope.service)
+    config = f"{scope.epp_name}-config"
+    key = config_key(scope.service)
     found = scope.snapshot[PLUGINS_CONFIGMAPS].get(scope.place, config)
     if is_missing(scope, PLUGINS_CONFIGMAPS, config):
         yield f"ConfigMap {config} is missing"
     elif found is not None and key not in (found.data or {}):
         yield f"ConfigMap {config} has no key {key}"
     # With leader election no probe waits for the pool.
-    if scope.service.picker.replicas == 1 and is_missing(
-        scope, INFERENCEPOOLS, names.inference_pool(scope.service.name)
-    ):
-        yield f"InferencePool {names.inference_pool(name)} is missing"
+    if scope.service.picker.replicas == 1 and is_missing(scope, INFERENCEPOOLS, scope.name):
+        yield f"InferencePool {scope.name} is missing"
 
 
 def _is_selected(scope: ModelServiceScope) -> bool:
@@ -214,11 +210,9 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
 
 def _not_installed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each kind that requests need and that the cluster does not have."""
-    wanted: list[tuple[Resource[KubeObject], str]] = [
-        (INFERENCEPOOLS, names.inference_pool(scope.service.name))
-    ]
+    wanted: list[tuple[Resource[KubeObject], str]] = [(INFERENCEPOOLS, scope.name)]
     if scope.service.spec.http_route is not None:
-        wanted.append((HTTPROUTES, names.http_route(scope.service.name)))
+        wanted.append((HTTPROUTES, scope.name))
     for resource, name in wanted:
         if scope.snapshot.state(resource).served is Served.ABSENT:
             yield scope.finding(

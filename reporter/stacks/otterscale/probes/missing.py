@@ -12,15 +12,13 @@ from reporter.model.text import clean
 from reporter.probes.scope import evaluated
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.manifests.pods import SIDE_CHANNEL_VARIABLE, side_channel_port
-from reporter.stacks.otterscale.manifests.wanted import wanted
+from reporter.stacks.otterscale.manifests.values import side_channel_port
 from reporter.stacks.otterscale.objects import ModelService
-from reporter.stacks.otterscale.probes.fleet import (
-    overwriting,
-    with_same_cluster_role,
-    with_same_picker,
+from reporter.stacks.otterscale.probes.scope import (
+    ModelServiceScope,
+    cluster_role,
+    picker_place,
 )
-from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.stacks.otterscale.reasons import (
     DELETION_STUCK,
     INVALID,
@@ -33,25 +31,19 @@ NEEDED: Final[Mapping[str, Resource[KubeObject]]] = {
 }
 """Kinds of objects without which requests fail, or soon will."""
 
-_DECODE: Final = 60
-_PREFILL: Final = 50
-_POOL: Final = 40
-_PICKER: Final = 30
-_ROUTE: Final = 20
-
 
 def probe_missing(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each needed object that should exist and does not."""
-    for manifest in wanted(scope.service, scope.operator):
-        resource = NEEDED.get(manifest.ref.kind)
-        if resource is None or not is_missing(scope, resource, manifest.ref.name):
+    for ref in (each.ref for each in scope.wanted):
+        resource = NEEDED.get(ref.kind)
+        if resource is None or not is_missing(scope, resource, ref.name):
             continue
-        severity, effect = _effect(scope, manifest.ref)
+        severity, effect = _effect(scope, ref)
         yield scope.finding(
             reason=OBJECT_MISSING,
-            related=resource.ref_named(scope.place, manifest.ref.name),
-            cause=f"{manifest.ref.kind} {manifest.ref.name} missing",
-            text=f"{manifest.ref.kind} {manifest.ref.name} is missing: {effect}",
+            related=resource.ref_named(scope.place, ref.name),
+            cause=f"{ref.kind} {ref.name} missing",
+            text=f"{ref.kind} {ref.name} is missing: {effect}",
             severity=severity,
         )
 
@@ -67,30 +59,27 @@ def is_missing(scope: ModelServiceScope, resource: Resource[KubeObject], name: s
 
 def _effect(scope: ModelServiceScope, ref: ObjectRef) -> tuple[int, str]:
     """Return severity, and what its being missing means."""
-    name = scope.service.name
-    match ref.kind, ref.name:
-        case "Deployment", each if each == names.decode_deployment(name):
-            return _DECODE, "no decode pod can serve"
-        case "Deployment", each if each == names.prefill_deployment(name):
+    match ref.kind, ref.name.removeprefix(f"{scope.name}-"):
+        case "Deployment", names.DECODE:
+            return 60, "no decode pod can serve"
+        case "Deployment", names.PREFILL:
             is_ready = scope.service.status.phase == "Ready"
             all_the_same = ", and calls the ModelService Ready all the same" if is_ready else ""
-            return _PREFILL, f"the operator counts it as no pods wanted{all_the_same}"
+            return 50, f"the operator counts it as no pods wanted{all_the_same}"
         case "InferencePool", _:
             restarts = scope.service.picker.replicas == 1
             more = ", and the endpoint picker restarts without it" if restarts else ""
-            return _POOL, f"requests have no backend{more}"
+            return 40, f"requests have no backend{more}"
         case "HTTPRoute", _:
-            return _ROUTE, "no request is routed to it"
+            return 20, "no request is routed to it"
         case "Service", _:
-            return (
-                _PICKER,
-                f"the gateway does not reach the endpoint picker; {scope.without_picker}",
-            )
+            picker = "the gateway does not reach the endpoint picker"
         case _:
-            return _PICKER, f"there is no endpoint picker; {scope.without_picker}"
+            picker = "there is no endpoint picker"
+    return 30, f"{picker}; {scope.without_picker}"
 
 
-OPERATORS_FINALIZER: Final = "model.otterscale.io/epp-cluster-rbac"
+_FINALIZER: Final = "model.otterscale.io/epp-cluster-rbac"
 """Put on every ModelService by the operator (otterscale/model-operator)."""
 
 _MOST: Final = 5
@@ -101,61 +90,58 @@ def evaluate_leaving(scope: ModelServiceScope) -> Evaluation:
     finalizers = scope.service.metadata.finalizers or ()
     if not finalizers:
         return Evaluation(findings=(), ready=(), subjects=())
-    names = ", ".join(finalizers[:_MOST])
-    who = "the operator has not removed" if OPERATORS_FINALIZER in finalizers else "nobody removes"
+    who = "the operator has not removed" if _FINALIZER in finalizers else "nobody removes"
     found = scope.finding(
         reason=DELETION_STUCK,
         related=scope.ref,
         cause=clean(f"finalizer {finalizers[0]}"),
-        text=clean(f"is being deleted and does not go: {who} its finalizer {names}"),
+        text=clean(
+            f"is being deleted and does not go: {who} its finalizer {', '.join(finalizers[:_MOST])}"
+        ),
         transition=scope.service.metadata.deletion_timestamp,
     )
     return evaluated(scope, (found,))
 
 
-_TOO_LONG: Final = 30
-_COLLISION: Final = 20
-_OVERWRITTEN: Final = 10
 _NAMED: Final = 3
 
 
 def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each rule of names that the ModelService breaks."""
-    name = scope.service.name
-    if text := names.too_long(name):
-        yield _invalid(scope, "name too long", text, severity=_TOO_LONG)
-    others = with_same_picker(scope.service, scope.snapshot)
-    if others:
+    for severity, cause, text in _invalid(scope):
+        yield scope.finding(
+            reason=INVALID,
+            related=scope.ref,
+            cause=cause,
+            text=text,
+            severity=severity,
+            created=scope.service.created,
+            exempt=True,
+        )
+
+
+def _invalid(scope: ModelServiceScope) -> Iterator[tuple[int, str, str]]:
+    """Yield severity, cause and text of each."""
+    if text := names.too_long(scope.name):
+        yield 30, "name too long", text
+    if others := _listed(scope.others(picker_place, picker_place(scope.service))):
         text = (
-            f"{_listed(others)} has the same endpoint picker, {scope.epp_name}: the operator "
+            f"{others} has the same endpoint picker, {scope.epp_name}: the operator "
             "writes its objects for each of them in turn, and it picks pods of only one of them"
         )
-        yield _invalid(
-            scope, f"same endpoint picker as {_listed(others)}", text, severity=_COLLISION
-        )
-    others = overwriting(scope.service, scope.snapshot)
-    if others:
-        pool = names.inference_pool(name)
+        yield 20, f"same endpoint picker as {others}", text
+    # Those whose endpoint picker is called like this one delete its pool.
+    if others := _listed(scope.others(picker_place, (scope.place, scope.name))):
         text = (
-            f"the operator deletes InferencePool {pool} whenever it reconciles {_listed(others)}, "
+            f"the operator deletes InferencePool {scope.name} whenever it reconciles {others}, "
             f"whose endpoint picker has that name"
         )
-        yield _invalid(scope, f"pool deleted for {_listed(others)}", text, severity=_OVERWRITTEN)
-
-
-def _invalid(scope: ModelServiceScope, cause: str, text: str, *, severity: int) -> Finding:
-    return scope.finding(
-        reason=INVALID,
-        related=scope.ref,
-        cause=cause,
-        text=text,
-        severity=severity,
-        created=scope.service.created,
-        exempt=True,
-    )
+        yield 10, f"pool deleted for {others}", text
 
 
 def _listed(others: tuple[ModelService, ...]) -> str:
+    if not others:
+        return ""
     shown = ", ".join(each.name for each in others[:_NAMED])
     more = len(others) - _NAMED
     return f"ModelService {shown}" + (f" and {more} more" if more > 0 else "")
@@ -184,26 +170,21 @@ def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
         text = f"spec.routingProxy.targetPort is spec.engine.port, {port}: vLLM and the routing proxy of a decode pod cannot both listen there"
         yield "two listeners on one port", text
     if spec.routing_proxy is not None and side_channel_port(spec.engine.env or ()) == port:
-        text = f"{SIDE_CHANNEL_VARIABLE} is spec.engine.port, {port}, where the routing proxy of a decode pod listens"
+        text = f"{names.SIDE_CHANNEL_VARIABLE} is spec.engine.port, {port}, where the routing proxy of a decode pod listens"
         yield "two listeners on one port", text
     if spec.prefill is not None and spec.routing_proxy is None:
         text = "spec.prefill without spec.routingProxy: nothing hands requests from decode pods to prefill pods"
         yield "prefill without routing proxy", text
-    rivals = _rivals(scope)
-    if rivals:
-        shown = ", ".join(f"{each.namespace}/{each.name}" for each in rivals[:3])
+    rivals = [
+        f"{each.namespace}/{each.name}"
+        for each in scope.others(cluster_role, cluster_role(service))
+        if each.spec.inference_pool and each.namespace != scope.place
+    ]
+    # Where metrics need no token there is no ClusterRole, and neither without a pool.
+    if rivals and scope.operator.metrics_endpoint_auth and spec.inference_pool:
         text = (
-            f"ClusterRole {scope.place}-{scope.epp_name} also belongs to ModelService {shown}: "
+            f"ClusterRole {scope.place}-{scope.epp_name} also belongs to ModelService "
+            f"{', '.join(rivals[:_NAMED])}: "
             "the metrics of one of the two endpoint pickers cannot be read"
         )
         yield "ClusterRole of two ModelServices", text
-
-
-def _rivals(scope: ModelServiceScope) -> tuple[ModelService, ...]:
-    """Return those that share the name of the ClusterRole, where both have one."""
-    if not (scope.operator.metrics_endpoint_auth and scope.service.spec.inference_pool):
-        return ()
-    others = with_same_cluster_role(scope.service, scope.snapshot)
-    return tuple(
-        each for each in others if each.spec.inference_pool and each.namespace != scope.place
-    )

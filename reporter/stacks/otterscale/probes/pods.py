@@ -1,17 +1,21 @@
-"""The decode and prefill pods, their rollout, and what the pages of serving pods say."""
+"""The decode and prefill pods, their rollout, and what the pages of serving pods say.
+
+Whether the engine of a pod has answered is told by its page only: the operator gives pods no probes
+(otterscale/model-operator at ca17623).
+"""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.catalogue.runtime import SCRAPE_FAILING, of_kind
 from reporter.diagnosis.case import is_error, last_end
 from reporter.diagnosis.refusals import refusal
-from reporter.metrics.looks.samples import MetricFault
+from reporter.metrics.looks.samples import MetricFault, Samples
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, ContainerStatus, Deployment, Pod
-from reporter.model.text import detail
+from reporter.model.text import clean, cut, detail
 from reporter.probes.pods import (
     fault_of_pod,
     metric_faults,
@@ -19,14 +23,22 @@ from reporter.probes.pods import (
     pod_finding,
     startup_budget,
 )
+from reporter.probes.runtime.judge import judged_of
 from reporter.settings import EvaluationSettings
-from reporter.stacks.otterscale.manifests.pods import CONTAINER
-from reporter.stacks.otterscale.probes.drift import hint, named_cause
+from reporter.stacks.otterscale.manifests import names
+from reporter.stacks.otterscale.manifests.values import RESOURCE_NAMES
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
-from reporter.stacks.otterscale.probes.status import engine_started, has_answered, is_given_up
 from reporter.stacks.otterscale.reasons import PODS as PODS_NOT_READY
 from reporter.stacks.otterscale.reasons import ROLLOUT_STALLED
-from reporter.workload.pod import PodFault, is_ready, judge_ended
+from reporter.workload.pod import (
+    ENDED,
+    NOT_SET_UP,
+    STARTING,
+    UNSCHEDULABLE,
+    PodFault,
+    is_ready,
+    judge_ended,
+)
 
 _DOWN: Final = 100
 """Added where no pod of a role is Ready: worse than anything that leaves some."""
@@ -57,9 +69,9 @@ def _about_pod(scope: ModelServiceScope, role: RoleView, pod: Pod, *, fault: Pod
         fault,
         reason=PODS_NOT_READY,
         related=PODS.ref(pod),
-        cause=named_cause(scope, role, pod, fault=fault),
+        cause=f"{role.role}: {_cause(scope, pod, fault)}",
         text=f"{role.role} pod {pod.name}: {fault.detail}"
-        f"{hint(scope, pod, fault)} ({role.count}){_phase(scope, role)}",
+        f"{_hint(scope, pod, fault)} ({role.count}){_phase(scope, role)}",
         severity=_severity(role, fault.severity),
     )
 
@@ -88,6 +100,58 @@ def _phase(scope: ModelServiceScope, role: RoleView) -> str:
     return "; phase is Ready all the same, because it counts both roles together"
 
 
+_IMAGE_BYTES: Final = 200
+
+
+def _cause(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
+    """Return the cause in a few words, with the container or accelerator that it is about.
+
+    Taints of nodes with accelerators have the same name, and are another cause.
+    """
+    if fault.severity == UNSCHEDULABLE:
+        resource = RESOURCE_NAMES.get(scope.service.spec.accelerator.type)
+        scheduled = pod.status.condition("PodScheduled")
+        said = (scheduled.message if scheduled else None) or ""
+        if resource and f"Insufficient {resource}" in said:
+            return f"no free {resource}"
+    return f"{fault.init_container}: {fault.cause}" if fault.init_container else fault.cause
+
+
+def _hint(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
+    """Return what to add to the detail of a fault, empty where that says it all."""
+    model = scope.service.spec.model
+    secrets = model.image_pull_secrets
+    if fault.init_container == names.ROUTING_PROXY:
+        return "; without it nothing listens on the port that requests are sent to"
+    # A container that ran and failed; else its own image or the node is at fault.
+    has_run = fault.severity == ENDED or fault.cause == "CrashLoopBackOff"
+    if fault.init_container == names.MODEL_UNPACK and has_run:
+        access = "without credentials (spec.model.imagePullSecrets is not set)"
+        if secrets:
+            also = ", the only one of imagePullSecrets that it uses" if len(secrets) > 1 else ""
+            access = f"with the credentials of Secret {secrets[0].name}{also}"
+        package = cut(clean(model.image), _IMAGE_BYTES)
+        return f"; it fetches and unpacks the model package {package} {access}"
+    if fault.severity not in {STARTING, NOT_SET_UP} or not _waits_to_unpack(pod):
+        return ""
+    if not secrets:
+        return "; its containers are not created yet"
+    return (
+        "; its containers are not created yet, as happens while a volume is missing: look for "
+        f"Secret {secrets[0].name} and its key .dockerconfigjson"
+    )
+
+
+def _waits_to_unpack(pod: Pod) -> bool:
+    """Tell whether the container that unpacks waits; the fault names one that runs."""
+    states = (
+        each.state
+        for each in pod.status.init_container_statuses or ()
+        if each.name == names.MODEL_UNPACK and each.state is not None
+    )
+    return any(each.running is None and each.waiting is not None for each in states)
+
+
 def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
     """Tell whether a Ready pod has not shown yet that it is over its last crash.
 
@@ -102,7 +166,7 @@ def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
     engine = _engine(pod)
     if engine is None or not is_error(last_end(engine)):
         return False
-    return not has_answered(pod, scope.samples) and not is_given_up(pod, scope.samples)
+    return not _has_answered(pod, scope.samples) and not _is_given_up(pod, scope.samples)
 
 
 def _unproven(scope: ModelServiceScope, role: RoleView, pod: Pod) -> Finding:
@@ -120,8 +184,46 @@ def _unproven(scope: ModelServiceScope, role: RoleView, pod: Pod) -> Finding:
 
 
 def _engine(pod: Pod) -> ContainerStatus | None:
-    found = (each for each in pod.status.container_statuses or () if each.name == CONTAINER)
+    found = (each for each in pod.status.container_statuses or () if each.name == names.ENGINE)
     return next(found, None)
+
+
+def _started(pod: Pod) -> datetime | None:
+    """Return when the engine's container started, None if it does not run."""
+    engine = _engine(pod)
+    running = engine.state.running if engine and engine.state else None
+    return running.started_at if running else None
+
+
+def _has_answered(pod: Pod, samples: Samples) -> bool:
+    """Tell whether the engine served a page since its container started.
+
+    It listens once the model is loaded. One that is told to keep no statistics serves a page
+    without any of the engine.
+    """
+    judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
+    started = _started(pod)
+    if judged is None or started is None:
+        return False
+    answer = judged.history.last_answer
+    if answer is not None and answer.wall >= started:
+        return True
+    return any(not look.fails and look.at.wall >= started for look in judged.history.looks)
+
+
+def _is_given_up(pod: Pod, samples: Samples) -> bool:
+    """Tell whether the engine has been silent for so long that its silence is told as such.
+
+    Or would be, if any other pod could be reached. What was found before the engine started is in
+    doubt too until the pod has settled, and says nothing of it.
+    """
+    judged = judged_of(pod, samples)
+    if judged is None:
+        return False
+    verdict = judged.verdict
+    doubt = verdict.doubts.get(SCRAPE_FAILING)
+    doubted = verdict.in_service and doubt is not None and doubt.fault is not None
+    return doubted or SCRAPE_FAILING in verdict.faults
 
 
 def _too_few(scope: ModelServiceScope, role: RoleView) -> Iterator[Finding]:
@@ -221,7 +323,7 @@ def probe_runtime(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each fault that the rules found in the page of a pod."""
     for pod, fault in metric_faults(scope, scope.pods, waits=waits_for_replicas(scope)):
         silent = fault.reason == SCRAPE_FAILING
-        if silent and not has_answered(pod, scope.samples):
+        if silent and not _has_answered(pod, scope.samples):
             yield _loading(scope, pod, fault)
         else:
             yield metric_finding(scope, pod, fault, lingers=silent)
@@ -243,7 +345,7 @@ def _loading(scope: ModelServiceScope, pod: Pod, fault: MetricFault) -> Finding:
         cause=fault.cause,
         text=f"pod {pod.name}: {fault.text}; its engine has not answered since it started",
         severity=fault.severity,
-        transition=engine_started(pod) or fault.since,
+        transition=_started(pod) or fault.since,
         created=pod.created,
         exempt=True,
         budget=startup_budget(scope),

@@ -1,21 +1,45 @@
-"""What is seen of a ModelService, and how its findings are put into words."""
+"""What is seen of a ModelService, and what all of them tell together: their operator's settings, and
+who is in whose way.
 
+What all tell is asked once for a snapshot. What is returned is the same object as long as it is
+equal, so that an answer of an earlier pass that rests on it can be used again.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
+from typing import Final, TypeAlias
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS, SERVICES
+from reporter.catalogue.resources import (
+    DEPLOYMENTS,
+    DESTINATIONRULES,
+    HTTPROUTES,
+    INFERENCEPOOLS,
+    PODS,
+    SERVICES,
+)
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, Pod, Service
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.manifests import names as labels
-from reporter.stacks.otterscale.manifests.names import OperatorSettings
+from reporter.stacks.otterscale.manifests.names import Given, OperatorSettings
+from reporter.stacks.otterscale.manifests.wanted import Children, Manifest, recover, wanted
 from reporter.stacks.otterscale.objects import FAIL_OPEN, ModelService
-from reporter.stacks.otterscale.operator_flags import Given
-from reporter.stacks.otterscale.probes.fleet import RECONCILE_ERROR, operator_of, told_by_operator
+from reporter.stacks.otterscale.operator_flags import told_by
+from reporter.stacks.otterscale.reasons import MODELSERVICES
 from reporter.stacks.otterscale.settings import OtterscaleSettings
 from reporter.workload.pod import counts, is_ready
+
+_RECONCILE_ERROR: Final = "ReconcileError"
+"""Reason of Ready where the operator ended in an error."""
+
+_UNTOLD: Final = OperatorSettings(provider=names.NONE, default_gateway_name="")
+"""What is assumed of the operator where none of its objects tells: nothing that would be missed."""
+
+Key: TypeAlias = Callable[[ModelService], tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +83,7 @@ class ModelServiceScope(SubjectScope[ModelService]):
     @property
     def own(self) -> Sought:
         """What seeks objects that belong to it."""
-        return belongs_to(self.service.name, labels.MODEL)
+        return belongs_to(self.service.name, names.MODEL)
 
     @cached_property
     def given(self) -> Given:
@@ -68,20 +92,45 @@ class ModelServiceScope(SubjectScope[ModelService]):
         They count, whatever its objects tell; what a user gives counts first.
         """
         settings = OtterscaleSettings.of(self.settings)
-        return {**told_by_operator(self.snapshot, settings), **settings.operator_given}
+        return {**_told_by_operator(self.snapshot, settings), **settings.operator_given}
 
     @cached_property
     def operator(self) -> OperatorSettings:
         """The operator's settings: those that are given, else as far as its objects tell."""
-        return operator_of(self.snapshot, self.given)
+        recovered = self.snapshot.once(_recovered, _recovered)
+        return _same(recovered.over(self.given)) if self.given else recovered
+
+    @cached_property
+    def wanted(self) -> tuple[Manifest, ...]:
+        """What should exist for it."""
+        return wanted(self.service, self.operator)
+
+    @cached_property
+    def children(self) -> Children:
+        return _children_of(self.service, self.snapshot)
 
     @cached_property
     def roles(self) -> tuple[RoleView, ...]:
-        return _roles(self.service, self.snapshot)
+        spec = self.service.spec
+        asked = [(names.DECODE, spec.decode.replicas, self.children.decode)]
+        if spec.prefill is not None:
+            asked.append((names.PREFILL, spec.prefill.replicas, self.children.prefill))
+        labelled = self.snapshot[PODS].labelled(self.place, names.MODEL, self.name)
+        serving = [each for each in labelled if each.metadata.label(names.SERVING) == "true"]
+        return tuple(
+            RoleView(
+                role=role,
+                wanted=wanted,
+                name=f"{self.name}-{role}",
+                deployment=deployment,
+                pods=tuple(each for each in serving if each.metadata.label(names.ROLE) == role),
+            )
+            for role, wanted, deployment in asked
+        )
 
     @property
     def epp(self) -> Deployment | None:
-        return self.snapshot[DEPLOYMENTS].get(self.place, self.epp_name)
+        return self.children.epp
 
     @property
     def epp_service(self) -> Service | None:
@@ -89,11 +138,11 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def pool(self) -> InferencePool | None:
-        return self.snapshot[INFERENCEPOOLS].get(self.place, names.inference_pool(self.name))
+        return self.snapshot[INFERENCEPOOLS].get(self.place, self.name)
 
     @property
     def route(self) -> HttpRoute | None:
-        return self.snapshot[HTTPROUTES].get(self.place, names.http_route(self.name))
+        return self.children.route
 
     @property
     def epp_name(self) -> str:
@@ -123,40 +172,86 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def is_behind(self) -> bool:
-        """Whether the status is of an older generation, or there is none yet."""
-        return self.service.status.observed_generation < self.service.metadata.generation
+        return _is_behind(self.service)
 
     @property
     def reconcile_error(self) -> Condition | None:
-        ready = self.service.status.condition("Ready")
-        if ready is None or ready.status != "False" or ready.reason != RECONCILE_ERROR:
-            return None
-        return ready
+        return _reconcile_error(self.service)
+
+    def others(self, key: Key, own: tuple[str, str]) -> tuple[ModelService, ...]:
+        """Return the other ModelServices whose key is `own`; those that are deleted aside."""
+
+        def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[ModelService, ...]]:
+            groups: defaultdict[tuple[str, str], list[ModelService]] = defaultdict(list)
+            for each in snapshot[MODELSERVICES]:
+                if not each.deleting:
+                    groups[key(each)].append(each)
+            return {place: tuple(group) for place, group in groups.items()}
+
+        found = self.snapshot.once(key, index).get(own, ())
+        itself = self.place, self.name
+        return tuple(each for each in found if (each.namespace, each.name) != itself)
 
 
-def role_pods(service: ModelService, snapshot: Snapshot, role: str) -> tuple[Pod, ...]:
-    found = snapshot[PODS].labelled(service.namespace, labels.MODEL, service.name)
-    return tuple(
-        each
-        for each in found
-        if each.metadata.label(labels.SERVING) == "true"
-        and each.metadata.label(labels.ROLE) == role
-    )
+def picker_place(service: ModelService) -> tuple[str, str]:
+    return service.namespace, names.epp(service.name)
 
 
-def _roles(service: ModelService, snapshot: Snapshot) -> tuple[RoleView, ...]:
-    prefill = service.spec.prefill
-    asked = [(names.DECODE, names.decode_deployment(service.name), service.spec.decode.replicas)]
-    if prefill is not None:
-        asked.append((names.PREFILL, names.prefill_deployment(service.name), prefill.replicas))
+def cluster_role(service: ModelService) -> tuple[str, str]:
+    return "", f"{service.namespace}-{names.epp(service.name)}"
+
+
+def _is_behind(service: ModelService) -> bool:
+    """Tell whether the status is of an older generation, or there is none yet."""
+    return service.status.observed_generation < service.metadata.generation
+
+
+def _reconcile_error(service: ModelService) -> Condition | None:
+    ready = service.status.condition("Ready")
+    failed = ready is not None and (ready.status, ready.reason) == ("False", _RECONCILE_ERROR)
+    return ready if failed else None
+
+
+def _children_of(service: ModelService, snapshot: Snapshot) -> Children:
+    place, name, epp = service.namespace, service.name, names.epp(service.name)
     deployments = snapshot[DEPLOYMENTS]
-    return tuple(
-        RoleView(
-            role=role,
-            wanted=wanted,
-            name=name,
-            deployment=deployments.get(service.namespace, name),
-            pods=role_pods(service, snapshot, role),
-        )
-        for role, name, wanted in asked
+    return Children(
+        service=service,
+        decode=deployments.get(place, f"{name}-{names.DECODE}"),
+        prefill=deployments.get(place, f"{name}-{names.PREFILL}"),
+        epp=deployments.get(place, epp),
+        route=snapshot[HTTPROUTES].get(place, name),
+        destination_rule=snapshot[DESTINATIONRULES].get(place, epp),
     )
+
+
+def _told_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given:
+    """Return what the arguments of the operator's own Deployment tell of its settings."""
+    name = settings.otterscale_deployment
+    places = settings.otterscale_namespace if name else ()
+    there = (snapshot[DEPLOYMENTS].get(each, name) for each in places)
+    found = next((each for each in there if each is not None), None)
+    containers = (found.spec.template.spec.containers if found else None) or ()
+    return told_by(chain.from_iterable(each.args or () for each in containers))
+
+
+def _recovered(snapshot: Snapshot) -> OperatorSettings:
+    """Recover the settings from what the operator has finished, where it has finished anything.
+
+    What it is behind with, or ended in an error at, may have been made with other settings: one
+    that hangs would have the objects of all others missed.
+    """
+    there = tuple(snapshot[MODELSERVICES])
+    finished = tuple(
+        each
+        for each in there
+        if not (each.deleting or _is_behind(each) or _reconcile_error(each))
+        and each.status.condition("Ready") is not None
+    )
+    services = [_children_of(each, snapshot) for each in finished or there]
+    return _same(_UNTOLD.over(recover(services)))
+
+
+@lru_cache(maxsize=64)
+def _same(settings: OperatorSettings) -> OperatorSettings:
+    return settings

@@ -1,8 +1,5 @@
 """The status that a ModelService should have, evidence that it serves, and what it says of the
 operator.
-
-Whether the engine of a pod has answered is told by its page only: the operator gives pods no probes
-(otterscale/model-operator at ca17623).
 """
 
 from collections.abc import Iterator
@@ -10,16 +7,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, PODS
-from reporter.catalogue.runtime import SCRAPE_FAILING
-from reporter.metrics.looks.samples import Samples
 from reporter.model.finding import Derived, Document, Finding, ReadyEvidence, ServingEvidence
-from reporter.model.objects import Condition, Pod
 from reporter.model.text import clean, cut
-from reporter.probes.runtime.judge import judged_of
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.otterscale.derived.observe import observe
-from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.manifests.pods import CONTAINER
 from reporter.stacks.otterscale.probes.epp import epp_fault, is_reached
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
 from reporter.stacks.otterscale.reasons import (
@@ -33,7 +24,6 @@ from reporter.stacks.otterscale.reasons import (
 from reporter.workload.owners import spec_written
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
-_FIELDS: Final = ("phase", "decodeReady", "decodeReplicas", "prefillReady", "prefillReplicas")
 _OF_READY: Final = frozenset({"phase", "decodeReady", "prefillReady", "Ready"})
 """What changes with a pod that becomes Ready or is so no longer."""
 
@@ -61,17 +51,15 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
         return
     if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place, sought=scope.own):
         return
-    differences = tuple(_differences(scope))
+    differences = dict(_differences(scope))
     if not differences:
         return
-    fields = [field for field, _ in differences]
-    changed = _last_change(scope) if _OF_READY.issuperset(fields) else None
+    changed = _last_change(scope) if differences.keys() <= _OF_READY else None
     yield scope.finding(
         reason=STATUS_STALE,
         related=scope.ref,
-        cause=f"{', '.join(fields)} out of date",
-        text="its status does not match its Deployments: "
-        + ", ".join(text for _, text in differences),
+        cause=f"{', '.join(differences)} out of date",
+        text=f"its status does not match its Deployments: {', '.join(differences.values())}",
         transition=changed,
         created=scope.service.created,
         budget=_FOLLOWS if changed else None,
@@ -80,48 +68,35 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
 
 def _last_change(scope: ModelServiceScope) -> datetime | None:
     """Return when the newest pod was made, or a pod became Ready or not, whichever is later."""
-    ready = [pod.status.condition("Ready") for pod in scope.pods]
-    times = (*(each.created for each in scope.pods), *(_since(each) for each in ready))
+    ready = (pod.status.condition("Ready") for pod in scope.pods)
+    times = (
+        *(each.created for each in scope.pods),
+        *(each.last_transition_time for each in ready if each),
+    )
     return max((each for each in times if each is not None), default=None)
 
 
-def _since(condition: Condition | None) -> datetime | None:
-    return condition.last_transition_time if condition else None
-
-
 def _observed(scope: ModelServiceScope) -> Document:
-    deployments = scope.snapshot[DEPLOYMENTS]
-    name = scope.service.name
-    return observe(
-        scope.service,
-        deployments.get(scope.place, names.decode_deployment(name)),
-        deployments.get(scope.place, names.prefill_deployment(name)),
-    )
+    return observe(scope.service, scope.children.decode, scope.children.prefill)
 
 
 def _differences(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
     should, status = _observed(scope), scope.service.status
-    has = {
-        "phase": status.phase,
-        "decodeReady": status.decode_ready,
-        "decodeReplicas": status.decode_replicas,
-        "prefillReady": status.prefill_ready,
-        "prefillReplicas": status.prefill_replicas,
-    }
-    for field in _FIELDS:
+    for field, has in (
+        ("phase", status.phase),
+        ("decodeReady", status.decode_ready),
+        ("decodeReplicas", status.decode_replicas),
+        ("prefillReady", status.prefill_ready),
+        ("prefillReplicas", status.prefill_replicas),
+    ):
         want = should.get(field, 0)
-        if has[field] != want:
-            shown = cut(clean(str(has[field])), _VALUE_BYTES)
+        if has != want:
+            shown = cut(clean(str(has)), _VALUE_BYTES)
             yield field, f"{field} is {shown} and should be {want}"
-    ready = status.condition("Ready")
-    want = "True" if should["phase"] == "Ready" else "False"
-    if ready is None:
-        yield "Ready", f"condition Ready is missing and should be {want}"
-    elif ready.status != want:
-        yield (
-            "Ready",
-            f"condition Ready is {cut(clean(ready.status), _VALUE_BYTES)} and should be {want}",
-        )
+    ready, wants = status.condition("Ready"), str(should["phase"] == "Ready")
+    if ready is None or ready.status != wants:
+        shown = cut(clean(ready.status), _VALUE_BYTES) if ready else "missing"
+        yield "Ready", f"condition Ready is {shown} and should be {wants}"
 
 
 def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
@@ -133,9 +108,11 @@ def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
         return
     if scope.epp is None or scope.epp.wanted == 0 or epp_fault(scope, scope.epp) is not None:
         return
-    if scope.pool is None or not is_reached(scope) or not _is_routed(scope):
+    is_wanted = scope.service.spec.http_route is not None
+    routed = is_accepted(scope.route) if scope.route is not None else not is_wanted
+    if scope.pool is None or not is_reached(scope) or not routed:
         return
-    counts = [_count(each) for each in scope.roles]
+    counts = [each.count if each.wanted else f"0 {each.role} pods wanted" for each in scope.roles]
     route = "route accepted" if scope.route is not None else "no route"
     parts = ", ".join((*counts, "endpoint picker available", route))
     caveat = "the pods have no probes: ready only means that their containers run"
@@ -152,12 +129,14 @@ def probe_serving(scope: ModelServiceScope) -> Iterator[ServingEvidence]:
         return
     routes = (scope.route,) if scope.route is not None else ()
     routed = is_reachable(routes) if routes else scope.service.spec.http_route is None
-    decoding = _serving(scope.roles[0])
+    picker = scope.epp
+    there = picker is not None and picker.wanted > 0 and picker.status.ready_replicas > 0
+    picked = (there and is_reached(scope)) or fails_open(scope.pool)
     yield ServingEvidence(
         subject=scope.subject,
         wanted=sum(each.wanted for each in scope.roles) if scope.roles[0].wanted else 0,
-        serving=sum(map(_serving, scope.roles)) if decoding else 0,
-        reached=scope.pool is not None and routed and _is_picked(scope),
+        serving=sum(map(_serving, scope.roles)) if _serving(scope.roles[0]) else 0,
+        reached=scope.pool is not None and routed and picked,
         entrances=entrances_of(routes),
     )
 
@@ -169,73 +148,15 @@ def _is_known(scope: ModelServiceScope) -> bool:
     )
 
 
-def _is_picked(scope: ModelServiceScope) -> bool:
-    picker = scope.epp
-    there = picker is not None and picker.wanted > 0 and picker.status.ready_replicas > 0
-    return (there and is_reached(scope)) or fails_open(scope.pool)
-
-
 def _serving(role: RoleView) -> int:
     deployment = role.deployment
     return min(role.ready, deployment.status.ready_replicas) if deployment is not None else 0
 
 
-def _is_routed(scope: ModelServiceScope) -> bool:
-    """Tell whether its route is accepted; one that it does not ask for may not be there."""
-    if scope.route is None:
-        return scope.service.spec.http_route is None
-    return is_accepted(scope.route)
-
-
 def _is_served(role: RoleView) -> bool:
     """Tell whether a role has its Deployment, and as many Ready pods as it wants."""
-    deployment = role.deployment
-    if deployment is None or deployment.wanted < role.wanted:
-        return False
-    return min(role.ready, deployment.status.ready_replicas) >= role.wanted
-
-
-def _count(role: RoleView) -> str:
-    return role.count if role.wanted else f"0 {role.role} pods wanted"
-
-
-def engine_started(pod: Pod) -> datetime | None:
-    """Return when the engine's container started, None if it does not run."""
-    for status in pod.status.container_statuses or ():
-        if status.name == CONTAINER and status.state and status.state.running:
-            return status.state.running.started_at
-    return None
-
-
-def has_answered(pod: Pod, samples: Samples) -> bool:
-    """Tell whether the engine served a page since its container started.
-
-    It listens once the model is loaded. One that is told to keep no statistics serves a page
-    without any of the engine.
-    """
-    judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
-    started = engine_started(pod)
-    if judged is None or started is None:
-        return False
-    answer = judged.history.last_answer
-    if answer is not None and answer.wall >= started:
-        return True
-    return any(not look.fails and look.at.wall >= started for look in judged.history.looks)
-
-
-def is_given_up(pod: Pod, samples: Samples) -> bool:
-    """Tell whether the engine has been silent for so long that its silence is told as such.
-
-    Or would be, if any other pod could be reached. What was found before the engine started is in
-    doubt too until the pod has settled, and says nothing of it.
-    """
-    judged = judged_of(pod, samples)
-    if judged is None:
-        return False
-    verdict = judged.verdict
-    doubt = verdict.doubts.get(SCRAPE_FAILING)
-    doubted = verdict.in_service and doubt is not None and doubt.fault is not None
-    return doubted or SCRAPE_FAILING in verdict.faults
+    asks = role.deployment.wanted if role.deployment is not None else -1
+    return asks >= role.wanted and _serving(role) >= role.wanted
 
 
 _ERROR_BYTES: Final = 600
@@ -269,7 +190,13 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
     condition = scope.reconcile_error
     if condition is None:
         return
-    error = cut(clean(condition.message or "no text"), _ERROR_BYTES)
+    message = condition.message or ""
+    error = cut(clean(message or "no text"), _ERROR_BYTES)
+    absent = [
+        each.kind
+        for each in (PODMONITORS, SERVICEMONITORS)
+        if scope.snapshot.state(each).served is Served.ABSENT
+    ]
     phase = scope.service.status.phase
     old = f"; phase {clean(phase)} and the counters are out of date" if phase else ""
     yield scope.finding(
@@ -278,14 +205,5 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
         cause=cut(error, _CAUSE_BYTES),
         text=f"the operator cannot reconcile it: {error}{old}",
         created=scope.service.created,
-        independent=_is_other_than_missing_monitors(scope, condition.message or ""),
+        independent=bool(absent) and not any(each in message for each in absent),
     )
-
-
-def _is_other_than_missing_monitors(scope: ModelServiceScope, message: str) -> bool:
-    absent = [
-        each.kind
-        for each in (PODMONITORS, SERVICEMONITORS)
-        if scope.snapshot.state(each).served is Served.ABSENT
-    ]
-    return bool(absent) and not any(each in message for each in absent)

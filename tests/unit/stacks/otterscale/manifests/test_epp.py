@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from reporter.stacks.otterscale.manifests import epp as epp_config
+from reporter.stacks.otterscale.manifests.values import config_checksum
 from tests.unit.stacks.otterscale.manifests import labels
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, container, document, service
 
@@ -203,7 +203,7 @@ def test_configuration_is_the_operators_to_the_byte(spec, key, checksum):
     made = service(**spec)
     data = document(made, "ConfigMap", "qwen3-epp-config")["data"]
     assert [*data] == [key]
-    assert epp_config.config_checksum(data) == checksum
+    assert config_checksum(data) == checksum
     template = deployment(made)["spec"]["template"]
     assert template["metadata"]["annotations"] == {"checksum/config": checksum}
     assert f"--config-file=/config/{key}" in epp(made)["args"]
@@ -248,9 +248,7 @@ def weights(config):
 
 
 def test_checksum_is_over_sorted_keys_and_their_contents():
-    assert epp_config.config_checksum({"b": "2", "a": "1"}) == epp_config.config_checksum(
-        {"a": "1b2"}
-    )
+    assert config_checksum({"b": "2", "a": "1"}) == config_checksum({"a": "1b2"})
 
 
 @pytest.mark.parametrize(("made", "port"), [(service(), 9002), (picked(port=9100), 9100)])

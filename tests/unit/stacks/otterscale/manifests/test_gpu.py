@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.otterscale.manifests import pods as gpu
+from reporter.stacks.otterscale.manifests import values as gpu
 from reporter.stacks.otterscale.objects import Parallelism, Resources
 
 
@@ -18,7 +18,7 @@ from reporter.stacks.otterscale.objects import Parallelism, Resources
     ],
 )
 def test_resource_name(accelerator, name):
-    assert gpu.resource_name(accelerator) == name
+    assert gpu.RESOURCE_NAMES.get(accelerator) == name
     made = gpu.with_accelerators(Resources(), accelerator, 2)
     assert made == ({"limits": {name: "2"}, "requests": {name: "2"}} if name else {})
 

@@ -3,6 +3,7 @@
 import pytest
 
 from reporter.stacks.otterscale.manifests import names
+from tests.unit.stacks.otterscale.manifests.building import documents, service
 
 SANITISED = [
     ("qwen3", "qwen3"),
@@ -36,19 +37,20 @@ def test_sanitised(text, label):
 
 
 NAMES = [
-    (names.decode_deployment, "qwen3-0.6b-decode"),
-    (names.prefill_deployment, "qwen3-0.6b-prefill"),
-    (names.inference_pool, "qwen3-0.6b"),
-    (names.http_route, "qwen3-0.6b"),
-    (names.epp, "qwen3-0-6b-epp"),
-    (names.epp_config_map, "qwen3-0-6b-epp-config"),
-    (lambda name: names.epp_cluster_role("models", name), "models-qwen3-0-6b-epp"),
+    ("Deployment", "qwen3-0.6b-decode"),
+    ("Deployment", "qwen3-0.6b-prefill"),
+    ("Deployment", "qwen3-0-6b-epp"),
+    ("InferencePool", "qwen3-0.6b"),
+    ("HTTPRoute", "qwen3-0.6b"),
+    ("ConfigMap", "qwen3-0-6b-epp-config"),
+    ("ClusterRole", "models-qwen3-0-6b-epp"),
 ]
 
 
-@pytest.mark.parametrize(("function", "expected"), NAMES, ids=[each for _, each in NAMES])
-def test_names(function, expected):
-    assert function("qwen3-0.6b") == expected
+@pytest.mark.parametrize(("kind", "name"), NAMES, ids=[each for _, each in NAMES])
+def test_names(kind, name):
+    picker = {"inferencePool": {"endpointPicker": {}}}
+    assert (kind, name) in documents(service("qwen3-0.6b", prefill={}, **picker))
 
 
 @pytest.mark.parametrize(("one", "other"), [("a.b", "a-b"), ("a-b", "a--b"), ("7b", "m-7b")])
@@ -57,4 +59,6 @@ def test_two_services_may_share_an_endpoint_picker(one, other):
 
 
 def test_two_services_may_share_a_cluster_role():
-    assert names.epp_cluster_role("a", "b-c") == names.epp_cluster_role("a-b", "c")
+    picker = {"inferencePool": {"endpointPicker": {}}}
+    one, other = service("b-c", "a", **picker), service("c", "a-b", **picker)
+    assert ("ClusterRole", "a-b-c-epp") in documents(one).keys() & documents(other).keys()

@@ -6,7 +6,7 @@ import pytest
 
 from reporter.model.objects import Deployment, DestinationRule, HttpRoute
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
-from reporter.stacks.otterscale.manifests.wanted import Children, Recovered, recover, wanted
+from reporter.stacks.otterscale.manifests.wanted import Children, recover, wanted
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, service
 
 OTHER = OperatorSettings(
@@ -20,7 +20,17 @@ OTHER = OperatorSettings(
     tracing_enabled=True,
     version="v1.2",
 )
-FIELDS = [each for each in Recovered.__slots__ if each != "unpack_script"]
+FIELDS = (
+    "provider",
+    "metrics_endpoint_auth",
+    "default_gateway_name",
+    "default_engine_image",
+    "default_epp_image",
+    "default_routing_proxy_image",
+    "kit_image",
+    "tracing_enabled",
+    "version",
+)
 
 
 def children(operator, name="qwen3", **spec):
@@ -53,28 +63,28 @@ def children(operator, name="qwen3", **spec):
 )
 def test_what_the_operator_made_tells_how_it_was_started(operator):
     found = recover([children(operator, prefill={}, routingProxy={})])
-    assert {field: getattr(found, field) for field in FIELDS} == {
+    assert {field: found[field] for field in FIELDS} == {
         field: getattr(operator, field) for field in FIELDS
     }
-    assert found.over(OPERATOR) == operator
-    assert wanted(service(), found.over(OPERATOR)) == wanted(service(), operator)
+    assert OPERATOR.over(found) == operator
+    assert wanted(service(), OPERATOR.over(found)) == wanted(service(), operator)
 
 
 def test_the_script_that_unpacks_is_the_one_that_the_operator_made():
     """Without an image for the step there is none, and ours is as good."""
     own = replace(OPERATOR, unpack_script="the script of the operator")
-    assert recover([children(own)]).unpack_script == own.unpack_script
-    assert recover([children(replace(own, kit_image=""))]).unpack_script is None
+    assert recover([children(own)])["unpack_script"] == own.unpack_script
+    assert "unpack_script" not in recover([children(replace(own, kit_image=""))])
 
 
 def test_gke_cannot_be_told_from_none():
-    assert recover([children(replace(OPERATOR, provider="gke"))]).provider == "none"
+    assert recover([children(replace(OPERATOR, provider="gke"))])["provider"] == "none"
 
 
 def test_nothing_is_known_before_anything_is_made():
     found = recover([Children(service=service())])
-    assert found == Recovered() == recover([])
-    assert found.over(OTHER) == OTHER
+    assert found == {} == recover([])
+    assert OTHER.over(found) == OTHER
 
 
 def test_what_the_resource_says_itself_tells_nothing():
@@ -89,11 +99,11 @@ def test_what_the_resource_says_itself_tells_nothing():
             )
         ]
     )
-    assert found.default_engine_image is None
-    assert found.default_routing_proxy_image is None
-    assert found.default_epp_image is None
-    assert found.default_gateway_name is None
-    assert found.provider == "istio"
+    assert "default_engine_image" not in found
+    assert "default_routing_proxy_image" not in found
+    assert "default_epp_image" not in found
+    assert "default_gateway_name" not in found
+    assert found["provider"] == "istio"
 
 
 def test_others_tell_what_is_missing_here():
@@ -101,17 +111,17 @@ def test_others_tell_what_is_missing_here():
     whole = children(OPERATOR, "other")
     broken = replace(children(OPERATOR), destination_rule=None, route=None, epp=None)
     found = recover([broken, whole])
-    assert found.provider == "istio"
-    assert found.default_gateway_name == OPERATOR.default_gateway_name
-    assert found.metrics_endpoint_auth is True
+    assert found["provider"] == "istio"
+    assert found["default_gateway_name"] == OPERATOR.default_gateway_name
+    assert found["metrics_endpoint_auth"] is True
 
 
 def test_what_stands_in_most_counts():
     old, new = replace(OPERATOR, version="v1", kit_image="k1"), replace(OPERATOR, version="v2")
     services = [children(old, "a"), children(new, "b"), children(new, "c")]
     for order in (services, services[::-1]):
-        assert recover(order).version == "v2"
-        assert recover(order).kit_image == OPERATOR.kit_image
+        assert recover(order)["version"] == "v2"
+        assert recover(order)["kit_image"] == OPERATOR.kit_image
 
 
 def test_a_tie_is_settled_the_same_in_every_pass():

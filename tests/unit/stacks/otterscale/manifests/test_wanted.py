@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from reporter.model.objects import Deployment, HttpRoute, InferencePool, Service
-from reporter.stacks.otterscale.manifests.names import Manifest, OperatorSettings
-from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
+from reporter.stacks.otterscale.manifests.wanted import Manifest, unwanted, wanted
 from reporter.stacks.otterscale.objects import PodMonitor
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, names, service
 

@@ -54,7 +54,7 @@ def flags_given(operator):
 
 
 def with_flags(**flags):
-    named = {given.flag_of(field): value for field, value in flags.items()}
+    named = {field.replace("_", "-"): value for field, value in flags.items()}
     return FullEvaluationSettings(otterscale_operator_flags=named)
 
 
@@ -74,8 +74,8 @@ def drift(docs, **flags):
 
 def test_what_can_be_given_is_what_render_takes():
     """The same names; the version is told only by labels."""
-    assert set(given.FIELDS) == RENDER_FLAGS.keys() - {"version"}
-    assert set(given.FIELDS) < {each.name for each in dataclasses.fields(OperatorSettings)}
+    assert set(given.FLAGS.values()) == RENDER_FLAGS.keys() - {"version"}
+    assert set(given.FLAGS.values()) < {each.name for each in dataclasses.fields(OperatorSettings)}
 
 
 OPERATORS = [
@@ -199,7 +199,7 @@ OTHER = OperatorSettings(
 )
 
 
-@pytest.mark.parametrize("field", [None, *given.FIELDS])
+@pytest.mark.parametrize("field", [None, *given.FLAGS.values()])
 def test_what_most_others_have_is_not_expected(field):
     """Two ModelServices were made otherwise; only the one setting that is given counts."""
     others = (children(name, **IDLE) for name in ("llama", "phi"))
