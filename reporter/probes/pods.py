@@ -153,13 +153,19 @@ def undecided_pods(
     scope: SubjectScope[KubeObject], pods: tuple[Pod, ...], *, waits: bool = False
 ) -> Undecided:
     """Return the reasons that cannot be judged of each pod now; `waits` as in `metric_faults`."""
+    return _undecided(scope, running(pods), frozenset(ROWS), waits=waits)
+
+
+def _undecided(
+    scope: SubjectScope[KubeObject], pods: Iterable[Pod], every: frozenset[str], *, waits: bool
+) -> Undecided:
     if not scope.samples.scraping:
         return {}
     kind = scope.subject.kind
     found: dict[ObjectRef, frozenset[str]] = {}
-    for pod in running(pods):
+    for pod in pods:
         judged = judged_of(pod, scope.samples)
-        reasons = frozenset(ROWS) if judged is None else judged.verdict.undecided
+        reasons = every if judged is None else judged.verdict.undecided
         if judged is not None and waits:
             reasons |= OF_SCALE & judged.verdict.faults.keys()
         if reasons:
@@ -192,16 +198,7 @@ def probe_pickers(
 
 def undecided_pickers(scope: SubjectScope[KubeObject], row: ScrapedPickers) -> Undecided:
     """Return the reasons that cannot be judged of each picker now."""
-    if not scope.samples.scraping:
-        return {}
-    kind = scope.subject.kind
-    found = {}
-    for picker in _pickers(scope, row):
-        judged = judged_of(picker, scope.samples)
-        reasons = PICKER_NAMES if judged is None else judged.verdict.undecided
-        if reasons:
-            found[PODS.ref(picker)] = frozenset(of_kind(each, kind) for each in reasons)
-    return found
+    return _undecided(scope, _pickers(scope, row), frozenset(PICKER_NAMES), waits=False)
 
 
 def as_picked(
@@ -233,5 +230,6 @@ def _knows_no_endpoint(verdict: PodVerdict) -> bool:
 
 
 def _pickers(scope: SubjectScope[KubeObject], row: ScrapedPickers) -> Iterator[Pod]:
-    pods = picker_pods(scope.snapshot, row, scope.place, name=scope.name)
-    return (pod for pod in running(pods) if is_ready(pod))
+    yield from filter(
+        is_ready, running(picker_pods(scope.snapshot, row, scope.place, name=scope.name))
+    )

@@ -13,7 +13,7 @@ from reporter.catalogue.reasons import CLUSTER_GATEWAY_AUTH
 from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS, DEPLOYMENTS, NAMESPACES
 from reporter.catalogue.shared_parts import SHARED_REQUIRED
 from reporter.model.finding import Finding
-from reporter.model.resource import PartKey, Seen
+from reporter.model.resource import PartKey
 from reporter.model.stack import Need
 from reporter.model.subject import CLUSTER, crd_ref
 from reporter.model.text import clean
@@ -25,7 +25,6 @@ from reporter.workload.components import (
     NEEDED_BY,
     components,
     managed_namespaces,
-    may_be_needed,
     namespace_ref,
     sole_place,
     still_needed_by,
@@ -64,9 +63,9 @@ class RequiredCrd:
             each for each in (Served.SERVED, Served.UNKNOWN, Served.ABSENT) if each in states
         )
 
-    def needed(self, snapshot: Snapshot, settings: EvaluationSettings, seen: Seen) -> str:
+    def needed(self, scope: Scope) -> str:
         """Return what needs it, by name; empty where nothing is known to."""
-        return self._used(snapshot, seen) or self._running(snapshot, settings)
+        return self.used(scope) or self._running(scope.snapshot, scope.settings)
 
     def sole_place(self, scope: Scope) -> str:
         """Return the namespace of all that needs it; empty where others do, or it is wanted anyway."""
@@ -80,16 +79,9 @@ class RequiredCrd:
         running = (each for component in of for each in component.found(snapshot))
         return next((f"{DEPLOYMENTS.ref(each)}" for each in running), "")
 
-    def used(self, scope: Scope) -> bool:
-        """Tell whether something uses it other than the Deployments that it comes with."""
-        return bool(self._used(scope.snapshot, scope.earlier))
-
-    def _used(self, snapshot: Snapshot, seen: Seen) -> str:
-        return still_needed_by(self.key, self.needs, snapshot, seen=seen)
-
-    def may_be_needed(self, snapshot: Snapshot) -> bool:
-        """Tell whether what would show that it has to be there cannot be read."""
-        return may_be_needed(self.needs, snapshot)
+    def used(self, scope: Scope) -> str:
+        """Return what uses it other than the Deployments that it comes with; empty where nothing does."""
+        return still_needed_by(self.key, self.needs, scope.snapshot, seen=scope.earlier)
 
 
 def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
@@ -120,7 +112,7 @@ def missed_crds(scope: Scope) -> Iterator[tuple[RequiredCrd, str]]:
     for crd in required_crds(scope.settings):
         if crd.name in told or crd.served(scope.snapshot.discovery) is Served.SERVED:
             continue
-        by = crd.needed(scope.snapshot, scope.settings, scope.earlier)
+        by = crd.needed(scope)
         if by or crd.mode is PartMode.ON or crd.key in scope.earlier.there:
             told.add(crd.name)
             yield crd, by
