@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import resources as r
+from reporter.model.objects import KubeObject
+from reporter.model.resource import Resource
 from reporter.model.stack import (
     Controller,
     Need,
@@ -74,6 +76,15 @@ DEPLOYMENTS_OF_MODELSERVICES: Final = need(
 
 _CONFIGURED: Final = ("otterscale_deployment", "otterscale_namespace")
 
+_USED: Final[tuple[tuple[Resource[KubeObject], str, tuple[Need, ...]], ...]] = (
+    (r.GATEWAYS, "Gateway API", (ROUTED_MODELSERVICES,)),
+    (r.HTTPROUTES, "Gateway API", (ROUTED_MODELSERVICES,)),
+    (r.INFERENCEPOOLS, "Gateway API Inference Extension", OF_OTTERSCALE),
+    (PODMONITORS, "the Prometheus operator", (MONITORED_MODELSERVICES,)),
+    (SERVICEMONITORS, "the Prometheus operator", (MODELSERVICES_WITH_MONITORED_PICKERS,)),
+)
+"""Kinds that are missed only where a ModelService uses them, who brings them, and which use them."""
+
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":
     from reporter.stacks.otterscale.settings import OtterscaleSettings
@@ -119,40 +130,15 @@ OTTERSCALE: Final = Stack(
             needs=(DEPLOYMENTS_OF_MODELSERVICES,),
             of=(STACK,),
         ),
-        RequiredKind(
-            crd=r.GATEWAYS.crd_name,
-            owner="Gateway API",
-            settings=_CONFIGURED,
-            needs=(ROUTED_MODELSERVICES,),
-            only_needed=True,
-        ),
-        RequiredKind(
-            crd=r.HTTPROUTES.crd_name,
-            owner="Gateway API",
-            settings=_CONFIGURED,
-            needs=(ROUTED_MODELSERVICES,),
-            only_needed=True,
-        ),
-        RequiredKind(
-            crd=r.INFERENCEPOOLS.crd_name,
-            owner="Gateway API Inference Extension",
-            settings=_CONFIGURED,
-            needs=OF_OTTERSCALE,
-            only_needed=True,
-        ),
-        RequiredKind(
-            crd=PODMONITORS.crd_name,
-            owner="the Prometheus operator",
-            settings=_CONFIGURED,
-            needs=(MONITORED_MODELSERVICES,),
-            only_needed=True,
-        ),
-        RequiredKind(
-            crd=SERVICEMONITORS.crd_name,
-            owner="the Prometheus operator",
-            settings=_CONFIGURED,
-            needs=(MODELSERVICES_WITH_MONITORED_PICKERS,),
-            only_needed=True,
+        *(
+            RequiredKind(
+                crd=resource.crd_name,
+                owner=owner,
+                settings=_CONFIGURED,
+                needs=needs,
+                only_needed=True,
+            )
+            for resource, owner, needs in _USED
         ),
     ),
     scraped=ScrapedPods(

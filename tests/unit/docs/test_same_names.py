@@ -44,7 +44,7 @@ SAME_MODULES = {
     + "; which are scraped, what is told of them, and their reasons in `catalogue`",
     "plan": _SINKS,
     "pod": "why it does not run; what its status says alone in `workload`",
-    "pods": _PROBES + "; the type in `model`, the template in `manifests`",
+    "pods": _PROBES + "; the type in `model`",
     "reading": "each kind of input has one: a page, YAML, a cluster",
     "probes": _STACKS,
     "ready": _PROBES + "; the rule in `resolution`",
