@@ -1,6 +1,5 @@
 """`status-reporter explain`: the catalogue, and what a container's log says, without any cluster."""
 
-import json
 import os
 import re
 import sys
@@ -16,7 +15,7 @@ from reporter.diagnosis.logs import MOST_LINES, LogReading, read_log
 from reporter.diagnosis.signatures import signatures_with
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
-from reporter.model.text import clean, unseen_escaped
+from reporter.model.text import clean, json_text
 from reporter.stacks import BUILT_IN, dialects_told
 
 _EXAMPLES: Final = (
@@ -47,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
     catalogue = catalogue_of(arguments.config, arguments.dialects)
     if arguments.output == "json":
         content = explained(arguments.reason or "", catalogue)
-        sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(content) + "\n")
     elif not arguments.reason:
         sys.stdout.write(reason_table(catalogue))
     elif ways := explaining(arguments.reason):
@@ -211,4 +210,4 @@ def _document(reading: LogReading) -> str:
         "values": dict(cause.values),
         "line": {"number": line.number, "text": line.text} if line else None,
     }
-    return unseen_escaped(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"
+    return json_text(content) + "\n"

@@ -17,7 +17,7 @@ from reporter.cli.daemon_report import FORWARD, HISTORY, LOCAL, fetch
 from reporter.errors import UsageError
 from reporter.model.instant import rfc3339
 from reporter.model.report import Impact
-from reporter.model.text import clean, unseen_escaped
+from reporter.model.text import clean, json_text
 from reporter.sinks.history import when
 from reporter.sinks.words import impact_text, wrapped
 
@@ -89,7 +89,7 @@ def main(argv: Sequence[str]) -> int:
         ids = {each.id for each in told}
         document = json.loads(body)
         document["episodes"] = [each for each in document["episodes"] if each["id"] in ids]
-        text = unseen_escaped(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+        text = json_text(document) + "\n"
     else:
         text = "".join(f"{line}\n" for line in _lines(story, told, url))
     sys.stdout.write(text)

@@ -17,7 +17,7 @@ from reporter.cli.rendering import View, add_options, exit_status_of, page_of, r
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Report
-from reporter.model.text import clean, unseen_escaped
+from reporter.model.text import clean, json_text
 
 _POD_PATHS: Final = {"json": "/api/v1/pods/{}", "text": "/pods/{}"}
 _POD: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -114,7 +114,7 @@ def _document(body: bytes, report: Report, namespace: str) -> bytes:
         document[key] = [each for each in of(key) if each.get("namespace") in {"", namespace}]
     told = {finding.message for finding in report.findings}
     document["events"] = [each for each in of("events") if each.get("message") in told]
-    return unseen_escaped(json.dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
+    return json_text(document).encode() + b"\n"
 
 
 async def _show_changes(url: str, arguments: argparse.Namespace, catalogue: Catalogue) -> None:

@@ -1,5 +1,6 @@
 """Hygiene of messages: one clean line within the API server's limits; and what Kubernetes takes for names."""
 
+import json
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -45,6 +46,11 @@ def unseen_escaped(text: str) -> str:
     It reads back the same. RFC 8259 names code points beyond 16 bits by two escapes.
     """
     return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escape, text)
+
+
+def json_text(document: object, indent: int = 2) -> str:
+    """Return JSON for a person: indented, in UTF-8, with escapes for what nobody sees."""
+    return unseen_escaped(json.dumps(document, indent=indent, ensure_ascii=False))
 
 
 def for_terminal(text: str) -> str:

@@ -10,7 +10,6 @@ another one now explains it.
 """
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.reason import EventType
 from reporter.model.report import BLIND, Disposition, Impact, Report, ResolvedFinding, SpecChange
 from reporter.model.subject import ObjectRef
-from reporter.model.text import unseen_escaped
+from reporter.model.text import json_text
 from reporter.resolution.records import Record
 from reporter.sinks.words import age, relation
 
@@ -190,8 +189,7 @@ class EpisodeHistory:
         return {**told, "seenSince": since, "recorded": self.recorded}
 
     def json(self, now: datetime) -> bytes:
-        text = json.dumps(self.document(now), indent=2, ensure_ascii=False)
-        return unseen_escaped(text).encode() + b"\n"
+        return json_text(self.document(now)).encode() + b"\n"
 
 
 def recorded(record: Record) -> SeenEpisode:

@@ -1,6 +1,5 @@
 """The report as JSON (`check -o json`, and `/api/v1/report` of a daemon)."""
 
-import json
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
@@ -8,7 +7,7 @@ from reporter.model.finding import Derived, Diagnosis
 from reporter.model.instant import rfc3339
 from reporter.model.report import Impact, Mute, Report, ResolvedFinding, SpecChange, SubjectState
 from reporter.model.subject import ObjectRef
-from reporter.model.text import unseen_escaped
+from reporter.model.text import json_text
 from reporter.settings import EvaluationSettings
 from reporter.sinks.events.render import events_of
 
@@ -29,7 +28,7 @@ def report_json(
         passed_over = (about or {}).get("notLookedAt")
         more = passed_over if isinstance(passed_over, list) else []
         document["notLookedAt"] = [*map(str, report.outside), *more]
-    return unseen_escaped(json.dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
+    return json_text(document).encode() + b"\n"
 
 
 def report_document(report: Report, settings: EvaluationSettings) -> ReportDocument:

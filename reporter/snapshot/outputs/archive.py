@@ -40,7 +40,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.objects import KubeObject
 from reporter.model.report import NOT_IN_DUMP
 from reporter.model.resource import Resource
-from reporter.model.text import clean, unseen_escaped
+from reporter.model.text import clean, json_text
 from reporter.snapshot.dump_served import NO_LIST
 from reporter.snapshot.snapshot import (
     FORBIDDEN,
@@ -65,9 +65,7 @@ class Member:
 
     @classmethod
     def of_documents(cls, name: str, documents: Iterable[object]) -> "Member":
-        texts = (
-            unseen_escaped(json.dumps(each, indent=1, ensure_ascii=False)) for each in documents
-        )
+        texts = (json_text(each, indent=1) for each in documents)
         return cls(name, "".join(f"{text}\n" for text in texts).encode("utf-8", "backslashreplace"))
 
 

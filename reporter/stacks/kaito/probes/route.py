@@ -39,7 +39,7 @@ _POOL_MISSING: Final = 22
 _NO_SERVICE: Final = 21
 _NO_POD: Final = 15
 _FAILED: Final = 10
-"""Severities. What a parent says of a missing Service is 20 (`workload/parents.py`)."""
+"""Severities. What a parent says of a missing Service is 20 (`workload/routing.py`)."""
 
 _SAID_OF_SERVICE: Final = "ResolvedRefs is False (InvalidExtensionRef)"
 """Cause of what a parent says of a pool whose endpoint picker's Service is missing."""

@@ -7,7 +7,6 @@ either way.
 """
 
 import argparse
-import json
 import re
 import sys
 from collections import Counter
@@ -19,7 +18,7 @@ import yaml
 
 from reporter.arguments import PROGRAM, Parser
 from reporter.errors import UsageError
-from reporter.model.text import is_label
+from reporter.model.text import is_label, json_text
 from reporter.stacks.otterscale.manifests.names import GKE, ISTIO, NONE, OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
 from reporter.stacks.otterscale.objects import ModelService
@@ -91,7 +90,7 @@ def main(argv: Sequence[str]) -> int:
     for note in read.notes:
         sys.stderr.write(f"{PROGRAM}: {note}\n")
     if arguments.output == "json":
-        sys.stdout.write(json_text(documents))
+        sys.stdout.write(list_text(documents))
         sys.stderr.write("".join(f"{line}\n" for line in deleted))
     else:
         sys.stdout.write(yaml_text(documents))
@@ -238,9 +237,9 @@ def yaml_text(documents: Iterable[Mapping[str, object]]) -> str:
     return "".join(f"---\n{_dumped(each)}" for each in documents)
 
 
-def json_text(documents: Iterable[Mapping[str, object]]) -> str:
+def list_text(documents: Iterable[Mapping[str, object]]) -> str:
     content = {"apiVersion": "v1", "kind": "List", "items": [*documents]}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return json_text(content) + "\n"
 
 
 def _dumped(document: Mapping[str, object]) -> str:
