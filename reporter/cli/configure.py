@@ -7,10 +7,10 @@ from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from reprlib import Repr
-from typing import Final
+from typing import Final, cast
 
 import annotated_types
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -71,15 +71,26 @@ def variable_of(field: str) -> str:
     return ENV_PREFIX + field.upper()
 
 
+def _environment() -> Mapping[str, object]:
+    """Return what variables set, as texts, which the settings take apart as they do those of flags.
+
+    Without a variable, as in the chart's pods, what reads them is not loaded, and not kept.
+    """
+    if not any(name.upper().startswith(ENV_PREFIX) for name in os.environ):
+        return {}
+    from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+
+    class Variables(BaseSettings):
+        model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, enable_decoding=False)
+
+    made = create_model("Variables", __base__=(FullProgramSettings, Variables))
+    return EnvSettingsSource(cast("type[BaseSettings]", made))()
+
+
 def load_settings(flags: Mapping[str, str], config: str | None = None) -> ProgramSettings:
     config = config or os.environ.get(CONFIG_VARIABLE)
     file = _read_file(Path(config)) if config else {}
-    variables = {name.upper(): value for name, value in os.environ.items()}
-    environment = {
-        field: variables[name]
-        for field in FullProgramSettings.model_fields
-        if (name := variable_of(field)) in variables
-    }
+    environment = _environment()
     layers = (
         _Layer(flag_of, flags),
         _Layer(variable_of, environment),
