@@ -175,6 +175,21 @@ def test_a_young_fault_that_an_upstream_does_not_explain_waits_for_its_grace_alo
     assert resolver[PODS].fires_at == NOON + seconds(60)
 
 
+def test_a_young_fault_that_an_upstream_does_not_explain_does_not_wait_for_a_young_one():
+    """It would not be held once both graces are over."""
+    resolver = Resolver()
+    resolver.look(0, down(), finding(PODS, "was-ready", independent=True))
+    assert resolver[PODS].by == ()
+
+
+def test_a_young_fault_that_nothing_explains_does_not_let_go_of_one_that_is_explained():
+    """It is told when its own grace is over, and alone."""
+    resolver = Resolver()
+    faults = finding(PODS, "never-ready", exempt=True), finding(PODS, "was-ready", independent=True)
+    assert resolver.look(0, down(exempt=True), *faults)[PODS] == "suppressed"
+    assert resolver[PODS].by == (KAITO,)
+
+
 def test_a_fault_beside_an_independent_one_still_waits_for_the_hold():
     """An upstream that is just released holds it beyond its grace; the first to fire is foretold."""
     resolver = Resolver()
