@@ -99,13 +99,16 @@ chart-lint: setup ## helm lint, strict, of both charts
 workflow-lint: setup ## actionlint of .github: ACTIONLINT, or one built once per machine (a minute)
 	$(BIN)/python -m tests.workflows
 
-.PHONY: envtest e2e chaos
+.PHONY: envtest e2e e2e-upgrade chaos
 envtest: setup ## Build etcd and kube-apiserver for the end-to-end tests (once per machine, about 5 min on 2 cores)
 	@$(BIN)/python -m e2e.envtest.binaries
 
 e2e: envtest ## End-to-end tests, a real control plane for each worker (about 12 minutes on 2 cores)
 	@echo "end-to-end tests: about 12 minutes on two cores"
 	$(BIN)/python -m pytest e2e -n $(JOBS) --dist loadgroup $(ARGS)
+
+e2e-upgrade: envtest ## helm upgrade from the release before while faults go on, and helm rollback (needs the history of git)
+	$(BIN)/python -m pytest -o 'python_files=upgrade_*.py' -n0 --timeout=300 e2e/upgrade_former.py $(ARGS)
 
 chaos: envtest ## Faults on a real control plane, and the table of docs/performance.md (15 to 20 min)
 	@echo "faults on a real control plane: 15 to 20 minutes"

@@ -6,7 +6,6 @@ import pytest
 
 from e2e.stack.otterscale import MODELSERVICES, NAME, OPERATOR, SYSTEM, OtterScale
 from e2e.stack.pod_network import own_loopback
-from lab.sandbox.objects import dig, name_of
 from lab.simulation.phases import Phase
 from lab.simulation.server import ModelPod
 from tests.daemon.replica import until
@@ -182,31 +181,19 @@ async def test_derived_status_is_in_the_report(stage, otterscale, replica):
 
 async def test_pages_of_its_pods_are_judged(stage, otterscale, replica):
     """A fault of the decode pod's engine is told of the ModelService; ports are those of the pods."""
-    (decode,), (prefill,) = [await otterscale.pods(each) for each in ("decode", "prefill")]
     async with (
         ModelPod(host=own_loopback(1), port=8200) as one,
         ModelPod(host=own_loopback(2), port=8000) as two,
     ):
-        await stage.stack.pod_address(otterscale.namespace, name_of(decode), one.host)
-        await stage.stack.pod_address(otterscale.namespace, name_of(prefill), two.host)
-        for each in (decode, prefill):
-            await _ready_since_long(stage, otterscale.namespace, name_of(each))
+        decode = await otterscale.answers_at("decode", one.host)
+        await otterscale.answers_at("prefill", two.host)
         one.become(Phase.SATURATED)
         window = "inferencesetKVCacheSaturated=4"
         await replica(scrape_via="direct", scrape_interval_seconds=1, runtime_window=window)
         event = await stage.told(reason("KVCacheSaturated"), otterscale.subject)
-        assert f"pod {name_of(decode)}" in event["message"]
-        assert event["related"]["name"] == name_of(decode)
+        assert f"pod {decode}" in event["message"]
+        assert event["related"]["name"] == decode
         assert two.requests > 0
-
-
-async def _ready_since_long(stage, namespace, name):
-    pod = await stage.api.get("pods", name, namespace=namespace)
-    long_ago = "2026-01-01T00:00:00Z"
-    conditions = [
-        {**each, "lastTransitionTime": long_ago} for each in dig(pod, "status", "conditions")
-    ]
-    await stage.stack.status("pods", namespace, name, status={"conditions": conditions})
 
 
 async def test_deleted_without_a_word(stage, otterscale, replica):

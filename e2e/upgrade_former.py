@@ -44,7 +44,7 @@ def _former(tmp_path_factory):
     """The tree of the former release."""
     folder = tmp_path_factory.mktemp("former")
     packed = subprocess.run(
-        ["git", "archive", FORMER, "reporter", str(CHART), "lab"],
+        ["git", "archive", FORMER, "reporter", str(CHART)],
         cwd=ROOT, capture_output=True, check=True,
     )  # fmt: skip
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:

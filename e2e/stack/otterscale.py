@@ -140,6 +140,13 @@ class OtterScale:
         found = await self.api.items("pods", namespace=self.namespace)
         return [pod for pod in found if name_of(pod).startswith(f"{NAME}-{role}-")]
 
+    async def answers_at(self, role: str, address: str) -> str:
+        """Let the pod of a role have run for long at an address; return its name."""
+        pod = (await self.pods(role))[0]
+        status = running_status(pod, now="2026-01-01T00:00:00Z", address=address)
+        await self._status("pods", name_of(pod), status)
+        return name_of(pod)
+
     async def unpack_fails(self, role: str) -> str:
         """Let a pod of a role fail to unpack its model; return its name."""
         pod = (await self.pods(role))[0]

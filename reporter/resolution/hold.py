@@ -25,18 +25,17 @@ suppresses nor holds, for nothing is known of it; if it turns out to have recove
 then on. One that is known from our Event alone only holds: the Event does not say whether it
 governs, and what fires must not be taken back on a guess.
 
-Rule 3 for nodes: what is on a node at fault, or waits for it, is explained by the node.
-
-One lost node, or one Secret that several models wait for, would else be told once for each part and each
-model that needs it. Unlike a controller, it explains single faults: those that rest on it, or are about it. So which fault it is decides, and not only which reason;
-a candidate with another fault is told with that one.
+What is on a node at fault, or waits for it, is explained by the node. One lost node, or one Secret
+that several models wait for, would else be told once for each part and each model that needs it.
+Unlike a controller, it explains single faults: those that rest on it, or are about it. So which
+fault it is decides, and not only which reason; a candidate with another fault is told with that one.
 
 While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that was
 made again elsewhere does not. A node that is back leaves its pods not Ready for a while, and nothing in
 them speaks of it any more. So until the node is recovered and released, the faults that rested on it
 still do. What such a fault outranks stays behind it (rule 5).
 
-Rule 3 between the faults of one pod: one of them explains others.
+Last, between the faults of one pod: one of them explains others.
 """
 
 from collections import defaultdict

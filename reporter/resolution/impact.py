@@ -1,14 +1,12 @@
-"""Rule 8: the state of each subject, by the evidence that its Ready rests on.
+"""Rule 8: the state of each subject, whom each cause hits, and the order of causes that follows.
 
-That many findings are listed says nothing of what serves: a pod that fails next to three that are
+A state goes by the evidence that Ready rests on. That many findings are listed says nothing of what serves: a pod that fails next to three that are
 Ready takes nothing from users, and a model whose replicas are all gone may have one finding that is
 suppressed. So states are not counted from findings. Probes say how many replicas work and whether
 requests reach them (`ServingEvidence`); findings decide only whether what serves is degraded.
 
 What an upstream suppresses takes part in nothing here: its own evidence may be as stale as the
 status that it was read from.
-
-Rule 8: whom each cause hits, and the order of causes that follows from it.
 
 A cause hits the deployments that it explains, that is those with a finding that it suppresses or
 holds, and those that rest on what is at fault: its own subject, the models behind a Gateway, and for

@@ -1,8 +1,6 @@
 """What one pass hands to the next. Immutable; an empty one starts a process.
 
-Steps of a pass that are not taken again while what they are made of is the same.
-
-Most passes follow a change that changes no answer, or one of thousands; to sort, to count and to compare
+Steps among it are not taken again while what they are made of is the same. Most passes follow a change that changes no answer, or one of thousands; to sort, to count and to compare
 all subjects again costs more than all that is then said. So a pass remembers of a few steps what they were
 given and what came out, and hands that to the next one. An evaluation whose parts are the same has the very
 objects of the one before (`reporter.probes.reuse`), so that comparing is cheap. It is a matter of speed only:

@@ -1,8 +1,5 @@
-"""A pass on its way through the rules: what it was given, and what has been decided so far.
-
-A key on its way through the resolution.
-
-Faults of pods that cannot be judged now: they neither begin nor end.
+"""A pass on its way through the rules: what it was given, and what has been decided so far of each
+key and of the upstreams.
 """
 
 from collections import defaultdict
@@ -123,9 +120,7 @@ def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
 def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> Iterator[Finding]:
     """Yield a finding for each fault that is remembered of a pod which cannot be judged.
 
-    It continues the fault if that one fires.
-
-    It carries the uid of the pod that is there, so that a fault ends with the pod that had it.
+    Such a fault neither begins nor ends: the finding continues it if it fires. It carries the uid of the pod that is there, so that a fault ends with the pod that had it.
     """
     known: dict[ObjectRef, set[FindingKey]] = defaultdict(set)
     for key, episode in episodes.items():

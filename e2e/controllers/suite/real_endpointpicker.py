@@ -18,7 +18,6 @@ from e2e.controllers.programs import ENDPOINT_PICKER, REQUESTS
 from e2e.controllers.running import Running
 from e2e.stack.otterscale import NAME, OtterScale
 from e2e.stack.pod_network import own_loopback
-from lab.sandbox.objects import dig, name_of
 from lab.simulation.phases import Phase
 from lab.simulation.server import ModelPod
 from reporter.metrics.scraping.pickers import PORT
@@ -42,7 +41,6 @@ NO_ENDPOINTS, STALE, FAILING, SHEDDING = (
     f"EPP{each}" for each in ("NoEndpoints", "StaleMetrics", "SchedulingFailing", "Shedding")
 )
 WINDOWS = ",".join(f"inferenceset{each}=6" for each in (NO_ENDPOINTS, STALE, FAILING, SHEDDING))
-LONG_AGO = "2026-01-01T00:00:00Z"
 
 
 class Picker:
@@ -103,9 +101,7 @@ async def _picker(stage, namespace, replica, tmp_path_factory):
             running.push_async_callback(otterscale.remove)
             hosts = {"decode": own_loopback(1), "prefill": own_loopback(2), "epp": own_loopback(3)}
             for role, host in hosts.items():
-                (pod,) = await otterscale.pods(role)
-                await stage.stack.pod_address(namespace, name_of(pod), host)
-                await _ready_since_long(stage, namespace, name_of(pod))
+                await otterscale.answers_at(role, host)
             engines = {
                 (host, port): await running.enter_async_context(ModelPod(host=host, port=port))
                 for host, port in (
@@ -118,14 +114,6 @@ async def _picker(stage, namespace, replica, tmp_path_factory):
             return picker
 
         yield start
-
-
-async def _ready_since_long(stage, namespace, name):
-    pod = await stage.api.get("pods", name, namespace=namespace)
-    conditions = [
-        {**each, "lastTransitionTime": LONG_AGO} for each in dig(pod, "status", "conditions")
-    ]
-    await stage.stack.status("pods", namespace, name, status={"conditions": conditions})
 
 
 async def test_endpoints(picker):
