@@ -37,6 +37,10 @@ test: setup ## Run the tests: all that a change can break, the long ones excepte
 test-long: setup ## Run what `make test` leaves out: daemons that live in real time, and properties with many examples
 	PROPERTY_PROFILE=many $(BIN)/python -m pytest -n $(JOBS) -m "long or hypothesis" --ignore tests/scenarios/test_typed.py $(ARGS)
 
+.PHONY: again
+again: setup ## Run what failed last once more, alone: what passes then depends on how busy the machine is, and is to be mended
+	$(BIN)/python -m pytest tests e2e --last-failed --last-failed-no-failures=none -n0
+
 .PHONY: typed
 typed: setup ## Type each command that a scenario says, with kubectl, against the sandbox (about 7 min)
 	$(BIN)/python -m pytest -n $(JOBS) tests/scenarios/test_typed.py $(ARGS)
