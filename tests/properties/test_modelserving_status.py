@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.model.objects import Condition, Pod
-from reporter.stacks.kthena.derived import derive
-from reporter.stacks.kthena.derived.status import MAX_ENTRIES
+from reporter.stacks.kthena.derived.status import MAX_ENTRIES, derive
 from tests.unit.probes.building import condition, merged
 from tests.unit.stacks.kthena.derived.building import (
     GONE,

@@ -5,6 +5,7 @@ Nothing here refuses what Kthena's webhook would: a ModelServing that breaks a r
 reported. Only types that the API server's own schema guarantees are relied upon.
 """
 
+import re
 from typing import Final, Self, TypeAlias
 
 from msgspec import field, structs
@@ -33,6 +34,8 @@ ROLE_RECREATE: Final = "RoleRecreate"
 
 MOST: Final = 2**31 - 1
 """The largest number of replicas: the API has 32 bits for them. A dump may hold any number."""
+
+_PERCENT: Final = re.compile(r"(\d{1,9})%", re.ASCII)
 
 Template: TypeAlias = dict[str, object]
 """A pod template as it stands in the object; it is compared, not read."""
@@ -197,10 +200,10 @@ class ModelServing(KubeObject, frozen=True):
         return update.partition if update is not None else None
 
     @property
-    def max_surge(self) -> int | str | None:
-        """How many groups a rollout may add; None where it is not set or does not apply."""
+    def surge(self) -> int:
+        """How many groups there may be beyond those that are wanted, during a rollout."""
         update = self._rolling_update
-        return update.max_surge if update is not None else None
+        return max(0, count_of(update.max_surge, self.wanted)) if update is not None else 0
 
     @property
     def _rolling_update(self) -> RollingUpdate | None:
@@ -226,6 +229,17 @@ class ControllerRevision(KubeObject, frozen=True):
 
     data: object = None
     revision: int = 0
+
+
+def count_of(value: int | str | None, replicas: int) -> int:
+    """Return how many a partition protects, or maxSurge adds.
+
+    A percentage is of `replicas` and is rounded up. What is neither is none, as in Kthena.
+    """
+    if isinstance(value, int):
+        return value
+    percent = _PERCENT.fullmatch(value or "")
+    return -(-int(percent[1]) * replicas // 100) if percent else 0
 
 
 def _count(number: int) -> int:

@@ -7,8 +7,9 @@ that they carry.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -77,49 +78,43 @@ class StoredStatus(msgspec.Struct, frozen=True):
     fields: frozenset[str]
 
 
-class KubeStatuses:
-    """Writes the status of ModelServings."""
+async def write_status(client: KubeClient, write: StatusWrite) -> StoredStatus:
+    """Write the status of a ModelServing and return what is stored.
 
-    def __init__(self, client: KubeClient) -> None:
-        self._client = client
+    PUT drops unknown fields silently, and so does an apply before Kubernetes checked them.
 
-    async def write(self, write: StatusWrite) -> StoredStatus:
-        """Write a status and return what is stored.
+    Raises:
+        FieldsUndeclaredError: the CustomResourceDefinition lacks a field of what is applied.
+        NotFound: the object is gone.
+        Conflict: it has changed, or is another one of that name.
+        Invalid: its status, or what others own of an entry that we do not apply any more.
+        KubeError: anything else, see `errors`.
 
-        PUT drops unknown fields silently, and so does an apply before Kubernetes checked them.
-
-        Raises:
-            FieldsUndeclaredError: the CustomResourceDefinition lacks a field of what is applied.
-            NotFound: the object is gone.
-            Conflict: it has changed, or is another one of that name.
-            Invalid: its status, or what others own of an entry that we do not apply any more.
-            KubeError: anything else, see `errors`.
-
-        """
-        method, verb, content_type, params = _REQUESTS[write.method]
-        ref, plural = write.object, write.resource.plural
-        group, _, version = ref.api_version.rpartition("/")
-        path = api_path(group, version, "namespaces", ref.namespace, plural, ref.name, "status")
-        try:
-            response = await self._client.request(
-                method,
-                path,
-                verb=verb,
-                resource=f"{plural}/status",
-                params={"fieldManager": FIELD_MANAGER, **params},
-                body=encode(_body(write)),
-                content_type=content_type,
-                timeout=WRITE_SECONDS,
-            )
-        except ServerError as error:
-            fields = frozenset(_UNDECLARED.findall(str(error)))
-            if not fields:
-                raise
-            raise FieldsUndeclaredError(fields, str(error)) from None
-        stored = decode_object(write.resource, response.body)
-        if isinstance(stored, SkippedObject):
-            raise NotJson(f"{method} {path}: the answer is no {ref.kind}: {stored.cause}")
-        return StoredStatus(stored, frozenset(response.decode(_Raw).status or ()))
+    """
+    method, verb, content_type, params = _REQUESTS[write.method]
+    ref, plural = write.object, write.resource.plural
+    group, _, version = ref.api_version.rpartition("/")
+    path = api_path(group, version, "namespaces", ref.namespace, plural, ref.name, "status")
+    try:
+        response = await client.request(
+            method,
+            path,
+            verb=verb,
+            resource=f"{plural}/status",
+            params={"fieldManager": FIELD_MANAGER, **params},
+            body=encode(_body(write)),
+            content_type=content_type,
+            timeout=WRITE_SECONDS,
+        )
+    except ServerError as error:
+        fields = frozenset(_UNDECLARED.findall(str(error)))
+        if not fields:
+            raise
+        raise FieldsUndeclaredError(fields, str(error)) from None
+    stored = decode_object(write.resource, response.body)
+    if isinstance(stored, SkippedObject):
+        raise NotJson(f"{method} {path}: the answer is no {ref.kind}: {stored.cause}")
+    return StoredStatus(stored, frozenset(response.decode(_Raw).status or ()))
 
 
 def _body(write: StatusWrite) -> Mapping[str, object]:
@@ -165,7 +160,7 @@ class StatusWriter(Outbox[StatusWrite]):
 
     def __init__(
         self,
-        api: KubeStatuses,
+        write: Callable[[StatusWrite], Awaitable[StoredStatus]],
         may_write: Callable[[], bool],
         observe: Callable[[Method, str], None],
         *,
@@ -175,7 +170,7 @@ class StatusWriter(Outbox[StatusWrite]):
         """Make one.
 
         Args:
-            api: makes the requests.
+            write: makes a request.
             may_write: asked before each request.
             observe: told of each request and its outcome: written, unchanged, pruned (stored
                 without some fields, or not at all for their lack), conflict, gone, refused, failed.
@@ -183,20 +178,20 @@ class StatusWriter(Outbox[StatusWrite]):
             outdated: called with the resource that the watch does not bring as it is.
         """
         super().__init__("statuses", may_write)
-        self._api = api
+        self._write = write
         self._observe = observe
         self._changed = changed
         self._outdated = outdated
         self._answers: dict[str, tuple[Answer, float]] = {}
         self._number = 0
-        self._refused: Refused[str] = Refused()
-        self._denied: Refused[tuple[str, str]] = Refused()
-        self._released: Refused[tuple[str, str]] = Refused()
+        self._refused: Refused[Hashable] = Refused()
+        self._denied: Refused[Hashable] = Refused()
+        self._released: Refused[Hashable] = Refused()
         self._shared: set[str] = set()
 
-    def answers(self) -> "Answers":
+    def answers(self) -> dict[str, Answer]:
         """Return the last answer for each object by uid."""
-        return Answers({uid: answer for uid, (answer, _) in self._answers.items()})
+        return {uid: answer for uid, (answer, _) in self._answers.items()}
 
     def offer(self, plan: object) -> None:
         """Replace the writes that wait by those of a new plan, and forget objects that are gone."""
@@ -204,9 +199,8 @@ class StatusWriter(Outbox[StatusWrite]):
             return
         self._answers = {uid: each for uid, each in self._answers.items() if uid in plan.objects}
         self._shared &= plan.objects
-        self._refused.tidy()
-        self._denied.tidy()
-        self._released.tidy()
+        for each in (self._refused, self._denied, self._released):
+            each.tidy()
         self._replace(
             Entry(write.object.uid, write)
             for write in plan.writes
@@ -226,7 +220,7 @@ class StatusWriter(Outbox[StatusWrite]):
         if request.method is Method.RELEASE:
             self._released.leave((uid, request.asked))
         try:
-            stored = await self._api.write(request)
+            stored = await self._write(request)
         except (Conflict, NotFound) as error:
             if not self._denied.note((uid, request.version), ANYTHING, error):
                 self._outdated(request.resource)
@@ -308,38 +302,19 @@ class StatusWriter(Outbox[StatusWrite]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What the API server made of our writes: the last answer for each ModelServing by uid."""
-
-    statuses: Mapping[str, Answer]
-
-
-class OutputMetrics:
-    """The metrics of statuses.
-
-    Args:
-        registry: where they are exported.
-        waiting: how many statuses wait to be written.
-
-    """
-
-    def __init__(self, registry: CollectorRegistry, waiting: Callable[[], int]) -> None:
-        self._statuses = Counter(
-            "status_reporter_modelserving_status_writes_total",
-            "Writes of the status of ModelServings by how they are made and what became of them.",
-            ["method", "outcome"],
-            registry=registry,
-        )
-        Gauge(
-            "status_reporter_modelserving_statuses_waiting",
-            "Statuses of ModelServings that wait to be written.",
-            registry=registry,
-        ).set_function(waiting)
-
-    def status_written(self, method: str, outcome: str) -> None:
-        """Count a write of the status of a ModelServing."""
-        self._statuses.labels(method, outcome).inc()
+def status_counter(registry: CollectorRegistry, waiting: Callable[[], int]) -> Counter:
+    """Return the counter of writes, and export how many wait with it."""
+    Gauge(
+        "status_reporter_modelserving_statuses_waiting",
+        "Statuses of ModelServings that wait to be written.",
+        registry=registry,
+    ).set_function(waiting)
+    return Counter(
+        "status_reporter_modelserving_status_writes_total",
+        "Writes of the status of ModelServings by how they are made and what became of them.",
+        ["method", "outcome"],
+        registry=registry,
+    )
 
 
 class KthenaOutput:
@@ -349,15 +324,15 @@ class KthenaOutput:
         return own(
             scope,
             memory if isinstance(memory, Owning) else Owning(),
-            answers.statuses if isinstance(answers, Answers) else {},
+            answers if isinstance(answers, dict) else {},
         )
 
     def writer(self, parts: WriterParts) -> OutputWriter:
-        metrics = OutputMetrics(parts.registry, lambda: writer.waiting)
+        written = status_counter(parts.registry, lambda: writer.waiting)
         writer = StatusWriter(
-            KubeStatuses(parts.client),
+            partial(write_status, parts.client),
             parts.may_write,
-            metrics.status_written,
+            lambda method, outcome: written.labels(method, outcome).inc(),
             changed=parts.changed,
             outdated=parts.outdated,
         )

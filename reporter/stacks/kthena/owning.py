@@ -50,7 +50,7 @@ from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.derived.facts import CHILDREN
 from reporter.stacks.kthena.derived.status import ROLE_STATUSES, digest, our_share, status_document
-from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
+from reporter.stacks.kthena.objects import ModelServing
 from reporter.stacks.kthena.reasons import (
     MODELSERVING_KIND,
     MODELSERVINGS,
@@ -197,15 +197,56 @@ class Verdict:
     left_out: tuple[str, ...] = ()  # fields not to write, because the API server drops them
 
 
+class Method(StrEnum):
+    REPLACE = "replace"
+    """All of it is ours: PUT."""
+
+    APPLY = "apply"
+    """The roles are ours: server-side apply under our field manager."""
+
+    RELEASE = "release"
+    """The roles are replaced by a merge patch, which removes the others for all of their managers.
+
+    What it does not change stays with who owns it, and the roles are never away.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class StatusWrite:
+    resource: Resource[ModelServing]
+    object: ObjectRef  # with its uid
+    method: Method
+    version: str  # that may be written over
+    status: Document
+    asked: str  # digest of what is wanted
+    left_out: tuple[str, ...] = ()  # fields that are not written, because they are dropped
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One object whose status is to be owned, as the snapshot has it."""
+    """A ModelServing as the snapshot has it, and the status that it should have."""
 
-    uid: str
-    version: str
-    stored: ModelServingStatus
-    wanted: Document  # the status that it should have, in the shape of the API
-    manager: str = ""  # who else wrote the status last
+    resource: Resource[ModelServing]
+    modelserving: ModelServing
+    derived: Derived
+
+    @property
+    def version(self) -> str:
+        return self.modelserving.metadata.resource_version
+
+    def write(self, left_out: tuple[str, ...], now: datetime, *, whole: bool) -> StatusWrite:
+        part = our_share(self.derived.dated(now).status, whole=whole, without=left_out)
+        # An empty list of roles is said in an apply, for an empty status is refused.
+        said = part if whole or ROLE_STATUSES in left_out else {ROLE_STATUSES: [], **part}
+        return StatusWrite(
+            resource=self.resource,
+            object=replace(self.derived.object, uid=self.modelserving.metadata.uid),
+            method=Method.REPLACE if whole else Method.APPLY,
+            version=self.version,
+            status=said,
+            asked=digest(part),
+            left_out=left_out,
+        )
 
 
 def judge(
@@ -264,13 +305,13 @@ def _compared(
     before: Compared | None, claim: Claim, left_out: tuple[str, ...], *, whole: bool
 ) -> Compared:
     """Return the digests, those of the last pass where it compared the very same."""
-    sources = (claim.stored, claim.wanted, left_out)
+    sources = (claim.modelserving.status, claim.derived.status, left_out)
     if before is not None and all(map(is_, before.sources, sources)):
         return before
-    stored = status_document(claim.stored)
+    stored = status_document(claim.modelserving.status)
     found = digest(our_share(stored, whole=whole))
     kept = digest(our_share(stored, whole=whole, without=left_out)) if left_out else found
-    wanted = digest(our_share(claim.wanted, whole=whole, without=left_out))
+    wanted = digest(our_share(claim.derived.status, whole=whole, without=left_out))
     return Compared(sources, found, kept, wanted)
 
 
@@ -322,7 +363,7 @@ def _looked_at(
         known = replace(known, seen=found)
     if not is_foreign or tolerated or claim.version == known.counted:
         return known
-    manager = claim.manager or known.manager
+    manager = claim.modelserving.status_manager_beside(COMPONENT) or known.manager
     known = replace(known, counted=claim.version, stirred=now.boot, manager=manager)
     if now.boot < known.contest.until:
         return known  # While we stand back there is nothing to contest.
@@ -342,60 +383,6 @@ def _quiet(known: Ownership, now: Instant, resync: timedelta) -> Ownership:
     if quiet >= contest.wait:
         return replace(known, contest=RewriteInterval())
     return replace(known, contest=replace(contest, since=None)) if contest.since else known
-
-
-class Method(StrEnum):
-    REPLACE = "replace"
-    """All of it is ours: PUT."""
-
-    APPLY = "apply"
-    """The roles are ours: server-side apply under our field manager."""
-
-    RELEASE = "release"
-    """The roles are replaced by a merge patch, which removes the others for all of their managers.
-
-    What it does not change stays with who owns it, and the roles are never away.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class StatusWrite:
-    resource: Resource[ModelServing]
-    object: ObjectRef  # with its uid
-    method: Method
-    version: str  # that may be written over
-    status: Document
-    asked: str  # digest of what is wanted
-    left_out: tuple[str, ...] = ()  # fields that are not written, because they are dropped
-
-
-@dataclass(frozen=True, slots=True)
-class StatusTarget:
-    """A ModelServing as the snapshot has it, and the status that it should have."""
-
-    resource: Resource[ModelServing]
-    modelserving: ModelServing
-    derived: Derived
-
-    def claim(self) -> Claim:
-        metadata, status = self.modelserving.metadata, self.modelserving.status
-        manager = self.modelserving.status_manager_beside(COMPONENT)
-        return Claim(metadata.uid, metadata.resource_version, status, self.derived.status, manager)
-
-    def write(self, left_out: tuple[str, ...], now: datetime, *, whole: bool) -> StatusWrite:
-        metadata = self.modelserving.metadata
-        part = our_share(self.derived.dated(now).status, whole=whole, without=left_out)
-        # An empty list of roles is said in an apply, for an empty status is refused.
-        said = part if whole or ROLE_STATUSES in left_out else {ROLE_STATUSES: [], **part}
-        return StatusWrite(
-            resource=self.resource,
-            object=replace(self.derived.object, uid=metadata.uid),
-            method=Method.REPLACE if whole else Method.APPLY,
-            version=metadata.resource_version,
-            status=said,
-            asked=digest(part),
-            left_out=left_out,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,23 +420,23 @@ def own(scope: OutputScope, before: Owning, answers: Mapping[str, Answer]) -> De
     writes: list[StatusWrite] = []
     findings: list[Finding] = []
     waits: list[timedelta] = []
-    for target in _targets(scope.derived, scope.snapshot):
-        claim = target.claim()
+    for claim in _claims(scope.derived, scope.snapshot):
+        uid = claim.modelserving.metadata.uid
         known, verdict = judge(
-            before.ownership.get(claim.uid),
+            before.ownership.get(uid),
             claim,
-            answers.get(claim.uid),
+            answers.get(uid),
             now=scope.now,
             whole=whole,
             resync=resync,
         )
-        memory[claim.uid] = known
+        memory[uid] = known
         findings += (
-            ownership_finding(target.derived.object, trouble, scope.snapshot)
+            ownership_finding(claim.derived.object, trouble, scope.snapshot)
             for trouble in known.troubles(whole=whole)
         )
         if verdict.act is Act.WRITE:
-            writes.append(target.write(verdict.left_out, scope.now.wall, whole=whole))
+            writes.append(claim.write(verdict.left_out, scope.now.wall, whole=whole))
         if verdict.wait is not None:
             waits.append(verdict.wait)
     rests_on = (MODELSERVINGS, MODELSERVINGS_FORMER, *CHILDREN)
@@ -464,7 +451,7 @@ def own(scope: OutputScope, before: Owning, answers: Mapping[str, Answer]) -> De
     )
 
 
-def _targets(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[StatusTarget]:
+def _claims(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[Claim]:
     kinds = {
         (each.api_version(), each.kind): each for each in (MODELSERVINGS, MODELSERVINGS_FORMER)
     }
@@ -473,7 +460,7 @@ def _targets(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[StatusT
         if resource is not None:
             found = snapshot[resource].get(each.object.namespace, each.object.name)
             if found is not None and not found.deleting:
-                yield StatusTarget(resource, found, each)
+                yield Claim(resource, found, each)
 
 
 def ownership_finding(ref: ObjectRef, trouble: Trouble, snapshot: Snapshot) -> Finding:

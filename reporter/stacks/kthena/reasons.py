@@ -46,7 +46,7 @@ CONTROLLERREVISIONS: Final = Resource(
     group="apps", versions=("v1",), plural="controllerrevisions", kind="ControllerRevision",
     namespaced=True,
     type=objects.ControllerRevision, purpose="which revision of a ModelServing a pod belongs to",
-    label_selector="modelserving.volcano.sh/name", stack=STACK, slim=without_templates,
+    label_selector=objects.NAME_LABEL, stack=STACK, slim=without_templates,
 )  # fmt: skip
 
 RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (

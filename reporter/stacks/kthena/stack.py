@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from reporter.stacks.output import Output
 
 
-_MADE_FOR: Final = "modelserving.volcano.sh/name"
 _MAKES: Final = "the Kthena controller makes the pods of each (volcano-sh/kthena, ModelServing)"
 
 OF_KTHENA: Final[tuple[Need, ...]] = (
@@ -36,10 +35,10 @@ OF_KTHENA: Final[tuple[Need, ...]] = (
 )
 PODS_OF_MODELSERVINGS: Final = need(
     r.PODS,
-    f"Pods with the label {_MADE_FOR}",
+    f"Pods with the label {NAME_LABEL}",
     evidence="they are replicas of the ModelServing that the label names "
     "(volcano-sh/kthena, ModelServing)",
-    shows=lambda pod, _: pod.metadata.label(_MADE_FOR) is not None,
+    shows=lambda pod, _: pod.metadata.label(NAME_LABEL) is not None,
 )
 
 

@@ -16,7 +16,7 @@ from reporter.model.subject import NAMESPACE_KIND, Layer
 from reporter.sinks.own_metrics import GAUGES, LiveMetrics, Metrics
 from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.stacks import BUILT_IN
-from reporter.stacks.kthena.output import OutputMetrics
+from reporter.stacks.kthena.output import status_counter
 from tests.tables import BY_NAME
 from tests.unit.docs.pages import CHART, PAGES, ROOT, anchors, found, page
 
@@ -109,7 +109,7 @@ class Idle:
 
 def test_metrics():
     counted = Metrics("0", "0")
-    OutputMetrics(counted.registry, lambda: 0)
+    status_counter(counted.registry, lambda: 0)
     pages = (LiveMetrics(counted, Idle()), SubjectMetrics(Idle().report, 9))
     text = b"".join(map(generate_latest, pages)).decode()
     exported = set(re.findall(r"^(?:# TYPE )?(status_reporter_\w+)", text, re.MULTILINE))

@@ -16,7 +16,7 @@ from reporter.sinks.mirror.plan import MirrorPurpose
 from reporter.sinks.own_metrics import GAUGES, OK, LiveMetrics, Metrics
 from reporter.sinks.subject_metrics import SubjectMetrics
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.kthena.output import OutputMetrics
+from reporter.stacks.kthena.output import status_counter
 from reporter.stacks.kthena.owning import Method
 from tests.helm.dashboard import expressions
 from tests.rules.cases import alerts, rendered
@@ -54,8 +54,7 @@ def metrics(now=lambda: NOW):
     made = Metrics("1", "abc", now)
     made.requested("list", "pods", "200")
     made.event_written(Purpose.FIRE, "written")
-    of_modelservings = OutputMetrics(made.registry, lambda: 0)
-    of_modelservings.status_written(Method.APPLY, "written")
+    status_counter(made.registry, lambda: 0).labels(Method.APPLY, "written").inc()
     made.mirror_written(MirrorPurpose.TELL, "written")
     return made
 

@@ -94,25 +94,35 @@ class InstanceState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupAge:
+    """What the revisions of its pods make of a group.
+
+    Neither `updated` nor `outdated` is known of a group without pods, or while no
+    ControllerRevision says what the revision of its pods is.
+    """
+
+    revision: str  # of its pods, an older one where they differ; empty while it has none
+    updated: bool
+    outdated: bool
+    protected: bool  # partition keeps it, or all its outdated instances, as they are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """One ServingGroup of which something exists.
 
-    Neither `updated` nor `outdated` is known of a group without pods, or while no
-    ControllerRevision says what the revision of its pods is. Its instances are in the order of the
-    roles it should have, then other roles by name, and by ordinal. Those that are still to be
-    created are among them as NotFound; of a very large number only the first.
+    Its instances are in the order of the roles it should have, then other roles by name, and by
+    ordinal. Those that are still to be created are among them as NotFound; of a very large number
+    only the first.
     """
 
     name: str  # such as `m-0`
     ordinal: int  # the number at the end of its name; -1 if there is none
     status: GroupStatus
-    revision: str = ""  # of its pods, an older one where they differ; empty while it has none
-    updated: bool = False
-    outdated: bool = False
-    protected: bool = False  # partition keeps it, or all its outdated instances, as they are
-    instances: tuple[InstanceState, ...] = ()
-    absent: int = 0  # how many more are to be created than `instances` shows
-    row: str = ""  # of `GROUP_ROWS`: the one that decided
+    age: GroupAge
+    instances: tuple[InstanceState, ...]
+    absent: int  # how many more are to be created than `instances` shows
+    row: str  # of `GROUP_ROWS`: the one that decided
 
     @property
     def available(self) -> bool:
@@ -120,9 +130,8 @@ class GroupState:
 
     @property
     def deleting(self) -> bool:
-        """Whether it is being removed as a whole."""
         return self.status is GroupStatus.DELETING
 
     @property
     def awaits_update(self) -> bool:
-        return self.outdated and not self.protected
+        return self.age.outdated and not self.age.protected

@@ -24,6 +24,7 @@ from typing import Final, Generic, TypeVar
 
 from reporter.model.objects import KubeObject, Pod, PodGroup, Service
 from reporter.stacks.kthena.derived.facts import (
+    GroupAge,
     GroupState,
     GroupStatus,
     InstanceState,
@@ -45,6 +46,7 @@ from reporter.stacks.kthena.objects import (
     ROLE_LABEL,
     SERVING_GROUP_RECREATE,
     Role,
+    count_of,
 )
 from reporter.workload.pod import had_been_ready, is_ready
 
@@ -52,7 +54,6 @@ MAX_ABSENT: Final = 1_000
 """Most instances of a ModelServing that are shown as NotFound; the spec may ask for any number."""
 
 _ORDINAL: Final = re.compile(r"-(\d{1,10})\Z", re.ASCII)
-_PERCENT: Final = re.compile(r"(\d{1,9})%", re.ASCII)
 
 FactsT = TypeVar("FactsT")
 StatusT = TypeVar("StatusT")
@@ -161,22 +162,6 @@ def _by_ordinal(name: str) -> tuple[int, str]:
     return ordinal_of(name), name
 
 
-def partition_of(value: int | str | None, replicas: int) -> int:
-    """Return how many entries a partition protects.
-
-    A percentage is of `replicas` and is rounded up. What is neither protects none, as in Kthena.
-    """
-    if isinstance(value, int):
-        return value
-    percent = _PERCENT.fullmatch(value or "")
-    return -(-int(percent[1]) * replicas // 100) if percent else 0
-
-
-def surge_of(value: int | str | None, replicas: int) -> int:
-    """Return how many groups there may be beyond those that are wanted."""
-    return max(0, partition_of(value, replicas))
-
-
 def to_create(known: Collection[int], wanted: int) -> Iterator[int]:
     """Yield the ordinals that the controller creates next, ascending.
 
@@ -232,8 +217,8 @@ def observe(facts: ModelServingFacts, revisions: Revisions) -> tuple[GroupState,
     """Return the state of each group of which something exists, by ordinal."""
     modelserving = facts.modelserving
     found = _parts_of(facts)
-    protected = partition_of(modelserving.partition, modelserving.wanted)
-    most = modelserving.wanted + surge_of(modelserving.max_surge, modelserving.wanted)
+    protected = count_of(modelserving.partition, modelserving.wanted)
+    most = modelserving.wanted + modelserving.surge
     states: list[GroupState] = []
     budget = MAX_ABSENT
     for place, name in enumerate(sorted(found, key=_by_ordinal)):
@@ -251,16 +236,6 @@ class _Judged:
     instances: tuple[InstanceState, ...]
     complete: bool
     miscounted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Age:
-    """What the revisions of its pods make of a group; the fields are those of `GroupState`."""
-
-    revision: str
-    updated: bool
-    outdated: bool
-    protected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,10 +276,7 @@ class _Group:
             name=name,
             ordinal=ordinal_of(name),
             status=row.status,
-            revision=age.revision,
-            updated=age.updated,
-            outdated=age.outdated,
-            protected=age.protected,
+            age=age,
             instances=instances,
             absent=absent,
             row=row.name,
@@ -329,7 +301,7 @@ class _Group:
             found += self.instances(Role(name=name), by_role[name], removed=True)
         return _Judged(roles, tuple(found), complete, miscounted)
 
-    def own_or_spec(self, by_spec: _Judged, age: _Age) -> _Judged:
+    def own_or_spec(self, by_spec: _Judged, age: GroupAge) -> _Judged:
         """Judge an outdated group by the roles of its own revision.
 
         Kthena judges it by the new spec, so a group that partition protects could never be Running
@@ -348,7 +320,7 @@ class _Group:
     def instances(
         self, role: Role, known: Mapping[str, _Parts], *, removed: bool = False
     ) -> list[InstanceState]:
-        kept = partition_of(role.partition, role.wanted)
+        kept = count_of(role.partition, role.wanted)
         found: list[InstanceState] = []
         for identity in sorted(known, key=_by_ordinal):
             pods = known[identity].pods
@@ -385,13 +357,13 @@ class _Group:
             return own.pods
         return len(pods) if removed else role.pods
 
-    def age(self, judged: _Judged, *, protected: bool) -> _Age:
+    def age(self, judged: _Judged, *, protected: bool) -> GroupAge:
         """Age it by its pods; one whose instances are updated one by one by the old among them."""
         update = self.revisions.update
         found = sorted(revision_of(pod) for pod in standing(self.parts.pods))
         if not self.facts.modelserving.rolls_roles:
             updated = bool(update) and set(found) == {update}
-            return _Age(
+            return GroupAge(
                 revision=commonest([each for each in found if each != update] or found),
                 updated=updated,
                 outdated=not updated and any(map(self.revisions.is_old, found)),
@@ -400,7 +372,7 @@ class _Group:
         old = [each for each in judged.instances if each.outdated]
         before = sorted(revision_of(pod) for each in old for pod in standing(each.pods))
         older = [each for each in before if each != update]
-        return _Age(
+        return GroupAge(
             revision=commonest(older or before or ([update] if update in found else found)),
             updated=bool(found) and not old,
             outdated=bool(old),

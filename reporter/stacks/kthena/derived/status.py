@@ -19,15 +19,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from reporter.model.finding import Document
 from reporter.model.instant import rfc3339
-from reporter.stacks.kthena.derived.facts import GroupState, InstanceStatus
-from reporter.stacks.kthena.derived.groups import surge_of, to_create
-from reporter.stacks.kthena.derived.revisions import Revisions, commonest
+from reporter.stacks.kthena.derived.facts import GroupState, InstanceStatus, ModelServingFacts
+from reporter.stacks.kthena.derived.groups import observe, to_create
+from reporter.stacks.kthena.derived.revisions import Revisions, commonest, revisions_of
 from reporter.stacks.kthena.objects import (
     ENTRY_LABEL,
     MOST,
@@ -39,7 +39,19 @@ from reporter.stacks.kthena.objects import (
 )
 
 
-def wanted_status(
+class DerivedModelServing(NamedTuple):
+    groups: tuple[GroupState, ...]
+    status: Document
+
+
+def derive(facts: ModelServingFacts) -> DerivedModelServing:
+    """Derive the status of a ModelServing; the same facts always give the same status."""
+    revisions = revisions_of(facts)
+    groups = observe(facts, revisions)
+    return DerivedModelServing(groups, _wanted_status(facts.modelserving, groups, revisions))
+
+
+def _wanted_status(
     modelserving: ModelServing, groups: Sequence[GroupState], revisions: Revisions
 ) -> Document:
     """Return the whole status in the shape of the API.
@@ -69,9 +81,9 @@ def _counters(modelserving: ModelServing, groups: Sequence[GroupState]) -> dict[
     `currentReplicas` counts the groups that are not updated, to the end.
     """
     staying = [each for each in groups if not each.deleting]
-    replicas, updated = len(groups), sum(each.updated for each in staying)
+    replicas, updated = len(groups), sum(each.age.updated for each in staying)
     available = sum(each.available for each in groups)
-    current = sum(bool(each.revision) and not each.updated for each in staying)
+    current = sum(bool(each.age.revision) and not each.age.updated for each in staying)
     finished = updated == available == replicas == modelserving.wanted
     return {
         "replicas": replicas,
@@ -90,7 +102,7 @@ def _current_revision(modelserving: ModelServing, groups: Sequence[GroupState], 
     and of equally frequent ones that of the lowest ordinal, where Kthena chooses at random.
     """
     recorded = modelserving.status.current_revision
-    older = [each.revision for each in groups if each.revision and not each.updated]
+    older = [each.age.revision for each in groups if each.age.revision and not each.age.updated]
     if not older:
         return update or recorded
     return recorded if recorded in older else commonest(older)
@@ -143,10 +155,10 @@ def _conditions(modelserving: ModelServing, groups: Sequence[GroupState]) -> lis
     waiting = [each.ordinal for each in groups if not each.available]
     unready = sorted((*waiting, *islice(to_create(known, wanted), MAX_ORDINALS)))
     unready_count = len(waiting) + max(0, wanted - len(known))
-    updated = [each.ordinal for each in groups if each.updated and not each.deleting]
+    updated = [each.ordinal for each in groups if each.age.updated and not each.deleting]
     awaiting = [each.ordinal for each in groups if each.awaits_update]
     true = UPDATE_IN_PROGRESS if awaiting else PROGRESSING
-    if not unready_count and len(known) <= wanted + surge_of(modelserving.max_surge, wanted):
+    if not unready_count and len(known) <= wanted + modelserving.surge:
         true = AVAILABLE
     count = f"{len(known)} Serving groups exist, {wanted} wanted"
     facts = {

@@ -12,7 +12,6 @@ from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEv
 from reporter.probes.pods import metric_faults, metric_finding, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.stacks.kthena.derived.groups import surge_of
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ENTRY_LABEL
 from reporter.stacks.kthena.probes.creating import probe_creating, probe_deleting, probe_rollout
@@ -32,13 +31,12 @@ def probe_ready(scope: ModelServingScope) -> Iterator[ReadyEvidence]:
     enough = wanted if scope.wants_pods else min(wanted, running)
     if not scope.pods_known or running != len(scope.staying):
         return
-    surge = surge_of(scope.modelserving.max_surge, wanted)
-    if not enough <= running <= enough + surge:
+    if not enough <= running <= enough + scope.modelserving.surge:
         return
     count = f"{wanted}/{wanted} ServingGroups Running" if wanted else "0 ServingGroups wanted"
     if wanted and not scope.wants_pods:
         count = "0 instances wanted of any role"
-    yield scope.evidence(READY, f"{count}")
+    yield scope.evidence(READY, count)
 
 
 def probe_serving(scope: ModelServingScope) -> Iterator[ServingEvidence]:

@@ -204,7 +204,7 @@ def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
     moving = [
         each
         for each in scope.groups
-        if not each.available and not (protects and each.outdated and each.protected)
+        if not each.available and not (protects and each.age.outdated and each.age.protected)
     ]
     for group in moving or waiting[-1:]:
         name, state, ref = f"ServingGroup {group.name}", str(group.status), scope.group_ref(group)

@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.model.finding import Derived, Document
+from reporter.model.finding import Derived
 from reporter.model.objects import Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
-from reporter.stacks.kthena.derived import DerivedModelServing, derive
 from reporter.stacks.kthena.derived.facts import (
     GroupState,
     InstanceState,
@@ -20,6 +19,7 @@ from reporter.stacks.kthena.derived.facts import (
     facts_of,
     owned,
 )
+from reporter.stacks.kthena.derived.status import DerivedModelServing, derive
 from reporter.stacks.kthena.objects import GROUP_LABEL, ModelServing
 from reporter.stacks.kthena.reasons import PODGROUPS
 from reporter.workload.pod import asked_to_end
@@ -47,13 +47,9 @@ class ModelServingScope(SubjectScope[ModelServing]):
         return self._derivation.groups
 
     @property
-    def status(self) -> Document:
-        return self._derivation.status
-
-    @property
     def derived(self) -> tuple[Derived, ...]:
         """The status it should have; none while what it rests on is not all known."""
-        return () if self.facts.unread else (Derived(self.ref, self.status),)
+        return () if self.facts.unread else (Derived(self.ref, self._derivation.status),)
 
     @property
     def pods_known(self) -> bool:

@@ -11,9 +11,14 @@ import msgspec
 from reporter.model.finding import Derived
 from reporter.model.objects import Pod, PodGroup, Service
 from reporter.model.subject import ObjectRef
-from reporter.stacks.kthena.derived import DerivedModelServing, derive
 from reporter.stacks.kthena.derived.facts import ModelServingFacts
-from reporter.stacks.kthena.derived.status import digest, our_share, status_document
+from reporter.stacks.kthena.derived.status import (
+    DerivedModelServing,
+    derive,
+    digest,
+    our_share,
+    status_document,
+)
 from reporter.stacks.kthena.objects import (
     ENTRY_LABEL,
     GROUP_LABEL,

@@ -5,7 +5,7 @@ from itertools import permutations
 import msgspec
 import pytest
 
-from reporter.stacks.kthena.derived import derive
+from reporter.stacks.kthena.derived.status import derive
 from tests.unit.probes.building import NOW
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,

@@ -127,7 +127,7 @@ def test_a_protected_group_is_judged_by_its_own_revision(row, objects):
     revisions = kept(DECODE, revisions=[A])
     found = derived(PARTED, *objects, UP, *revisions, *group(1, role("decode", 2), revision=B))
     first = found.groups[0]
-    assert (first.row, first.outdated, first.protected) == (row, True, True)
+    assert (first.row, first.age.outdated, first.age.protected) == (row, True, True)
     assert not any("m-0 prefill" in each for each in entries(found.status))
 
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from reporter.model.objects import Pod
-from reporter.stacks.kthena.derived import derive
 from reporter.stacks.kthena.derived.groups import INSTANCE_ROWS, InstanceFacts, decide
+from reporter.stacks.kthena.derived.status import derive
 from tests.unit.probes.building import merged
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,

@@ -251,7 +251,7 @@ class TestGroupsOfSeveralRevisions:
     def test_nor_is_it_known_to_be_outdated(self, state):
         pods = instance("m-0", "decode-0", state, revision=None)
         (found,) = derived(modelserving(V2), *pods, UP, *kept(DECODE)).groups
-        assert (found.updated, found.outdated) == (False, False)
+        assert (found.age.updated, found.age.outdated) == (False, False)
 
 
 class TestRoleRollingUpdate:
@@ -372,7 +372,7 @@ def test_partition_protects_the_first_groups(partition, protected):
     serving = modelserving(V2, replicas=3, partition=partition)
     objects = [each for ordinal in (4, 0, 3) for each in group(ordinal, DECODE)]
     found = derived(serving, *objects, *kept(DECODE)).groups
-    assert [each.ordinal for each in found if each.protected] == protected
+    assert [each.ordinal for each in found if each.age.protected] == protected
 
 
 def test_strategies_and_policies_that_do_not_exist_are_not_choked_on():

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.stacks.kthena.derived import derive
 from reporter.stacks.kthena.derived.facts import ModelServingFacts, facts_of
+from reporter.stacks.kthena.derived.status import derive
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ModelServingStatus
 from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, PODGROUPS

@@ -4,7 +4,7 @@ import msgspec
 
 from reporter.model.finding import Derived
 from reporter.stacks.kthena.objects import ModelServing
-from reporter.stacks.kthena.owning import StatusPlan, StatusTarget, StatusWrite
+from reporter.stacks.kthena.owning import Claim, StatusPlan, StatusWrite
 from reporter.stacks.kthena.reasons import MODELSERVINGS
 from tests.unit.probes.building import NOW
 
@@ -40,8 +40,8 @@ def modelserving(name: str = "m", version: str = "1", status=None, **metadata) -
     return msgspec.convert(document, ModelServing)
 
 
-def target(found: ModelServing, wanted) -> StatusTarget:
-    return StatusTarget(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
+def target(found: ModelServing, wanted) -> Claim:
+    return Claim(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
 
 
 def write(status, *, whole: bool = False, name: str = "m", version: str = "1", left_out=()):

@@ -3,21 +3,15 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from reporter.kube.client import JSON, MERGE_PATCH, KubeClient, api_path, encode
 from reporter.model.finding import Derived
 from reporter.snapshot.decode import decode_object
 from reporter.stacks.kthena.objects import ModelServing
-from reporter.stacks.kthena.output import KubeStatuses, StatusWriter
-from reporter.stacks.kthena.owning import (
-    Act,
-    Method,
-    Ownership,
-    StatusPlan,
-    StatusTarget,
-    judge,
-)
+from reporter.stacks.kthena.output import StatusWriter, write_status
+from reporter.stacks.kthena.owning import Act, Claim, Method, Ownership, StatusPlan, judge
 from reporter.stacks.kthena.reasons import MODELSERVINGS
 from tests.unit.probes.building import at
 from tests.unit.stacks.kthena.statuses.definition import modelserving
@@ -40,7 +34,7 @@ class Owner:
             MODELSERVINGS.group, "v1alpha1", "namespaces", namespace, MODELSERVINGS.plural
         )
         self.writer = StatusWriter(
-            KubeStatuses(client),
+            partial(write_status, client),
             lambda: True,
             self._note,
             changed=lambda: None,
@@ -89,12 +83,12 @@ class Owner:
         )
         found = decode_object(MODELSERVINGS, answer.body)
         assert isinstance(found, ModelServing)
-        target = StatusTarget(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
-        claim = target.claim()
+        claim = Claim(MODELSERVINGS, found, Derived(MODELSERVINGS.ref(found), wanted))
+        uid = found.metadata.uid
         self.memory, verdict = judge(
             self.memory,
             claim,
-            self.writer.answers().statuses.get(claim.uid),
+            self.writer.answers().get(uid),
             now=at(second),
             whole=self.whole,
             resync=timedelta(seconds=60),
@@ -102,8 +96,8 @@ class Owner:
         self.troubles = self.memory.troubles(whole=self.whole)
         writes = []
         if verdict.act is Act.WRITE:
-            writes.append(target.write(verdict.left_out, at(second).wall, whole=self.whole))
-        plan = StatusPlan(tuple(writes), frozenset({claim.uid}))
+            writes.append(claim.write(verdict.left_out, at(second).wall, whole=self.whole))
+        plan = StatusPlan(tuple(writes), frozenset({uid}))
         before = len(self.outcomes)
         self.writer.offer(plan)
         async with asyncio.timeout(20):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from reporter.stacks.kthena.derived.status import digest, our_share
 from reporter.stacks.kthena.objects import ModelServingStatus
-from reporter.stacks.kthena.owning import AT_ONCE, Act, Answer, Claim, TroubleKind, judge
+from reporter.stacks.kthena.owning import AT_ONCE, Act, Answer, TroubleKind, judge
 from tests.unit.probes.building import at
+from tests.unit.stacks.kthena.statuses.building import modelserving, target
 
 RESYNC = timedelta(seconds=60)
 
@@ -26,6 +27,7 @@ def roles(*states: str):
 
 
 LOST = {"replicas": 1}
+KTHENA = {"manager": "kthena", "subresource": "status", "time": "2026-11-20T11:00:00Z"}
 OTHER = roles("NotFound")
 """A value of somebody else in our own field."""
 
@@ -57,7 +59,7 @@ class Play:
 
     def judge(self, second: float, wanted):
         status, version = self.seen
-        claim = Claim("uid", str(version), typed(status), wanted, manager="kthena")
+        claim = target(modelserving("m", str(version), status, managedFields=[KTHENA]), wanted)
         self.memory, verdict = judge(
             self.memory, claim, self.answer, now=at(second), whole=self.whole, resync=RESYNC
         )

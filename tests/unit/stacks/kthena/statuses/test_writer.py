@@ -61,7 +61,7 @@ async def writing():
         at.asked += 1
 
     at.writer = StatusWriter(
-        api,
+        api.write,
         lambda: at.leads,
         lambda method, outcome: at.outcomes.append(outcome),
         changed=ask,
@@ -80,7 +80,7 @@ async def test_answer_says_what_was_written_over_and_what_is_there_now():
         assert at.writer.waiting == 2
         await asyncio.sleep(1)
         assert at.api.made == ["apply a@1", "apply b@5"]
-        answers = at.writer.answers().statuses
+        answers = at.writer.answers()
         assert {(each.before, each.version) for each in answers.values()} == {
             ("1", "1+"),
             ("5", "5+"),
@@ -186,7 +186,7 @@ async def test_entries_that_others_own_too_are_released_once():
         at.writer.offer(plan(("a", "1")))
         await asyncio.sleep(1)
         assert at.api.made == ["apply a@1", "release a@1"]
-        (answer,) = at.writer.answers().statuses.values()
+        (answer,) = at.writer.answers().values()
         assert (answer.before, answer.version) == ("1", "1+")
         assert answer.stored == answer.asked
         at.api.faults = [Invalid("still", status=422)]
@@ -202,7 +202,7 @@ async def test_release_of_what_an_apply_left_there_is_made_again_if_it_fails():
         at.api.shared = {"roleStatusesOmitted": 3}
         at.writer.offer(plan(("a", "1")))
         await asyncio.sleep(1)
-        (answer,) = at.writer.answers().statuses.values()
+        (answer,) = at.writer.answers().values()
         assert (at.api.made, answer.asked) == (["apply a@1"], "")
         at.api.faults = [ServerError("later", status=500)]
         at.writer.offer(plan(("a", "1+")))
@@ -222,7 +222,7 @@ async def test_fields_that_are_dropped_are_told_to_the_next_pass(fault):
         at.api.faults = [fault]
         at.writer.offer(plan(("a", "1")))
         await asyncio.sleep(1)
-        (answer,) = at.writer.answers().statuses.values()
+        (answer,) = at.writer.answers().values()
         assert answer.pruned == ("roleStatuses",)
         assert (answer.stored is None) == (fault is not None)
         assert at.outcomes == ["pruned"]
@@ -235,6 +235,6 @@ async def test_objects_that_are_gone_are_forgotten():
         at.writer.offer(plan(("a", "1"), ("b", "1")))
         await asyncio.sleep(1)
         at.writer.offer(nothing("b"))
-        assert set(at.writer.answers().statuses) == {"uid-b"}
+        assert set(at.writer.answers()) == {"uid-b"}
         at.writer.forget()
-        assert not at.writer.answers().statuses
+        assert not at.writer.answers()
