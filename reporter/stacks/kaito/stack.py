@@ -12,17 +12,8 @@ from reporter.model.stack import (
     StackWords,
     need,
 )
+from reporter.stacks.kaito import reasons
 from reporter.stacks.kaito import reasons as k
-from reporter.stacks.kaito.reasons import (
-    INFERENCESET_KIND,
-    INFERENCESETS,
-    MADE_WITH,
-    PICKERS,
-    RESOURCES,
-    STACK,
-    SUPPRESSION,
-    WORKSPACES,
-)
 from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
@@ -31,32 +22,32 @@ if TYPE_CHECKING:
 
 
 ALL_INFERENCESETS: Final = need(
-    INFERENCESETS,
+    reasons.INFERENCESETS,
     "InferenceSets",
     evidence="the KAITO controller makes a Workspace for each replica "
     "(kaito-project/kaito, InferenceSet, v0.12)",
 )
 ALL_WORKSPACES: Final = need(
-    WORKSPACES,
+    reasons.WORKSPACES,
     "Workspaces",
     evidence="the KAITO controller makes the pods of each (kaito-project/kaito, Workspace, v0.12)",
 )
 WORKSPACES_OF_SETS: Final = need(
-    WORKSPACES,
-    f"Workspaces with the label {MADE_WITH}",
+    reasons.WORKSPACES,
+    f"Workspaces with the label {reasons.MADE_WITH}",
     evidence="the InferenceSet that the label names made them "
     "(kaito-project/kaito, InferenceSet, v0.12)",
-    shows=lambda workspace, _: workspace.metadata.label(MADE_WITH) is not None,
+    shows=lambda workspace, _: workspace.metadata.label(reasons.MADE_WITH) is not None,
 )
 PODS_OF_SETS: Final = need(
     r.PODS,
-    f"Pods with the label {MADE_WITH}",
+    f"Pods with the label {reasons.MADE_WITH}",
     evidence="the InferenceSet that the label names made their Workspace "
     "(kaito-project/kaito, InferenceSet, v0.12)",
-    shows=lambda pod, _: pod.metadata.label(MADE_WITH) is not None,
+    shows=lambda pod, _: pod.metadata.label(reasons.MADE_WITH) is not None,
 )
 PROVISIONED_WORKSPACES: Final = need(
-    WORKSPACES,
+    reasons.WORKSPACES,
     "Workspaces with a condition NodeClaimReady",
     evidence="KAITO asks the provisioner for their nodes by NodeClaims "
     "(kaito-project/kaito, Workspace, v0.12)",
@@ -69,7 +60,7 @@ SCALED_OBJECTS: Final = need(
     "(keda.sh, Scaling Deployments)",
 )
 SCALED_INFERENCESETS: Final = need(
-    INFERENCESETS,
+    reasons.INFERENCESETS,
     'InferenceSets with scaledobject.kaito.sh/auto-provision: "true"',
     evidence="the scaler makes a ScaledObject for each, with a ClusterTriggerAuthentication "
     "(kaito-project/keda-kaito-scaler, README)",
@@ -107,13 +98,13 @@ def _probes() -> "StackProbes":
 
 
 KAITO: Final = Stack(
-    name=STACK,
+    name=reasons.STACK,
     project="KAITO",
     expected=True,
-    resources=RESOURCES,
+    resources=reasons.RESOURCES,
     cluster_reasons=k.CLUSTER_REASONS,
     reasons=k.REASONS,
-    suppression=SUPPRESSION,
+    suppression=reasons.SUPPRESSION,
     controllers=(
         Controller(
             reason=k.CLUSTER_KAITO,
@@ -163,18 +154,18 @@ KAITO: Final = Stack(
     ),
     required=(
         RequiredKind(
-            crd=INFERENCESETS.crd_name,
+            crd=reasons.INFERENCESETS.crd_name,
             owner="KAITO",
             settings=_CONFIGURED,
             needs=(WORKSPACES_OF_SETS, PODS_OF_SETS),
             of=(KEDA_SCALER,),
         ),
         RequiredKind(
-            crd=WORKSPACES.crd_name,
+            crd=reasons.WORKSPACES.crd_name,
             owner="KAITO",
             settings=_CONFIGURED,
             needs=(ALL_INFERENCESETS,),
-            of=(STACK,),
+            of=(reasons.STACK,),
         ),
         RequiredKind(
             crd=r.INFERENCEPOOLS.crd_name,
@@ -204,10 +195,10 @@ KAITO: Final = Stack(
         ),
     ),
     scraped=ScrapedPods(
-        kind=INFERENCESET_KIND, label_setting="scrape_selector", not_ready=k.MODEL_PODS
+        kind=reasons.INFERENCESET_KIND, label_setting="scrape_selector", not_ready=k.MODEL_PODS
     ),
-    pickers=PICKERS,
-    made_with=MADE_WITH,
+    pickers=reasons.PICKERS,
+    made_with=reasons.MADE_WITH,
     words=StackWords(
         derived="nothing: findings come from the objects as they are",
         required="Deployment `kaito-workspace`",

@@ -4,20 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
+from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.mode import Mode, named_mode
-from reporter.stacks.kserve.reasons import (
-    CLUSTER_KNATIVE,
-    CLUSTER_KSERVE,
-    CLUSTER_REASONS,
-    INFERENCESERVICE_KIND,
-    INFERENCESERVICES,
-    KNATIVE_SERVICES,
-    PODS_NOT_READY,
-    REASONS,
-    RESOURCES,
-    STACK,
-    SUPPRESSION,
-)
 from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
@@ -29,7 +17,7 @@ _MADE_FOR: Final = "serving.kserve.io/inferenceservice"
 
 OF_KSERVE: Final[tuple[Need, ...]] = (
     need(
-        INFERENCESERVICES,
+        reasons.INFERENCESERVICES,
         "InferenceServices",
         evidence="the KServe controller makes what each runs on, and writes its status "
         "(kserve/kserve, pkg/controller/v1beta1/inferenceservice)",
@@ -46,14 +34,14 @@ LEFT_OF_KSERVE: Final[tuple[Need, ...]] = (
 )
 OF_KNATIVE: Final[tuple[Need, ...]] = (
     need(
-        INFERENCESERVICES,
+        reasons.INFERENCESERVICES,
         "InferenceServices whose deployment mode is Knative, by status or annotation",
         evidence="each of their components is a Knative Service (kserve.github.io, Knative mode)",
         shows=lambda service, _: named_mode(service) is Mode.KNATIVE,
         detail=lambda _: " in Knative mode",
     ),
     need(
-        KNATIVE_SERVICES,
+        reasons.KNATIVE_SERVICES,
         "Knative Services of InferenceServices",
         evidence="the Knative controller makes their revisions and routes "
         "(knative.dev, Knative Serving architecture)",
@@ -77,16 +65,16 @@ def _probes() -> "StackProbes":
 
 
 KSERVE: Final = Stack(
-    name=STACK,
+    name=reasons.STACK,
     project="KServe",
-    resources=RESOURCES,
-    cluster_reasons=CLUSTER_REASONS,
-    reasons=REASONS,
-    suppression=SUPPRESSION,
+    resources=reasons.RESOURCES,
+    cluster_reasons=reasons.CLUSTER_REASONS,
+    reasons=reasons.REASONS,
+    suppression=reasons.SUPPRESSION,
     scales=True,
     controllers=(
         Controller(
-            reason=CLUSTER_KSERVE,
+            reason=reasons.CLUSTER_KSERVE,
             deployment="kserve_deployment",
             images=("kserve-controller",),
             labels=("control-plane=kserve-controller-manager",),
@@ -97,7 +85,7 @@ KSERVE: Final = Stack(
             governs=True,
         ),
         Controller(
-            reason=CLUSTER_KNATIVE,
+            reason=reasons.CLUSTER_KNATIVE,
             deployment="knative_deployment",
             images=("serving/cmd/controller",),
             leases=("controller.knative.dev.serving.pkg.reconciler.revision.reconciler.00-of-01",),
@@ -111,20 +99,20 @@ KSERVE: Final = Stack(
     ),
     required=(
         RequiredKind(
-            crd=INFERENCESERVICES.crd_name,
+            crd=reasons.INFERENCESERVICES.crd_name,
             owner="KServe",
             settings=("kserve_deployment", "kserve_namespace"),
             needs=LEFT_OF_KSERVE,
-            of=(STACK,),
+            of=(reasons.STACK,),
         ),
     ),
     scraped=ScrapedPods(
-        kind=INFERENCESERVICE_KIND,
+        kind=reasons.INFERENCESERVICE_KIND,
         label="serving.kserve.io/inferenceservice",
         labels={"component": "predictor"},
         container="kserve-container",
         images=("vllm", "sglang"),
-        not_ready=PODS_NOT_READY,
+        not_ready=reasons.PODS_NOT_READY,
     ),
     words=StackWords(
         derived="revisions, traffic and conditions of each component",

@@ -48,15 +48,10 @@ from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kthena import reasons
 from reporter.stacks.kthena.derived.facts import CHILDREN
 from reporter.stacks.kthena.derived.status import ROLE_STATUSES, digest, our_share, status_document
 from reporter.stacks.kthena.objects import ModelServing
-from reporter.stacks.kthena.reasons import (
-    MODELSERVING_KIND,
-    MODELSERVINGS,
-    MODELSERVINGS_FORMER,
-    STATUS_NOT_OWNED,
-)
 from reporter.stacks.kthena.settings import KthenaDaemonSettings, StatusOwnership
 from reporter.stacks.output import Decision, OutputScope
 from reporter.workload.components import namespace_ref
@@ -439,7 +434,7 @@ def own(scope: OutputScope, before: Owning, answers: Mapping[str, Answer]) -> De
             writes.append(claim.write(verdict.left_out, scope.now.wall, whole=whole))
         if verdict.wait is not None:
             waits.append(verdict.wait)
-    rests_on = (MODELSERVINGS, MODELSERVINGS_FORMER, *CHILDREN)
+    rests_on = (reasons.MODELSERVINGS, reasons.MODELSERVINGS_FORMER, *CHILDREN)
     states = (scope.snapshot.state(each) for each in rests_on if scope.snapshot.known(each))
     if not all(each.confirmed for each in states):
         return Decision(memory=before, findings=tuple(findings))
@@ -453,7 +448,8 @@ def own(scope: OutputScope, before: Owning, answers: Mapping[str, Answer]) -> De
 
 def _claims(derived: Iterable[Derived], snapshot: Snapshot) -> Iterator[Claim]:
     kinds = {
-        (each.api_version(), each.kind): each for each in (MODELSERVINGS, MODELSERVINGS_FORMER)
+        (each.api_version(), each.kind): each
+        for each in (reasons.MODELSERVINGS, reasons.MODELSERVINGS_FORMER)
     }
     for each in derived:
         resource = kinds.get((each.object.api_version, each.object.kind))
@@ -478,8 +474,8 @@ def ownership_finding(ref: ObjectRef, trouble: Trouble, snapshot: Snapshot) -> F
             "less often, in the end every 10 minutes; let only one of the two own it"
         )
     return Finding(
-        reason=STATUS_NOT_OWNED,
-        subject=Subject(MODELSERVING_KIND, ref.namespace, ref.name),
+        reason=reasons.STATUS_NOT_OWNED,
+        subject=Subject(reasons.MODELSERVING_KIND, ref.namespace, ref.name),
         involved=namespace_ref(snapshot, ref.namespace),
         related=ref,
         message=cut(clean(f"ModelServing {ref.namespace}/{ref.name}: {text}"), MESSAGE_BYTES),

@@ -4,19 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
+from reporter.stacks.kthena import reasons
 from reporter.stacks.kthena.objects import ENTRY_LABEL, NAME_LABEL
-from reporter.stacks.kthena.reasons import (
-    CLUSTER_KTHENA,
-    CLUSTER_REASONS,
-    MODELSERVING_KIND,
-    MODELSERVINGS,
-    MODELSERVINGS_FORMER,
-    REASONS,
-    RESOURCES,
-    ROLE_CREATING,
-    STACK,
-    SUPPRESSION,
-)
 from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
@@ -28,9 +17,11 @@ if TYPE_CHECKING:
 _MAKES: Final = "the Kthena controller makes the pods of each (volcano-sh/kthena, ModelServing)"
 
 OF_KTHENA: Final[tuple[Need, ...]] = (
-    need(MODELSERVINGS, "ModelServings", evidence=_MAKES),
+    need(reasons.MODELSERVINGS, "ModelServings", evidence=_MAKES),
     need(
-        MODELSERVINGS_FORMER, "ModelServings of the group that they had at first", evidence=_MAKES
+        reasons.MODELSERVINGS_FORMER,
+        "ModelServings of the group that they had at first",
+        evidence=_MAKES,
     ),
 )
 PODS_OF_MODELSERVINGS: Final = need(
@@ -61,15 +52,15 @@ def _output() -> "Output":
 
 
 KTHENA: Final = Stack(
-    name=STACK,
+    name=reasons.STACK,
     project="Kthena",
-    resources=RESOURCES,
-    cluster_reasons=CLUSTER_REASONS,
-    reasons=REASONS,
-    suppression=SUPPRESSION,
+    resources=reasons.RESOURCES,
+    cluster_reasons=reasons.CLUSTER_REASONS,
+    reasons=reasons.REASONS,
+    suppression=reasons.SUPPRESSION,
     controllers=(
         Controller(
-            reason=CLUSTER_KTHENA,
+            reason=reasons.CLUSTER_KTHENA,
             deployment="kthena_deployment",
             images=("kthena-controller-manager",),
             leases=("lease.kthena.controller-manager",),
@@ -81,21 +72,21 @@ KTHENA: Final = Stack(
     ),
     required=(
         RequiredKind(
-            crd=MODELSERVINGS.crd_name,
+            crd=reasons.MODELSERVINGS.crd_name,
             owner="Kthena",
-            instead=(MODELSERVINGS_FORMER.crd_name,),
+            instead=(reasons.MODELSERVINGS_FORMER.crd_name,),
             settings=("kthena_deployment", "kthena_namespace"),
             needs=(PODS_OF_MODELSERVINGS,),
-            of=(STACK,),
+            of=(reasons.STACK,),
         ),
     ),
     scraped=ScrapedPods(
-        kind=MODELSERVING_KIND,
+        kind=reasons.MODELSERVING_KIND,
         label=NAME_LABEL,
         labels={ENTRY_LABEL: "true"},
         images=("vllm", "sglang"),
         port="metrics",
-        not_ready=ROLE_CREATING,
+        not_ready=reasons.ROLE_CREATING,
     ),
     words=StackWords(
         derived="the whole status, with `roleStatuses`; written if `--modelserving-status` says so",

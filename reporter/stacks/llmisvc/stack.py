@@ -11,22 +11,8 @@ from reporter.model.stack import (
     StackWords,
     need,
 )
+from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LLMInferenceService
-from reporter.stacks.llmisvc.reasons import (
-    CLUSTER_LLMISVC,
-    CLUSTER_LWS,
-    CLUSTER_REASONS,
-    LLM_KIND,
-    LLM_PART,
-    LLMS,
-    PART_OF,
-    PICKERS,
-    PODS_NOT_READY,
-    REASONS,
-    RESOURCES,
-    STACK,
-    SUPPRESSION,
-)
 from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
@@ -36,7 +22,7 @@ if TYPE_CHECKING:
 
 OF_LLMISVC: Final[tuple[Need, ...]] = (
     need(
-        LLMS,
+        reasons.LLMS,
         "LLMInferenceServices",
         evidence="llmisvc-controller-manager makes what each runs on, and writes its status "
         "(kserve/kserve, pkg/controller/v1alpha2/llmisvc)",
@@ -45,14 +31,14 @@ OF_LLMISVC: Final[tuple[Need, ...]] = (
 LEFT_OF_LLMISVC: Final[tuple[Need, ...]] = (
     need(
         r.PODS,
-        f"Pods with the label {PART_OF}={LLM_PART}",
+        f"Pods with the label {reasons.PART_OF}={reasons.LLM_PART}",
         evidence="they serve an LLMInferenceService (kserve/kserve, pkg/constants)",
-        shows=lambda pod, _: pod.metadata.label(PART_OF) == LLM_PART,
+        shows=lambda pod, _: pod.metadata.label(reasons.PART_OF) == reasons.LLM_PART,
     ),
 )
 OF_LWS: Final[tuple[Need, ...]] = (
     need(
-        LLMS,
+        reasons.LLMS,
         "LLMInferenceServices with a worker in the spec",
         evidence="each of their replicas is a group of a LeaderWorkerSet, whose controller makes the "
         "StatefulSets (kubernetes-sigs/lws, pkg/controllers)",
@@ -83,16 +69,16 @@ def _probes() -> "StackProbes":
 
 
 LLMISVC: Final = Stack(
-    name=STACK,
+    name=reasons.STACK,
     project="KServe for LLMs",
-    resources=RESOURCES,
-    cluster_reasons=CLUSTER_REASONS,
-    reasons=REASONS,
-    suppression=SUPPRESSION,
+    resources=reasons.RESOURCES,
+    cluster_reasons=reasons.CLUSTER_REASONS,
+    reasons=reasons.REASONS,
+    suppression=reasons.SUPPRESSION,
     scales=True,
     controllers=(
         Controller(
-            reason=CLUSTER_LLMISVC,
+            reason=reasons.CLUSTER_LLMISVC,
             deployment="llmisvc_deployment",
             images=("llmisvc-controller",),
             labels=("control-plane=llmisvc-controller-manager",),
@@ -104,7 +90,7 @@ LLMISVC: Final = Stack(
             governs=True,
         ),
         Controller(
-            reason=CLUSTER_LWS,
+            reason=reasons.CLUSTER_LWS,
             deployment="lws_deployment",
             images=("lws/lws",),
             leases=("b8b2488c.x-k8s.io",),
@@ -118,22 +104,22 @@ LLMISVC: Final = Stack(
     ),
     required=(
         RequiredKind(
-            crd=LLMS.crd_name,
+            crd=reasons.LLMS.crd_name,
             owner="KServe",
             settings=("llmisvc_deployment", "llmisvc_namespace"),
             needs=LEFT_OF_LLMISVC,
-            of=(STACK,),
+            of=(reasons.STACK,),
         ),
     ),
     scraped=ScrapedPods(
-        kind=LLM_KIND,
+        kind=reasons.LLM_KIND,
         label="app.kubernetes.io/name",
-        labels={PART_OF: LLM_PART, "kserve.io/component": "workload"},
+        labels={reasons.PART_OF: reasons.LLM_PART, "kserve.io/component": "workload"},
         container="main",
         index_label="leaderworkerset.sigs.k8s.io/worker-index",
-        not_ready=PODS_NOT_READY,
+        not_ready=reasons.PODS_NOT_READY,
     ),
-    pickers=PICKERS,
+    pickers=reasons.PICKERS,
     words=StackWords(
         derived="the conditions of workloads and of what leads to them, and how many replicas are ready",
         required="Deployment `llmisvc-controller-manager`; for multi-node replicas Deployment "

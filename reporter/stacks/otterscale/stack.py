@@ -14,20 +14,7 @@ from reporter.model.stack import (
     StackWords,
     need,
 )
-from reporter.stacks.otterscale.reasons import (
-    CLUSTER_OTTERSCALE,
-    CLUSTER_REASONS,
-    MODELSERVICE_KIND,
-    MODELSERVICES,
-    PICKERS,
-    PODMONITORS,
-    PODS,
-    REASONS,
-    RESOURCES,
-    SERVICEMONITORS,
-    STACK,
-    SUPPRESSION,
-)
+from reporter.stacks.otterscale import reasons
 from reporter.stacks.stack import Command, Stack
 
 if TYPE_CHECKING:
@@ -39,28 +26,28 @@ _MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 
 OF_OTTERSCALE: Final[tuple[Need, ...]] = (
     need(
-        MODELSERVICES,
+        reasons.MODELSERVICES,
         "ModelServices",
         evidence="the model operator makes Deployments, an endpoint picker and an InferencePool for "
         "each (otterscale/model-operator)",
     ),
 )
 ROUTED_MODELSERVICES: Final = need(
-    MODELSERVICES,
+    reasons.MODELSERVICES,
     "ModelServices with spec.httpRoute",
     evidence="the model operator makes an HTTPRoute to the Gateway that it names "
     "(otterscale/model-operator)",
     shows=lambda service, _: service.spec.http_route is not None,
 )
 MONITORED_MODELSERVICES: Final = need(
-    MODELSERVICES,
+    reasons.MODELSERVICES,
     "ModelServices whose spec.monitoring.podMonitor is not off",
     evidence="the model operator makes PodMonitors, by default too, and ends in an error where it "
     "cannot (otterscale/model-operator)",
     shows=lambda service, _: service.has_pod_monitors,
 )
 MODELSERVICES_WITH_MONITORED_PICKERS: Final = need(
-    MODELSERVICES,
+    reasons.MODELSERVICES,
     "ModelServices with spec.inferencePool and spec.monitoring.podMonitor.enabled",
     evidence="the model operator makes a ServiceMonitor for the endpoint picker "
     "(otterscale/model-operator)",
@@ -80,8 +67,8 @@ _USED: Final[tuple[tuple[Resource[KubeObject], str, tuple[Need, ...]], ...]] = (
     (r.GATEWAYS, "Gateway API", (ROUTED_MODELSERVICES,)),
     (r.HTTPROUTES, "Gateway API", (ROUTED_MODELSERVICES,)),
     (r.INFERENCEPOOLS, "Gateway API Inference Extension", OF_OTTERSCALE),
-    (PODMONITORS, "the Prometheus operator", (MONITORED_MODELSERVICES,)),
-    (SERVICEMONITORS, "the Prometheus operator", (MODELSERVICES_WITH_MONITORED_PICKERS,)),
+    (reasons.PODMONITORS, "the Prometheus operator", (MONITORED_MODELSERVICES,)),
+    (reasons.SERVICEMONITORS, "the Prometheus operator", (MODELSERVICES_WITH_MONITORED_PICKERS,)),
 )
 """Kinds that are missed only where a ModelService uses them, who brings them, and which use them."""
 
@@ -105,15 +92,15 @@ def _render(argv: Sequence[str]) -> int:
 
 
 OTTERSCALE: Final = Stack(
-    name=STACK,
+    name=reasons.STACK,
     project="OtterScale",
-    resources=RESOURCES,
-    cluster_reasons=CLUSTER_REASONS,
-    reasons=REASONS,
-    suppression=SUPPRESSION,
+    resources=reasons.RESOURCES,
+    cluster_reasons=reasons.CLUSTER_REASONS,
+    reasons=reasons.REASONS,
+    suppression=reasons.SUPPRESSION,
     controllers=(
         Controller(
-            reason=CLUSTER_OTTERSCALE,
+            reason=reasons.CLUSTER_OTTERSCALE,
             deployment="otterscale_deployment",
             images=("model-operator",),
             observes=True,
@@ -124,11 +111,11 @@ OTTERSCALE: Final = Stack(
     ),
     required=(
         RequiredKind(
-            crd=MODELSERVICES.crd_name,
+            crd=reasons.MODELSERVICES.crd_name,
             owner="OtterScale's model operator",
             settings=_CONFIGURED,
             needs=(DEPLOYMENTS_OF_MODELSERVICES,),
-            of=(STACK,),
+            of=(reasons.STACK,),
         ),
         *(
             RequiredKind(
@@ -142,14 +129,14 @@ OTTERSCALE: Final = Stack(
         ),
     ),
     scraped=ScrapedPods(
-        kind=MODELSERVICE_KIND,
+        kind=reasons.MODELSERVICE_KIND,
         label="llm-d.ai/model",
         labels={"llm-d.ai/inferenceServing": "true"},
         container="vllm",
         port="http",
-        not_ready=PODS,
+        not_ready=reasons.PODS,
     ),
-    pickers=PICKERS,
+    pickers=reasons.PICKERS,
     words=StackWords(
         derived="the objects that should exist (images, tracing and tokens with "
         "`--otterscale-operator-flags`), and phase, counters and Ready of the status",

@@ -12,6 +12,7 @@ from reporter.probes.pods import as_picked, probe_pickers, undecided_pickers, un
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import ClusterProbe, StackProbes, SubjectProbes
+from reporter.stacks.kaito import reasons
 from reporter.stacks.kaito.objects import Workspace
 from reporter.stacks.kaito.probes.pods import probe_infra, probe_node_pressure, probe_pods
 from reporter.stacks.kaito.probes.route import has_pickers, is_picked, probe_epp, probe_route
@@ -24,17 +25,9 @@ from reporter.stacks.kaito.probes.scope import (
     probe_runtime,
     waits_for_replicas,
 )
-from reporter.stacks.kaito.reasons import (
-    CLUSTER_KEDA_SCALER,
-    INFERENCESETS,
-    MADE_WITH,
-    MODEL_READY,
-    PICKERS,
-    WORKSPACES,
-)
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
-_MADE: Final[tuple[Resource[KubeObject], ...]] = (WORKSPACES, PODS)
+_MADE: Final[tuple[Resource[KubeObject], ...]] = (reasons.WORKSPACES, PODS)
 _CHARTED: Final[tuple[Resource[KubeObject], ...]] = (DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)
 """What KAITO makes for a model, and what the chart makes."""
 
@@ -62,7 +55,7 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
         if not (has_pickers(scope) and routes and all(map(is_accepted, routes))):
             return
         parts += ["endpoint picker available", "route accepted"]
-    yield scope.evidence(MODEL_READY, ", ".join(parts))
+    yield scope.evidence(reasons.MODEL_READY, ", ".join(parts))
 
 
 def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
@@ -82,7 +75,7 @@ def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
 def probe_workspace_ready(scope: WorkspaceScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if all pods of a Workspace that stands alone are ready."""
     if scope.served and _known(scope):
-        yield scope.evidence(scope.named(MODEL_READY), "its pods are ready")
+        yield scope.evidence(scope.named(reasons.MODEL_READY), "its pods are ready")
 
 
 def probe_workspace_serving(scope: WorkspaceScope) -> Iterator[ServingEvidence]:
@@ -119,10 +112,12 @@ class Models:
 
 def _is_model(workspace: Workspace) -> bool:
     """Tell of a Workspace whether no InferenceSet made it, and it serves: a tuning job does not."""
-    if workspace.metadata.label(MADE_WITH) is not None or workspace.tuning is not None:
+    if workspace.metadata.label(reasons.MADE_WITH) is not None or workspace.tuning is not None:
         return False
     owners = workspace.metadata.owner_references or ()
-    return not is_going(workspace) and all(each.kind != INFERENCESETS.kind for each in owners)
+    return not is_going(workspace) and all(
+        each.kind != reasons.INFERENCESETS.kind for each in owners
+    )
 
 
 def evaluate_workspace(scope: WorkspaceScope) -> Evaluation:
@@ -139,22 +134,22 @@ def evaluate_inferenceset(scope: InferenceSetScope) -> Evaluation:
         scope,
         chain(
             chain.from_iterable(probe(scope) for probe in _PROBES),
-            probe_pickers(scope, PICKERS, scope.pods),
+            probe_pickers(scope, reasons.PICKERS, scope.pods),
         ),
         probe_ready(scope),
         undecided={
             **undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
-            **undecided_pickers(scope, PICKERS),
+            **undecided_pickers(scope, reasons.PICKERS),
         },
-        serving=as_picked(scope, PICKERS, probe_serving(scope)),
+        serving=as_picked(scope, reasons.PICKERS, probe_serving(scope)),
     )
 
 
 _OF_SETS: Final = SubjectProbes(
-    resources=(INFERENCESETS,), scope=InferenceSetScope, evaluate=evaluate_inferenceset
+    resources=(reasons.INFERENCESETS,), scope=InferenceSetScope, evaluate=evaluate_inferenceset
 )
 _ALONE: Final = SubjectProbes(
-    resources=(WORKSPACES,),
+    resources=(reasons.WORKSPACES,),
     scope=WorkspaceScope,
     evaluate=evaluate_workspace,
     is_subject=_is_model,
@@ -162,5 +157,5 @@ _ALONE: Final = SubjectProbes(
 
 PROBES: Final = StackProbes(
     subjects=Models(),
-    cluster=(ClusterProbe(CLUSTER_KEDA_SCALER, "ScaledObjects", probe_scaled_objects),),
+    cluster=(ClusterProbe(reasons.CLUSTER_KEDA_SCALER, "ScaledObjects", probe_scaled_objects),),
 )

@@ -13,6 +13,7 @@ from reporter.model.objects import Condition, Node, Pod
 from reporter.model.text import cut
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.kaito import reasons
 from reporter.stacks.kaito.objects import Workspace
 from reporter.stacks.kaito.probes.scope import (
     SCANNED,
@@ -31,13 +32,6 @@ from reporter.stacks.kaito.probes.workspace_faults import (
     WorkspaceFault,
     about_workspace,
     judge_workspace,
-)
-from reporter.stacks.kaito.reasons import (
-    INFERENCESETS,
-    MODEL_INFRA,
-    MODEL_NODE_PRESSURE,
-    MODEL_PODS,
-    WORKSPACES,
 )
 from reporter.workload.owners import is_false, is_true
 from reporter.workload.pod import counts, judge_ended
@@ -64,7 +58,7 @@ def probe_pods(scope: AnyScope) -> Iterator[Finding]:
             scope,
             pod,
             fault,
-            reason=scope.named(MODEL_PODS),
+            reason=scope.named(reasons.MODEL_PODS),
             related=PODS.ref(pod),
             cause=fault.cause,
             text=f"pod {pod.name}: {fault.detail}{'' if own else f' (Workspace {workspace})'}",
@@ -75,7 +69,7 @@ def probe_pods(scope: AnyScope) -> Iterator[Finding]:
         lack = judge_workspace(each, pods if pods_known else None, startup_budget(scope))
         if lack is not None:
             why, more = _why(scope, each, lack), _last_end(scope, pods)
-            yield about_workspace(scope, each, lack, reason=MODEL_PODS, more=more, why=why)
+            yield about_workspace(scope, each, lack, reason=reasons.MODEL_PODS, more=more, why=why)
     if isinstance(scope, InferenceSetScope):
         yield from _missing_workspaces(scope)
 
@@ -99,7 +93,7 @@ def _last_end(scope: AnyScope, pods: tuple[Pod, ...]) -> str:
 
 def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding if KAITO made fewer Workspaces than replicas are wanted."""
-    if not scope.snapshot.absence_known(WORKSPACES, scope.place, sought=scope.made):
+    if not scope.snapshot.absence_known(reasons.WORKSPACES, scope.place, sought=scope.made):
         return
     present = len(scope.workspaces)
     if present >= scope.inferenceset.wanted:
@@ -107,8 +101,8 @@ def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
     count = f"{present}/{scope.inferenceset.wanted}"
     unset = not present and scope.inferenceset.spec.replicas is None
     yield scope.finding(
-        reason=MODEL_PODS,
-        related=INFERENCESETS.ref(scope.inferenceset),
+        reason=reasons.MODEL_PODS,
+        related=reasons.INFERENCESETS.ref(scope.inferenceset),
         cause=f"{count} replicas made",
         text=f"{count} wanted replicas have a Workspace{_UNSET if unset else ''}",
         severity=_MISSING_WORKSPACES,
@@ -146,7 +140,7 @@ def probe_node_pressure(scope: AnyScope) -> Iterator[Finding]:
     The node's own conditions decide. KAITO does not watch nodes, so its text can be stale: it
     counts only for a node that cannot be read or does not say.
     """
-    reason, workspaces = scope.named(MODEL_NODE_PRESSURE), scope.workspaces
+    reason, workspaces = scope.named(reasons.MODEL_NODE_PRESSURE), scope.workspaces
     told = dict(entry for each in workspaces for entry in _told_by(each).items())
     names = {each.spec.node_name for each in scope.pods if each.spec.node_name and counts(each)}
     names.update(*(each.status.worker_nodes or () for each in workspaces), told)
@@ -167,7 +161,7 @@ def probe_node_pressure(scope: AnyScope) -> Iterator[Finding]:
         if _pressure_text(each) and not _told_by(each):
             yield scope.finding(
                 reason=reason,
-                related=WORKSPACES.ref(each),
+                related=reasons.WORKSPACES.ref(each),
                 cause="a node under resource pressure",
                 text=f"Workspace {each.name} says that a node is {_MARKER}",
                 created=each.created,
@@ -190,7 +184,7 @@ def _from_node(scope: AnyScope, node: Node) -> Finding:
     types = tuple(_pressures(node))
     times = [moved(node.status.condition(each)) for each in types]
     return scope.finding(
-        reason=scope.named(MODEL_NODE_PRESSURE),
+        reason=scope.named(reasons.MODEL_NODE_PRESSURE),
         related=NODES.ref(node),
         cause=", ".join(types),
         text=f"node {node.name} is under {', '.join(types)}",
@@ -251,7 +245,7 @@ def probe_infra(scope: AnyScope) -> Iterator[Finding]:
             fault = _nodes_fault(nodes, claims, boot)
         else:
             continue
-        yield about_workspace(scope, workspace, fault, reason=MODEL_INFRA)
+        yield about_workspace(scope, workspace, fault, reason=reasons.MODEL_INFRA)
 
 
 def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> WorkspaceFault:

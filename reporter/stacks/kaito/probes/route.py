@@ -4,14 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    FORMER_POOLS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    PODS,
-    SERVICES,
-)
+from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment, HttpRoute, InferencePool, LabelSelector, Pod
 from reporter.model.subject import ObjectRef
@@ -51,10 +44,10 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
     if not scope.wants_traffic:
         return
     routes = scope.routes
-    if not routes and scope.snapshot.absence_known(HTTPROUTES, scope.place, sought=scope.charted):
+    if not routes and scope.snapshot.absence_known(r.HTTPROUTES, scope.place, sought=scope.charted):
         yield scope.finding(
             reason=MODEL_ROUTE,
-            related=HTTPROUTES.ref_named(scope.place, scope.route_name),
+            related=r.HTTPROUTES.ref_named(scope.place, scope.route_name),
             cause="HTTPRoute missing",
             text=f"HTTPRoute {scope.route_name} is missing",
             severity=_ROUTE_MISSING,
@@ -62,7 +55,7 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
     for route in routes:
         faults = tuple(route_faults(route, scope.snapshot))
         if faults:
-            yield _about(scope, HTTPROUTES.ref(route), route.created, faults=faults)
+            yield _about(scope, r.HTTPROUTES.ref(route), route.created, faults=faults)
     startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     yield from _missing_pools(scope, routes)
     for pool in scope.pools:
@@ -90,7 +83,7 @@ def _failed_objects(scope: InferenceSetScope) -> Iterator[Finding]:
 
 def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> Iterator[Finding]:
     namespace = scope.place
-    for resource in (INFERENCEPOOLS, FORMER_POOLS):
+    for resource in (r.INFERENCEPOOLS, r.FORMER_POOLS):
         if resource.seldom and scope.snapshot.state(resource).served is not Served.SERVED:
             continue
         names = {name for route in routes for name in pool_names(route, resource.group)}
@@ -139,11 +132,11 @@ def _selects_none(
     """
     selector = pool.spec.selector
     sought = selected_by(selector)
-    known = scope.snapshot.absence_known(PODS, pool.namespace, sought=sought)
+    known = scope.snapshot.absence_known(r.PODS, pool.namespace, sought=sought)
     if selector is None or not known or scope.inferenceset.wanted == 0:
         return
     own = scope.pods
-    others = scope.snapshot[PODS].selected(pool.namespace, selector)
+    others = scope.snapshot[r.PODS].selected(pool.namespace, selector)
     if any(selector.matches(each.metadata.labels) for each in own if _is_there(each)):
         return
     if any(map(_is_there, others)):
@@ -194,7 +187,9 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
         if fault is None:
             continue
         ref = (
-            DEPLOYMENTS.ref(deployment) if deployment else DEPLOYMENTS.ref_named(scope.place, name)
+            r.DEPLOYMENTS.ref(deployment)
+            if deployment
+            else r.DEPLOYMENTS.ref_named(scope.place, name)
         )
         state = fault.detail if fault == MISSING else f"{fault.standing}: {fault.detail}"
         yield scope.finding(
@@ -247,11 +242,11 @@ def _fault(
     """
     if deployment is not None:
         return judge_deployment(deployment, scope.snapshot)
-    known = scope.snapshot.absence_known(DEPLOYMENTS, scope.place, name) and (
+    known = scope.snapshot.absence_known(r.DEPLOYMENTS, scope.place, name) and (
         name == scope.default_epp_name
         or (
             name not in scope.missing_services
-            and scope.snapshot.absence_known(SERVICES, scope.place, name)
+            and scope.snapshot.absence_known(r.SERVICES, scope.place, name)
         )
     )
     return MISSING if known and not _is_served(scope, name) else None
@@ -259,8 +254,8 @@ def _fault(
 
 def _is_served(scope: InferenceSetScope, name: str) -> bool:
     """Tell whether a ready pod is behind the Service, which some other workload may have made."""
-    service = scope.snapshot[SERVICES].get(scope.place, name)
+    service = scope.snapshot[r.SERVICES].get(scope.place, name)
     if service is None or not service.spec.selector:
         return False
     selector = LabelSelector(match_labels=service.spec.selector)
-    return any(map(is_ready, scope.snapshot[PODS].selected(scope.place, selector)))
+    return any(map(is_ready, scope.snapshot[r.PODS].selected(scope.place, selector)))

@@ -6,14 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final, TypeAlias, TypeVar
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    FORMER_POOLS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    PODS,
-    SERVICES,
-)
+from reporter.catalogue import resources as r
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, KubeObject, Pod
@@ -87,7 +80,7 @@ class WorkspaceScope(ModelScope[Workspace]):
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
-        return self.snapshot[PODS].labelled(self.place, WORKSPACE, self.name)
+        return self.snapshot[r.PODS].labelled(self.place, WORKSPACE, self.name)
 
     @property
     def made(self) -> Sought:
@@ -111,7 +104,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
         """Its pods, but those of a Workspace that goes or is known to be gone: they go with it."""
-        pods = self.snapshot[PODS].labelled(self.place, MADE_WITH, self.name)
+        pods = self.snapshot[r.PODS].labelled(self.place, MADE_WITH, self.name)
         if not self.snapshot.absence_known(WORKSPACES, self.place, sought=self.made):
             return pods
         live = {each.name for each in self.workspaces}
@@ -120,12 +113,12 @@ class InferenceSetScope(ModelScope[InferenceSet]):
     @cached_property
     def pools(self) -> tuple[InferencePool, ...]:
         """Its InferencePools: by its label, else the one with its name; of the present group if any."""
-        found = self._charted(INFERENCEPOOLS, self.pool_name) or self._former_pools
+        found = self._charted(r.INFERENCEPOOLS, self.pool_name) or self._former_pools
         return tuple(each for each in found if not each.deleting)
 
     @cached_property
     def _former_pools(self) -> tuple[InferencePool, ...]:
-        return tuple(each.pool for each in self._charted(FORMER_POOLS, self.pool_name))
+        return tuple(each.pool for each in self._charted(r.FORMER_POOLS, self.pool_name))
 
     def _charted(self, resource: Resource[ObjectT], name: str) -> tuple[ObjectT, ...]:
         """Return what the chart made for it: by its label, else by name."""
@@ -136,17 +129,17 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     def ref_of_pool(self, pool: InferencePool) -> ObjectRef:
         is_former = pool in self._former_pools
-        return (FORMER_POOLS if is_former else INFERENCEPOOLS).ref(pool)
+        return (r.FORMER_POOLS if is_former else r.INFERENCEPOOLS).ref(pool)
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:
         """Its HTTPRoutes, of the chart, else those that lead to its pools: users name theirs freely."""
-        found = self._charted(HTTPROUTES, self.route_name)
+        found = self._charted(r.HTTPROUTES, self.route_name)
         if not found:
             leading = {
                 route.name: route
                 for pool in self.pools
-                for group in (INFERENCEPOOLS.group, FORMER_POOLS.group)
+                for group in (r.INFERENCEPOOLS.group, r.FORMER_POOLS.group)
                 for route in routes_to(self.snapshot, self.place, pool.name, group=group)
             }
             found = tuple(leading[name] for name in sorted(leading))
@@ -192,9 +185,9 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
         A pool refers to a Service (Gateway API Inference Extension, `endpointPickerRef`).
         """
-        if (named := self.snapshot[DEPLOYMENTS].get(self.place, name)) is not None:
+        if (named := self.snapshot[r.DEPLOYMENTS].get(self.place, name)) is not None:
             return named
-        service = self.snapshot[SERVICES].get(self.place, name)
+        service = self.snapshot[r.SERVICES].get(self.place, name)
         if service is None or not service.spec.selector:
             return None
         return deployment_behind(self.snapshot, self.place, service.spec.selector)

@@ -12,6 +12,7 @@ from typing import Final
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, KubeObject, Pod
+from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import (
     AVAILABLE,
     PROGRESSING,
@@ -29,13 +30,6 @@ from reporter.stacks.kserve.derived.mode import (
 )
 from reporter.stacks.kserve.objects import KnativeCondition
 from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
-from reporter.stacks.kserve.reasons import (
-    CANARY_NOT_READY,
-    COMPONENT_NOT_READY,
-    INGRESS_NOT_READY,
-    NOT_READY,
-    STATUS_STALE,
-)
 from reporter.workload.owners import (
     is_false,
     is_true,
@@ -87,7 +81,7 @@ def _components(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Fi
         although = "; Ready is True all the same" if hidden else ""
         why = lacks if lacks and not ready.reason else words(ready)
         yield scope.finding(
-            reason=COMPONENT_NOT_READY,
+            reason=reasons.COMPONENT_NOT_READY,
             related=scope.object_ref(component),
             cause=f"{component} {ready.reason or 'not ready'}",
             text=f"{component}: {ready.type} is {ready.status}, {why}{although}",
@@ -114,7 +108,7 @@ def _stays_unknown(scope: InferenceServiceScope, component: Component) -> bool:
 
 def _gone(scope: InferenceServiceScope, component: Component, text: str) -> Finding:
     return scope.finding(
-        reason=COMPONENT_NOT_READY,
+        reason=reasons.COMPONENT_NOT_READY,
         related=scope.object_ref(component),
         cause=f"{component} has no Knative Service",
         text=f"{component}: {text}",
@@ -126,7 +120,7 @@ def _at_zero(scope: InferenceServiceScope, component: Component) -> Finding:
     """Return that a component was scaled to zero while the predictor was not: requests need both."""
     deployment = scope.at_zero(component)[0]
     return scope.finding(
-        reason=COMPONENT_NOT_READY,
+        reason=reasons.COMPONENT_NOT_READY,
         related=DEPLOYMENTS.ref(deployment),
         cause=f"{component} scaled to zero",
         text=f"{component}: its Deployment {deployment.name} wants 0 replicas; {component.ready} is "
@@ -158,7 +152,7 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
     stored = scope.inferenceservice.status
     if scope.shows_ready and not stored.url:
         yield scope.finding(
-            reason=INGRESS_NOT_READY,
+            reason=reasons.INGRESS_NOT_READY,
             related=scope.ref,
             cause="no URL",
             text="Ready is True, and it has no URL",
@@ -170,7 +164,7 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
     if not ready and (not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)):
         return
     yield scope.finding(
-        reason=INGRESS_NOT_READY,
+        reason=reasons.INGRESS_NOT_READY,
         related=scope.ref,
         cause=ingress.reason or "ingress not ready",
         text=f"IngressReady is False, {_why(scope, ingress)}",
@@ -199,7 +193,7 @@ def _whole(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding
     else:
         cause, text, budget = "Ready is Unknown", f"Ready is Unknown, {words(ready)}", startup
     yield scope.finding(
-        reason=NOT_READY,
+        reason=reasons.NOT_READY,
         related=scope.ref,
         cause=cause,
         text=text,
@@ -223,7 +217,7 @@ def _canaries(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Find
     served = any(each.traffic_percent for each in waiting)
     names = ", ".join(each.name for each in waiting if each.name) or "not named"
     yield scope.finding(
-        reason=CANARY_NOT_READY,
+        reason=reasons.CANARY_NOT_READY,
         related=scope.ref,
         cause=f"canary {names}",
         text=f"canaries without an available replica: {names}"
@@ -298,7 +292,7 @@ def probe_stale(scope: InferenceServiceScope) -> Iterator[Finding]:
         return
     more = f" and {len(fields) - _MOST_TOLD} more" if len(fields) > _MOST_TOLD else ""
     yield scope.finding(
-        reason=STATUS_STALE,
+        reason=reasons.STATUS_STALE,
         related=scope.ref,
         cause=fields[0],
         text=f"its status does not match its objects, in {', '.join(fields[:_MOST_TOLD])}{more}",

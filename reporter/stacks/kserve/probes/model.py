@@ -12,6 +12,7 @@ from reporter.model.finding import Fails, Finding
 from reporter.model.objects import ContainerStatus, Pod
 from reporter.model.text import clean, detail
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
+from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import REPLICA_FAILURE
 from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
 from reporter.stacks.kserve.derived.mode import Component
@@ -26,16 +27,6 @@ from reporter.stacks.kserve.derived.model_state import (
 from reporter.stacks.kserve.derived.model_state import MODEL_LOAD_FAILED as FAILED
 from reporter.stacks.kserve.objects import FailureInfo
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope, named, others_with_traffic
-from reporter.stacks.kserve.reasons import (
-    INVALID_SPEC,
-    KNATIVE_MISSING,
-    MODEL_LOAD_FAILED,
-    PODS_NOT_CREATED,
-    PODS_NOT_READY,
-    RECONCILE_FAILED,
-    RUNTIME_MISSING,
-    STORAGE_FAILED,
-)
 from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts, had_been_ready, is_ready, why_ended
 from reporter.workload.standing import newest_failure
@@ -57,12 +48,12 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
             yield _never_fetched(scope, pod)
         elif storage is not None and (_fails_to_fetch(storage) or _fetches_again(storage)):
             what = "the model cannot be fetched"
-            yield _about(scope, pod, storage, reason=STORAGE_FAILED, what=what)
+            yield _about(scope, pod, storage, reason=reasons.STORAGE_FAILED, what=what)
         elif not _serves_model(pod) or serving is None:
             continue  # the crash of a transformer says nothing of the model
         elif _fails_to_load(serving) or _tries_again(serving):
             what = "the model server was Ready and fails" if had_been_ready(pod) else _NOT_LOADED
-            yield _about(scope, pod, serving, reason=MODEL_LOAD_FAILED, what=what)
+            yield _about(scope, pod, serving, reason=reasons.MODEL_LOAD_FAILED, what=what)
     if scope.all_pods is None:
         yield from _by_status(scope)
 
@@ -91,7 +82,7 @@ def _is_left_out(scope: InferenceServiceScope, pod: Pod) -> bool:
 def _never_fetched(scope: InferenceServiceScope, pod: Pod) -> Finding:
     ended = any(last_end(each) for each in pod.status.container_statuses or ())
     return scope.finding(
-        reason=STORAGE_FAILED,
+        reason=reasons.STORAGE_FAILED,
         related=PODS.ref(pod),
         cause=f"no {STORAGE_INITIALIZER}",
         text=f"pod {pod.name}: the model is not fetched, as KServe's webhook leaves out namespaces with "
@@ -160,7 +151,7 @@ def _by_status(scope: InferenceServiceScope) -> Iterator[Finding]:
         return
     info = status.last_failure_info or FailureInfo(reason=FAILED)
     yield scope.finding(
-        reason=MODEL_LOAD_FAILED,
+        reason=reasons.MODEL_LOAD_FAILED,
         related=scope.ref,
         cause=info.reason or FAILED,
         text=f"{_NOT_LOADED}{_told(info)}{_still(scope)}",
@@ -220,7 +211,7 @@ def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:
                 scope,
                 pod,
                 fault,
-                reason=PODS_NOT_READY,
+                reason=reasons.PODS_NOT_READY,
                 related=PODS.ref(pod),
                 cause=fault.cause,
                 text=f"pod {pod.name}: {fault.detail}{although}",
@@ -235,7 +226,7 @@ def _refused(scope: InferenceServiceScope) -> Iterator[Finding]:
                 continue
             why = refusal(failure.message, scope.place)
             yield scope.finding(
-                reason=PODS_NOT_CREATED,
+                reason=reasons.PODS_NOT_CREATED,
                 related=DEPLOYMENTS.ref(deployment),
                 cause=f"{component} {failure.reason or REPLICA_FAILURE}",
                 text=f"{component}: pods of Deployment {deployment.name} cannot be created, "
@@ -266,7 +257,7 @@ def _knative_missing(scope: InferenceServiceScope) -> Iterator[Finding]:
     if not scope.in_knative_mode or not scope.knative_absent:
         return
     yield scope.finding(
-        reason=KNATIVE_MISSING,
+        reason=reasons.KNATIVE_MISSING,
         related=scope.ref,
         cause="no Knative",
         text="its deployment mode is Knative, and the cluster does not serve Knative Services",
@@ -285,7 +276,7 @@ def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     still = "; the previous model is still loaded" if loaded else ""
     of_runtime = cause in _OF_RUNTIME
     yield scope.finding(
-        reason=RUNTIME_MISSING if of_runtime else INVALID_SPEC,
+        reason=reasons.RUNTIME_MISSING if of_runtime else reasons.INVALID_SPEC,
         related=scope.ref,
         cause=cause,
         text=f"{'no runtime for the model' if of_runtime else 'invalid spec'}, "
@@ -299,7 +290,7 @@ def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
     if total <= _WHOLE:
         return
     yield scope.finding(
-        reason=INVALID_SPEC,
+        reason=reasons.INVALID_SPEC,
         related=scope.ref,
         cause=f"canaries add up to {total} percent",
         text=f"the percents of spec.canary add up to {total}, which is more than 100",
@@ -315,7 +306,7 @@ def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
         if ready.reason not in _OF_WORKERS | {_FAILED}:
             continue
         yield scope.finding(
-            reason=RECONCILE_FAILED if ready.reason == _FAILED else INVALID_SPEC,
+            reason=reasons.RECONCILE_FAILED if ready.reason == _FAILED else reasons.INVALID_SPEC,
             related=scope.object_ref(component) if ready.reason == _FAILED else scope.ref,
             cause=f"{component} {ready.reason}",
             text=f"{component}: {words(ready)}",

@@ -10,6 +10,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment
 from reporter.model.text import detail
+from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import PROGRESSING, UNKNOWN
 from reporter.stacks.kserve.derived.mode import Component, spec_of
 from reporter.stacks.kserve.derived.revisions import (
@@ -28,17 +29,9 @@ from reporter.stacks.kserve.probes.scope import (
     others_with_traffic,
     with_traffic,
 )
-from reporter.stacks.kserve.reasons import (
-    CANARY_IN_PROGRESS,
-    REVISION_NOT_READY,
-    ROLLED_BACK,
-    ROLLOUT_SECONDS,
-    ROLLOUT_STUCK,
-    TRAFFIC,
-)
 from reporter.workload.owners import is_false, words
 
-_ROLLOUT: Final = timedelta(seconds=ROLLOUT_SECONDS)
+_ROLLOUT: Final = timedelta(seconds=reasons.ROLLOUT_SECONDS)
 _NEVER: Final = "Initial scale was never achieved"
 _MEANINGS: Final = (
     (
@@ -116,7 +109,7 @@ def _not_ready(
     what = f"has failed, {_told(condition)}{late}" if failed else "is not ready yet"
     revision = _FAILED if failed else _STARTING
     return scope.finding(
-        reason=REVISION_NOT_READY,
+        reason=reasons.REVISION_NOT_READY,
         related=scope.object_ref(component),
         cause=f"{newest} {'failed' if failed else 'not ready yet'}",
         text=f"{component}: newest revision {newest} {what}; {serves}",
@@ -176,7 +169,7 @@ def _stuck(scope: InferenceServiceScope, component: Component, status: Component
     route = scope.condition(component.route_ready)
     why = "" if route is None or route.status == "True" else f"; {route.type}: {_told(route)}"
     return scope.finding(
-        reason=ROLLOUT_STUCK,
+        reason=reasons.ROLLOUT_STUCK,
         related=scope.object_ref(component),
         cause=f"{ready} not rolled out",
         text=f"{component}: revision {ready} is ready, and {but}{why}",
@@ -193,7 +186,7 @@ def _stalled(scope: InferenceServiceScope) -> Iterator[Finding]:
             if progressing is None or not is_false(progressing) or not progressing.message:
                 continue
             yield scope.finding(
-                reason=ROLLOUT_STUCK,
+                reason=reasons.ROLLOUT_STUCK,
                 related=DEPLOYMENTS.ref(deployment),
                 cause=f"{component} {progressing.reason or PROGRESSING}",
                 text=f"{component}: the rollout of Deployment {deployment.name} does not progress, "
@@ -221,7 +214,7 @@ def _rolled_back(
     others: tuple[str, ...],
 ) -> Finding:
     return scope.finding(
-        reason=ROLLED_BACK,
+        reason=reasons.ROLLED_BACK,
         related=scope.object_ref(component),
         cause=f"back to {status.latest_rolledout_revision}",
         text=f"{component} is rolled back: requests go to {' and '.join(others)}, "
@@ -239,7 +232,7 @@ def _canary(
     entry = latest_entry(status)
     percent = entry.percent if entry else 0
     return scope.finding(
-        reason=CANARY_IN_PROGRESS,
+        reason=reasons.CANARY_IN_PROGRESS,
         related=scope.object_ref(component),
         cause=f"canary {status.latest_ready_revision}",
         text=f"{component}: revision {status.latest_ready_revision} gets {percent} percent of the "
@@ -276,7 +269,7 @@ def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
         route = scope.condition(component.route_ready)
         why = "" if route is None or route.status == "True" else f"; {route.type}: {_told(route)}"
         yield scope.finding(
-            reason=TRAFFIC,
+            reason=reasons.TRAFFIC,
             related=scope.object_ref(component),
             cause=fault.cause,
             text=f"{component}: {fault.text}{why}",

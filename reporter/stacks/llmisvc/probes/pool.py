@@ -2,16 +2,8 @@
 
 from collections.abc import Iterator
 
+from reporter.catalogue import resources as r
 from reporter.catalogue.needs import is_of_istio
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    FORMER_POOLS,
-    GATEWAYS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    PODS,
-    SERVICES,
-)
 from reporter.model.finding import Fails, Finding
 from reporter.model.objects import (
     Deployment,
@@ -24,15 +16,10 @@ from reporter.model.objects import (
 )
 from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import refers_to_nothing
-from reporter.stacks.llmisvc.reasons import (
-    EPP_NOT_READY,
-    GATEWAY_NOT_READY,
-    POOL_NOT_READY,
-    ROUTE_NOT_READY,
-)
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts, is_ready
@@ -51,7 +38,7 @@ _MISSING, _NO_SERVICE, _SELECTS_NONE, _REFUSED, _SILENT = 40, 30, 25, 20, 10
 
 
 def probe_pool(scope: LlmScope) -> Iterator[Finding]:
-    absent = scope.snapshot.state(INFERENCEPOOLS).served is Served.ABSENT
+    absent = scope.snapshot.state(r.INFERENCEPOOLS).served is Served.ABSENT
     if scope.wanted.scheduler is None or absent:
         return
     pool = scope.pool
@@ -61,8 +48,8 @@ def probe_pool(scope: LlmScope) -> Iterator[Finding]:
     yield from _of_spec(scope, pool)
     if scope.wanted.route is None and not is_accepted(scope) and not _leads_here(scope, pool):
         yield scope.finding(
-            reason=POOL_NOT_READY,
-            related=INFERENCEPOOLS.ref(pool),
+            reason=reasons.POOL_NOT_READY,
+            related=r.INFERENCEPOOLS.ref(pool),
             cause="no route",
             text=f"no HTTPRoute of the namespace leads to InferencePool {pool.name}, no Gateway has "
             "accepted it, and without spec.router.route KServe makes no route",
@@ -97,12 +84,12 @@ def missing_service(scope: LlmScope) -> str:
 
 def _missing(scope: LlmScope) -> Iterator[Finding]:
     name = scope.wanted.own_pool
-    if not name or not scope.snapshot.absence_known(INFERENCEPOOLS, scope.place, name):
+    if not name or not scope.snapshot.absence_known(r.INFERENCEPOOLS, scope.place, name):
         return
-    if scope.former_pool is None and scope.snapshot.known(FORMER_POOLS):
+    if scope.former_pool is None and scope.snapshot.known(r.FORMER_POOLS):
         yield scope.finding(
-            reason=POOL_NOT_READY,
-            related=INFERENCEPOOLS.ref_named(scope.place, name),
+            reason=reasons.POOL_NOT_READY,
+            related=r.INFERENCEPOOLS.ref_named(scope.place, name),
             cause=f"InferencePool {name} missing",
             text=f"InferencePool {name}, which spec.router.scheduler.pool names, does not exist",
             severity=_MISSING,
@@ -114,8 +101,8 @@ def _missing(scope: LlmScope) -> Iterator[Finding]:
 def _of_spec(scope: LlmScope, pool: InferencePool) -> Iterator[Finding]:
     for cause, text, severity in _flaws(scope, pool):
         yield scope.finding(
-            reason=POOL_NOT_READY,
-            related=INFERENCEPOOLS.ref(pool),
+            reason=reasons.POOL_NOT_READY,
+            related=r.INFERENCEPOOLS.ref(pool),
             cause=cause,
             text=f"InferencePool {pool.name} {text}",
             severity=severity,
@@ -134,7 +121,7 @@ def _flaws(scope: LlmScope, pool: InferencePool) -> Iterator[tuple[str, str, int
         )
     own = [each for each in scope.pods if counts(each)]
     selector = pool.spec.selector
-    if selector is None or not own or not scope.known(PODS):
+    if selector is None or not own or not scope.known(r.PODS):
         return
     if not any(selector.matches(each.metadata.labels) for each in own):
         yield "selects no pod", "selects none of the pods that serve", _SELECTS_NONE
@@ -155,9 +142,9 @@ def _accepts(entry: ParentStatus) -> bool:
 
 def _leads_here(scope: LlmScope, pool: InferencePool) -> bool:
     """Tell whether a route may lead to the pool: some Gateways write no status of pools."""
-    return not scope.known(HTTPROUTES) or any(
+    return not scope.known(r.HTTPROUTES) or any(
         routes_to(scope.snapshot, scope.place, pool.name, group=each.group)
-        for each in (INFERENCEPOOLS, FORMER_POOLS)
+        for each in (r.INFERENCEPOOLS, r.FORMER_POOLS)
     )
 
 
@@ -171,8 +158,8 @@ def _unaccepted(scope: LlmScope, pool: InferencePool, parent: Parent) -> Finding
     ]
     why = f"{said[0].type} is False, {words(said[0])}" if said else "it has written no status"
     return scope.finding(
-        reason=POOL_NOT_READY,
-        related=INFERENCEPOOLS.ref(pool),
+        reason=reasons.POOL_NOT_READY,
+        related=r.INFERENCEPOOLS.ref(pool),
         cause=f"not accepted by {parent}",
         text=f"InferencePool {pool.name} is not accepted by {parent}: {why}",
         severity=_REFUSED if said else _SILENT,
@@ -197,8 +184,8 @@ def probe_epp(scope: LlmScope) -> Iterator[Finding]:
         yield _down(scope, scope.epp, what="endpoint picker", effect=effect)
     elif scope.epp is not None and (service := unreached_service(scope)) is not None:
         yield scope.finding(
-            reason=EPP_NOT_READY,
-            related=SERVICES.ref(service),
+            reason=reasons.EPP_NOT_READY,
+            related=r.SERVICES.ref(service),
             cause=f"Service {service.name} selects no ready pod",
             text=f"Service {service.name} selects no ready pod of the endpoint picker; {effect}",
             severity=_UNREACHED,
@@ -214,8 +201,8 @@ def _down(scope: LlmScope, deployment: Deployment, *, what: str, effect: str) ->
     available = deployment.status.condition("Available")
     since = available if available is not None and available.status == "False" else None
     return scope.finding(
-        reason=EPP_NOT_READY,
-        related=DEPLOYMENTS.ref(deployment),
+        reason=reasons.EPP_NOT_READY,
+        related=r.DEPLOYMENTS.ref(deployment),
         cause=fault.cause if fault else "not available",
         text=f"{what} is down{f': {fault.detail}' if fault else ''} "
         f"(Deployment {deployment.name}); {effect}",
@@ -243,13 +230,13 @@ def _effect(scope: LlmScope) -> str:
 def unreached_service(scope: LlmScope) -> Service | None:
     """Return the Service of the endpoint picker if it is there and selects no ready pod of it."""
     reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
-    service = scope.snapshot[SERVICES].get(scope.place, reference.name) if reference else None
+    service = scope.snapshot[r.SERVICES].get(scope.place, reference.name) if reference else None
     if service is None or not service.spec.selector:
         return None
     selector = LabelSelector(match_labels=service.spec.selector)
-    if not scope.snapshot.absence_known(PODS, scope.place, sought=selected_by(selector)):
+    if not scope.snapshot.absence_known(r.PODS, scope.place, sought=selected_by(selector)):
         return None
-    reached = any(map(is_ready, scope.snapshot[PODS].selected(scope.place, selector)))
+    reached = any(map(is_ready, scope.snapshot[r.PODS].selected(scope.place, selector)))
     return None if reached else service
 
 
@@ -257,7 +244,7 @@ _NO_ROUTE, _NO_BACKEND, _NO_STATUS, _STALE = 40, 30, 24, 10
 
 
 def probe_route(scope: LlmScope) -> Iterator[Finding]:
-    if scope.wanted.route is None or scope.snapshot.state(HTTPROUTES).served is Served.ABSENT:
+    if scope.wanted.route is None or scope.snapshot.state(r.HTTPROUTES).served is Served.ABSENT:
         return
     yield from _missing_route(scope)
     for route in scope.routes:
@@ -266,8 +253,8 @@ def probe_route(scope: LlmScope) -> Iterator[Finding]:
             continue
         worst, parent = faults[0]
         yield scope.finding(
-            reason=ROUTE_NOT_READY,
-            related=HTTPROUTES.ref(route),
+            reason=reasons.ROUTE_NOT_READY,
+            related=r.HTTPROUTES.ref(route),
             cause=worst.cause,
             text=f"HTTPRoute {route.name}: {worst.text}",
             severity=worst.severity,
@@ -285,11 +272,11 @@ def accepts(scope: LlmScope) -> bool:
 def _missing_route(scope: LlmScope) -> Iterator[Finding]:
     for each in scope.wanted.own_routes:
         place = each.namespace or scope.place
-        known = scope.snapshot.absence_known(HTTPROUTES, place, each.name)
-        if known and scope.snapshot[HTTPROUTES].get(place, each.name) is None:
+        known = scope.snapshot.absence_known(r.HTTPROUTES, place, each.name)
+        if known and scope.snapshot[r.HTTPROUTES].get(place, each.name) is None:
             yield scope.finding(
-                reason=ROUTE_NOT_READY,
-                related=HTTPROUTES.ref_named(place, each.name),
+                reason=reasons.ROUTE_NOT_READY,
+                related=r.HTTPROUTES.ref_named(place, each.name),
                 cause=f"HTTPRoute {each.name} missing",
                 text=f"HTTPRoute {place}/{each.name}, which spec.router.route names, does not exist",
                 severity=_NO_ROUTE,
@@ -332,14 +319,14 @@ def _of_parent(route: HttpRoute, parent: Parent) -> ParentFault | None:
 
 def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each Gateway that is missing or not programmed for its present spec."""
-    if scope.snapshot.state(GATEWAYS).served is Served.ABSENT:
+    if scope.snapshot.state(r.GATEWAYS).served is Served.ABSENT:
         return
     for parent in scope.gateways:
         gateway = scope.gateway(parent)
         if gateway is None:
-            if scope.snapshot.absence_known(GATEWAYS, parent.namespace, parent.name):
+            if scope.snapshot.absence_known(r.GATEWAYS, parent.namespace, parent.name):
                 yield scope.finding(
-                    reason=GATEWAY_NOT_READY,
+                    reason=reasons.GATEWAY_NOT_READY,
                     related=scope.gateway_ref(parent),
                     cause=f"{parent} is missing",
                     text=f"{parent} does not exist, so no request comes from outside",
@@ -351,7 +338,7 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
             yield _not_programmed(scope, parent, gateway)
     for refused in refers_to_nothing(scope) if not (scope.routes or scope.gateways) else ():
         yield scope.finding(
-            reason=GATEWAY_NOT_READY,
+            reason=reasons.GATEWAY_NOT_READY,
             related=scope.ref,
             cause=f"{refused.type} {refused.reason}",
             text=f"KServe makes no route: {refused.type} is False, {words(refused)}",
@@ -365,7 +352,7 @@ def at_fault(scope: LlmScope, parent: Parent) -> bool:
     """Tell whether a Gateway is missing or not programmed, so that what it says counts for nothing."""
     gateway = scope.gateway(parent)
     if gateway is None:
-        return scope.snapshot.absence_known(GATEWAYS, parent.namespace, parent.name)
+        return scope.snapshot.absence_known(r.GATEWAYS, parent.namespace, parent.name)
     return not is_programmed(gateway)
 
 
@@ -386,7 +373,7 @@ def _not_programmed(scope: LlmScope, parent: Parent, gateway: Gateway) -> Findin
     lags = is_true(programmed)
     why = "its present spec has not been looked at" if lags else f"{words(programmed)}"
     return scope.finding(
-        reason=GATEWAY_NOT_READY,
+        reason=reasons.GATEWAY_NOT_READY,
         related=scope.gateway_ref(parent),
         cause=f"{parent} is not programmed",
         text=f"{parent} is not programmed, {why}; KServe does not show it",

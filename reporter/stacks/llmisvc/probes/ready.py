@@ -11,6 +11,7 @@ from reporter.model.resource import Resource
 from reporter.probes.pods import startup_budget
 from reporter.served.pods import PodReasons, judge_pods, judge_workloads
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
 from reporter.stacks.llmisvc.probes.pool import (
     accepts,
@@ -22,17 +23,6 @@ from reporter.stacks.llmisvc.probes.pool import (
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets, refers_to_nothing
 from reporter.stacks.llmisvc.probes.stale import avoids_pools, contradicted
-from reporter.stacks.llmisvc.reasons import (
-    LEADERWORKERSETS,
-    MODEL_LOAD_FAILED,
-    NOT_READY,
-    OBJECT_MISSING,
-    PODS_NOT_CREATED,
-    PODS_NOT_READY,
-    READY,
-    ROLLOUT_STUCK,
-    STORAGE_FAILED,
-)
 from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import is_available
 from reporter.workload.owners import is_false, is_true, not_ready_from, words
@@ -55,7 +45,7 @@ def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
     way = ["it is the endpoint picker"] if wanted.scheduler and not wanted.own_pool else []
     way += ["its route"] if wanted.route is not None else []
     ready = f", {' and '.join(way)} ready" if way else ""
-    yield scope.evidence(READY, f"{parts} available{idle}{ready}")
+    yield scope.evidence(reasons.READY, f"{parts} available{idle}{ready}")
 
 
 def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
@@ -147,7 +137,7 @@ def probe_whole(scope: LlmScope) -> Iterator[Finding]:
         starts = any(counts(each) and not is_ready(each) for each in scope.pods)
         budget = startup_budget(scope) if starts or not is_false(ready) else None
     yield scope.finding(
-        reason=NOT_READY,
+        reason=reasons.NOT_READY,
         related=scope.ref,
         cause=cause,
         text=text,
@@ -181,11 +171,11 @@ def _waits_for_nothing(scope: LlmScope, condition: Condition) -> bool:
 
 
 _REASONS: Final = PodReasons(
-    storage_failed=STORAGE_FAILED,
-    model_load_failed=MODEL_LOAD_FAILED,
-    pods_not_ready=PODS_NOT_READY,
-    pods_not_created=PODS_NOT_CREATED,
-    rollout_stuck=ROLLOUT_STUCK,
+    storage_failed=reasons.STORAGE_FAILED,
+    model_load_failed=reasons.MODEL_LOAD_FAILED,
+    pods_not_ready=reasons.PODS_NOT_READY,
+    pods_not_created=reasons.PODS_NOT_CREATED,
+    rollout_stuck=reasons.ROLLOUT_STUCK,
 )
 
 
@@ -208,7 +198,7 @@ def probe_missing(scope: LlmScope) -> Iterator[Finding]:
         made = scope.object.created
         again = maker_restarted(scope.resource.kind, made, scope.snapshot, settings=scope.settings)
         yield scope.finding(
-            reason=OBJECT_MISSING,
+            reason=reasons.OBJECT_MISSING,
             related=resource.ref_named(scope.place, name),
             cause=f"{resource.kind} {name} missing",
             text=f"{resource.kind} {name} does not exist: {what}{again}",
@@ -221,8 +211,8 @@ def _missing(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str, str]]
             continue
         side = "-prefill" if role.name == "prefill" else ""
         what = f"its {role.title}pods are of it"
-        if role.resource is LEADERWORKERSETS:
-            yield LEADERWORKERSETS, f"-kserve-mn{side}", what
+        if role.resource is reasons.LEADERWORKERSETS:
+            yield reasons.LEADERWORKERSETS, f"-kserve-mn{side}", what
         else:
             yield DEPLOYMENTS, f"-kserve{side}", what
     service = f"{scope.name}-kserve-workload-svc"

@@ -5,15 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeVar
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    FORMER_POOLS,
-    GATEWAYS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    PODS,
-    SERVICES,
-)
+from reporter.catalogue import resources as r
 from reporter.model.objects import (
     Condition,
     Deployment,
@@ -108,12 +100,12 @@ class LlmScope(SubjectScope[LLMInferenceService]):
             each
             for each in found
             if each.metadata.label(PART_OF) == LLM_PART
-            and not (each.deleting and resource is not PODS)
+            and not (each.deleting and resource is not r.PODS)
         )
 
     @cached_property
     def all_pods(self) -> tuple[Pod, ...]:
-        return self.made(PODS)
+        return self.made(r.PODS)
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
@@ -129,7 +121,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         main, prefill = self.wanted.main, self.wanted.prefill
         if prefill is None and self.lacks_config:
             parts = _parts_of("-prefill")
-            if self._part(DEPLOYMENTS, *parts) or self._part(LEADERWORKERSETS, *parts):
+            if self._part(r.DEPLOYMENTS, *parts) or self._part(LEADERWORKERSETS, *parts):
                 prefill = Workload()
         if prefill is None:
             return (self._role("main", main, suffix=""),)
@@ -149,13 +141,13 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     def _role(self, name: str, workload: Workload, *, suffix: str) -> ServedRole:
         parts = _parts_of(suffix)
-        deployment = self._part(DEPLOYMENTS, f"workload{suffix}")
+        deployment = self._part(r.DEPLOYMENTS, f"workload{suffix}")
         group_set = self._part(LEADERWORKERSETS, *parts)
         unknown = self.lacks_config and deployment is None and group_set is not None
         multi = unknown or workload.worker is not None
         return ServedRole(
             name=name,
-            resource=LEADERWORKERSETS if multi else DEPLOYMENTS,
+            resource=LEADERWORKERSETS if multi else r.DEPLOYMENTS,
             workload=group_set if multi else deployment,
             pods=tuple(each for each in self.pods if component(each) in parts),
             containers=_CONTAINERS,
@@ -167,15 +159,15 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def epp(self) -> Deployment | None:
-        return self._part(DEPLOYMENTS, SCHEDULER)
+        return self._part(r.DEPLOYMENTS, SCHEDULER)
 
     @cached_property
     def tokenizer(self) -> Deployment | None:
-        return self._part(DEPLOYMENTS, TOKENIZER)
+        return self._part(r.DEPLOYMENTS, TOKENIZER)
 
     @cached_property
     def managed_route(self) -> HttpRoute | None:
-        return self._part(HTTPROUTES, ROUTER)
+        return self._part(r.HTTPROUTES, ROUTER)
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:
@@ -185,7 +177,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         refs = self.wanted.own_routes
         if not refs:
             return (self.managed_route,) if self.managed_route else ()
-        table = self.snapshot[HTTPROUTES]
+        table = self.snapshot[r.HTTPROUTES]
         found = (table.get(each.namespace or self.place, each.name) for each in refs)
         return tuple(each for each in found if each is not None)
 
@@ -200,7 +192,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return tuple(sorted({*self.referred_gateways, *self.parents}))
 
     def gateway(self, parent: Parent) -> Gateway | None:
-        return self.snapshot[GATEWAYS].get(parent.namespace, parent.name)
+        return self.snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
 
     @cached_property
     def parents(self) -> frozenset[Parent]:
@@ -214,12 +206,12 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def pool(self) -> InferencePool | None:
-        return self._pool_of(INFERENCEPOOLS)
+        return self._pool_of(r.INFERENCEPOOLS)
 
     @cached_property
     def former_pool(self) -> InferencePool | None:
         """The same pool under the former group."""
-        former = self._pool_of(FORMER_POOLS)
+        former = self._pool_of(r.FORMER_POOLS)
         return former.pool if former else None
 
     def _pool_of(self, resource: Resource[ObjectT]) -> ObjectT | None:
@@ -229,7 +221,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def services(self) -> tuple[Service, ...]:
-        return self.made(SERVICES)
+        return self.made(r.SERVICES)
 
     @property
     def observed(self) -> bool:
@@ -241,7 +233,9 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     def gateway_ref(self, parent: Parent) -> ObjectRef:
         found = self.gateway(parent)
-        return GATEWAYS.ref(found) if found else GATEWAYS.ref_named(parent.namespace, parent.name)
+        return (
+            r.GATEWAYS.ref(found) if found else r.GATEWAYS.ref_named(parent.namespace, parent.name)
+        )
 
 
 def component(obj: KubeObject) -> str:

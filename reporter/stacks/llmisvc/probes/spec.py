@@ -6,31 +6,19 @@ llminferenceserviceDependencyMissing, llminferenceserviceInvalid and llminferenc
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.catalogue.resources import (
-    FORMER_POOLS,
-    GATEWAYS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    SCALEDOBJECTS,
-)
+from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.reasons import (
-    CONFIGS,
-    DEPENDENCY_MISSING,
-    INVALID,
-    LEADERWORKERSETS,
-    RECONCILE_FAILED,
-)
 from reporter.workload.owners import is_false, words
 
 _PRESETS: Final = "PresetsCombined"
 _UNFINISHED: Final = "NewObservedGenFailure"
 _NO_SCALING_KIND: Final = "ScalingCRDNotFound"
-_OF_LLMS_ALONE: Final = (LEADERWORKERSETS, SCALEDOBJECTS)
+_OF_LLMS_ALONE: Final = (reasons.LEADERWORKERSETS, r.SCALEDOBJECTS)
 """Kinds whose being missing the cluster layer does not tell in the place of this."""
 
 _STILL: Final = "; older pods go on serving"
@@ -53,7 +41,7 @@ def _missing_kinds(
     kinds = " and ".join(resource.kind for resource, _ in missing)
     needs = ", nor ".join(f"{resource.crd_name}, which {why} needs" for resource, why in missing)
     return scope.finding(
-        reason=DEPENDENCY_MISSING,
+        reason=reasons.DEPENDENCY_MISSING,
         related=scope.ref,
         cause=f"{kinds} not installed",
         text=f"the cluster does not serve {needs}",
@@ -67,7 +55,7 @@ def missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]
     """Yield each kind that the spec needs and the cluster does not have, with what needs it."""
     for resource, why in _needed(scope):
         # KServe takes a pool of either group.
-        kinds = (INFERENCEPOOLS, FORMER_POOLS) if resource is INFERENCEPOOLS else (resource,)
+        kinds = (r.INFERENCEPOOLS, r.FORMER_POOLS) if resource is r.INFERENCEPOOLS else (resource,)
         if all(scope.snapshot.state(each).served is Served.ABSENT for each in kinds):
             yield resource, why
 
@@ -75,15 +63,15 @@ def missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]
 def _needed(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
     wanted = scope.wanted
     if any(each.worker for each in wanted.workloads):
-        yield LEADERWORKERSETS, "a worker in the spec"
+        yield reasons.LEADERWORKERSETS, "a worker in the spec"
     if wanted.scheduler is not None:
-        yield INFERENCEPOOLS, "spec.router.scheduler"
+        yield r.INFERENCEPOOLS, "spec.router.scheduler"
     if wanted.route is not None:
-        yield HTTPROUTES, "spec.router.route"
+        yield r.HTTPROUTES, "spec.router.route"
     if wanted.route is not None or wanted.gateways:
-        yield GATEWAYS, "spec.router"
+        yield r.GATEWAYS, "spec.router"
     if any(each.by_keda for each in wanted.scaling):
-        yield SCALEDOBJECTS, "scaling by KEDA"
+        yield r.SCALEDOBJECTS, "scaling by KEDA"
 
 
 def invalid_presets(scope: LlmScope) -> Condition | None:
@@ -97,7 +85,7 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
     presets = invalid_presets(scope)
     if presets is not None:
         yield scope.finding(
-            reason=INVALID,
+            reason=reasons.INVALID,
             related=scope.ref,
             cause=presets.reason or "PresetsCombined is False",
             text=f"its configs cannot be combined, {words(presets)}{serves}",
@@ -108,8 +96,8 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
         return
     for name in _missing_configs(scope):
         yield scope.finding(
-            reason=INVALID,
-            related=CONFIGS.ref_named(scope.place, name),
+            reason=reasons.INVALID,
+            related=reasons.CONFIGS.ref_named(scope.place, name),
             cause=f"config {name} is missing",
             text=f"LLMInferenceServiceConfig {name} does not exist in {' nor in '.join(_places(scope))}"
             f"{serves}",
@@ -125,8 +113,8 @@ def _places(scope: LlmScope) -> tuple[str, ...]:
 def _missing_configs(scope: LlmScope) -> Iterator[str]:
     """Yield each config that it names, or was made with, and that is in none of the places."""
     for name, places in scope.named_configs.items():
-        there = any(scope.snapshot[CONFIGS].get(place, name) for place in places)
-        known = all(scope.snapshot.absence_known(CONFIGS, place, name) for place in places)
+        there = any(scope.snapshot[reasons.CONFIGS].get(place, name) for place in places)
+        known = all(scope.snapshot.absence_known(reasons.CONFIGS, place, name) for place in places)
         if known and not there:
             yield name
 
@@ -166,7 +154,7 @@ def _errors(scope: LlmScope) -> Iterator[Finding]:
     found = [each for each in errors(scope) if each.type not in _AGGREGATES]
     for each in found or errors(scope):
         yield scope.finding(
-            reason=RECONCILE_FAILED,
+            reason=reasons.RECONCILE_FAILED,
             related=scope.ref,
             cause=f"{each.type} {each.reason}",
             text=f"KServe fails, {each.type}: {words(each)}",

@@ -17,14 +17,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    FORMER_POOLS,
-    GATEWAYS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    SCALEDOBJECTS,
-)
+from reporter.catalogue import resources as r
 from reporter.model.finding import Derived, Finding
 from reporter.model.objects import Gateway, HttpRoute, InferencePool, KubeObject, Pod
 from reporter.model.objects.gateway import RouteRule
@@ -36,6 +29,7 @@ from reporter.served.role import Workload, parts_of
 from reporter.served.scaledobjects import judge_scalers, scalers_of
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import (
     Counted,
     PassStage,
@@ -48,14 +42,6 @@ from reporter.stacks.llmisvc.derived import (
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets, refers_to_nothing
-from reporter.stacks.llmisvc.reasons import (
-    GROUP_DEGRADED,
-    LEADERWORKERSETS,
-    LLMS,
-    MODEL_NAME_SHADOWED,
-    SCALING_NOT_READY,
-    STATUS_STALE,
-)
 from reporter.workload.owners import is_false, is_true, last_written, spec_written, words
 
 
@@ -93,7 +79,7 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
     wanted = scope.wanted
     for role in scope.roles:
         if role.ref is not None:
-            kind = _CONDITION[role.name == "prefill", role.resource is LEADERWORKERSETS]
+            kind = _CONDITION[role.name == "prefill", role.resource is reasons.LEADERWORKERSETS]
             said = role.workload.status.condition("Available") if role.workload else None
             seen = f"{role.ref.kind} {role.ref.name} is {'' if is_true(said) else 'not '}available"
             yield Worked(kind, PassStage.WORKLOADS, is_true(said), seen)
@@ -135,13 +121,13 @@ def counted(scope: LlmScope) -> Iterator[Counted]:
 def _routes_ready(scope: LlmScope) -> bool | None:
     gateways_there = all(map(scope.gateway, scope.parents))
     all_there = len(scope.routes) >= max(len(scope.wanted.own_routes), 1)
-    if not (gateways_there and all_there and _can_tell(scope) and scope.known(HTTPROUTES)):
+    if not (gateways_there and all_there and _can_tell(scope) and scope.known(r.HTTPROUTES)):
         return None  # of what is missing other probes tell
     return routes_ready(scope.routes)
 
 
 def _pool_ready(scope: LlmScope) -> bool | None:
-    unread = (INFERENCEPOOLS, FORMER_POOLS)
+    unread = (r.INFERENCEPOOLS, r.FORMER_POOLS)
     if scope.pool is None or not _can_tell(scope) or not all(map(scope.known, unread)):
         return None
     return pool_ready(scope.parents, (scope.pool, scope.former_pool))
@@ -149,7 +135,7 @@ def _pool_ready(scope: LlmScope) -> bool | None:
 
 def _can_tell(scope: LlmScope) -> bool:
     """Tell whether KServe, and we, can read what leads to it."""
-    kinds = (HTTPROUTES, GATEWAYS)
+    kinds = (r.HTTPROUTES, r.GATEWAYS)
     return all(scope.snapshot.state(each).served is Served.SERVED for each in kinds)
 
 
@@ -181,7 +167,7 @@ def probe_stale(scope: LlmScope) -> Iterator[Finding]:
     else:
         return
     yield scope.finding(
-        reason=STATUS_STALE,
+        reason=reasons.STATUS_STALE,
         related=scope.ref,
         cause=cause,
         text=text,
@@ -252,13 +238,15 @@ _ALTHOUGH: Final = "; its pods serve although Ready is False for it"
 def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each scaler that does not work, else for what KServe says of it."""
     serves = _ALTHOUGH if scope.serves and is_false(scope.condition("Ready")) else ""
-    kinds: tuple[Resource[KubeObject], ...] = (DEPLOYMENTS, LEADERWORKERSETS)
+    kinds: tuple[Resource[KubeObject], ...] = (r.DEPLOYMENTS, reasons.LEADERWORKERSETS)
     made = [(kind.kind, each.name) for kind in kinds for each in scope.made(kind)]
-    named = (*scope.made(SCALEDOBJECTS), *scalers_of(scope.snapshot, scope.place, made))
+    named = (*scope.made(r.SCALEDOBJECTS), *scalers_of(scope.snapshot, scope.place, made))
     scalers = {(type(each), each.name): each for each in named}.values()
     budget = startup_budget(scope)
     failing = tuple(
-        judge_scalers(scope, scalers, reason=SCALING_NOT_READY, serves=serves, budget=budget)
+        judge_scalers(
+            scope, scalers, reason=reasons.SCALING_NOT_READY, serves=serves, budget=budget
+        )
     )
     yield from failing
     if not failing and scope.wanted.scaling:
@@ -271,7 +259,7 @@ def _by_condition(scope: LlmScope, serves: str) -> Iterator[Finding]:
             continue
         if not (condition.reason or "").endswith("Progressing"):
             yield scope.finding(
-                reason=SCALING_NOT_READY,
+                reason=reasons.SCALING_NOT_READY,
                 related=scope.ref,
                 cause=f"{condition.type} {condition.reason or 'is False'}",
                 text=f"{condition.type} is False, {words(condition)}{serves}",
@@ -309,8 +297,8 @@ def _all_serving(
     def find(snapshot: Snapshot) -> tuple[_Serving, ...]:
         cluster = Scope(snapshot=snapshot, settings=settings)
         running = (
-            LlmScope.of(LLMS, each, cluster)
-            for each in snapshot[LLMS].in_namespace(place)
+            LlmScope.of(reasons.LLMS, each, cluster)
+            for each in snapshot[reasons.LLMS].in_namespace(place)
             if not (each.deleting or each.stopped)
         )
         return tuple(each for each in map(_serving, running) if each is not None)
@@ -322,7 +310,7 @@ def _serving(scope: LlmScope) -> _Serving | None:
     route, made = scope.wanted.route, scope.managed_route
     if route is None:
         return None
-    own = scope.wanted.own_routes or (made is None and scope.known(HTTPROUTES))
+    own = scope.wanted.own_routes or (made is None and scope.known(r.HTTPROUTES))
     return _Serving(
         scope.name,
         scope.ref,
@@ -373,7 +361,7 @@ def probe_group(scope: LlmScope) -> Iterator[Finding]:
     else:
         return
     yield scope.finding(
-        reason=GROUP_DEGRADED, related=scope.ref, cause=cause, text=text, transition=since
+        reason=reasons.GROUP_DEGRADED, related=scope.ref, cause=cause, text=text, transition=since
     )
 
 
@@ -417,7 +405,7 @@ def _shadowed(scope: LlmScope, other: _Serving, model: str) -> Finding:
         why = "is older and" if is_older else "is as old, comes first by name and"
         which = f"its route {other.route} {why}"
     return scope.finding(
-        reason=MODEL_NAME_SHADOWED,
+        reason=reasons.MODEL_NAME_SHADOWED,
         related=other.ref,
         cause=f"model {model} of {other.name} too",
         text=f"LLMInferenceService {other.name} serves model {model} too: {which} "
@@ -435,7 +423,7 @@ def avoids_pools(routes: Iterable[HttpRoute]) -> bool:
         rules = route.spec.rules or ()
         named = [each for each in rules if any("completions" in path for path in _paths(each))]
         for rule in named or rules:
-            if any(each.kind != INFERENCEPOOLS.kind for each in rule.backend_refs or ()):
+            if any(each.kind != r.INFERENCEPOOLS.kind for each in rule.backend_refs or ()):
                 return True
     return False
 

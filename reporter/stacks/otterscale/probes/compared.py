@@ -24,22 +24,10 @@ from reporter.model.objects import (
 from reporter.model.quantity import quantity
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Snapshot
+from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.made import MASKED, Made, hidden
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.objects import MetricsEndpoint
-from reporter.stacks.otterscale.reasons import (
-    CLUSTERROLEBINDINGS,
-    CLUSTERROLES,
-    MADE_DEPLOYMENTS,
-    MADE_INFERENCEPOOLS,
-    MADE_ROUTES,
-    MADE_SERVICES,
-    PLUGINS_CONFIGMAPS,
-    PODMONITORS,
-    SERVICEACCOUNTS,
-    SERVICEMONITORS,
-    MadeResource,
-)
 
 Entries: TypeAlias = Mapping[str, str]
 """A part of an object: what its entries are called, and what they hold."""
@@ -159,20 +147,20 @@ _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
             **dict(_leaves(msgspec.to_builtins(obj.spec))),
         }
     },
-    PODMONITORS: {
+    reasons.PODMONITORS: {
         "spec.selector": lambda obj: _of_selector(obj.spec.selector),
         "spec.podMetricsEndpoints": lambda obj: _ports(obj.spec.pod_metrics_endpoints),
         "scraping": lambda obj: _scraping(obj.spec.pod_metrics_endpoints),
     },
-    SERVICEMONITORS: {
+    reasons.SERVICEMONITORS: {
         "spec.selector": lambda obj: _of_selector(obj.spec.selector),
         "spec.endpoints": lambda obj: _ports(obj.spec.endpoints),
         "scraping": lambda obj: _scraping(obj.spec.endpoints),
     },
-    SERVICEACCOUNTS: {},
-    PLUGINS_CONFIGMAPS: {},
-    CLUSTERROLES: {},
-    CLUSTERROLEBINDINGS: {},
+    reasons.SERVICEACCOUNTS: {},
+    reasons.PLUGINS_CONFIGMAPS: {},
+    reasons.CLUSTERROLES: {},
+    reasons.CLUSTERROLEBINDINGS: {},
 }
 
 COMPARED: Final[Mapping[str, Resource[KubeObject]]] = {each.kind: each for each in _PARTS}
@@ -215,11 +203,11 @@ _NEVER_FILLED_IN: Final = frozenset(
 _FLAGS: Final = (names.METRICS_AUTH_OFF, names.TRACING_ON, names.TRACING_OFF)
 """Arguments that flags of the operator decide."""
 
-_WHOLE: Final[Mapping[Resource[KubeObject], tuple[MadeResource, tuple[str | int, ...]]]] = {
-    r.DEPLOYMENTS: (MADE_DEPLOYMENTS, ("template", "spec", "restartPolicy")),
-    r.SERVICES: (MADE_SERVICES, ("type",)),
-    r.INFERENCEPOOLS: (MADE_INFERENCEPOOLS, ("endpointPickerRef", "kind")),
-    r.HTTPROUTES: (MADE_ROUTES, ("rules", 0, "matches", 0, "path")),
+_WHOLE: Final[Mapping[Resource[KubeObject], tuple[reasons.MadeResource, tuple[str | int, ...]]]] = {
+    r.DEPLOYMENTS: (reasons.MADE_DEPLOYMENTS, ("template", "spec", "restartPolicy")),
+    r.SERVICES: (reasons.MADE_SERVICES, ("type",)),
+    r.INFERENCEPOOLS: (reasons.MADE_INFERENCEPOOLS, ("endpointPickerRef", "kind")),
+    r.HTTPROUTES: (reasons.MADE_ROUTES, ("rules", 0, "matches", 0, "path")),
 }
 """Where the whole of what the operator makes is read of kinds that are read anyway, and a field that
 it always has there.

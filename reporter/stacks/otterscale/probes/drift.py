@@ -16,6 +16,7 @@ from reporter.model.objects import Deployment, KubeObject, TemplateContainer
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
 from reporter.stacks.otterscale import operator_flags as given
+from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.made import MASKED
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.values import config_checksum, config_key
@@ -40,30 +41,21 @@ from reporter.stacks.otterscale.probes.compared import (
 )
 from reporter.stacks.otterscale.probes.missing import NEEDED, is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
-from reporter.stacks.otterscale.reasons import (
-    CLUSTERROLEBINDINGS,
-    CLUSTERROLES,
-    DRIFT,
-    PLUGINS_CONFIGMAPS,
-    PODMONITORS,
-    SERVICEACCOUNTS,
-    SERVICEMONITORS,
-)
 
 _VALUE_BYTES: Final = 200
 _TOLD_ELSEWHERE: Final = frozenset({*NEEDED.values(), r.DESTINATIONRULES})
 """Kinds whose being missing keeps requests away: other reasons tell it."""
-_FOR_TOKENS: Final = frozenset({CLUSTERROLES, CLUSTERROLEBINDINGS})
+_FOR_TOKENS: Final = frozenset({reasons.CLUSTERROLES, reasons.CLUSTERROLEBINDINGS})
 """What an endpoint picker needs to check the tokens of who reads its metrics."""
 
 _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
     r.DESTINATIONRULES: "the gateway may not reach the endpoint picker, as for failureMode",
-    PODMONITORS: "metrics of the pods are not collected as asked for",
-    SERVICEMONITORS: "metrics of the endpoint picker are not collected",
-    SERVICEACCOUNTS: "no new pod of the endpoint picker can be made",
-    PLUGINS_CONFIGMAPS: "a new pod of the endpoint picker ends for want of its file",
-    CLUSTERROLES: "the endpoint picker may not check tokens, so its metrics cannot be read",
-    CLUSTERROLEBINDINGS: "the endpoint picker may not check tokens, so its metrics cannot be read",
+    reasons.PODMONITORS: "metrics of the pods are not collected as asked for",
+    reasons.SERVICEMONITORS: "metrics of the endpoint picker are not collected",
+    reasons.SERVICEACCOUNTS: "no new pod of the endpoint picker can be made",
+    reasons.PLUGINS_CONFIGMAPS: "a new pod of the endpoint picker ends for want of its file",
+    reasons.CLUSTERROLES: "the endpoint picker may not check tokens, so its metrics cannot be read",
+    reasons.CLUSTERROLEBINDINGS: "the endpoint picker may not check tokens, so its metrics cannot be read",
     r.DEPLOYMENTS: "its pods do not run as the ModelService says",
     r.SERVICES: "the gateway may not reach the endpoint picker, as for failureMode",
     r.INFERENCEPOOLS: "requests may reach other pods, or fail when the endpoint picker is down",
@@ -72,7 +64,13 @@ _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
 """What follows from a difference, and from one that is missing."""
 
 _UNWATCHED_KINDS: Final = frozenset(
-    {r.DESTINATIONRULES, PODMONITORS, SERVICEMONITORS, CLUSTERROLES, CLUSTERROLEBINDINGS}
+    {
+        r.DESTINATIONRULES,
+        reasons.PODMONITORS,
+        reasons.SERVICEMONITORS,
+        reasons.CLUSTERROLES,
+        reasons.CLUSTERROLEBINDINGS,
+    }
 )
 """Kinds that the operator does not watch: drift lasts until it looks by chance."""
 
@@ -117,7 +115,7 @@ def probe_drift(scope: ModelServiceScope) -> Iterator[Finding]:
             shown += text % " and ".join(sorted(f"{each.kind}s" for each in of))
     more = f" and {len(drifted) - 1} more" if len(drifted) > 1 else ""
     yield scope.finding(
-        reason=DRIFT,
+        reason=reasons.DRIFT,
         related=scope.ref,
         cause=f"{drifted[0].called}: {drifted[0].cause}{more}",
         text=shown,
@@ -183,7 +181,7 @@ def _differences(
             keys = sorted(key for key in {*mine, *wants} if mine.get(key) != wants.get(key))
             yield path, _difference(path, *(_shown(each, keys) for each in (mine, wants)))
     yield from _of_leaves(scope, manifest, resource, there=there)
-    config = scope.snapshot[PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
+    config = scope.snapshot[reasons.PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
     data = (config.data if config else None) or {}
     if isinstance(there, PluginsConfigMap) and (key := config_key(scope.service)) not in data:
         yield "data", f"data has no key {key}"

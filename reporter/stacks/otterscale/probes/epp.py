@@ -7,15 +7,7 @@ from typing import Final
 
 import msgspec
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    DESTINATIONRULES,
-    GATEWAYS,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    PODS,
-    SERVICES,
-)
+from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
 from reporter.model.objects import (
     Deployment,
@@ -30,16 +22,11 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import detail
 from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests.names import ISTIO
 from reporter.stacks.otterscale.manifests.values import config_key
 from reporter.stacks.otterscale.probes.missing import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
-from reporter.stacks.otterscale.reasons import (
-    EPP,
-    PLUGINS_CONFIGMAPS,
-    ROUTE,
-    SERVICEACCOUNTS,
-)
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import (
@@ -118,8 +105,8 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
     explained = tuple(_explanations(scope)) if deployment.wanted else ()
     why = f" ({' and '.join(explained)})" if explained else ""
     return scope.finding(
-        reason=EPP,
-        related=DEPLOYMENTS.ref(deployment),
+        reason=reasons.EPP,
+        related=r.DEPLOYMENTS.ref(deployment),
         cause=explained[0] if explained else fault.cause,
         text=f"endpoint picker is {fault.standing}{why}: {fault.detail} "
         f"(Deployment {deployment.name}); {scope.without_picker}",
@@ -135,17 +122,17 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
 
 def _explanations(scope: ModelServiceScope) -> Iterator[str]:
     """Yield what an endpoint picker needs to start and does not have."""
-    if is_missing(scope, SERVICEACCOUNTS, scope.epp_name):
+    if is_missing(scope, reasons.SERVICEACCOUNTS, scope.epp_name):
         yield f"ServiceAccount {scope.epp_name} is missing"
     config = f"{scope.epp_name}-config"
     key = config_key(scope.service)
-    found = scope.snapshot[PLUGINS_CONFIGMAPS].get(scope.place, config)
-    if is_missing(scope, PLUGINS_CONFIGMAPS, config):
+    found = scope.snapshot[reasons.PLUGINS_CONFIGMAPS].get(scope.place, config)
+    if is_missing(scope, reasons.PLUGINS_CONFIGMAPS, config):
         yield f"ConfigMap {config} is missing"
     elif found is not None and key not in (found.data or {}):
         yield f"ConfigMap {config} has no key {key}"
     # With leader election no probe waits for the pool.
-    if scope.service.picker.replicas == 1 and is_missing(scope, INFERENCEPOOLS, scope.name):
+    if scope.service.picker.replicas == 1 and is_missing(scope, r.INFERENCEPOOLS, scope.name):
         yield f"InferencePool {scope.name} is missing"
 
 
@@ -156,9 +143,9 @@ def _is_selected(scope: ModelServiceScope) -> bool:
     if scope.epp is None or scope.epp.status.ready_replicas == 0:
         return True
     selector = LabelSelector(match_labels=service.spec.selector)
-    if not scope.snapshot.absence_known(PODS, scope.place, sought=selected_by(selector)):
+    if not scope.snapshot.absence_known(r.PODS, scope.place, sought=selected_by(selector)):
         return True
-    return any(map(is_ready, scope.snapshot[PODS].selected(scope.place, selector)))
+    return any(map(is_ready, scope.snapshot[r.PODS].selected(scope.place, selector)))
 
 
 def _unserved_port(scope: ModelServiceScope) -> int | None:
@@ -174,10 +161,10 @@ def _unserved_port(scope: ModelServiceScope) -> int | None:
 def _about_service(scope: ModelServiceScope, cause: str, text: str) -> Finding:
     service = scope.epp_service
     return scope.finding(
-        reason=EPP,
-        related=SERVICES.ref(service)
+        reason=reasons.EPP,
+        related=r.SERVICES.ref(service)
         if service
-        else SERVICES.ref_named(scope.place, scope.epp_name),
+        else r.SERVICES.ref_named(scope.place, scope.epp_name),
         cause=cause,
         text=f"{text}; {scope.without_picker}",
         severity=_UNREACHABLE,
@@ -199,24 +186,24 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     route, pool = scope.route, scope.pool
     if route is not None and not route.deleting:
         yield from _about(
-            scope, HTTPROUTES.ref(route), route.created, faults=tuple(_of_route(scope, route))
+            scope, r.HTTPROUTES.ref(route), route.created, faults=tuple(_of_route(scope, route))
         )
     if pool is not None and not pool.deleting:
         yield from _about(
-            scope, INFERENCEPOOLS.ref(pool), pool.created, faults=tuple(_of_pool(scope, pool))
+            scope, r.INFERENCEPOOLS.ref(pool), pool.created, faults=tuple(_of_pool(scope, pool))
         )
     yield from _missing_rule(scope)
 
 
 def _not_installed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each kind that requests need and that the cluster does not have."""
-    wanted: list[tuple[Resource[KubeObject], str]] = [(INFERENCEPOOLS, scope.name)]
+    wanted: list[tuple[Resource[KubeObject], str]] = [(r.INFERENCEPOOLS, scope.name)]
     if scope.service.spec.http_route is not None:
-        wanted.append((HTTPROUTES, scope.name))
+        wanted.append((r.HTTPROUTES, scope.name))
     for resource, name in wanted:
         if scope.snapshot.state(resource).served is Served.ABSENT:
             yield scope.finding(
-                reason=ROUTE,
+                reason=reasons.ROUTE,
                 related=resource.ref_named(scope.place, name),
                 cause=f"{resource.kind} is not installed",
                 text=f"{resource.kind} {name} cannot exist: CustomResourceDefinition "
@@ -251,7 +238,7 @@ def _of_pool(scope: ModelServiceScope, pool: InferencePool) -> Iterator[ParentFa
 
 
 def _not_programmed(parent: Parent, snapshot: Snapshot) -> ParentFault | None:
-    gateway = snapshot[GATEWAYS].get(parent.namespace, parent.name)
+    gateway = snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
     programmed = gateway.status.condition("Programmed") if gateway else None
     if programmed is None or programmed.status != "False":
         return None
@@ -292,10 +279,10 @@ def _unsettled(
 
 
 def _is_gone(gateway: Parent, snapshot: Snapshot) -> bool:
-    found = snapshot[GATEWAYS].get(gateway.namespace, gateway.name)
+    found = snapshot[r.GATEWAYS].get(gateway.namespace, gateway.name)
     if found is not None:
         return found.deleting
-    return snapshot.absence_known(GATEWAYS, gateway.namespace, gateway.name)
+    return snapshot.absence_known(r.GATEWAYS, gateway.namespace, gateway.name)
 
 
 def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
@@ -304,7 +291,7 @@ def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
     if (
         selector is None
         or not own
-        or not scope.snapshot.absence_known(PODS, scope.place, sought=scope.own)
+        or not scope.snapshot.absence_known(r.PODS, scope.place, sought=scope.own)
     ):
         return False
     return not any(selector.matches(each.metadata.labels) for each in own)
@@ -315,7 +302,9 @@ def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
 
     Another one may cover the Service.
     """
-    if scope.operator.provider != ISTIO or not is_missing(scope, DESTINATIONRULES, scope.epp_name):
+    if scope.operator.provider != ISTIO or not is_missing(
+        scope, r.DESTINATIONRULES, scope.epp_name
+    ):
         return
     effect = (
         "the gateway spreads requests without it (failureMode is FailOpen)"
@@ -323,8 +312,8 @@ def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
         else "requests fail (failureMode is FailClose)"
     )
     yield scope.finding(
-        reason=ROUTE,
-        related=DESTINATIONRULES.ref_named(scope.place, scope.epp_name),
+        reason=reasons.ROUTE,
+        related=r.DESTINATIONRULES.ref_named(scope.place, scope.epp_name),
         cause=f"DestinationRule {scope.epp_name} missing",
         text=f"DestinationRule {scope.epp_name}, which makes the gateway speak TLS with the "
         f"endpoint picker, is missing: unless another rule does so, {effect}",
@@ -345,7 +334,7 @@ def _about(
     worst, *others = sorted(faults, key=lambda each: (-each.severity, each.text))
     more = f" (and {len(others)} more)" if others else ""
     yield scope.finding(
-        reason=ROUTE,
+        reason=reasons.ROUTE,
         related=related,
         cause=worst.cause,
         text=f"{related.kind} {related.name}: {worst.text}{more}",

@@ -11,6 +11,7 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import clean
 from reporter.probes.scope import evaluated
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.values import side_channel_port
 from reporter.stacks.otterscale.objects import ModelService
@@ -18,12 +19,6 @@ from reporter.stacks.otterscale.probes.scope import (
     ModelServiceScope,
     cluster_role,
     picker_place,
-)
-from reporter.stacks.otterscale.reasons import (
-    DELETION_STUCK,
-    INVALID,
-    MISCONFIGURED,
-    OBJECT_MISSING,
 )
 
 NEEDED: Final[Mapping[str, Resource[KubeObject]]] = {
@@ -40,7 +35,7 @@ def probe_missing(scope: ModelServiceScope) -> Iterator[Finding]:
             continue
         severity, effect = _effect(scope, ref)
         yield scope.finding(
-            reason=OBJECT_MISSING,
+            reason=reasons.OBJECT_MISSING,
             related=resource.ref_named(scope.place, ref.name),
             cause=f"{ref.kind} {ref.name} missing",
             text=f"{ref.kind} {ref.name} is missing: {effect}",
@@ -92,7 +87,7 @@ def evaluate_leaving(scope: ModelServiceScope) -> Evaluation:
         return Evaluation(findings=(), ready=(), subjects=())
     who = "the operator has not removed" if _FINALIZER in finalizers else "nobody removes"
     found = scope.finding(
-        reason=DELETION_STUCK,
+        reason=reasons.DELETION_STUCK,
         related=scope.ref,
         cause=clean(f"finalizer {finalizers[0]}"),
         text=clean(
@@ -110,7 +105,7 @@ def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each rule of names that the ModelService breaks."""
     for severity, cause, text in _invalid(scope):
         yield scope.finding(
-            reason=INVALID,
+            reason=reasons.INVALID,
             related=scope.ref,
             cause=cause,
             text=text,
@@ -153,7 +148,7 @@ def probe_misconfigured(scope: ModelServiceScope) -> Iterator[Finding]:
     if not faults:
         return
     yield scope.finding(
-        reason=MISCONFIGURED,
+        reason=reasons.MISCONFIGURED,
         related=scope.ref,
         cause=faults[0][0],
         text="; ".join(text for _, text in faults),

@@ -12,14 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Final, TypeAlias
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    DESTINATIONRULES,
-    HTTPROUTES,
-    INFERENCEPOOLS,
-    PODS,
-    SERVICES,
-)
+from reporter.catalogue import resources as r
 from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, Pod, Service
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
@@ -115,7 +108,7 @@ class ModelServiceScope(SubjectScope[ModelService]):
         asked = [(names.DECODE, spec.decode.replicas, self.children.decode)]
         if spec.prefill is not None:
             asked.append((names.PREFILL, spec.prefill.replicas, self.children.prefill))
-        labelled = self.snapshot[PODS].labelled(self.place, names.MODEL, self.name)
+        labelled = self.snapshot[r.PODS].labelled(self.place, names.MODEL, self.name)
         serving = [each for each in labelled if each.metadata.label(names.SERVING) == "true"]
         return tuple(
             RoleView(
@@ -134,11 +127,11 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def epp_service(self) -> Service | None:
-        return self.snapshot[SERVICES].get(self.place, self.epp_name)
+        return self.snapshot[r.SERVICES].get(self.place, self.epp_name)
 
     @property
     def pool(self) -> InferencePool | None:
-        return self.snapshot[INFERENCEPOOLS].get(self.place, self.name)
+        return self.snapshot[r.INFERENCEPOOLS].get(self.place, self.name)
 
     @property
     def route(self) -> HttpRoute | None:
@@ -214,14 +207,14 @@ def _reconcile_error(service: ModelService) -> Condition | None:
 
 def _children_of(service: ModelService, snapshot: Snapshot) -> Children:
     place, name, epp = service.namespace, service.name, names.epp(service.name)
-    deployments = snapshot[DEPLOYMENTS]
+    deployments = snapshot[r.DEPLOYMENTS]
     return Children(
         service=service,
         decode=deployments.get(place, f"{name}-{names.DECODE}"),
         prefill=deployments.get(place, f"{name}-{names.PREFILL}"),
         epp=deployments.get(place, epp),
-        route=snapshot[HTTPROUTES].get(place, name),
-        destination_rule=snapshot[DESTINATIONRULES].get(place, epp),
+        route=snapshot[r.HTTPROUTES].get(place, name),
+        destination_rule=snapshot[r.DESTINATIONRULES].get(place, epp),
     )
 
 
@@ -229,7 +222,7 @@ def _told_by_operator(snapshot: Snapshot, settings: OtterscaleSettings) -> Given
     """Return what the arguments of the operator's own Deployment tell of its settings."""
     name = settings.otterscale_deployment
     places = settings.otterscale_namespace if name else ()
-    there = (snapshot[DEPLOYMENTS].get(each, name) for each in places)
+    there = (snapshot[r.DEPLOYMENTS].get(each, name) for each in places)
     found = next((each for each in there if each is not None), None)
     containers = (found.spec.template.spec.containers if found else None) or ()
     return told_by(chain.from_iterable(each.args or () for each in containers))

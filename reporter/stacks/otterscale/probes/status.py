@@ -10,17 +10,10 @@ from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.finding import Derived, Document, Finding, ReadyEvidence, ServingEvidence
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.derived.observe import observe
 from reporter.stacks.otterscale.probes.epp import epp_fault, is_reached
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
-from reporter.stacks.otterscale.reasons import (
-    NOT_OBSERVED,
-    PODMONITORS,
-    READY,
-    RECONCILE_FAILED,
-    SERVICEMONITORS,
-    STATUS_STALE,
-)
 from reporter.workload.owners import spec_written
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
@@ -56,7 +49,7 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
         return
     changed = _last_change(scope) if differences.keys() <= _OF_READY else None
     yield scope.finding(
-        reason=STATUS_STALE,
+        reason=reasons.STATUS_STALE,
         related=scope.ref,
         cause=f"{', '.join(differences)} out of date",
         text=f"its status does not match its Deployments: {', '.join(differences.values())}",
@@ -116,7 +109,7 @@ def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
     route = "route accepted" if scope.route is not None else "no route"
     parts = ", ".join((*counts, "endpoint picker available", route))
     caveat = "the pods have no probes: ready only means that their containers run"
-    yield scope.evidence(READY, f"{parts} ({caveat})")
+    yield scope.evidence(reasons.READY, f"{parts} ({caveat})")
 
 
 def probe_serving(scope: ModelServiceScope) -> Iterator[ServingEvidence]:
@@ -172,7 +165,7 @@ def probe_not_observed(scope: ModelServiceScope) -> Iterator[Finding]:
         f"its status is of generation {seen}" if seen else "it has written no status yet"
     )
     yield scope.finding(
-        reason=NOT_OBSERVED,
+        reason=reasons.NOT_OBSERVED,
         related=scope.ref,
         cause="status of an older generation" if seen else "no status",
         text=text,
@@ -194,13 +187,13 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
     error = cut(clean(message or "no text"), _ERROR_BYTES)
     absent = [
         each.kind
-        for each in (PODMONITORS, SERVICEMONITORS)
+        for each in (reasons.PODMONITORS, reasons.SERVICEMONITORS)
         if scope.snapshot.state(each).served is Served.ABSENT
     ]
     phase = scope.service.status.phase
     old = f"; phase {clean(phase)} and the counters are out of date" if phase else ""
     yield scope.finding(
-        reason=RECONCILE_FAILED,
+        reason=reasons.RECONCILE_FAILED,
         related=scope.ref,
         cause=cut(error, _CAUSE_BYTES),
         text=f"the operator cannot reconcile it: {error}{old}",
