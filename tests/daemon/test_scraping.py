@@ -182,7 +182,7 @@ async def test_full_kv_cache_explains_preemptions(stage, pods, inside, *, settin
 
 
 async def test_pod_that_hangs_costs_only_itself(stage, pods, inside, *, settings):
-    """Its scrapes last to the timeout; the others are asked as often as before."""
+    """Its scrapes last to the timeout; the others do not wait for it."""
     replica = await inside(**settings, scrape_concurrency=2).start()
     hanging, others = pods.of(*PHI), [pods.of(*LLAMA), pods.of(*MISTRAL)]
     hanging.misbehave(Misbehaviour.HANG)
@@ -193,7 +193,8 @@ async def test_pod_that_hangs_costs_only_itself(stage, pods, inside, *, settings
     lasted = asyncio.get_running_loop().time() - began
     assert lasted >= settings["scrape_timeout_seconds"]
     for pod, count in zip(others, before, strict=True):
-        assert pod.requests - count >= 0.7 * lasted / PERIOD
+        # If they waited for it, they were asked once or twice; a busy machine asks less often, too.
+        assert pod.requests - count >= 0.25 * lasted / PERIOD
     event = await stage.told(NOT_SCRAPED)
     assert "timeout" in event["message"]
     assert told(stage) == [NOT_SCRAPED]
