@@ -3,13 +3,7 @@
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import (
-    AuthorizationPolicy,
-    Conditioned,
-    Gateway,
-    HttpRoute,
-    KubeObject,
-)
+from reporter.model.objects import AuthorizationPolicy, Conditioned, Gateway, HttpRoute, KubeObject
 from reporter.model.stack import Need, Objects, need
 
 OWNED_BY: Final = "kaito.sh/owned-by"

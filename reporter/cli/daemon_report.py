@@ -85,9 +85,7 @@ def report_of(document: bytes, catalogue: Catalogue) -> tuple[Report, tuple[str,
         raise UsageError(f"the answer is not a report that this version reads: {error}") from None
     findings = tuple(
         replace(
-            each,
-            cause=each.cause or each.message,
-            since=each.since if each.age_known else read.now,
+            each, cause=each.cause or each.message, since=each.since if each.age_known else read.now
         )
         for each in read.findings
     )

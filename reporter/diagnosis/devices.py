@@ -53,12 +53,7 @@ _UNHEALTHY: Final = Wording("device-unhealthy", "{whole} offers {offer}: {bad} {
 
 
 def why_missing(
-    nodes: list[Node],
-    resource: str,
-    snapshot: Snapshot,
-    *,
-    role: str,
-    ask: Ask | None = None,
+    nodes: list[Node], resource: str, snapshot: Snapshot, *, role: str, ask: Ask | None = None
 ) -> Diagnosis:
     """Return why nodes that a pod could use otherwise offer too few devices, such as `nvidia.com/gpu`.
 

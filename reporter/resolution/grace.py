@@ -210,9 +210,7 @@ def _words(
 
 
 def sustained(
-    finding: Finding,
-    faults: Mapping[FaultKey, FaultMemory],
-    next_in: timedelta | None = None,
+    finding: Finding, faults: Mapping[FaultKey, FaultMemory], next_in: timedelta | None = None
 ) -> Fault | None:
     """Return the fault that fired for the same object and that a finding continues, if any.
 

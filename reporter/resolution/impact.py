@@ -65,8 +65,7 @@ class PassEvidence:
             "evidence",
             (serving, ready),
             lambda: cls(
-                {each.subject: each for each in serving},
-                frozenset(each.subject for each in ready),
+                {each.subject: each for each in serving}, frozenset(each.subject for each in ready)
             ),
         )
 

@@ -49,12 +49,7 @@ STALE_LIFETIME = timedelta(hours=1)
 
 
 def take_up(
-    records: Records,
-    memory: Memory,
-    evaluation: Evaluation,
-    *,
-    now: Instant,
-    catalogue: Catalogue,
+    records: Records, memory: Memory, evaluation: Evaluation, *, now: Instant, catalogue: Catalogue
 ) -> Memory:
     """Return the memory with the episodes that our Events on record say are firing, or muted.
 
@@ -124,11 +119,7 @@ def _from_record(record: Record, known: Episode | None, now: Instant, *, reason:
             stale=record.state is RecordState.STALE,
         ),
         # The Event does not say whether its fault has a budget.
-        faults={
-            **(known.faults if known else {}),
-            (related, False): fault,
-            (related, True): fault,
-        },
+        faults={**(known.faults if known else {}), (related, False): fault, (related, True): fault},
     )
 
 

@@ -243,10 +243,7 @@ def resolve(
         records=records,
         handed=handed,
         changes=look_for_changes(
-            memory.changes,
-            snapshot,
-            now,
-            window=timedelta(seconds=settings.change_window_seconds),
+            memory.changes, snapshot, now, window=timedelta(seconds=settings.change_window_seconds)
         ),
         steps=Steps(memory.steps),
     )

@@ -75,10 +75,7 @@ def wrong_kinds(
             yield entry, Problem("condition.kind", condition.kind, f"{kind}, {where}")
         if condition.namespaced is not namespaced:
             said = str(namespaced).lower()
-            yield (
-                entry,
-                Problem("condition.namespaced", condition.namespaced, f"{said}, {where}"),
-            )
+            yield (entry, Problem("condition.namespaced", condition.namespaced, f"{said}, {where}"))
         if condition.version not in versions:
             said = " or ".join(versions)
             yield entry, Problem("condition.version", condition.version, f"{said}, {where}")

@@ -9,11 +9,7 @@ from reporter.probes.cluster.crds import missed_crds, required_crds
 from reporter.probes.cluster.deployments import is_component_available, is_expected
 from reporter.probes.scope import Scope
 from reporter.snapshot.snapshot import Served
-from reporter.workload.components import (
-    components,
-    may_be_needed,
-    namespace_ref,
-)
+from reporter.workload.components import components, may_be_needed, namespace_ref
 from reporter.workload.owners import declared_workloads, is_workload_available
 
 

@@ -102,9 +102,7 @@ def _acceptance_fault(gateway: Gateway) -> HarnessFault | None:
             else "it has no condition Accepted"
         )
         return HarnessFault(
-            f"which no controller has accepted: {state}",
-            "Accepted stays Unknown",
-            severity=10,
+            f"which no controller has accepted: {state}", "Accepted stays Unknown", severity=10
         )
     if accepted.status != "False" or accepted.reason not in _CLASS_REASONS:
         return None

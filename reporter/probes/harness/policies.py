@@ -33,12 +33,7 @@ from reporter.catalogue.resources import (
     SERVICES,
 )
 from reporter.model.finding import Finding
-from reporter.model.objects import (
-    ApiKey,
-    CiliumNetworkPolicy,
-    EnvoyFilter,
-    LabelSelector,
-)
+from reporter.model.objects import ApiKey, CiliumNetworkPolicy, EnvoyFilter, LabelSelector
 from reporter.model.text import clean, cut, detail
 from reporter.probes.harness.gateways import HarnessFault
 from reporter.probes.scope import NamespaceScope

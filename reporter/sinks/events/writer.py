@@ -5,14 +5,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Final, TypeAlias
 
-from reporter.kube.errors import (
-    AlreadyExists,
-    Conflict,
-    Forbidden,
-    Invalid,
-    KubeError,
-    NotFound,
-)
+from reporter.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, KubeError, NotFound
 from reporter.kube.writes import KubeEvents
 from reporter.model.objects import Event
 from reporter.sinks.events.plan import (

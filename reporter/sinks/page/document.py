@@ -185,11 +185,7 @@ POLICY: Final = (
 )
 """Content security policy of the served page: nothing inline, nothing from elsewhere."""
 
-TYPES: Final = {
-    "page.css": "text/css",
-    "page.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
-}
+TYPES: Final = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 """The files, and what they are."""
 
 

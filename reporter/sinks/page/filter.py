@@ -4,14 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from reporter.sinks.page.view import (
-    FindingView,
-    LayerView,
-    PageView,
-    PathView,
-    SubjectGroup,
-    Tile,
-)
+from reporter.sinks.page.view import FindingView, LayerView, PageView, PathView, SubjectGroup, Tile
 from reporter.sinks.words import counted
 
 LONGEST: Final = 200
