@@ -13,14 +13,7 @@ from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
-from reporter.model.objects import (
-    Deployment,
-    HttpRoute,
-    InferencePool,
-    KubeObject,
-    Labels,
-    Service,
-)
+from reporter.model.objects import Deployment, HttpRoute, InferencePool, KubeObject, Labels, Service
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope, of_workload
 from reporter.snapshot.snapshot import Snapshot

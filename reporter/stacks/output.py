@@ -23,16 +23,10 @@ from reporter.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputScope:
-    """What an output is decided from.
+    """What an output is decided from."""
 
-    Attributes:
-        derived: the statuses that objects should have, of whatever kind.
-        snapshot: what they rest on.
-
-    """
-
-    derived: tuple[Derived, ...]
-    snapshot: Snapshot
+    derived: tuple[Derived, ...]  # the statuses that objects should have, of whatever kind
+    snapshot: Snapshot  # what they rest on
     now: Instant
     settings: DaemonSettings
     instance: str
@@ -41,15 +35,10 @@ class OutputScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a pass decides for an output.
-
-    Attributes:
-        plan: what is to be written; None where nothing can be said of that.
-
-    """
+    """What a pass decides for an output."""
 
     memory: object
-    plan: object = None
+    plan: object = None  # what is to be written; None where nothing can be said of that
     findings: tuple[Finding, ...] = ()
     next_in: timedelta | None = None
 
@@ -59,7 +48,6 @@ class WriterParts:
     """What a writer is made of.
 
     Attributes:
-        may_write: asked before each request.
         changed: called when a new pass is needed although the watches bring nothing.
         outdated: called with a resource that the watch does not bring as it is.
 
@@ -67,7 +55,7 @@ class WriterParts:
 
     client: KubeClient
     registry: CollectorRegistry
-    may_write: Callable[[], bool]
+    may_write: Callable[[], bool]  # asked before each request
     changed: Callable[[], None]
     outdated: Callable[[Resource[KubeObject]], None]
 

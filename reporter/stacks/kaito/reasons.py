@@ -45,11 +45,7 @@ RAGENGINES: Final = Resource(
     stack=STACK, seldom=True, unjudged=True,
 )  # fmt: skip
 """Of a chart of its own (kaito-project/kaito, config/crd/bases/kaito.sh_ragengines.yaml)."""
-RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (
-    INFERENCESETS,
-    WORKSPACES,
-    RAGENGINES,
-)
+RESOURCES: Final[tuple[Resource[KubeObject], ...]] = (INFERENCESETS, WORKSPACES, RAGENGINES)
 """In the order of the ClusterRole."""
 
 MADE_WITH: Final = "inferenceset.kaito.sh/created-by"
@@ -289,11 +285,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         SuppressionRow(upstream, tuple(named(each, kind) for each in downstream), why)
         for kind in (INFERENCESET_KIND, WORKSPACE_KIND)
         for upstream, downstream, why in (
-            (
-                CLUSTER_KAITO,
-                (MODEL_INFRA, MODEL_PODS),
-                "KAITO writes the conditions of Workspaces",
-            ),
+            (CLUSTER_KAITO, (MODEL_INFRA, MODEL_PODS), "KAITO writes the conditions of Workspaces"),
             (
                 CLUSTER_KAITO,
                 (MODEL_NODE_PRESSURE,),

@@ -4,14 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import needs as shared
 from reporter.catalogue import resources as r
-from reporter.model.stack import (
-    Controller,
-    Need,
-    RequiredKind,
-    ScrapedPods,
-    StackWords,
-    need,
-)
+from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
 from reporter.stacks.kaito import reasons
 from reporter.stacks.kaito import reasons as k
 from reporter.stacks.stack import Stack

@@ -8,14 +8,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, field
 
-from reporter.model.objects import (
-    Annotations,
-    Condition,
-    Conditioned,
-    KubeObject,
-    Metadata,
-    Part,
-)
+from reporter.model.objects import Annotations, Condition, Conditioned, KubeObject, Metadata, Part
 
 
 class StatusPart(Part, frozen=True, omit_defaults=True):
@@ -64,14 +57,13 @@ class TrafficEntry(StatusPart, frozen=True):
     Attributes:
         latest_revision: whether the entry follows the newest ready revision; None where the flag
             is absent, which is not the same as True.
-        percent: has no bounds in the schema; None is not 0.
 
     """
 
     configuration_name: str = ""
     revision_name: str = ""
     latest_revision: bool | None = None
-    percent: int | None = None
+    percent: int | None = None  # has no bounds in the schema; None is not 0
     tag: str = ""
     url: str = ""
 

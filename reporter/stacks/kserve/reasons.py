@@ -378,9 +378,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
         "the KServe controller writes the status of InferenceServices and makes what they need",
     ),
     SuppressionRow(
-        CLUSTER_KNATIVE,
-        NEEDS_KNATIVE,
-        "the Knative controller makes revisions and moves traffic",
+        CLUSTER_KNATIVE, NEEDS_KNATIVE, "the Knative controller makes revisions and moves traffic"
     ),
     missing_kind(INFERENCESERVICES, *seen_on_objects(REASONS)),
 )

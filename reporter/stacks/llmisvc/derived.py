@@ -116,19 +116,12 @@ PartT = TypeVar("PartT", bound=Part)
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """What an LLMInferenceService asks for.
-
-    Attributes:
-        prefill: the one that prefills; None where the main one does both.
-        router: None stands for none.
-        names: the model's name and those of its adapters.
-
-    """
+    """What an LLMInferenceService asks for."""
 
     main: Workload
-    prefill: Workload | None
-    router: LlmRouter
-    names: frozenset[str]
+    prefill: Workload | None  # the one that prefills; None where the main one does both
+    router: LlmRouter  # None stands for none
+    names: frozenset[str]  # the model's name and those of its adapters
 
     @property
     def route(self) -> RouterRoute | None:
@@ -208,32 +201,24 @@ class Worked:
     """A condition that follows from objects.
 
     Attributes:
-        type: of the condition, such as `MainWorkloadReady`.
-        stage: of the pass that writes it, with the condition that sums that stage up.
-        ready: whether it should be True; None where that is not known.
         seen: what of the objects says so, such as `LeaderWorkerSet big-kserve-mn is available`;
             empty where there is no more to say.
 
     """
 
-    type: str
-    stage: PassStage
-    ready: bool | None
+    type: str  # of the condition, such as `MainWorkloadReady`
+    stage: PassStage  # of the pass that writes it, with the condition that sums that stage up
+    ready: bool | None  # whether it should be True; None where that is not known
     seen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """An entry of `status.workloads`, which the end of a pass writes.
-
-    Attributes:
-        replicas: what KServe counts of it as ready.
-
-    """
+    """An entry of `status.workloads`, which the end of a pass writes."""
 
     entry: str
     name: str
-    replicas: int
+    replicas: int  # what KServe counts of it as ready
 
 
 _WORDS: Final = {True: "True", False: "False"}

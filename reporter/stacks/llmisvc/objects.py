@@ -57,16 +57,11 @@ class Scaling(Part, frozen=True):
 
 
 class Workload(Part, frozen=True):
-    """`spec.prefill`, and what the spec itself says of the main workload.
-
-    Attributes:
-        worker: makes each replica a group of pods, by a LeaderWorkerSet.
-
-    """
+    """`spec.prefill`, and what the spec itself says of the main workload."""
 
     replicas: int | None = None
     scaling: Scaling | None = None
-    worker: Presence | None = None
+    worker: Presence | None = None  # makes each replica a group of pods, by a LeaderWorkerSet
 
 
 class RouteHttp(Part, frozen=True):

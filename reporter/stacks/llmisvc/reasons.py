@@ -102,13 +102,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         silent="API discovery that does not answer.",
         action="Install what brings the kind, then restart llmisvc-controller-manager: it watches "
         "only kinds that were there when it started.",
-        reads=(
-            *_SPEC,
-            LEADERWORKERSETS,
-            r.INFERENCEPOOLS,
-            r.HTTPROUTES,
-            r.GATEWAYS,
-        ),
+        reads=(*_SPEC, LEADERWORKERSETS, r.INFERENCEPOOLS, r.HTTPROUTES, r.GATEWAYS),
     ),
     _row(
         INVALID,

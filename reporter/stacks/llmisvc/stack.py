@@ -3,14 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import resources as r
-from reporter.model.stack import (
-    Controller,
-    Need,
-    RequiredKind,
-    ScrapedPods,
-    StackWords,
-    need,
-)
+from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LLMInferenceService
 from reporter.stacks.stack import Stack

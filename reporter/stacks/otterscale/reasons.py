@@ -184,13 +184,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "others.",
         silent="A default HTTPRoute that no ModelService has; kinds that are not installed.",
         action=f"Look at {_OPERATOR_LOG}: it recreates what is deleted, unless an error stops it.",
-        reads=(
-            MODELSERVICES,
-            r.DEPLOYMENTS,
-            r.SERVICES,
-            r.INFERENCEPOOLS,
-            r.HTTPROUTES,
-        ),
+        reads=(MODELSERVICES, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES),
         grace_seconds=APPEARS_SECONDS,
     ),
     _row(
@@ -228,13 +222,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         action="kubectl -n <namespace> describe deployment <name>, and the log of its pods. Without "
         "it requests fail (failureMode FailClose, also without spec.inferencePool), or are spread "
         "blindly (FailOpen).",
-        reads=(
-            MODELSERVICES,
-            r.DEPLOYMENTS,
-            r.PODS,
-            r.SERVICES,
-            r.INFERENCEPOOLS,
-        ),
+        reads=(MODELSERVICES, r.DEPLOYMENTS, r.PODS, r.SERVICES, r.INFERENCEPOOLS),
         grace_seconds=APPEARS_SECONDS,
     ),
     *picker_rows_of(MODELSERVICE_KIND, chain=True, reads=(MODELSERVICES, r.PODS)),
@@ -388,9 +376,6 @@ PICKERS: Final = ScrapedPickers(
     kind=MODELSERVICE_KIND,
     label="inferencepool",
     value=names.epp,
-    labels={
-        "app.kubernetes.io/part-of": "otterscale-system",
-        "app.kubernetes.io/component": "epp",
-    },
+    labels={"app.kubernetes.io/part-of": "otterscale-system", "app.kubernetes.io/component": "epp"},
     pools=(r.INFERENCEPOOLS,),
 )

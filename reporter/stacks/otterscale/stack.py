@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Final
 from reporter.catalogue import resources as r
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.model.stack import (
-    Controller,
-    Need,
-    RequiredKind,
-    ScrapedPods,
-    StackWords,
-    need,
-)
+from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.stack import Command, Stack
 

@@ -71,14 +71,9 @@ _MOST: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadScope(SubjectScope[Workload]):
-    """One model, and what belongs to it.
+    """One model, and what belongs to it."""
 
-    Attributes:
-        members: its workloads, that which decodes first.
-
-    """
-
-    members: tuple[Member, ...]
+    members: tuple[Member, ...]  # its workloads, that which decodes first
 
     @cached_property
     def subject(self) -> Subject:

@@ -25,10 +25,7 @@ WORKLOADS: Final = Stack(
     reasons=REASONS,
     suppression=SUPPRESSION,
     scales=True,
-    words=StackWords(
-        derived="nothing: it has no status of its own",
-        required="nothing",
-    ),
+    words=StackWords(derived="nothing: it has no status of its own", required="nothing"),
     settings=tuple,
     probes=_probes,
 )

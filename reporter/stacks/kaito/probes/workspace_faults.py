@@ -68,13 +68,7 @@ _UNEXPLAINED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFault:
-    """What keeps the replica of a Workspace from serving.
-
-    Attributes:
-        of_mirror: the Job that mirrors the weights has not done so.
-        lacks_pods: its StatefulSet has not made all pods.
-
-    """
+    """What keeps the replica of a Workspace from serving."""
 
     cause: str
     text: str
@@ -82,8 +76,8 @@ class WorkspaceFault:
     exempt: bool = False
     transition: datetime | None = None
     budget: timedelta | None = None
-    of_mirror: bool = False
-    lacks_pods: bool = False
+    of_mirror: bool = False  # the Job that mirrors the weights has not done so
+    lacks_pods: bool = False  # its StatefulSet has not made all pods
 
 
 def about_workspace(

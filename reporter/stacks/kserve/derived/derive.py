@@ -75,13 +75,12 @@ class DerivedInferenceService:
         propagated: the fields that are read. A condition that the pass changed has no
             `last_transition_time`.
         decided: False where KServe would leave the status alone, so that it is the stored one.
-        model_unsure: the model status depends on which pod KServe happened to look at.
 
     """
 
     propagated: InferenceServiceStatus
     decided: bool = True
-    model_unsure: bool = False
+    model_unsure: bool = False  # the model status depends on which pod KServe happened to look at
 
     @property
     def status(self) -> dict[str, object]:

@@ -39,30 +39,25 @@ class InferenceServiceFacts:
     """What the status of one InferenceService follows from.
 
     Attributes:
-        inferenceservice: with the status that is stored.
         services: Knative Services by component, those that exist; None if they are unknown.
         deployments: Deployments by component, head before workers; None if they are unknown.
         pods: those that the model status is read from, by name; None if they are unknown.
         heads: the name of the Deployment by component, whether it exists or not; empty if they are
             unknown.
-        mode: the deployment mode in effect.
-        without_knative: the cluster serves no Knative Services.
 
     """
 
-    inferenceservice: InferenceService
+    inferenceservice: InferenceService  # with the status that is stored
     services: Mapping[Component, KnativeService] | None = None
     deployments: Mapping[Component, tuple[Deployment, ...]] | None = None
     pods: tuple[Pod, ...] | None = None
     heads: Mapping[Component, str] = field(default_factory=dict)
-    mode: Mode = Mode.KNATIVE
-    without_knative: bool = False
+    mode: Mode = Mode.KNATIVE  # the deployment mode in effect
+    without_knative: bool = False  # the cluster serves no Knative Services
 
 
 def facts_of(
-    inferenceservice: InferenceService,
-    snapshot: Snapshot,
-    default_mode: Mode = Mode.KNATIVE,
+    inferenceservice: InferenceService, snapshot: Snapshot, default_mode: Mode = Mode.KNATIVE
 ) -> InferenceServiceFacts:
     """Collect the objects of an InferenceService from a snapshot.
 

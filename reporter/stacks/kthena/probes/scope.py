@@ -130,9 +130,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
         return max(away or left, key=lambda each: (each.ordinal, each.id), default=None)
 
 
-def instances_of(
-    groups: tuple[GroupState, ...],
-) -> Iterator[tuple[GroupState, InstanceState]]:
+def instances_of(groups: tuple[GroupState, ...]) -> Iterator[tuple[GroupState, InstanceState]]:
     return ((group, instance) for group in groups for instance in group.instances)
 
 

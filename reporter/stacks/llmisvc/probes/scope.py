@@ -22,11 +22,7 @@ from reporter.probes.scope import SubjectScope
 from reporter.served.role import Containers, ServedRole
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.llmisvc.derived import AskedFor, wanted
-from reporter.stacks.llmisvc.objects import (
-    LLMInferenceService,
-    LLMInferenceServiceConfig,
-    Workload,
-)
+from reporter.stacks.llmisvc.objects import LLMInferenceService, LLMInferenceServiceConfig, Workload
 from reporter.stacks.llmisvc.reasons import CONFIGS, LEADERWORKERSETS, LLM_PART, PART_OF
 from reporter.workload.routing import Parent, parent_of
 

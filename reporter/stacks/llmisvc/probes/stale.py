@@ -270,23 +270,15 @@ def _by_condition(scope: LlmScope, serves: str) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Serving:
-    """An LLMInferenceService that runs and asks for a route, as others of its namespace see it.
-
-    Attributes:
-        group: of routes that share requests by weight; empty for none.
-        names: of the models that it serves by a route of KServe's.
-        route: the name of that route; empty where it is not seen.
-        created: when that route was made, where it is known.
-
-    """
+    """An LLMInferenceService that runs and asks for a route, as others of its namespace see it."""
 
     name: str
     ref: ObjectRef
-    group: str
+    group: str  # of routes that share requests by weight; empty for none
     weight: int | None
-    names: frozenset[str]
-    route: str
-    created: datetime | None
+    names: frozenset[str]  # of the models that it serves by a route of KServe's
+    route: str  # the name of that route; empty where it is not seen
+    created: datetime | None  # when that route was made, where it is known
 
 
 def _all_serving(

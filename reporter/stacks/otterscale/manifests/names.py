@@ -96,21 +96,17 @@ class OperatorSettings:
     """What the operator was started with; the defaults are its own.
 
     Attributes:
-        provider: `istio`, `gke` or `none`; the operator takes any other text for `none`.
         default_gateway_name: Gateway of a ModelService without `spec.httpRoute`; empty: no route.
         default_engine_image: of vLLM, where `spec.engine.image` is empty.
         kit_image: of the init container that unpacks the model; empty: there is none.
-        tracing_sampler: OpenTelemetry's sampler; empty: not set.
-        tracing_sampler_arg: its argument; empty: not set.
         epp_flags: further flags of the endpoint picker, name and value; the shipped operator
             never has any.
-        version: of the operator's build, in labels; empty: no label.
         unpack_script: of the init container that unpacks the model; not a flag, and another in each
             build, so that it is taken from what the operator made where there is something.
 
     """
 
-    provider: str = ISTIO
+    provider: str = ISTIO  # `istio`, `gke` or `none`; the operator takes any other text for `none`
     metrics_endpoint_auth: bool = True
     default_gateway_name: str = "otterscale-llm-d-infra-inference-gateway"
     default_engine_image: str = "ghcr.io/llm-d/llm-d-cuda:v0.5.1"
@@ -119,10 +115,10 @@ class OperatorSettings:
     kit_image: str = "ghcr.io/kitops-ml/kitops:v1.11.0"
     tracing_enabled: bool = False
     tracing_otel_endpoint: str = ""
-    tracing_sampler: str = "parentbased_traceidratio"
-    tracing_sampler_arg: str = "0.01"
+    tracing_sampler: str = "parentbased_traceidratio"  # OpenTelemetry's sampler; empty: not set
+    tracing_sampler_arg: str = "0.01"  # its argument; empty: not set
     epp_flags: tuple[tuple[str, str], ...] = ()
-    version: str = "devel"
+    version: str = "devel"  # of the operator's build, in labels; empty: no label
     unpack_script: str = UNPACK
 
     def over(self, told: Given) -> "OperatorSettings":

@@ -32,15 +32,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One object that should exist.
-
-    Attributes:
-        document: the whole of it, as JSON has it. Not to be changed.
-
-    """
+    """One object that should exist."""
 
     ref: ObjectRef
-    document: Json
+    document: Json  # the whole of it, as JSON has it. Not to be changed
 
     def typed(self, type_: type[T]) -> T:
         """Return it as the struct that objects of its kind are read into, to compare both."""

@@ -142,10 +142,7 @@ _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
     },
     r.HTTPROUTES: {"spec.parentRefs": _parents, "backendRefs": _backends},
     r.DESTINATIONRULES: {
-        "spec": lambda obj: {
-            "host": obj.spec.host,
-            **dict(_leaves(msgspec.to_builtins(obj.spec))),
-        }
+        "spec": lambda obj: {"host": obj.spec.host, **dict(_leaves(msgspec.to_builtins(obj.spec)))}
     },
     reasons.PODMONITORS: {
         "spec.selector": lambda obj: _of_selector(obj.spec.selector),

@@ -220,8 +220,7 @@ def _of_route(scope: ModelServiceScope, route: HttpRoute) -> Iterator[ParentFaul
             yield fault
     entries = route.status.parents or ()
     yield from _unsettled(
-        scope,
-        tuple(each for each in entries if parent_of(each.parent_ref, scope.place) in named),
+        scope, tuple(each for each in entries if parent_of(each.parent_ref, scope.place) in named)
     )
 
 

@@ -15,11 +15,7 @@ from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.values import side_channel_port
 from reporter.stacks.otterscale.objects import ModelService
-from reporter.stacks.otterscale.probes.scope import (
-    ModelServiceScope,
-    cluster_role,
-    picker_place,
-)
+from reporter.stacks.otterscale.probes.scope import ModelServiceScope, cluster_role, picker_place
 
 NEEDED: Final[Mapping[str, Resource[KubeObject]]] = {
     each.kind: each for each in (DEPLOYMENTS, SERVICES, INFERENCEPOOLS, HTTPROUTES)

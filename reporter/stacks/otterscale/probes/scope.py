@@ -37,18 +37,12 @@ Key: TypeAlias = Callable[[ModelService], tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class RoleView:
-    """One role, decode or prefill.
-
-    Attributes:
-        wanted: pods that the ModelService asks for.
-        deployment: None if it is not there.
-
-    """
+    """One role, decode or prefill."""
 
     role: str
-    wanted: int
+    wanted: int  # pods that the ModelService asks for
     name: str
-    deployment: Deployment | None
+    deployment: Deployment | None  # None if it is not there
     pods: tuple[Pod, ...]
 
     @property
