@@ -14,6 +14,7 @@ from reporter.diagnosis.case import ending, is_error, last_end, loops
 from reporter.diagnosis.refusals import refusal, why_not_made
 from reporter.model.finding import Derived, Evaluation, Fails, Finding, ServingEvidence
 from reporter.model.objects import (
+    Conditioned,
     ContainerStatus,
     Deployment,
     KubeObject,
@@ -26,7 +27,7 @@ from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.probes.scope import SubjectScope, evaluated
 from reporter.served.role import Containers, ServedRole
 from reporter.workload.components import maker_restarted
-from reporter.workload.owners import is_false, is_true, words
+from reporter.workload.owners import is_false, is_true, latest, not_ready_from, words
 from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time, why_ended
 from reporter.workload.standing import newest_failure
 
@@ -43,6 +44,37 @@ def switched_off(
     )
     idle = ServingEvidence(subject=scope.subject, wanted=0, serving=0)
     return evaluated(scope, (stopped,), derived=derived, serving=(idle,))
+
+
+_UNWRITTEN: Final = timedelta(seconds=120)
+"""How long a controller may take to write a first condition."""
+
+
+def not_ready(
+    scope: SubjectScope[KubeObject],
+    reason: str,
+    status: Conditioned,
+    *,
+    writer: str,
+    startup: timedelta,
+    starts: bool,
+) -> Finding:
+    """Return that a model is not Ready, where nothing says more than the status that `writer` writes."""
+    ready = status.condition("Ready")
+    said = ready.status if ready else "Unknown"
+    cause, text = f"Ready is {said}", f"Ready is {said}, {words(ready)}"
+    budget = startup if starts or not is_false(ready) else None
+    if not status.conditions:
+        cause, text, budget = "no status", f"{writer} has not written any condition", _UNWRITTEN
+    return scope.finding(
+        reason=reason,
+        related=scope.ref,
+        cause=cause,
+        text=text,
+        transition=not_ready_from(ready),
+        created=scope.object.created,
+        budget=budget,
+    )
 
 
 _NONE_SERVES: Final = 100
@@ -306,8 +338,7 @@ def _stalled(at: _At, deployment: Deployment) -> Iterator[Finding]:
         return
     else:
         cause, what, budget = "old pods", "does not replace the older pods", _ROLLOUT
-        made = (each.created for each in at.role.pods if counts(each))
-        newest = max((each for each in made if each is not None), default=None)
+        newest = latest(*(each.created for each in at.role.pods if counts(each)))
     yield at.scope.finding(
         reason=at.reasons.rollout_stuck,
         related=at.role.resource.ref(deployment),
@@ -347,7 +378,7 @@ def _updating(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
         cause=f"{at.role.title}UpdateInProgress",
         text=f"{at.role.title}rollout does not end (LeaderWorkerSet {groups.name}){_serves(at.role)}",
         severity=0 if at.role.serves else 1,
-        transition=updating.last_transition_time if updating else None,
+        transition=updating.last_transition_time,
         budget=startup_budget(at.scope) + _ROLLOUT,
     )
 

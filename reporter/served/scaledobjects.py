@@ -58,7 +58,7 @@ def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | Non
         failed = next((c for c in conditions if c and is_false(c) and c.reason != _OFF), None)
         return None if failed is None else (failed, words(failed))
     ready = scaler.status.condition("Ready")
-    if ready is None or not is_false(ready) or is_true(scaler.status.condition("Paused")):
+    if not is_false(ready) or is_true(scaler.status.condition("Paused")):
         return None
     return ready, warning_about(snapshot, SCALEDOBJECTS.ref(scaler)) or words(ready)
 

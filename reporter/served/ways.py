@@ -13,12 +13,23 @@ from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
-from reporter.model.objects import Deployment, HttpRoute, InferencePool, KubeObject, Labels, Service
+from reporter.model.objects import (
+    Deployment,
+    HttpRoute,
+    InferencePool,
+    KubeObject,
+    Labels,
+    LabelSelector,
+    Service,
+)
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope, of_workload
+from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
+from reporter.workload.pod import is_ready
 from reporter.workload.routing import (
+    GATEWAY_GONE,
     ParentFault,
     fails_open,
     is_reachable,
@@ -179,7 +190,7 @@ def judge_routes(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) ->
             yield refused_way(scope, ref, fault, reason=reason, made=route.created)
 
 
-_NOT_AVAILABLE: Final = WorkloadFault("not available", "", passing=True)
+NOT_AVAILABLE: Final = WorkloadFault("not available", "", passing=True)
 """What is said of a Deployment where only its replicas tell, while its pods move on."""
 
 
@@ -187,7 +198,7 @@ def deployment_down(
     scope: SubjectScope[KubeObject], deployment: Deployment, *, reason: str, what: str, of: str = ""
 ) -> Finding:
     """Return the finding about a Deployment that requests pass and that is not available."""
-    fault = judge_deployment(deployment, scope.snapshot) or _NOT_AVAILABLE
+    fault = judge_deployment(deployment, scope.snapshot) or NOT_AVAILABLE
     why = f": {fault.detail}" if fault.detail else ""
     return scope.finding(
         reason=reason,
@@ -219,6 +230,47 @@ def refused_way(
         transition=fault.transition,
         no_older_than=made,
     )
+
+
+NO_SERVICE: Final = 21
+"""Severity of an endpoint picker without its Service, next to those of `workload/routing.py`."""
+
+
+def worst_way(
+    scope: SubjectScope[KubeObject],
+    related: ObjectRef,
+    created: datetime | None,
+    *,
+    reason: str,
+    faults: Iterable[ParentFault],
+) -> Iterator[Finding]:
+    """Yield one finding for all that is wrong with one object: the worst, and how many more."""
+    ranked = sorted(faults, key=lambda each: (-each.severity, each.text))
+    if not ranked:
+        return
+    worst, *others = ranked
+    more = f" (and {len(others)} more)" if others else ""
+    yield scope.finding(
+        reason=reason,
+        related=related,
+        cause=worst.cause,
+        text=f"{related.kind} {related.name}: {worst.text}{more}",
+        severity=worst.severity,
+        transition=worst.transition,
+        created=created,
+        by_spec=worst.severity in {GATEWAY_GONE, NO_SERVICE},
+    )
+
+
+def selects_ready(service: Service, snapshot: Snapshot) -> bool | None:
+    """Return whether a ready pod is behind a Service; None where it selects nothing, or nobody can tell."""
+    if not service.spec.selector:
+        return None
+    selector = LabelSelector(match_labels=service.spec.selector)
+    if any(map(is_ready, snapshot[r.PODS].selected(service.namespace, selector))):
+        return True
+    known = snapshot.absence_known(r.PODS, service.namespace, sought=selected_by(selector))
+    return False if known else None
 
 
 def _pools(

@@ -12,7 +12,7 @@ When an object was last written, and so since when a controller may lag behind i
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 from reporter.catalogue.resources import NAMESPACES
 from reporter.model.catalogue import Catalogue
@@ -154,12 +154,14 @@ def is_workload_available(workload: KubeObject) -> bool:
 
 _CONDITION_BYTES: Final = 400
 
+ConditionT = TypeVar("ConditionT", bound=Condition)
 
-def is_true(condition: Condition | None) -> bool:
+
+def is_true(condition: ConditionT | None) -> TypeGuard[ConditionT]:
     return condition is not None and condition.status == "True"
 
 
-def is_false(condition: Condition | None) -> bool:
+def is_false(condition: ConditionT | None) -> TypeGuard[ConditionT]:
     return condition is not None and condition.status == "False"
 
 
@@ -188,6 +190,11 @@ def warning_about(snapshot: Snapshot, about: ObjectRef) -> str:
     return detail(warning.reason, warning.message, _TEXT_BYTES) if warning else ""
 
 
+def latest(*times: datetime | None) -> datetime | None:
+    """Return the latest of the times that are known."""
+    return max(filter(None, times), default=None)
+
+
 def spec_written(obj: KubeObject) -> datetime | None:
     """Return when somebody last wrote what is wanted of an object since it was created, if that is told.
 
@@ -195,13 +202,13 @@ def spec_written(obj: KubeObject) -> datetime | None:
     are those of `metadata.managedFields`, where a write of the status does not count (Kubernetes,
     "Server-Side Apply", field management).
     """
-    times = (_moment(each.time) for each in obj.metadata.managed_fields or () if each.owns_wanted)
-    return max(filter(None, times), default=None)
+    fields = obj.metadata.managed_fields or ()
+    return latest(*(_moment(each.time) for each in fields if each.owns_wanted))
 
 
 def last_written(obj: KubeObject) -> datetime | None:
     """Return when an object was made, or what is wanted of it was last changed."""
-    return max(filter(None, (obj.created, spec_written(obj))), default=None)
+    return latest(obj.created, spec_written(obj))
 
 
 def _moment(text: str) -> datetime | None:

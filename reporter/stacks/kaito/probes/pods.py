@@ -23,7 +23,6 @@ from reporter.stacks.kaito.probes.scope import (
     WorkspaceScope,
     believed,
     condition_text,
-    latest,
     moved,
     pods_of,
     without_reconcile_error,
@@ -33,7 +32,7 @@ from reporter.stacks.kaito.probes.workspace_faults import (
     about_workspace,
     judge_workspace,
 )
-from reporter.workload.owners import is_false, is_true
+from reporter.workload.owners import is_false, is_true, latest
 from reporter.workload.pod import counts, judge_ended
 
 _MISSING_WORKSPACES: Final = 26
@@ -239,9 +238,9 @@ def probe_infra(scope: AnyScope) -> Iterator[Finding]:
     for workspace in scope.workspaces:
         claims = workspace.status.condition("NodeClaimReady")
         nodes = workspace.status.condition("NodesReady")
-        if claims is not None and is_false(claims):
+        if is_false(claims):
             fault = _claims_fault(workspace, claims, boot)
-        elif nodes is not None and is_false(nodes):
+        elif is_false(nodes):
             fault = _nodes_fault(nodes, claims, boot)
         else:
             continue

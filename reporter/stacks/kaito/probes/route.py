@@ -1,22 +1,22 @@
 """The request path from the Gateway to the model's pods, and the endpoint picker in front of them."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
-from reporter.model.objects import Deployment, HttpRoute, InferencePool, LabelSelector, Pod
-from reporter.model.subject import ObjectRef
+from reporter.model.objects import Deployment, HttpRoute, InferencePool, Pod
+from reporter.probes.pods import startup_budget
+from reporter.probes.scope import of_workload
+from reporter.served.ways import NO_SERVICE, selects_ready, worst_way
 from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, condition_text
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP, MODEL_ROUTE
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.owners import is_false
-from reporter.workload.pod import counts, is_ready
+from reporter.workload.pod import counts
 from reporter.workload.routing import (
-    GATEWAY_GONE,
     ParentFault,
     missing_picker_service,
     other_pool,
@@ -29,7 +29,6 @@ from reporter.workload.standing import MISSING, WorkloadFault
 
 _ROUTE_MISSING: Final = 28
 _POOL_MISSING: Final = 22
-_NO_SERVICE: Final = 21
 _NO_POD: Final = 15
 _FAILED: Final = 10
 """Severities. What a parent says of a missing Service is 20 (`workload/routing.py`)."""
@@ -53,23 +52,21 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
             severity=_ROUTE_MISSING,
         )
     for route in routes:
-        faults = tuple(route_faults(route, scope.snapshot))
-        if faults:
-            yield _about(scope, r.HTTPROUTES.ref(route), route.created, faults=faults)
-    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+        ref, faults = r.HTTPROUTES.ref(route), route_faults(route, scope.snapshot)
+        yield from worst_way(scope, ref, route.created, reason=MODEL_ROUTE, faults=faults)
     yield from _missing_pools(scope, routes)
     for pool in scope.pools:
-        faults = tuple(_of_pool(scope, pool))
-        if faults:
-            yield _about(scope, scope.ref_of_pool(pool), pool.created, faults=faults)
-        else:
-            yield from _selects_none(scope, pool, startup)
+        of_pool = tuple(_of_pool(scope, pool))
+        ref = scope.ref_of_pool(pool)
+        yield from worst_way(scope, ref, pool.created, reason=MODEL_ROUTE, faults=of_pool)
+        if not of_pool:
+            yield from _selects_none(scope, pool)
 
 
 def _failed_objects(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding if KAITO could not make the InferencePool's objects."""
     ready = scope.inferenceset.status.condition("InferenceSetReady")
-    if ready is None or not is_false(ready) or ready.reason != "inferencesetFailed":
+    if not is_false(ready) or ready.reason != "inferencesetFailed":
         return
     yield scope.finding(
         reason=MODEL_ROUTE,
@@ -117,15 +114,13 @@ def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[ParentFa
     yield ParentFault(
         f"Service {service} missing",
         f"its endpoint picker's Service {service} does not exist",
-        _NO_SERVICE,
+        NO_SERVICE,
         min((each.transition for each in same if each.transition), default=None),
     )
     yield from (each for each in said if each not in same)
 
 
-def _selects_none(
-    scope: InferenceSetScope, pool: InferencePool, startup: timedelta
-) -> Iterator[Finding]:
+def _selects_none(scope: InferenceSetScope, pool: InferencePool) -> Iterator[Finding]:
     """Yield a finding if a pool selects no pod, which no status tells.
 
     While the set has no pods at all its selector may be right: then it has the start-up's time.
@@ -148,35 +143,13 @@ def _selects_none(
         text=f"InferencePool {pool.name} selects no pod",
         severity=_NO_POD,
         created=pool.created,
-        budget=None if any(map(counts, own)) else startup,
+        budget=None if any(map(counts, own)) else startup_budget(scope),
     )
 
 
 def _is_there(pod: Pod) -> bool:
     """Tell whether a pod runs or is about to, or was until it was deleted a moment ago."""
     return pod.status.phase not in {"Succeeded", "Failed"}
-
-
-def _about(
-    scope: InferenceSetScope,
-    related: ObjectRef,
-    created: datetime | None,
-    *,
-    faults: tuple[ParentFault, ...],
-) -> Finding:
-    """Return one finding for all that is wrong with one object: the worst, and how many more."""
-    worst, *others = sorted(faults, key=lambda each: (-each.severity, each.text))
-    more = f" (and {len(others)} more)" if others else ""
-    return scope.finding(
-        reason=MODEL_ROUTE,
-        related=related,
-        cause=worst.cause,
-        text=f"{related.kind} {related.name}: {worst.text}{more}",
-        severity=worst.severity,
-        transition=worst.transition,
-        created=created,
-        by_spec=worst.severity in {GATEWAY_GONE, _NO_SERVICE},
-    )
 
 
 def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
@@ -198,12 +171,8 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
             cause=fault.cause,
             text=f"endpoint picker is {state} (Deployment {ref.name})",
             severity=fault.severity,
-            transition=fault.transition,
             created=deployment.created if deployment else None,
-            passing=fault.passing,
-            lost_node=fault.lost_node,
-            diagnosis=fault.diagnosis,
-            fails=fault.fails,
+            **of_workload(fault),
         )
 
 
@@ -255,7 +224,4 @@ def _fault(
 def _is_served(scope: InferenceSetScope, name: str) -> bool:
     """Tell whether a ready pod is behind the Service, which some other workload may have made."""
     service = scope.snapshot[r.SERVICES].get(scope.place, name)
-    if service is None or not service.spec.selector:
-        return False
-    selector = LabelSelector(match_labels=service.spec.selector)
-    return any(map(is_ready, scope.snapshot[r.PODS].selected(scope.place, selector)))
+    return service is not None and selects_ready(service, scope.snapshot) is True

@@ -223,10 +223,6 @@ def wanted_pods(workspace: Workspace, pods: Iterable[Pod]) -> int:
     return max(1, workspace.status.target_node_count or 1) if of_set else 1
 
 
-def latest(*times: datetime | None) -> datetime | None:
-    return max((each for each in times if each is not None), default=None)
-
-
 def moved(condition: Condition | None) -> datetime | None:
     return condition.last_transition_time if condition else None
 

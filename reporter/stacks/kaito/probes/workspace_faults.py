@@ -13,13 +13,12 @@ from reporter.stacks.kaito.probes.scope import (
     believed,
     condition_text,
     is_refusal,
-    latest,
     moved,
     reconcile_error,
     wanted_pods,
 )
 from reporter.stacks.kaito.reasons import WORKSPACES
-from reporter.workload.owners import is_false, is_true
+from reporter.workload.owners import is_false, is_true, latest
 from reporter.workload.pod import counts, is_ready
 
 _PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})
@@ -128,14 +127,14 @@ def judge_workspace(
 def _benchmark(workspace: Workspace) -> WorkspaceFault | None:
     for name in ("BenchmarkCompleted", "WorkspaceSucceeded"):
         condition = workspace.status.condition(name)
-        if condition is not None and is_false(condition) and condition.reason == _BENCHMARK_FAILED:
+        if is_false(condition) and condition.reason == _BENCHMARK_FAILED:
             return _failure(condition, _CONFIGURED_WRONG, exempt=believed(condition, workspace))
     return None
 
 
 def _mirror_failed(workspace: Workspace) -> WorkspaceFault | None:
     mirror = workspace.status.condition("ModelMirrorReady")
-    if mirror is None or not is_false(mirror) or (mirror.reason or "") in _MIRROR_IN_PROGRESS:
+    if not is_false(mirror) or (mirror.reason or "") in _MIRROR_IN_PROGRESS:
         return None
     invalid = mirror.reason == _INVALID_SPEC
     return _failure(
@@ -153,7 +152,7 @@ def _inference(workspace: Workspace, pods: tuple[Pod, ...] | None) -> WorkspaceF
     of them, and what they do not is stale, or a past OOM that sticks until the next success.
     """
     inference = workspace.status.condition("InferenceReady")
-    if inference is None or not is_false(inference) or _is_summary(inference):
+    if not is_false(inference) or _is_summary(inference):
         return None
     if inference.reason in _CONFIGURATION:
         return _failure(inference, _CONFIGURED_WRONG, exempt=believed(inference, workspace))
@@ -173,7 +172,7 @@ def _mirroring(workspace: Workspace, startup: timedelta) -> WorkspaceFault | Non
     mirror = workspace.status.condition("ModelMirrorReady")
     resource = workspace.status.condition("ResourceReady")
     waiting = mirror if is_false(mirror) else None
-    if waiting is None and is_false(resource) and resource and resource.reason == _MIRROR_NOT_READY:
+    if waiting is None and is_false(resource) and resource.reason == _MIRROR_NOT_READY:
         waiting = resource
     if waiting is None:
         return None

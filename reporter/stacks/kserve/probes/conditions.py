@@ -7,11 +7,13 @@ would be told as if it had lasted.
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
-from reporter.model.objects import Condition, KubeObject, Pod
+from reporter.model.objects import Deployment, Pod
+from reporter.served.pods import not_ready
 from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import (
     AVAILABLE,
@@ -28,19 +30,16 @@ from reporter.stacks.kserve.derived.mode import (
     Mode,
     wanted_deployments,
 )
-from reporter.stacks.kserve.objects import KnativeCondition
+from reporter.stacks.kserve.objects import KnativeCondition, KnativeService
 from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
 from reporter.workload.owners import (
     is_false,
     is_true,
     last_written,
-    not_ready_from,
+    latest,
     warning_about,
     words,
 )
-
-UNWRITTEN: Final = timedelta(seconds=120)
-"""How long KServe may take to write a first condition."""
 
 _OF_KSERVE: Final = frozenset(
     {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet", "Stopped"}
@@ -66,7 +65,7 @@ def _components(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Fi
     for component in scope.components:
         ready = scope.condition(component.ready)
         lacks = _lacks(scope, component)
-        if lacks and ready is not None and is_true(ready):
+        if lacks and is_true(ready):
             yield _gone(scope, component, f"{lacks}; {ready.type} is True all the same")
         elif lacks and ready is None and scope.shows_ready:
             yield _gone(scope, component, f"{lacks}; Ready is True all the same")
@@ -157,8 +156,8 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
             cause="no URL",
             text="Ready is True, and it has no URL",
         )
-    ingress = stored.condition(INGRESS_READY)
-    if ingress is None or not is_false(ingress) or ingress.reason in _OF_KSERVE:
+    ingress = stored.condition(INGRESS_READY, "False")
+    if ingress is None or ingress.reason in _OF_KSERVE:
         return
     ready = all(is_true(scope.condition(each.ready)) for each in scope.components)
     if not ready and (not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)):
@@ -180,40 +179,21 @@ def _why(scope: InferenceServiceScope, condition: KnativeCondition) -> str:
 
 def _whole(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding]:
     """Yield a finding if the InferenceService is not Ready; the last that is told."""
-    stored = scope.inferenceservice.status
-    ready = stored.condition(READY)
-    budget: timedelta | None
-    if not stored.conditions:
-        cause, text, budget = "no status", "KServe has not written any condition", UNWRITTEN
-    elif is_true(ready) or _moves_slowly(ready):
-        return
-    elif is_false(ready):
-        cause, text = "Ready is False", f"Ready is False, {words(ready)}"
-        budget = startup if scope.starting else None
-    else:
-        cause, text, budget = "Ready is Unknown", f"Ready is Unknown, {words(ready)}", startup
-    yield scope.finding(
-        reason=reasons.NOT_READY,
-        related=scope.ref,
-        cause=cause,
-        text=text,
-        transition=not_ready_from(ready),
-        created=scope.inferenceservice.created,
-        budget=budget,
-    )
-
-
-def _moves_slowly(ready: KnativeCondition | None) -> bool:
-    return ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
+    ready = scope.inferenceservice.status.condition(READY)
+    moves_slowly = ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
+    if not is_true(ready) and not moves_slowly:
+        status, starts = scope.inferenceservice.status, scope.starting
+        yield not_ready(
+            scope, reasons.NOT_READY, status, writer="KServe", startup=startup, starts=starts
+        )
 
 
 def _canaries(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding]:
-    condition = scope.inferenceservice.status.condition(CANARY_PREDICTOR_READY)
-    if condition is None or not is_false(condition) or condition.reason != "CanariesNotReady":
+    status = scope.inferenceservice.status
+    condition = status.condition(CANARY_PREDICTOR_READY, "False")
+    if condition is None or condition.reason != "CanariesNotReady":
         return
-    waiting = [
-        each for each in scope.inferenceservice.status.canary_statuses or () if not each.ready
-    ]
+    waiting = [each for each in status.canary_statuses or () if not each.ready]
     served = any(each.traffic_percent for each in waiting)
     names = ", ".join(each.name for each in waiting if each.name) or "not named"
     yield scope.finding(
@@ -238,7 +218,7 @@ def not_ready_since(scope: InferenceServiceScope, component: Component) -> datet
     if scope.in_knative_mode:
         service = (scope.facts.services or {}).get(component)
         ready = service.status.condition("Ready") if service else None
-        return ready.last_transition_time if ready is not None and not is_true(ready) else None
+        return ready.last_transition_time if ready and not is_true(ready) else None
     times = (
         each.last_transition_time
         for deployment in (scope.facts.deployments or {}).get(component, ())
@@ -253,24 +233,16 @@ def last_change(scope: InferenceServiceScope, *, pods: bool) -> datetime | None:
 
     `pods` count where what is asked about follows them.
     """
-    objects: list[tuple[KubeObject, tuple[Condition, ...] | None]] = [
-        (scope.inferenceservice, None)
-    ]
+    found: list[KnativeService | Deployment | Pod] = [*((scope.facts.pods or ()) if pods else ())]
     if scope.in_knative_mode:
-        services = (scope.facts.services or {}).values()
-        objects += [(each, each.status.conditions) for each in services]
+        found += (scope.facts.services or {}).values()
     else:
-        found = (scope.facts.deployments or {}).values()
-        objects += [(each, each.status.conditions) for parts in found for each in parts]
-    judged: tuple[Pod, ...] = (scope.facts.pods or ()) if pods else ()
-    objects += [(each, each.status.conditions) for each in judged]
-    times = (time for each, conditions in objects for time in _times(each, conditions))
-    return max(times, default=None)
-
-
-def _times(obj: KubeObject, conditions: tuple[Condition, ...] | None) -> Iterator[datetime]:
-    found = (last_written(obj), *(each.last_transition_time for each in conditions or ()))
-    return (each for each in found if each is not None)
+        found += chain.from_iterable((scope.facts.deployments or {}).values())
+    said = (each for one in found for each in one.status.conditions or ())
+    return latest(
+        *map(last_written, (scope.inferenceservice, *found)),
+        *(each.last_transition_time for each in said),
+    )
 
 
 _MOST_TOLD: Final = 5

@@ -222,7 +222,7 @@ def _refused(scope: InferenceServiceScope) -> Iterator[Finding]:
     for component, deployments in (scope.facts.deployments or {}).items():
         for deployment in deployments:
             failure = deployment.status.condition(REPLICA_FAILURE)
-            if failure is None or not is_true(failure):
+            if not is_true(failure):
                 continue
             why = refusal(failure.message, scope.place)
             yield scope.finding(
@@ -301,7 +301,7 @@ def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
 def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
     for component in scope.components:
         ready = scope.inferenceservice.status.condition(component.ready)
-        if ready is None or not is_false(ready):
+        if not is_false(ready):
             continue
         if ready.reason not in _OF_WORKERS | {_FAILED}:
             continue

@@ -183,7 +183,7 @@ def _stalled(scope: InferenceServiceScope) -> Iterator[Finding]:
     for component, deployments in (scope.facts.deployments or {}).items():
         for deployment in deployments:
             progressing = deployment.status.condition(PROGRESSING)
-            if progressing is None or not is_false(progressing) or not progressing.message:
+            if not is_false(progressing) or not progressing.message:
                 continue
             yield scope.finding(
                 reason=reasons.ROLLOUT_STUCK,

@@ -40,7 +40,7 @@ from reporter.stacks.kserve.objects import (
     TrafficEntry,
 )
 from reporter.stacks.kserve.reasons import KNATIVE_REVISIONS, KNATIVE_SERVICES
-from reporter.workload.owners import is_true
+from reporter.workload.owners import is_true, latest
 from reporter.workload.pod import counts, is_ready, startup_time
 
 GRADUAL: Final = "RolloutInProgress"
@@ -206,11 +206,10 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         found = self._revision(self.status_of(component).latest_ready_revision)
         ready = found.status.condition("Ready") if found else None
         route = self.condition(component.route_ready)
-        times = (
-            ready.last_transition_time if is_true(ready) and ready else None,
+        return latest(
+            ready.last_transition_time if is_true(ready) else None,
             route.last_transition_time if route and not is_true(route) else None,
         )
-        return max((each for each in times if each is not None), default=None)
 
     def moves_slowly(self, component: Component) -> bool:
         """Tell whether traffic moves gradually, as the Knative Service was annotated to."""

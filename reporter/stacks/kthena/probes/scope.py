@@ -22,6 +22,7 @@ from reporter.stacks.kthena.derived.facts import (
 from reporter.stacks.kthena.derived.status import DerivedModelServing, derive
 from reporter.stacks.kthena.objects import GROUP_LABEL, ModelServing
 from reporter.stacks.kthena.reasons import PODGROUPS
+from reporter.workload.owners import latest
 from reporter.workload.pod import asked_to_end
 
 NOT_MADE_BUDGET: Final = timedelta(seconds=300)
@@ -98,8 +99,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
         it may be a start-up budget old when a rollout begins.
         """
         steps = (asked_to_end(pod) if pod.deleting else pod.created for pod in pods)
-        youngest = max((each for each in steps if each is not None), default=None)
-        return youngest or self.modelserving.created
+        return latest(*steps) or self.modelserving.created
 
     def pod_ref(self, name: str) -> ObjectRef:
         """Return the reference to a pod by its name alone: one that is recreated is in its place."""

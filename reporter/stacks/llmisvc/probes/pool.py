@@ -1,20 +1,21 @@
 """What leads to the pods: InferencePool, endpoint picker and tokenizer, HTTPRoutes and Gateways."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import is_of_istio
-from reporter.model.finding import Fails, Finding
+from reporter.model.finding import Finding
 from reporter.model.objects import (
     Deployment,
     Gateway,
     HttpRoute,
     InferencePool,
-    LabelSelector,
     ParentStatus,
     Service,
 )
-from reporter.snapshot.decode import selected_by
+from reporter.probes.scope import of_workload
+from reporter.served.ways import NOT_AVAILABLE, selects_ready
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import is_of
@@ -22,7 +23,7 @@ from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import refers_to_nothing
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.owners import is_false, is_true, words
-from reporter.workload.pod import counts, is_ready
+from reporter.workload.pod import counts
 from reporter.workload.routing import (
     Parent,
     ParentFault,
@@ -154,7 +155,7 @@ def _unaccepted(scope: LlmScope, pool: InferencePool, parent: Parent) -> Finding
         for each, of in _entries(scope)
         if of == parent
         for condition in (each.condition("Accepted"), each.condition("ResolvedRefs"))
-        if condition is not None and is_false(condition)
+        if is_false(condition)
     ]
     why = f"{said[0].type} is False, {words(said[0])}" if said else "it has written no status"
     return scope.finding(
@@ -197,22 +198,18 @@ def probe_epp(scope: LlmScope) -> Iterator[Finding]:
 
 
 def _down(scope: LlmScope, deployment: Deployment, *, what: str, effect: str) -> Finding:
-    fault = judge_deployment(deployment, scope.snapshot)
-    available = deployment.status.condition("Available")
-    since = available if available is not None and available.status == "False" else None
+    fault = judge_deployment(deployment, scope.snapshot) or NOT_AVAILABLE
+    unavailable = deployment.status.condition("Available", "False")
+    since = unavailable.last_transition_time if unavailable else None
     return scope.finding(
         reason=reasons.EPP_NOT_READY,
         related=r.DEPLOYMENTS.ref(deployment),
-        cause=fault.cause if fault else "not available",
-        text=f"{what} is down{f': {fault.detail}' if fault else ''} "
+        cause=fault.cause,
+        text=f"{what} is down{f': {fault.detail}' if fault.detail else ''} "
         f"(Deployment {deployment.name}); {effect}",
         severity=_DOWN,
-        transition=since.last_transition_time if since else None,
         created=deployment.created,
-        passing=fault is None or fault.passing,
-        lost_node=fault.lost_node if fault else "",
-        diagnosis=fault.diagnosis if fault else None,
-        fails=fault.fails if fault else Fails.OTHERWISE,
+        **of_workload(replace(fault, transition=since)),
     )
 
 
@@ -231,13 +228,8 @@ def unreached_service(scope: LlmScope) -> Service | None:
     """Return the Service of the endpoint picker if it is there and selects no ready pod of it."""
     reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
     service = scope.snapshot[r.SERVICES].get(scope.place, reference.name) if reference else None
-    if service is None or not service.spec.selector:
-        return None
-    selector = LabelSelector(match_labels=service.spec.selector)
-    if not scope.snapshot.absence_known(r.PODS, scope.place, sought=selected_by(selector)):
-        return None
-    reached = any(map(is_ready, scope.snapshot[r.PODS].selected(scope.place, selector)))
-    return None if reached else service
+    unreached = service is not None and selects_ready(service, scope.snapshot) is False
+    return service if unreached else None
 
 
 _NO_ROUTE, _NO_BACKEND, _NO_STATUS, _STALE = 40, 30, 24, 10

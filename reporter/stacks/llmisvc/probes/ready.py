@@ -1,7 +1,6 @@
 """Whether an LLMInferenceService serves, and which pods and objects it lacks."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, SERVICES
@@ -9,7 +8,7 @@ from reporter.model.finding import Finding, ReadyEvidence, ServingEvidence
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.resource import Resource
 from reporter.probes.pods import startup_budget
-from reporter.served.pods import PodReasons, judge_pods, judge_workloads
+from reporter.served.pods import PodReasons, judge_pods, judge_workloads, not_ready
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
@@ -25,7 +24,7 @@ from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets, refers_
 from reporter.stacks.llmisvc.probes.stale import avoids_pools, contradicted
 from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import is_available
-from reporter.workload.owners import is_false, is_true, not_ready_from, words
+from reporter.workload.owners import is_false, is_true
 from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import entrances_of, fails_open, is_reachable
 
@@ -104,9 +103,6 @@ def _is_reached(scope: LlmScope) -> bool:
     return wanted.route is None or accepts(scope)
 
 
-UNWRITTEN: Final = timedelta(seconds=120)
-"""How long KServe may take to write a first condition."""
-
 _LEAVES: Final = (
     "MainWorkloadReady",
     "WorkerWorkloadReady",
@@ -125,25 +121,13 @@ _OF_SCALING: Final = frozenset({"ScalingReady", "PrefillScalingReady"})
 
 def probe_whole(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding if it is not Ready; the last that is told."""
-    ready = scope.condition("Ready")
-    budget: timedelta | None = None
-    if not scope.llm.status.conditions:
-        cause, text, budget = "no status", "KServe has not written any condition", UNWRITTEN
-    elif is_true(ready) or _is_explained(scope):
+    status = scope.llm.status
+    if status.conditions and (is_true(scope.condition("Ready")) or _is_explained(scope)):
         return
-    else:
-        status = ready.status if ready else "Unknown"
-        cause, text = f"Ready is {status}", f"Ready is {status}, {words(ready)}"
-        starts = any(counts(each) and not is_ready(each) for each in scope.pods)
-        budget = startup_budget(scope) if starts or not is_false(ready) else None
-    yield scope.finding(
-        reason=reasons.NOT_READY,
-        related=scope.ref,
-        cause=cause,
-        text=text,
-        transition=not_ready_from(ready),
-        created=scope.llm.created,
-        budget=budget,
+    starts = any(counts(each) and not is_ready(each) for each in scope.pods)
+    startup = startup_budget(scope)
+    yield not_ready(
+        scope, reasons.NOT_READY, status, writer="KServe", startup=startup, starts=starts
     )
 
 
@@ -170,13 +154,7 @@ def _waits_for_nothing(scope: LlmScope, condition: Condition) -> bool:
     return scope.pool is not None and not any(probe_pool(scope))
 
 
-_REASONS: Final = PodReasons(
-    storage_failed=reasons.STORAGE_FAILED,
-    model_load_failed=reasons.MODEL_LOAD_FAILED,
-    pods_not_ready=reasons.PODS_NOT_READY,
-    pods_not_created=reasons.PODS_NOT_CREATED,
-    rollout_stuck=reasons.ROLLOUT_STUCK,
-)
+_REASONS: Final = PodReasons.of(reasons.LLM_KIND)
 
 
 def probe_pods(scope: LlmScope) -> Iterator[Finding]:

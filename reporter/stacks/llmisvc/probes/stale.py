@@ -42,7 +42,7 @@ from reporter.stacks.llmisvc.derived import (
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets, refers_to_nothing
-from reporter.workload.owners import is_false, is_true, last_written, spec_written, words
+from reporter.workload.owners import is_false, is_true, last_written, latest, spec_written, words
 
 
 def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
@@ -55,12 +55,11 @@ def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
     routes: tuple[HttpRoute | InferencePool, ...] = (*scope.routes, *pools)
     entries = (entry for each in routes for entry in each.status.parents or ())
     said = (*(each.status for each in parts), *entries)
-    times = (
+    return latest(
         *map(last_written, (scope.llm, *parts, *routes)),
         *(each.last_transition_time for status in said for each in status.conditions or ()),
         *(each.last_transition_time for each in map(scope.condition, fields) if each),
     )
-    return max((each for each in times if each is not None), default=None)
 
 
 _CONDITION: Final = {
@@ -255,7 +254,7 @@ def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
 
 def _by_condition(scope: LlmScope, serves: str) -> Iterator[Finding]:
     for condition in map(scope.condition, _SCALING):
-        if condition is None or not is_false(condition):
+        if not is_false(condition):
             continue
         if not (condition.reason or "").endswith("Progressing"):
             yield scope.finding(
@@ -344,7 +343,7 @@ def probe_group(scope: LlmScope) -> Iterator[Finding]:
         return
     said = scope.condition("GroupDegraded")
     since: datetime | None = None
-    if said is not None and is_true(said):
+    if is_true(said):
         cause, text = said.reason or "GroupDegraded", f"GroupDegraded, {words(said)}"
         since = said.last_transition_time
     elif route.weight == 0 and not _of_namespace(scope, route.group, _weights):

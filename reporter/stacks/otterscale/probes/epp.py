@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -14,13 +13,12 @@ from reporter.model.objects import (
     HttpRoute,
     InferencePool,
     KubeObject,
-    LabelSelector,
     ParentStatus,
 )
 from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef
 from reporter.model.text import detail
-from reporter.snapshot.decode import selected_by
+from reporter.probes.scope import of_workload
+from reporter.served.ways import NO_SERVICE, selects_ready, worst_way
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests.names import ISTIO
@@ -28,9 +26,8 @@ from reporter.stacks.otterscale.manifests.values import config_key
 from reporter.stacks.otterscale.probes.missing import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.workload.deployment import judge_deployment
-from reporter.workload.pod import counts, is_ready
+from reporter.workload.pod import counts
 from reporter.workload.routing import (
-    GATEWAY_GONE,
     Parent,
     ParentFault,
     missing_picker_service,
@@ -111,12 +108,8 @@ def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault
         text=f"endpoint picker is {fault.standing}{why}: {fault.detail} "
         f"(Deployment {deployment.name}); {scope.without_picker}",
         severity=fault.severity,
-        transition=fault.transition,
         created=deployment.created,
-        passing=fault.passing,
-        lost_node=fault.lost_node,
-        diagnosis=fault.diagnosis,
-        fails=fault.fails,
+        **of_workload(fault),
     )
 
 
@@ -137,15 +130,9 @@ def _explanations(scope: ModelServiceScope) -> Iterator[str]:
 
 
 def _is_selected(scope: ModelServiceScope) -> bool:
-    service = scope.epp_service
-    if service is None or not service.spec.selector:
+    if scope.epp is None or scope.epp.status.ready_replicas == 0 or scope.epp_service is None:
         return True
-    if scope.epp is None or scope.epp.status.ready_replicas == 0:
-        return True
-    selector = LabelSelector(match_labels=service.spec.selector)
-    if not scope.snapshot.absence_known(r.PODS, scope.place, sought=selected_by(selector)):
-        return True
-    return any(map(is_ready, scope.snapshot[r.PODS].selected(scope.place, selector)))
+    return selects_ready(scope.epp_service, scope.snapshot) is not False
 
 
 def _unserved_port(scope: ModelServiceScope) -> int | None:
@@ -175,7 +162,6 @@ def _about_service(scope: ModelServiceScope, cause: str, text: str) -> Finding:
 _NOT_INSTALLED: Final = 50
 _NOT_PROGRAMMED: Final = 28
 _RULE_MISSING: Final = 22
-_NO_SERVICE: Final = 21
 _SELECTS_NONE: Final = 15
 _UNSETTLED: Final = 5
 
@@ -185,13 +171,11 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     yield from _not_installed(scope)
     route, pool = scope.route, scope.pool
     if route is not None and not route.deleting:
-        yield from _about(
-            scope, r.HTTPROUTES.ref(route), route.created, faults=tuple(_of_route(scope, route))
-        )
+        ref, faults = r.HTTPROUTES.ref(route), _of_route(scope, route)
+        yield from worst_way(scope, ref, route.created, reason=reasons.ROUTE, faults=faults)
     if pool is not None and not pool.deleting:
-        yield from _about(
-            scope, r.INFERENCEPOOLS.ref(pool), pool.created, faults=tuple(_of_pool(scope, pool))
-        )
+        ref, faults = r.INFERENCEPOOLS.ref(pool), _of_pool(scope, pool)
+        yield from worst_way(scope, ref, pool.created, reason=reasons.ROUTE, faults=faults)
     yield from _missing_rule(scope)
 
 
@@ -230,7 +214,7 @@ def _of_pool(scope: ModelServiceScope, pool: InferencePool) -> Iterator[ParentFa
     service = missing_picker_service(pool, scope.snapshot)
     if service not in {"", scope.epp_name}:  # that its own is missing is told as such
         text = f"its endpoint picker's Service {service} does not exist"
-        yield ParentFault(f"Service {service} missing", text, _NO_SERVICE)
+        yield ParentFault(f"Service {service} missing", text, NO_SERVICE)
     if _selects_none(scope, pool):
         text = "its selector matches none of the pods, so requests find no endpoint"
         yield ParentFault("InferencePool selects no pod", text, _SELECTS_NONE)
@@ -238,8 +222,8 @@ def _of_pool(scope: ModelServiceScope, pool: InferencePool) -> Iterator[ParentFa
 
 def _not_programmed(parent: Parent, snapshot: Snapshot) -> ParentFault | None:
     gateway = snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
-    programmed = gateway.status.condition("Programmed") if gateway else None
-    if programmed is None or programmed.status != "False":
+    programmed = gateway.status.condition("Programmed", "False") if gateway else None
+    if programmed is None:
         return None
     text = detail(programmed.reason, programmed.message) or "no reason"
     return ParentFault(
@@ -259,8 +243,8 @@ def _unsettled(
     """
     for entry in entries:
         parent = parent_of(entry.parent_ref, scope.place)
-        accepted = entry.condition("Accepted")
-        if accepted is None or accepted.status != "Unknown":
+        accepted = entry.condition("Accepted", "Unknown")
+        if accepted is None:
             continue
         others = (each for each in entries if each.controller_name != entry.controller_name)
         if any(
@@ -317,28 +301,4 @@ def _missing_rule(scope: ModelServiceScope) -> Iterator[Finding]:
         text=f"DestinationRule {scope.epp_name}, which makes the gateway speak TLS with the "
         f"endpoint picker, is missing: unless another rule does so, {effect}",
         severity=_RULE_MISSING,
-    )
-
-
-def _about(
-    scope: ModelServiceScope,
-    related: ObjectRef,
-    created: datetime | None,
-    *,
-    faults: tuple[ParentFault, ...],
-) -> Iterator[Finding]:
-    """Yield one finding for all that is wrong with one object: the worst, and how many more."""
-    if not faults:
-        return
-    worst, *others = sorted(faults, key=lambda each: (-each.severity, each.text))
-    more = f" (and {len(others)} more)" if others else ""
-    yield scope.finding(
-        reason=reasons.ROUTE,
-        related=related,
-        cause=worst.cause,
-        text=f"{related.kind} {related.name}: {worst.text}{more}",
-        severity=worst.severity,
-        transition=worst.transition,
-        created=created,
-        by_spec=worst.severity in {GATEWAY_GONE, _NO_SERVICE},
     )

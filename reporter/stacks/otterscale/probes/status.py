@@ -14,7 +14,7 @@ from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.derived.observe import observe
 from reporter.stacks.otterscale.probes.epp import epp_fault, is_reached
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
-from reporter.workload.owners import spec_written
+from reporter.workload.owners import latest, spec_written
 from reporter.workload.routing import entrances_of, fails_open, is_accepted, is_reachable
 
 _OF_READY: Final = frozenset({"phase", "decodeReady", "prefillReady", "Ready"})
@@ -62,11 +62,10 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
 def _last_change(scope: ModelServiceScope) -> datetime | None:
     """Return when the newest pod was made, or a pod became Ready or not, whichever is later."""
     ready = (pod.status.condition("Ready") for pod in scope.pods)
-    times = (
+    return latest(
         *(each.created for each in scope.pods),
         *(each.last_transition_time for each in ready if each),
     )
-    return max((each for each in times if each is not None), default=None)
 
 
 def _observed(scope: ModelServiceScope) -> Document:
