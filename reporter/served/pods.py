@@ -108,8 +108,6 @@ class PodReasons:
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """Where a fault is."""
-
     scope: SubjectScope[KubeObject]
     role: ServedRole
     reasons: PodReasons

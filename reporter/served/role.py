@@ -51,7 +51,6 @@ class ServedRole:
 
     @property
     def exists(self) -> bool:
-        """Whether it has something to run on."""
         return self.workload is not None
 
     @property
@@ -76,7 +75,6 @@ class ServedRole:
 
     @property
     def serves(self) -> bool:
-        """Whether a replica is available."""
         return is_available(self.deployment) if self.deployment else self.available > 0
 
     @property
@@ -148,5 +146,4 @@ class CountedRole(ServedRole):
 
 
 def parts_of(roles: tuple[ServedRole, ...]) -> Iterator[Workload]:
-    """Yield what the roles run on."""
     return (each.workload for each in roles if each.workload is not None)

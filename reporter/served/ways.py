@@ -70,13 +70,11 @@ class Ways:
         return tuple(islice(matching, _MOST))
 
     def ref_of_pool(self, pool: InferencePool) -> ObjectRef:
-        """Return the reference to one of its pools, in its group."""
         is_former = self.snapshot[r.INFERENCEPOOLS].get(self.place, pool.name) is None
         return (r.FORMER_POOLS if is_former else r.INFERENCEPOOLS).ref(pool)
 
     @cached_property
     def services(self) -> tuple[Service, ...]:
-        """The Services that select its pods."""
         index = self.snapshot.once(("services", self.place), partial(_services, self.place))
         labels = self.labels
         near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
@@ -99,7 +97,6 @@ class Ways:
     def naming(
         self, kind: str, backends: Iterable[InferencePool | Service]
     ) -> tuple[HttpRoute, ...]:
-        """Return the routes that name some of its pools or Services."""
         return tuple(
             route
             for each in backends
@@ -107,7 +104,6 @@ class Ways:
         )
 
     def picker(self, pool: InferencePool) -> Deployment | None:
-        """Return the Deployment of a pool's endpoint picker."""
         reference = pool.spec.endpoint_picker_ref
         if reference is None:
             return None

@@ -23,8 +23,6 @@ from reporter.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputScope:
-    """What an output is decided from."""
-
     derived: tuple[Derived, ...]  # the statuses that objects should have, of whatever kind
     snapshot: Snapshot  # what they rest on
     now: Instant
@@ -35,8 +33,6 @@ class OutputScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a pass decides for an output."""
-
     memory: object
     plan: object = None  # what is to be written; None where nothing can be said of that
     findings: tuple[Finding, ...] = ()
@@ -61,8 +57,6 @@ class WriterParts:
 
 
 class OutputWriter(Protocol):
-    """Carries out the plans of an output."""
-
     def answers(self) -> object:
         """Return what was made of the last writes, for the next pass."""
 
@@ -80,8 +74,6 @@ class OutputWriter(Protocol):
 
 
 class Output(Protocol):
-    """What a stack writes."""
-
     def decide(self, scope: OutputScope, memory: object, answers: object) -> Decision:
         """Decide what to write. Pure.
 

@@ -47,10 +47,8 @@ class Stack(StackRows):
 
 
 def stacks_of(settings: "EvaluationSettings") -> tuple[Stack, ...]:
-    """Return the stacks that settings were made with."""
     return tuple(each for each in settings.known_stacks if isinstance(each, Stack))
 
 
 def outputs_of(settings: "EvaluationSettings") -> "dict[str, Output]":
-    """Return what the stacks write, by their names."""
     return {each.name: each.output() for each in stacks_of(settings) if each.output is not None}

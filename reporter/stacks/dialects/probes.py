@@ -103,7 +103,6 @@ def _children(scope: DialectScope) -> Iterator[Finding]:
 
 
 def _on_the_way(scope: DialectScope) -> Iterator[Finding]:
-    """Yield a finding for each part that requests pass and that does not work."""
     for through, deployment in scope.down_on_the_way:
         what = f"what all requests pass{', ' * bool(through.why)}{through.why},"
         yield deployment_down(scope, deployment, reason=scope.reason("RouterNotReady"), what=what)

@@ -76,7 +76,6 @@ class DialectScope(SubjectScope[KubeObject]):
 
     @cached_property
     def is_stopped(self) -> bool:
-        """Whether its spec says that nothing should run."""
         return any(each is True for _, each in self.read.values(self.dialect.stopped))
 
     @cached_property
@@ -115,7 +114,6 @@ class DialectScope(SubjectScope[KubeObject]):
 
     @cached_property
     def down_on_the_way(self) -> tuple[tuple[Through, Deployment], ...]:
-        """The Deployments that all requests pass and that are not available."""
         asked = (each for each in self.dialect.through if self.holds(each.when))
         return tuple((each, of) for each in asked if (of := self._down(each)))
 
@@ -208,7 +206,6 @@ class DialectScope(SubjectScope[KubeObject]):
 def _listed(
     table: Table[ObjectT], place: str, *, names: Iterable[str], labels: Labels
 ) -> tuple[ObjectT, ...]:
-    """Return the objects of some names, and those of some labels."""
     named = (table.get(place, each) for each in names)
     like = table.selected(place, LabelSelector(labels))[:MOST] if labels else ()
     return (*(each for each in named if each is not None), *like)

@@ -6,15 +6,11 @@ from reporter.model.objects import Annotations, Conditioned, KubeObject, Metadat
 
 
 class InferenceSetSpec(Part, frozen=True):
-    """`spec` of an InferenceSet."""
-
     replicas: int | None = None
     node_count_limit: int | None = None
 
 
 class InferenceSetStatus(Conditioned, frozen=True):
-    """`status` of an InferenceSet."""
-
     replicas: int | None = None
     ready_replicas: int | None = None
 
@@ -39,8 +35,6 @@ class ScalingAnnotations(Annotations, frozen=True):
 
 
 class ScaledMetadata(Metadata, frozen=True):
-    """`metadata` of an InferenceSet."""
-
     annotations: ScalingAnnotations | None = None
 
 
@@ -58,8 +52,6 @@ class InferenceSet(KubeObject, frozen=True):
 
 
 class WorkspaceStatus(Conditioned, frozen=True):
-    """`status` of a Workspace."""
-
     state: str | None = None
     worker_nodes: tuple[str, ...] | None = None
     target_node_count: int | None = None

@@ -33,8 +33,6 @@ KnativeConditions: TypeAlias = Annotated[tuple[KnativeCondition, ...], Meta(max_
 
 
 class KnativeConditioned(Conditioned, frozen=True):
-    """A status with conditions of Knative's kind."""
-
     conditions: KnativeConditions | None = None
 
     def condition(self, type_: str, status: str = "") -> KnativeCondition | None:
@@ -115,8 +113,6 @@ class ModelSpec(Part, frozen=True):
 
 
 class ComponentSpec(Part, frozen=True):
-    """`spec.predictor`, `spec.transformer` or `spec.explainer`."""
-
     canary_traffic_percent: int | None = None
     worker_spec: WorkerSpec | None = None
     model: ModelSpec | None = None

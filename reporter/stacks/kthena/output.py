@@ -318,8 +318,6 @@ def status_counter(registry: CollectorRegistry, waiting: Callable[[], int]) -> C
 
 
 class KthenaOutput:
-    """Decides as `own` says, and writes that."""
-
     def decide(self, scope: OutputScope, memory: object, answers: object) -> Decision:
         return own(
             scope,

@@ -27,8 +27,6 @@ class KthenaSettings(EvaluationSettings):
 
 
 class KthenaDaemonSettings(DaemonSettings):
-    """What the daemon writes to ModelServings."""
-
     modelserving_status: Annotated[StatusOwnership, YamlSwitch] = StatusOwnership.OFF
     """What is written to the status of ModelServings: off, roles (roleStatuses only), or full."""
 

@@ -116,8 +116,6 @@ PartT = TypeVar("PartT", bound=Part)
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """What an LLMInferenceService asks for."""
-
     main: Workload
     prefill: Workload | None  # the one that prefills; None where the main one does both
     router: LlmRouter  # None stands for none
@@ -151,12 +149,10 @@ class AskedFor:
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
-        """The main one, and the one that prefills."""
         return (self.main,) if self.prefill is None else (self.main, self.prefill)
 
     @property
     def scaling(self) -> tuple[Scaling, ...]:
-        """How its workloads are scaled, where they are."""
         return tuple(each.scaling for each in self.workloads if each.scaling)
 
 

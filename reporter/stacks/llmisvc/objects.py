@@ -52,7 +52,6 @@ class Scaling(Part, frozen=True):
 
     @property
     def by_keda(self) -> bool:
-        """Whether a ScaledObject is made."""
         return self.keda is not None or (self.wva is not None and self.wva.keda is not None)
 
 
@@ -129,8 +128,6 @@ class WorkloadsStatus(Part, frozen=True):
 
 
 class LlmStatus(Conditioned, frozen=True):
-    """`status` of an LLMInferenceService."""
-
     observed_generation: int | None = None
     url: str = ""
     workloads: WorkloadsStatus | None = None
@@ -138,14 +135,10 @@ class LlmStatus(Conditioned, frozen=True):
 
 
 class StopAnnotations(Annotations, frozen=True):
-    """The annotations of an LLMInferenceService that are read."""
-
     stop: str | None = field(name="serving.kserve.io/stop", default=None)
 
 
 class LlmMetadata(Metadata, frozen=True):
-    """`metadata` of an LLMInferenceService."""
-
     annotations: StopAnnotations | None = None
 
 

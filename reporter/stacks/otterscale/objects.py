@@ -46,8 +46,6 @@ class Model(Part, frozen=True):
 
 
 class EnvVar(Part, frozen=True):
-    """An environment variable of a container."""
-
     name: str
     value: str = ""
     value_from: Json | None = None
@@ -269,6 +267,4 @@ class ClusterRoleBinding(KubeObject, frozen=True):
 
 
 class PluginsConfigMap(KubeObject, frozen=True):
-    """v1 ConfigMap of an endpoint picker."""
-
     data: dict[str, str] | None = None

@@ -26,7 +26,6 @@ def probe_pods(scope: WorkloadScope) -> Iterator[Finding]:
 
 
 def probe_router(scope: WorkloadScope) -> Iterator[Finding]:
-    """Yield a finding if the router of its release has no available replica."""
     if scope.router is not None and not is_available(scope.router):
         yield deployment_down(
             scope, scope.router, reason=w.ROUTER_NOT_READY, what="router of its release"
@@ -34,7 +33,6 @@ def probe_router(scope: WorkloadScope) -> Iterator[Finding]:
 
 
 def probe_pickers(scope: WorkloadScope) -> Iterator[Finding]:
-    """Yield a finding for each pool whose endpoint picker is missing or down."""
     return judge_pickers(scope, scope.ways, reason=w.EPP_NOT_READY)
 
 
@@ -48,7 +46,6 @@ def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
 
 
 def probe_scaling(scope: WorkloadScope) -> Iterator[Finding]:
-    """Yield a finding for each scaler of it that does not work."""
     workloads = ((resource.kind, obj.name) for resource, obj in scope.members)
     scalers = scalers_of(scope.snapshot, scope.place, workloads)
     yield from judge_scalers(scope, scalers, reason=w.SCALING_NOT_READY)
@@ -89,7 +86,6 @@ _PROBES: Final[tuple[Probe[WorkloadScope], ...]] = (probe_pods, *_WAYS, probe_sc
 
 
 def evaluate_workload(scope: WorkloadScope) -> Evaluation:
-    """Return all that is said about one model."""
     return evaluated(
         scope,
         chain.from_iterable(probe(scope) for probe in _PROBES),

@@ -71,8 +71,6 @@ _MOST: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadScope(SubjectScope[Workload]):
-    """One model, and what belongs to it."""
-
     members: tuple[Member, ...]  # its workloads, that which decodes first
 
     @cached_property
@@ -82,7 +80,6 @@ class WorkloadScope(SubjectScope[Workload]):
 
     @cached_property
     def roles(self) -> tuple[ServedRole, ...]:
-        """Its roles."""
         return tuple(self._role(resource, obj) for resource, obj in self.members)
 
     def _role(self, resource: Resource[Workload], obj: Workload) -> ServedRole:
@@ -140,7 +137,6 @@ class WorkloadScope(SubjectScope[Workload]):
 
     @cached_property
     def ways(self) -> Ways:
-        """What leads to its pods."""
         return Ways(
             snapshot=self.snapshot,
             place=self.place,
@@ -183,12 +179,10 @@ class WorkloadScope(SubjectScope[Workload]):
 
 
 def template_of(obj: Workload) -> PodTemplate:
-    """Return the template of the pods that serve."""
     return obj.template if isinstance(obj, LeaderWorkerSet) else obj.spec.template
 
 
 def labels_of(obj: Workload) -> Labels:
-    """Return the labels that its pods get."""
     return template_of(obj).metadata.labels or {}
 
 
@@ -199,7 +193,6 @@ class WorkloadProbes:
     evaluate: Callable[[WorkloadScope], Evaluation]
 
     def questions(self, scope: Scope) -> Iterator[Question]:
-        """Yield what is asked about each model."""
         catalogue = scope.settings.catalogue
         models = scope.snapshot.once("models of no kind", lambda each: _models(each, catalogue))
         for members in models:
@@ -230,7 +223,6 @@ class WorkloadProbes:
 
 
 def _models(snapshot: Snapshot, catalogue: Catalogue) -> tuple[tuple[Member, ...], ...]:
-    """Return the models of a cluster, each with its workloads."""
     groups, kinds = _owners(catalogue)
     ending = {each.name for each in snapshot[r.NAMESPACES] if each.deleting}
     found: dict[tuple[str, ...], list[Member]] = {}

@@ -33,7 +33,6 @@ _CHARTED: Final[tuple[Resource[KubeObject], ...]] = (DEPLOYMENTS, INFERENCEPOOLS
 
 
 def _known(scope: AnyScope) -> bool:
-    """Tell whether all is seen that KAITO makes for a model."""
     return all(scope.snapshot.absence_known(each, scope.place, sought=scope.made) for each in _MADE)
 
 

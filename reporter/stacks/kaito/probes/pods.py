@@ -233,7 +233,6 @@ _BOOTING: Final = 10
 
 
 def probe_infra(scope: AnyScope) -> Iterator[Finding]:
-    """Yield a finding for each Workspace whose nodes are not there."""
     boot = timedelta(seconds=scope.settings.node_boot_budget_seconds)
     for workspace in scope.workspaces:
         claims = workspace.status.condition("NodeClaimReady")

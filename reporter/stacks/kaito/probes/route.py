@@ -177,12 +177,10 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
 
 
 def is_missing(scope: InferenceSetScope, name: str) -> bool:
-    """Tell whether an endpoint picker is told to be missing."""
     return _fault(scope, name, scope.epp(name)) == MISSING
 
 
 def has_pickers(scope: InferenceSetScope) -> bool:
-    """Tell whether each endpoint picker is there, available and without fault."""
     return all(
         _picks(scope, name) and _fault(scope, name, scope.epp(name)) is None
         for name in scope.epp_names

@@ -130,7 +130,6 @@ def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 
 def probe_scaling(scope: InferenceServiceScope) -> Iterator[Finding]:
-    """Yield a finding for each scaler of its Deployments that does not work."""
     found = chain.from_iterable((scope.facts.deployments or {}).values())
     names = [(DEPLOYMENTS.kind, each.name) for each in found]
     scalers = scalers_of(scope.snapshot, scope.place, names)

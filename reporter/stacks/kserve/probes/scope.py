@@ -55,7 +55,6 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @cached_property
     def knative_absent(self) -> bool:
-        """Whether the API server serves no Knative Services."""
         return self.snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT
 
     @cached_property
@@ -70,7 +69,6 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @property
     def own(self) -> Sought:
-        """What seeks objects that belong to it."""
         return belongs_to(self.name, INFERENCESERVICE)
 
     @cached_property
@@ -120,7 +118,6 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @property
     def frozen(self) -> bool:
-        """Whether KServe leaves its status alone."""
         return is_frozen(self.inferenceservice)
 
     @cached_property

@@ -62,8 +62,6 @@ def owned(modelserving: ModelServing, objects: Iterable[ObjectT]) -> Iterator[Ob
 
 
 class GroupStatus(StrEnum):
-    """What a ServingGroup is doing, in Kthena's words."""
-
     CREATING = "Creating"
     RUNNING = "Running"
     SCALING = "Scaling"

@@ -257,7 +257,6 @@ def probe_route(scope: LlmScope) -> Iterator[Finding]:
 
 
 def accepts(scope: LlmScope) -> bool:
-    """Tell whether there is a route, and nothing is wrong with any."""
     return bool(scope.routes) and not any(probe_route(scope))
 
 

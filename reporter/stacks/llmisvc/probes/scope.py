@@ -50,7 +50,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def wanted(self) -> AskedFor:
-        """What it asks for, its configs included."""
         return wanted(self.llm, self.configs)
 
     @cached_property
@@ -150,7 +149,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         )
 
     def _part(self, resource: Resource[ObjectT], *parts: str) -> ObjectT | None:
-        """Return what was made for it as one of these parts."""
         return next((each for each in self.made(resource) if component(each) in parts), None)
 
     @cached_property
@@ -192,7 +190,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @cached_property
     def parents(self) -> frozenset[Parent]:
-        """The Gateways that are parents of its routes."""
         return frozenset(
             parent
             for route in self.routes
@@ -221,7 +218,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @property
     def observed(self) -> bool:
-        """Whether KServe has looked at the present spec."""
         return self.llm.status.observed_generation == self.llm.metadata.generation
 
     def condition(self, type_: str) -> Condition | None:

@@ -110,7 +110,6 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
 
 
 def counted(scope: LlmScope) -> Iterator[Counted]:
-    """Yield the entries of `status.workloads` with a count."""
     for role in scope.roles:
         if role.ref is not None:
             entry = "prefill" if role.name == "prefill" else "primary"

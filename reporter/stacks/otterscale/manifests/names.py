@@ -122,5 +122,4 @@ class OperatorSettings:
     unpack_script: str = UNPACK
 
     def over(self, told: Given) -> "OperatorSettings":
-        """Return these with other values of some fields."""
         return replace(self, **told)  # type: ignore[arg-type]  # each is of its field's type

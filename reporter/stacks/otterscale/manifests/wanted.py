@@ -32,8 +32,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One object that should exist."""
-
     ref: ObjectRef
     document: Json  # the whole of it, as JSON has it. Not to be changed
 

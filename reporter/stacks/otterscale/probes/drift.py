@@ -169,7 +169,6 @@ def _differences(
     *,
     there: KubeObject,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each difference."""
     should, has = (
         entries_of(resource, obj) | dict(_given_entries(scope, obj))
         for obj in (manifest.typed(resource.type), there)

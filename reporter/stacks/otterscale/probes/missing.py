@@ -24,7 +24,6 @@ NEEDED: Final[Mapping[str, Resource[KubeObject]]] = {
 
 
 def probe_missing(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield a finding for each needed object that should exist and does not."""
     for ref in (each.ref for each in scope.wanted):
         resource = NEEDED.get(ref.kind)
         if resource is None or not is_missing(scope, resource, ref.name):

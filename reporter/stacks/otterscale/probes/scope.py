@@ -37,8 +37,6 @@ Key: TypeAlias = Callable[[ModelService], tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class RoleView:
-    """One role, decode or prefill."""
-
     role: str
     wanted: int  # pods that the ModelService asks for
     name: str
@@ -69,7 +67,6 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def own(self) -> Sought:
-        """What seeks objects that belong to it."""
         return belongs_to(self.service.name, names.MODEL)
 
     @cached_property
@@ -89,7 +86,6 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @cached_property
     def wanted(self) -> tuple[Manifest, ...]:
-        """What should exist for it."""
         return wanted(self.service, self.operator)
 
     @cached_property
