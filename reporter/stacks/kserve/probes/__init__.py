@@ -35,7 +35,7 @@ def probe_ready(scope: InferenceServiceScope) -> Iterator[ReadyEvidence]:
     if not scope.shows_ready:
         return
     parts = ", ".join(_told(scope, each) for each in scope.components)
-    yield scope.evidence(READY, f"{parts}")
+    yield scope.evidence(READY, parts)
 
 
 def probe_serving(scope: InferenceServiceScope) -> Iterator[ServingEvidence]:
@@ -105,23 +105,19 @@ def _agrees(scope: InferenceServiceScope) -> bool:
         return False
     if any(map(scope.at_zero, scope.components)) and not scope.wants_none:
         return False
-    return all(is_true(scope.condition(each.ready)) and _newest(scope, each) for each in scope.components)  # fmt: skip
-
-
-def _newest(scope: InferenceServiceScope, component: Component) -> bool:
-    status = scope.status_of(component)
-    return status.latest_created_revision == status.latest_ready_revision
+    parts = ((scope.condition(each.ready), scope.status_of(each)) for each in scope.components)
+    return all(
+        is_true(ready) and status.latest_created_revision == status.latest_ready_revision
+        for ready, status in parts
+    )
 
 
 def _told(scope: InferenceServiceScope, component: Component) -> str:
     if scope.at_zero(component):
         return f"0 {component} replicas wanted"
-    return f"{component} ready{_revision(scope, component)}"
-
-
-def _revision(scope: InferenceServiceScope, component: Component) -> str:
     rolled_out = scope.status_of(component).latest_rolledout_revision
-    return f" (revision {rolled_out})" if scope.in_knative_mode and rolled_out else ""
+    shown = f" (revision {rolled_out})" if scope.in_knative_mode and rolled_out else ""
+    return f"{component} ready{shown}"
 
 
 def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ would be told as if it had lasted.
 """
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import chain
 from typing import Final
 
@@ -30,7 +30,7 @@ from reporter.stacks.kserve.derived.mode import (
     Mode,
     wanted_deployments,
 )
-from reporter.stacks.kserve.objects import KnativeCondition, KnativeService
+from reporter.stacks.kserve.objects import KnativeService
 from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
 from reporter.workload.owners import (
     is_false,
@@ -54,14 +54,13 @@ _SEVERITY: Final = {Component.PREDICTOR: 30, Component.TRANSFORMER: 20, Componen
 
 
 def probe_conditions(scope: InferenceServiceScope) -> Iterator[Finding]:
-    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
-    yield from _components(scope, startup)
+    yield from _components(scope)
     yield from _ingress(scope)
-    yield from _whole(scope, scope.startup(startup))
-    yield from _canaries(scope, scope.startup(startup))
+    yield from _whole(scope)
+    yield from _canaries(scope)
 
 
-def _components(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding]:
+def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
     for component in scope.components:
         ready = scope.condition(component.ready)
         lacks = _lacks(scope, component)
@@ -86,7 +85,7 @@ def _components(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Fi
             text=f"{component}: {ready.type} is {ready.status}, {why}{although}",
             severity=_SEVERITY[component],
             transition=ready.last_transition_time or not_ready_since(scope, component),
-            budget=scope.startup(startup, component) if waits or scope.starts(component) else None,
+            budget=scope.startup(component) if waits or scope.starts(component) else None,
         )
 
 
@@ -162,33 +161,34 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
     ready = all(is_true(scope.condition(each.ready)) for each in scope.components)
     if not ready and (not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)):
         return
+    why = words(ingress)
+    if not (ingress.reason or ingress.message):  # KServe may have said it in an Event instead
+        why = warning_about(scope.snapshot, scope.ref) or why
     yield scope.finding(
         reason=reasons.INGRESS_NOT_READY,
         related=scope.ref,
         cause=ingress.reason or "ingress not ready",
-        text=f"IngressReady is False, {_why(scope, ingress)}",
+        text=f"IngressReady is False, {why}",
         transition=ingress.last_transition_time,
     )
 
 
-def _why(scope: InferenceServiceScope, condition: KnativeCondition) -> str:
-    """Return what a condition says; where it says nothing, what KServe said in an Event instead."""
-    told = condition.reason or condition.message
-    return words(condition) if told else warning_about(scope.snapshot, scope.ref) or words(None)
-
-
-def _whole(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding]:
+def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding if the InferenceService is not Ready; the last that is told."""
     ready = scope.inferenceservice.status.condition(READY)
     moves_slowly = ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
     if not is_true(ready) and not moves_slowly:
-        status, starts = scope.inferenceservice.status, scope.starting
         yield not_ready(
-            scope, reasons.NOT_READY, status, writer="KServe", startup=startup, starts=starts
+            scope,
+            reasons.NOT_READY,
+            scope.inferenceservice.status,
+            writer="KServe",
+            startup=scope.startup(),
+            starts=scope.starting,
         )
 
 
-def _canaries(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Finding]:
+def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
     status = scope.inferenceservice.status
     condition = status.condition(CANARY_PREDICTOR_READY, "False")
     if condition is None or condition.reason != "CanariesNotReady":
@@ -204,7 +204,7 @@ def _canaries(scope: InferenceServiceScope, startup: timedelta) -> Iterator[Find
         + ("; they get a part of the requests" if served else ""),
         severity=int(served),
         transition=condition.last_transition_time,
-        budget=startup,
+        budget=scope.startup(),
     )
 
 

@@ -27,7 +27,7 @@ from reporter.stacks.kserve.derived.model_state import (
 from reporter.stacks.kserve.derived.model_state import MODEL_LOAD_FAILED as FAILED
 from reporter.stacks.kserve.objects import FailureInfo
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope, named, others_with_traffic
-from reporter.workload.owners import is_false, is_true, words
+from reporter.workload.owners import words
 from reporter.workload.pod import counts, had_been_ready, is_ready, why_ended
 from reporter.workload.standing import newest_failure
 
@@ -46,12 +46,14 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
         serving = container_of(pod.status.container_statuses, KSERVE_CONTAINER)
         if not is_ready(pod) and _is_left_out(scope, pod):
             yield _never_fetched(scope, pod)
-        elif storage is not None and (_fails_to_fetch(storage) or _fetches_again(storage)):
+        elif storage is not None and (loops(storage) or is_error(last_end(storage))):
+            # Whatever killed it, also while it is tried again; KServe itself takes a download that
+            # failed for `Pending` until its container is in a crash loop.
             what = "the model cannot be fetched"
             yield _about(scope, pod, storage, reason=reasons.STORAGE_FAILED, what=what)
         elif not _serves_model(pod) or serving is None:
             continue  # the crash of a transformer says nothing of the model
-        elif _fails_to_load(serving) or _tries_again(serving):
+        elif _fails_to_load(serving):
             what = "the model server was Ready and fails" if had_been_ready(pod) else _NOT_LOADED
             yield _about(scope, pod, serving, reason=reasons.MODEL_LOAD_FAILED, what=what)
     if scope.all_pods is None:
@@ -97,29 +99,12 @@ def _serves_model(pod: Pod) -> bool:
     return pod.metadata.label(COMPONENT) in (None, Component.PREDICTOR)
 
 
-def _fails_to_fetch(status: ContainerStatus) -> bool:
-    """Tell whether a download failed for whatever reason: mostly, one of a large model is killed.
-
-    KServe itself takes that for `Pending` until the container is in a crash loop.
-    """
-    return loops(status) or (not is_running(status) and is_error(last_end(status)))
-
-
-def _fetches_again(status: ContainerStatus) -> bool:
-    """Tell whether a download that failed, for whatever reason, is tried again."""
-    return is_running(status) and is_error(last_end(status))
-
-
 def _fails_to_load(status: ContainerStatus) -> bool:
-    stopped = status.state is not None and status.state.terminated is not None
+    """Tell whether a container fails, or runs again and is not ready: the same may follow."""
     ended = last_end(status)
-    return (loops(status) or stopped) and (ended is None or ended.reason == _ERROR)
-
-
-def _tries_again(status: ContainerStatus) -> bool:
-    """Tell whether a container that failed runs again and is not ready: the same may follow."""
-    last = last_end(status)
-    return is_running(status) and not status.ready and last is not None and last.reason == _ERROR
+    stopped = status.state is not None and status.state.terminated is not None
+    again = ended is not None and is_running(status) and not status.ready
+    return (loops(status) or stopped or again) and (ended is None or ended.reason == _ERROR)
 
 
 def _about(
@@ -180,21 +165,15 @@ def _told(failure: FailureInfo) -> str:
 
 
 def _still(scope: InferenceServiceScope, pod: Pod | None = None) -> str:
-    """Return what serves meanwhile, as far as anything tells."""
-    older = _older(scope, pod)
-    return older or ("; Ready is True all the same" if scope.shows_ready else "")
-
-
-def _older(scope: InferenceServiceScope, pod: Pod | None) -> str:
-    """Return which revisions serve meanwhile, if any do and the pod is of a newer one."""
+    """Return what serves meanwhile: older revisions than that of the pod, as far as anything tells."""
     predictor = scope.status_of(Component.PREDICTOR)
     newest = predictor.latest_created_revision
-    if not scope.in_knative_mode or newest == predictor.latest_ready_revision:
-        return ""
-    if pod is not None and pod.metadata.label(REVISION) != newest:
-        return ""
+    is_newest = pod is None or pod.metadata.label(REVISION) == newest
     others = others_with_traffic(predictor, newest)
-    return f"; {named(others, 'still serve')}" if others else ""
+    differs = scope.in_knative_mode and newest != predictor.latest_ready_revision
+    if differs and is_newest and others:
+        return f"; {named(others, 'still serve')}"
+    return "; Ready is True all the same" if scope.shows_ready else ""
 
 
 def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -221,8 +200,8 @@ def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:
 def _refused(scope: InferenceServiceScope) -> Iterator[Finding]:
     for component, deployments in (scope.facts.deployments or {}).items():
         for deployment in deployments:
-            failure = deployment.status.condition(REPLICA_FAILURE)
-            if not is_true(failure):
+            failure = deployment.status.condition(REPLICA_FAILURE, "True")
+            if failure is None:
                 continue
             why = refusal(failure.message, scope.place)
             yield scope.finding(
@@ -247,22 +226,35 @@ _WHOLE: Final = 100
 
 def probe_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield what KServe says of a spec that it cannot do anything with."""
-    yield from _knative_missing(scope)
+    if scope.in_knative_mode and scope.knative_absent:
+        yield scope.finding(
+            reason=reasons.KNATIVE_MISSING,
+            related=scope.ref,
+            cause="no Knative",
+            text="its deployment mode is Knative, and the cluster does not serve Knative Services",
+            created=scope.inferenceservice.created,
+        )
     yield from _invalid_spec(scope)
-    yield from _canaries(scope)
-    yield from _components(scope)
-
-
-def _knative_missing(scope: InferenceServiceScope) -> Iterator[Finding]:
-    if not scope.in_knative_mode or not scope.knative_absent:
-        return
-    yield scope.finding(
-        reason=reasons.KNATIVE_MISSING,
-        related=scope.ref,
-        cause="no Knative",
-        text="its deployment mode is Knative, and the cluster does not serve Knative Services",
-        created=scope.inferenceservice.created,
-    )
+    total = sum(each.traffic_percent or 0 for each in scope.inferenceservice.spec.canary or ())
+    if total > _WHOLE:
+        yield scope.finding(
+            reason=reasons.INVALID_SPEC,
+            related=scope.ref,
+            cause=f"canaries add up to {total} percent",
+            text=f"the percents of spec.canary add up to {total}, which is more than 100",
+            created=scope.inferenceservice.created,
+        )
+    for component in scope.components:
+        ready = scope.inferenceservice.status.condition(component.ready, "False")
+        if ready is None or ready.reason not in _OF_WORKERS | {_FAILED}:
+            continue
+        yield scope.finding(
+            reason=reasons.RECONCILE_FAILED if ready.reason == _FAILED else reasons.INVALID_SPEC,
+            related=scope.object_ref(component) if ready.reason == _FAILED else scope.ref,
+            cause=f"{component} {ready.reason}",
+            text=f"{component}: {words(ready)}",
+            transition=ready.last_transition_time,
+        )
 
 
 def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -283,32 +275,3 @@ def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
         f"{text or 'no reason given'}{still}",
         created=scope.inferenceservice.created,
     )
-
-
-def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
-    total = sum(each.traffic_percent or 0 for each in scope.inferenceservice.spec.canary or ())
-    if total <= _WHOLE:
-        return
-    yield scope.finding(
-        reason=reasons.INVALID_SPEC,
-        related=scope.ref,
-        cause=f"canaries add up to {total} percent",
-        text=f"the percents of spec.canary add up to {total}, which is more than 100",
-        created=scope.inferenceservice.created,
-    )
-
-
-def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
-    for component in scope.components:
-        ready = scope.inferenceservice.status.condition(component.ready)
-        if not is_false(ready):
-            continue
-        if ready.reason not in _OF_WORKERS | {_FAILED}:
-            continue
-        yield scope.finding(
-            reason=reasons.RECONCILE_FAILED if ready.reason == _FAILED else reasons.INVALID_SPEC,
-            related=scope.object_ref(component) if ready.reason == _FAILED else scope.ref,
-            cause=f"{component} {ready.reason}",
-            text=f"{component}: {words(ready)}",
-            transition=ready.last_transition_time,
-        )

@@ -66,7 +66,6 @@ _STARTING: Final = 5
 
 
 def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
-    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     if not scope.in_knative_mode:
         yield from _stalled(scope)
         return
@@ -77,22 +76,32 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
         told = read_component(status, percent)
         others = others_with_traffic(status, status.latest_ready_revision)
         if Conclusion.NEWEST_NOT_READY in told:
-            yield _not_ready(scope, component, status, startup=scope.startup(startup, component))
+            yield _not_ready(scope, component, status)
         elif Conclusion.ROLLOUT_NOT_FINISHED in told and _may_be_stuck(scope, component, status):
             yield _stuck(scope, component, status)
+        ready, served = status.latest_ready_revision, " and ".join(others)
         if Conclusion.ROLLED_BACK in told and others:
-            yield _rolled_back(scope, component, status, others=others)
+            yield scope.finding(
+                reason=reasons.ROLLED_BACK,
+                related=scope.object_ref(component),
+                cause=f"back to {status.latest_rolledout_revision}",
+                text=f"{component} is rolled back: requests go to {served}, none to {ready}, which is "
+                "ready",
+            )
         asked = Conclusion.ROLLOUT_NOT_FINISHED not in told and not strays(status, percent)
         if Conclusion.CANARY in told and others and asked:
-            yield _canary(scope, component, status, others=others)
+            entry = latest_entry(status)
+            yield scope.finding(
+                reason=reasons.CANARY_IN_PROGRESS,
+                related=scope.object_ref(component),
+                cause=f"canary {ready}",
+                text=f"{component}: revision {ready} gets {entry.percent if entry else 0} percent of "
+                f"the requests, {served} the rest",
+            )
 
 
 def _not_ready(
-    scope: InferenceServiceScope,
-    component: Component,
-    status: ComponentStatus,
-    *,
-    startup: timedelta,
+    scope: InferenceServiceScope, component: Component, status: ComponentStatus
 ) -> Finding:
     """Return the finding about a newest revision that failed, or that starts."""
     condition = scope.condition(component.configuration_ready)
@@ -116,7 +125,7 @@ def _not_ready(
         severity=revision if serving else revision + _NONE_SERVES,
         transition=condition.last_transition_time if condition and failed else None,
         created=scope.made(newest),
-        budget=None if failed else startup,
+        budget=None if failed else scope.startup(component),
     )
 
 
@@ -182,8 +191,8 @@ def _stalled(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding for each Deployment whose rollout went past its deadline (Standard mode)."""
     for component, deployments in (scope.facts.deployments or {}).items():
         for deployment in deployments:
-            progressing = deployment.status.condition(PROGRESSING)
-            if not is_false(progressing) or not progressing.message:
+            progressing = deployment.status.condition(PROGRESSING, "False")
+            if progressing is None or not progressing.message:
                 continue
             yield scope.finding(
                 reason=reasons.ROLLOUT_STUCK,
@@ -204,40 +213,6 @@ def _available(deployment: Deployment) -> str:
         return ""
     older = status.replicas > status.updated_replicas
     return "; older pods serve" if older else "; some of its pods serve"
-
-
-def _rolled_back(
-    scope: InferenceServiceScope,
-    component: Component,
-    status: ComponentStatus,
-    *,
-    others: tuple[str, ...],
-) -> Finding:
-    return scope.finding(
-        reason=reasons.ROLLED_BACK,
-        related=scope.object_ref(component),
-        cause=f"back to {status.latest_rolledout_revision}",
-        text=f"{component} is rolled back: requests go to {' and '.join(others)}, "
-        f"none to {status.latest_ready_revision}, which is ready",
-    )
-
-
-def _canary(
-    scope: InferenceServiceScope,
-    component: Component,
-    status: ComponentStatus,
-    *,
-    others: tuple[str, ...],
-) -> Finding:
-    entry = latest_entry(status)
-    percent = entry.percent if entry else 0
-    return scope.finding(
-        reason=reasons.CANARY_IN_PROGRESS,
-        related=scope.object_ref(component),
-        cause=f"canary {status.latest_ready_revision}",
-        text=f"{component}: revision {status.latest_ready_revision} gets {percent} percent of the "
-        f"requests, {' and '.join(others)} the rest",
-    )
 
 
 _MISSING: Final = 40
@@ -261,9 +236,8 @@ def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield the worst of what is wrong with the route of each component; Knative mode."""
     if not scope.in_knative_mode:
         return
-    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
     for component in scope.components:
-        fault = _judge(scope, component, scope.startup(startup, component))
+        fault = _judge(scope, component)
         if fault is None:
             continue
         route = scope.condition(component.route_ready)
@@ -281,7 +255,7 @@ def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
         )
 
 
-def _judge(scope: InferenceServiceScope, component: Component, startup: timedelta) -> _Fault | None:
+def _judge(scope: InferenceServiceScope, component: Component) -> _Fault | None:
     status = scope.status_of(component)
     if not status.latest_ready_revision:
         return None
@@ -289,7 +263,10 @@ def _judge(scope: InferenceServiceScope, component: Component, startup: timedelt
         return _Fault("no traffic", "no revision gets requests", _UNASSIGNED)
     spec = spec_of(scope.inferenceservice.spec, component)
     percent = spec.canary_traffic_percent if spec else None
-    wait, began = max(startup, _ROLLOUT), scope.made(status.latest_created_revision)
+    wait, began = (
+        max(scope.startup(component), _ROLLOUT),
+        scope.made(status.latest_created_revision),
+    )
     if is_false(scope.condition(component.configuration_ready)):
         wait, began = _ROLLOUT, None
     fault = (
@@ -299,8 +276,14 @@ def _judge(scope: InferenceServiceScope, component: Component, startup: timedelt
     )
     if fault is not None or scope.moves_slowly(component):
         return fault
+    # A rollout that is not finished has a reason of its own.
+    rolls = Conclusion.ROLLOUT_NOT_FINISHED in read_component(status, percent)
     route = scope.condition(component.route_ready)
-    return _not_as_asked(status, percent) or _waits(status, percent, route)
+    if fault := _not_as_asked(status, percent, is_rolling_out=rolls):
+        return fault
+    if route is None or route.status != UNKNOWN or rolls:
+        return None
+    return _Fault("route not ready", "its route does not become ready", _WAITS, _ROLLOUT)
 
 
 def _missing_target(scope: InferenceServiceScope, status: ComponentStatus) -> _Fault | None:
@@ -352,14 +335,16 @@ def _without_target(
     )
 
 
-def _not_as_asked(status: ComponentStatus, percent: int | None) -> _Fault | None:
+def _not_as_asked(
+    status: ComponentStatus, percent: int | None, *, is_rolling_out: bool
+) -> _Fault | None:
     """Return the fault of a route that gives a revision another percent than is asked for.
 
     Where no entry follows it, all that it gets counts.
     """
     ready = status.latest_ready_revision
     entry = latest_entry(status)
-    if entry is None and _is_rolling_out(status, percent):
+    if entry is None and is_rolling_out:
         return None
     gets = entry.percent if entry else total(status.traffic or (), ready)
     asked = asked_traffic(percent, status.latest_rolledout_revision)[0].percent
@@ -388,16 +373,3 @@ def _stray(status: ComponentStatus, percent: int | None) -> _Fault | None:
         _OTHER,
         _ROLLOUT,
     )
-
-
-def _is_rolling_out(status: ComponentStatus, percent: int | None) -> bool:
-    """Tell whether a rollout is not finished, which has a reason of its own."""
-    return Conclusion.ROLLOUT_NOT_FINISHED in read_component(status, percent)
-
-
-def _waits(
-    status: ComponentStatus, percent: int | None, route: KnativeCondition | None
-) -> _Fault | None:
-    if route is None or route.status != UNKNOWN or _is_rolling_out(status, percent):
-        return None
-    return _Fault("route not ready", "its route does not become ready", _WAITS, _ROLLOUT)

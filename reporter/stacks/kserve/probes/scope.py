@@ -10,6 +10,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.finding import Derived
 from reporter.model.objects import Deployment, Pod
 from reporter.model.subject import ObjectRef
+from reporter.probes.pods import startup_budget
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.snapshot.snapshot import Served
@@ -176,8 +177,9 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         wanted = wanted_deployments(self.inferenceservice.spec, Component.PREDICTOR)
         return len(self.at_zero(Component.PREDICTOR)) >= wanted
 
-    def startup(self, budget: timedelta, component: Component | None = None) -> timedelta:
-        """Return how long pods may start: `budget`, or a longer start-up probe of one that does."""
+    def startup(self, component: Component | None = None) -> timedelta:
+        """Return how long pods may start: the budget, or a longer start-up probe of one that does."""
+        budget = startup_budget(self)
         pods = self.pods if component is None else self._pods_of(component)
         return max((budget, *(startup_time(each, budget) for each in pods if _starts(each))))
 

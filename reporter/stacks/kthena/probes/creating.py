@@ -13,7 +13,7 @@ from reporter.catalogue.resources import SERVICES
 from reporter.model.finding import Finding
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.resource import Resource
-from reporter.probes.pods import fault_of_pod, pod_finding
+from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.stacks.kthena.derived.facts import GroupState, InstanceState, InstanceStatus, owned
 from reporter.stacks.kthena.objects import GROUP_LABEL, ROLE_ID_LABEL, ROLE_LABEL
 from reporter.stacks.kthena.probes.scope import (
@@ -122,7 +122,7 @@ def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
 
     Each has a budget. None of it is a matter of the controller: it has asked for the deletion.
     """
-    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    startup = startup_budget(scope)
     for group, instance in instances_of(scope.groups):
         for pod in instance.pods:
             if not pod.deleting:
@@ -199,7 +199,7 @@ def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
         return
     total = max(scope.modelserving.wanted, len(scope.staying))
     left = f"{len(waiting)} of {total} ServingGroups still to be updated"
-    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    startup = startup_budget(scope)
     protects = not scope.modelserving.rolls_roles
     moving = [
         each

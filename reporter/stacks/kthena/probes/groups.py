@@ -15,6 +15,7 @@ from reporter.model.finding import Finding, Sureness
 from reporter.model.objects import Condition, PodGroup
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
+from reporter.probes.pods import startup_budget
 from reporter.stacks.kthena.derived.facts import GroupState, InstanceStatus, owned
 from reporter.stacks.kthena.derived.groups import to_create
 from reporter.stacks.kthena.derived.revisions import revisions_of
@@ -42,7 +43,7 @@ def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
     """
     if not scope.pods_known:
         return
-    startup = timedelta(seconds=scope.settings.model_startup_budget_seconds)
+    startup = startup_budget(scope)
     boot = timedelta(seconds=scope.settings.node_boot_budget_seconds)
     for group in scope.wanted_groups:
         if group.available:

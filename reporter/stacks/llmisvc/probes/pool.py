@@ -46,7 +46,17 @@ def probe_pool(scope: LlmScope) -> Iterator[Finding]:
     if pool is None:
         yield from _missing(scope)
         return
-    yield from _of_spec(scope, pool)
+    for cause, text, severity in _flaws(scope, pool):
+        yield scope.finding(
+            reason=reasons.POOL_NOT_READY,
+            related=r.INFERENCEPOOLS.ref(pool),
+            cause=cause,
+            text=f"InferencePool {pool.name} {text}",
+            severity=severity,
+            created=pool.created,
+            independent=True,
+            by_spec=severity == _NO_SERVICE,
+        )
     if scope.wanted.route is None and not is_accepted(scope) and not _leads_here(scope, pool):
         yield scope.finding(
             reason=reasons.POOL_NOT_READY,
@@ -75,7 +85,11 @@ def is_accepted(scope: LlmScope) -> bool:
 
 
 def _accepting(scope: LlmScope) -> frozenset[Parent]:
-    return frozenset(parent for each, parent in _entries(scope) if _accepts(each))
+    return frozenset(
+        parent
+        for each, parent in _entries(scope)
+        if is_true(each.condition("Accepted")) and not is_false(each.condition("ResolvedRefs"))
+    )
 
 
 def missing_service(scope: LlmScope) -> str:
@@ -96,20 +110,6 @@ def _missing(scope: LlmScope) -> Iterator[Finding]:
             severity=_MISSING,
             independent=True,
             by_spec=True,
-        )
-
-
-def _of_spec(scope: LlmScope, pool: InferencePool) -> Iterator[Finding]:
-    for cause, text, severity in _flaws(scope, pool):
-        yield scope.finding(
-            reason=reasons.POOL_NOT_READY,
-            related=r.INFERENCEPOOLS.ref(pool),
-            cause=cause,
-            text=f"InferencePool {pool.name} {text}",
-            severity=severity,
-            created=pool.created,
-            independent=True,
-            by_spec=severity == _NO_SERVICE,
         )
 
 
@@ -134,11 +134,6 @@ def _entries(scope: LlmScope) -> Iterator[tuple[ParentStatus, Parent]]:
     for pool in (scope.pool, scope.former_pool):
         for each in (pool.status.parents or ()) if pool else ():
             yield each, parent_of(each.parent_ref, scope.place)
-
-
-def _accepts(entry: ParentStatus) -> bool:
-    refs = entry.condition("ResolvedRefs")
-    return is_true(entry.condition("Accepted")) and not is_false(refs)
 
 
 def _leads_here(scope: LlmScope, pool: InferencePool) -> bool:
@@ -238,7 +233,19 @@ _NO_ROUTE, _NO_BACKEND, _NO_STATUS, _STALE = 40, 30, 24, 10
 def probe_route(scope: LlmScope) -> Iterator[Finding]:
     if scope.wanted.route is None or scope.snapshot.state(r.HTTPROUTES).served is Served.ABSENT:
         return
-    yield from _missing_route(scope)
+    for each in scope.wanted.own_routes:
+        place = each.namespace or scope.place
+        known = scope.snapshot.absence_known(r.HTTPROUTES, place, each.name)
+        if known and scope.snapshot[r.HTTPROUTES].get(place, each.name) is None:
+            yield scope.finding(
+                reason=reasons.ROUTE_NOT_READY,
+                related=r.HTTPROUTES.ref_named(place, each.name),
+                cause=f"HTTPRoute {each.name} missing",
+                text=f"HTTPRoute {place}/{each.name}, which spec.router.route names, does not exist",
+                severity=_NO_ROUTE,
+                independent=True,
+                by_spec=True,
+            )
     for route in scope.routes:
         faults = sorted(_faults(scope, route), key=lambda each: (-each[0].severity, each[0].text))
         if not faults:
@@ -258,22 +265,6 @@ def probe_route(scope: LlmScope) -> Iterator[Finding]:
 
 def accepts(scope: LlmScope) -> bool:
     return bool(scope.routes) and not any(probe_route(scope))
-
-
-def _missing_route(scope: LlmScope) -> Iterator[Finding]:
-    for each in scope.wanted.own_routes:
-        place = each.namespace or scope.place
-        known = scope.snapshot.absence_known(r.HTTPROUTES, place, each.name)
-        if known and scope.snapshot[r.HTTPROUTES].get(place, each.name) is None:
-            yield scope.finding(
-                reason=reasons.ROUTE_NOT_READY,
-                related=r.HTTPROUTES.ref_named(place, each.name),
-                cause=f"HTTPRoute {each.name} missing",
-                text=f"HTTPRoute {place}/{each.name}, which spec.router.route names, does not exist",
-                severity=_NO_ROUTE,
-                independent=True,
-                by_spec=True,
-            )
 
 
 def _faults(scope: LlmScope, route: HttpRoute) -> Iterator[tuple[ParentFault, Parent | None]]:

@@ -28,27 +28,23 @@ def probe_spec(scope: LlmScope) -> Iterator[Finding]:
     """Yield what KServe cannot do anything with."""
     missing = tuple(missing_kinds(scope))
     if missing:
-        yield _missing_kinds(scope, missing)
+        kinds = " and ".join(resource.kind for resource, _ in missing)
+        needs = ", nor ".join(
+            f"{resource.crd_name}, which {why} needs" for resource, why in missing
+        )
+        yield scope.finding(
+            reason=reasons.DEPENDENCY_MISSING,
+            related=scope.ref,
+            cause=f"{kinds} not installed",
+            text=f"the cluster does not serve {needs}",
+            created=scope.llm.created,
+            independent=any(resource in _OF_LLMS_ALONE for resource, _ in missing),
+            by_spec=True,
+        )
     invalid = tuple(_invalid(scope))
     yield from invalid
     if not invalid and not missing:
         yield from _errors(scope)
-
-
-def _missing_kinds(
-    scope: LlmScope, missing: tuple[tuple[Resource[KubeObject], str], ...]
-) -> Finding:
-    kinds = " and ".join(resource.kind for resource, _ in missing)
-    needs = ", nor ".join(f"{resource.crd_name}, which {why} needs" for resource, why in missing)
-    return scope.finding(
-        reason=reasons.DEPENDENCY_MISSING,
-        related=scope.ref,
-        cause=f"{kinds} not installed",
-        text=f"the cluster does not serve {needs}",
-        created=scope.llm.created,
-        independent=any(resource in _OF_LLMS_ALONE for resource, _ in missing),
-        by_spec=True,
-    )
 
 
 def missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
@@ -94,29 +90,19 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
             created=scope.llm.created,
         )
         return
-    for name in _missing_configs(scope):
-        yield scope.finding(
-            reason=reasons.INVALID,
-            related=reasons.CONFIGS.ref_named(scope.place, name),
-            cause=f"config {name} is missing",
-            text=f"LLMInferenceServiceConfig {name} does not exist in {' nor in '.join(_places(scope))}"
-            f"{serves}",
-            by_spec=True,
-        )
-
-
-def _places(scope: LlmScope) -> tuple[str, ...]:
-    """Return where a config may be that exist; a setting names more than one installation has."""
-    return scope.config_places[:2]
-
-
-def _missing_configs(scope: LlmScope) -> Iterator[str]:
-    """Yield each config that it names, or was made with, and that is in none of the places."""
-    for name, places in scope.named_configs.items():
-        there = any(scope.snapshot[reasons.CONFIGS].get(place, name) for place in places)
-        known = all(scope.snapshot.absence_known(reasons.CONFIGS, place, name) for place in places)
-        if known and not there:
-            yield name
+    # Of the places where a config may be: a setting names more than one installation has.
+    places = " nor in ".join(scope.config_places[:2])
+    for name, candidates in scope.named_configs.items():
+        there = any(scope.snapshot[reasons.CONFIGS].get(place, name) for place in candidates)
+        absent = (scope.snapshot.absence_known(reasons.CONFIGS, each, name) for each in candidates)
+        if not there and all(absent):
+            yield scope.finding(
+                reason=reasons.INVALID,
+                related=reasons.CONFIGS.ref_named(scope.place, name),
+                cause=f"config {name} is missing",
+                text=f"LLMInferenceServiceConfig {name} does not exist in {places}{serves}",
+                by_spec=True,
+            )
 
 
 def errors(scope: LlmScope) -> Iterator[Condition]:

@@ -85,9 +85,8 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
     for kind, workload in zip(_SCALING, wanted.workloads, strict=False):
         if workload.scaling is not None:
             # As KServe says itself: HPAs are not read.
-            condition = scope.condition(kind)
-            ready = None if condition is None else is_true(condition)
-            yield Worked(kind, PassStage.WORKLOADS, ready)
+            said = scope.condition(kind)
+            yield Worked(kind, PassStage.WORKLOADS, None if said is None else is_true(said))
     if wanted.gateways:
         # Of a reference to nothing the probe of Gateways tells.
         known = _can_tell(scope) and all(map(scope.gateway, scope.referred_gateways))
@@ -247,13 +246,8 @@ def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
         )
     )
     yield from failing
-    if not failing and scope.wanted.scaling:
-        yield from _by_condition(scope, serves)
-
-
-def _by_condition(scope: LlmScope, serves: str) -> Iterator[Finding]:
     for condition in map(scope.condition, _SCALING):
-        if not is_false(condition):
+        if failing or not scope.wanted.scaling or not is_false(condition):
             continue
         if not (condition.reason or "").endswith("Progressing"):
             yield scope.finding(
