@@ -30,6 +30,11 @@ _MONITORED: Final = PodMonitoring()
 _PORT: Final = re.compile(r"\+?0*([0-9]{1,5})")
 _MOST_PORT: Final = 65_535
 
+_OF_PICKERS: Final[Json] = {
+    "requests": {"cpu": "4", "memory": "8Gi"},
+    "limits": {"memory": "16Gi"},
+}
+
 RESOURCE_NAMES: Final = {
     "nvidia": "nvidia.com/gpu",
     "amd": "amd.com/gpu",
@@ -88,7 +93,9 @@ def values_of(
         proxy_arguments=_proxy_arguments(proxy or RoutingProxy()),
         epp=names.epp(service.name),
         picker_image=picker.image or operator.default_epp_image,
-        picker_resources=_picker_resources(picker.resources),
+        picker_resources=_resources_json(picker.resources)
+        if picker.resources.requests is not None or picker.resources.limits is not None
+        else _OF_PICKERS,  # the user's as a whole, or the operator's
         elects=picker.replicas > 1,  # whether replicas of the endpoint picker elect a leader
         readiness="readiness" if picker.replicas > 1 else "inference-extension",
         liveness="liveness" if picker.replicas > 1 else "inference-extension",
@@ -163,13 +170,6 @@ def _proxy_arguments(proxy: RoutingProxy) -> list[str]:
     if proxy.prefiller_use_tls is not None:
         made.append(f"--prefiller-use-tls={str(proxy.prefiller_use_tls).lower()}")
     return [*made, *(("--cert-path", proxy.cert_path) if proxy.cert_path else ())]
-
-
-def _picker_resources(given: Resources) -> Json:
-    """Return the resources of the endpoint picker: the user's as a whole, or the operator's."""
-    if given.requests is not None or given.limits is not None:
-        return _resources_json(given)
-    return {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "16Gi"}}
 
 
 def count(parallelism: Parallelism) -> int:

@@ -190,42 +190,32 @@ def _engine_image(children: Children) -> str | None:
     return _image(children.decode, names.ENGINE) or _image(children.prefill, names.ENGINE)
 
 
-def _epp_image(children: Children) -> str | None:
-    return None if children.service.picker.image else _image(children.epp, names.PICKER)
-
-
 def _proxy_image(children: Children) -> str | None:
     proxy = children.service.spec.routing_proxy
-    if proxy is None or proxy.image:
-        return None
-    return _image(children.decode, names.ROUTING_PROXY)
+    return _image(children.decode, names.ROUTING_PROXY) if proxy and not proxy.image else None
 
 
 def _kit_image(children: Children) -> str | None:
-    if children.decode is None:
-        return None
-    return _image(children.decode, names.MODEL_UNPACK) or ""
-
-
-def _unpack_script(children: Children) -> str | None:
-    deployments = (each for each in (children.decode, children.prefill) if each is not None)
-    return next((each for each in map(script_of, deployments) if each), None)
+    made = children.decode
+    return None if made is None else _image(made, names.MODEL_UNPACK) or ""
 
 
 _TOLD: Final[Mapping[str, Callable[[Children], str | bool | None]]] = {
     "metrics_endpoint_auth": metrics_auth,
     "default_gateway_name": _parent,
     "default_engine_image": _engine_image,
-    "default_epp_image": _epp_image,
+    "default_epp_image": lambda of: (
+        None if of.service.picker.image else _image(of.epp, names.PICKER)
+    ),
     "default_routing_proxy_image": _proxy_image,
     "kit_image": _kit_image,
     "tracing_enabled": _tracing,
-    "unpack_script": _unpack_script,
+    "unpack_script": lambda of: script_of(of.decode) or script_of(of.prefill) or None,
 }
 """What the objects of one ModelService tell of each setting of the operator."""
 
 
-def script_of(deployment: Deployment) -> str:
+def script_of(deployment: Deployment | None) -> str:
     """Return the script by which a serving Deployment unpacks its model; empty if there is none."""
     found = container_of(deployment, names.MODEL_UNPACK)
     return found.args[-1] if found and found.args else ""

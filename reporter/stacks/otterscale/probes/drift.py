@@ -257,7 +257,16 @@ def _given_entries(scope: ModelServiceScope, obj: KubeObject) -> Iterator[tuple[
     """Yield the parts of an object that given settings tell of, with their path."""
     told = scope.given
     if isinstance(obj, Deployment) and told:
-        pod, images = obj.spec.template.spec, _own_images(scope)
+        pod, spec = obj.spec.template.spec, scope.service.spec
+        images = {
+            names.ENGINE: ("default_engine_image", spec.engine.image),
+            names.PICKER: ("default_epp_image", scope.service.picker.image),
+            names.ROUTING_PROXY: (
+                "default_routing_proxy_image",
+                spec.routing_proxy.image if spec.routing_proxy else "",
+            ),
+            names.MODEL_UNPACK: ("kit_image", ""),
+        }
         groups = (("initContainers", pod.init_containers), ("containers", pod.containers))
         for path, each in (
             (f"spec.template.spec.{group}[{each.name}]", each)
@@ -276,20 +285,6 @@ def _given_entries(scope: ModelServiceScope, obj: KubeObject) -> Iterator[tuple[
         yield path, _tokens(obj.spec.pod_metrics_endpoints)
     elif isinstance(obj, ServiceMonitor) and given.METRICS_AUTH in told:
         yield "spec.endpoints.authorization", _tokens(obj.spec.endpoints)
-
-
-def _own_images(scope: ModelServiceScope) -> Mapping[str, tuple[str, str]]:
-    """Return for each container the setting with its image, and what the resource names instead."""
-    spec = scope.service.spec
-    return {
-        names.ENGINE: ("default_engine_image", spec.engine.image),
-        names.PICKER: ("default_epp_image", scope.service.picker.image),
-        names.ROUTING_PROXY: (
-            "default_routing_proxy_image",
-            spec.routing_proxy.image if spec.routing_proxy else "",
-        ),
-        names.MODEL_UNPACK: ("kit_image", ""),
-    }
 
 
 def _arguments(scope: ModelServiceScope, container: TemplateContainer) -> Entries:

@@ -235,7 +235,7 @@ def _too_few(scope: ModelServiceScope, role: RoleView) -> Iterator[Finding]:
     present = len(role.standing)
     if present >= role.wanted:
         return
-    refused = _refused(deployment.status.condition("ReplicaFailure"))
+    refused = deployment.status.condition("ReplicaFailure", "True")
     found = refusal(refused.message, scope.place) if refused else None
     why = f": pods cannot be created, {found.told}" if found else _why(scope, role, refused)
     yield scope.finding(
@@ -250,10 +250,6 @@ def _too_few(scope: ModelServiceScope, role: RoleView) -> Iterator[Finding]:
         created=deployment.created,
         budget=None if refused else startup_budget(scope),
     )
-
-
-def _refused(condition: Condition | None) -> Condition | None:
-    return condition if condition is not None and condition.status == "True" else None
 
 
 def _why(scope: ModelServiceScope, role: RoleView, refused: Condition | None) -> str:
@@ -304,12 +300,10 @@ def probe_rollout(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 def _stalled(deployment: Deployment) -> Condition | None:
-    condition = deployment.status.condition("Progressing")
-    if condition is None or condition.status != "False":
-        return None
-    if deployment.status.observed_generation < deployment.metadata.generation:
-        return None
-    return condition if condition.reason == "ProgressDeadlineExceeded" else None
+    condition = deployment.status.condition("Progressing", "False")
+    is_seen = deployment.status.observed_generation >= deployment.metadata.generation
+    exceeded = condition is not None and condition.reason == "ProgressDeadlineExceeded"
+    return condition if exceeded and is_seen else None
 
 
 def _rest(deployment: Deployment, settings: EvaluationSettings) -> timedelta | None:

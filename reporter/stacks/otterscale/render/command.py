@@ -21,7 +21,6 @@ from reporter.errors import UsageError
 from reporter.model.text import is_label, json_text
 from reporter.stacks.otterscale.manifests.names import GKE, ISTIO, NONE, OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
-from reporter.stacks.otterscale.objects import ModelService
 from reporter.stacks.otterscale.render.files import read_modelservices
 
 _BOOL: Final = "BOOL"
@@ -84,13 +83,18 @@ def main(argv: Sequence[str]) -> int:
         ((script, _),) = Counter(sorted(read.scripts)).most_common(1)
         operator = replace(operator, unpack_script=script)
     documents = [
-        with_defaults(each.document) for one in read.services for each in wanted(one, operator)
+        _with_defaults(each.document) for one in read.services for each in wanted(one, operator)
     ]
-    deleted = [line for one in read.services for line in _deletions(one, operator)]
+    deleted: list[str] = []
+    for one in read.services:
+        place = f"{one.namespace}/{one.name}"
+        deleted.append(f"If these exist, the operator deletes them, for ModelService {place}:")
+        deleted += (f"  {each.ref}: {each.why}" for each in unwanted(one, operator))
     for note in read.notes:
         sys.stderr.write(f"{PROGRAM}: {note}\n")
     if arguments.output == "json":
-        sys.stdout.write(list_text(documents))
+        content = {"apiVersion": "v1", "kind": "List", "items": documents}
+        sys.stdout.write(json_text(content) + "\n")
         sys.stderr.write("".join(f"{line}\n" for line in deleted))
     else:
         sys.stdout.write(yaml_text(documents))
@@ -163,14 +167,6 @@ def _operator(arguments: argparse.Namespace) -> OperatorSettings:
     return OperatorSettings(**{**given, **switches})
 
 
-def _deletions(service: ModelService, operator: OperatorSettings) -> list[str]:
-    place = f"{service.namespace}/{service.name}"
-    return [
-        f"If these exist, the operator deletes them, for ModelService {place}:",
-        *(f"  {each.ref}: {each.why}" for each in unwanted(service, operator)),
-    ]
-
-
 _ROUTE: Final = "HTTPRoute"
 _OF_ROUTES: Final[Mapping[str, dict[str, object]]] = {
     "parentRefs": {"group": "gateway.networking.k8s.io", "kind": "Gateway"},
@@ -181,7 +177,7 @@ _OF_ROUTES: Final[Mapping[str, dict[str, object]]] = {
 _VERSION: Final = {"apiVersion": "v1"}
 
 
-def with_defaults(document: Mapping[str, object]) -> dict[str, object]:
+def _with_defaults(document: Mapping[str, object]) -> dict[str, object]:
     is_route = document["kind"] == _ROUTE
     return {key: _filled(each, key, is_route=is_route) for key, each in document.items()}
 
@@ -234,16 +230,12 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_text(documents: Iterable[Mapping[str, object]]) -> str:
-    return "".join(f"---\n{_dumped(each)}" for each in documents)
-
-
-def list_text(documents: Iterable[Mapping[str, object]]) -> str:
-    content = {"apiVersion": "v1", "kind": "List", "items": [*documents]}
-    return json_text(content) + "\n"
-
-
-def _dumped(document: Mapping[str, object]) -> str:
-    text: str = yaml.dump(
-        dict(document), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    text: str = yaml.dump_all(
+        map(dict, documents),
+        Dumper=_Dumper,
+        explicit_start=True,
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
     )
     return text

@@ -119,11 +119,16 @@ def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) 
     written = _without_null(value)
     try:
         service = msgspec.convert(written, ModelService)
-        _check(service)
+        wrong = next(_wrong(service), "")
     except (msgspec.ValidationError, RecursionError) as error:
-        cause = cut(clean(str(error)), _CAUSE_BYTES)
-        raise UsageError(f"{source}: {_called(written)}: {cause}") from None
-    placed = _placed(service, namespace)
+        wrong = str(error)
+    if wrong:
+        cause = cut(clean(wrong), _CAUSE_BYTES)
+        raise UsageError(f"{source}: {_called(written)}: {cause}")
+    metadata = service.metadata
+    if not metadata.namespace:
+        metadata = msgspec.structs.replace(metadata, namespace=namespace)
+    placed = msgspec.structs.replace(service, metadata=metadata)
     if text := names.too_long(placed.name):
         read.notes.append(f"{_called(written)}: {text}")
     for path in _unknown(written.get("spec"), msgspec.to_builtins(service.spec), "spec"):
@@ -131,41 +136,24 @@ def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) 
     read.services.append(placed)
 
 
-def _check(service: ModelService) -> None:
-    """Check what is not in the types, because an object of a cluster may be newer than they are.
-
-    Raises:
-        msgspec.ValidationError: a value is not allowed.
-
-    """
+def _wrong(service: ModelService) -> Iterator[str]:
+    """Yield what is wrong and not in the types, because an object of a cluster may be newer than they are."""
     for path, value, allowed in (
         ("accelerator.type", service.spec.accelerator.type, ACCELERATORS),
         ("inferencePool.endpointPicker.failureMode", service.picker.failure_mode, _PICKER_MODES),
     ):
         if value not in allowed:
-            raise msgspec.ValidationError(
-                f"{value!r} is not allowed - at `$.spec.{path}`; allowed: {', '.join(allowed)}"
-            )
-    for each in refused(service):
-        raise msgspec.ValidationError(f"{each.text} - at `$.{each.path}`")
+            yield f"{value!r} is not allowed - at `$.spec.{path}`; allowed: {', '.join(allowed)}"
+    yield from (f"{text} - at `$.{path}`" for path, text in _refused(service))
     if not service.name:
-        raise msgspec.ValidationError("it has no name - at `$.metadata.name`")
+        yield "it has no name - at `$.metadata.name`"
     if not is_subdomain(service.name):
-        raise msgspec.ValidationError(
+        yield (
             f"{service.name!r} is not a valid name of an object: lower-case letters, digits, - and "
             "., 253 at most - at `$.metadata.name`"
         )
     if service.namespace and not is_label(service.namespace):
-        raise msgspec.ValidationError(
-            f"{service.namespace!r} is not a valid name of a namespace - at `$.metadata.namespace`"
-        )
-
-
-def _placed(service: ModelService, namespace: str) -> ModelService:
-    if service.namespace:
-        return service
-    metadata = msgspec.structs.replace(service.metadata, namespace=namespace)
-    return msgspec.structs.replace(service, metadata=metadata)
+        yield f"{service.namespace!r} is not a valid name of a namespace - at `$.metadata.namespace`"
 
 
 def _called(written: dict[str, object]) -> str:
@@ -209,54 +197,36 @@ _VARIABLE: Final = re.compile(r"[\x20-\x3c\x3e-\x7e]+")
 _ADDRESS: Final = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedValue:
-    """A value that cannot be: the field by its path, and what is wrong."""
-
-    path: str
-    text: str
-
-
-def refused(service: ModelService) -> Iterator[RefusedValue]:
-    """Yield what of a ModelService the API server would refuse, in the order of the fields."""
+def _refused(service: ModelService) -> Iterator[tuple[str, str]]:
+    """Yield the path of what the API server would refuse and what is wrong, in the order of the fields."""
     engine = service.spec.engine
     if engine.image_pull_policy and engine.image_pull_policy not in _PULL_POLICIES:
         allowed = ", ".join(_PULL_POLICIES)
         text = f"{engine.image_pull_policy!r} is not allowed; allowed: {allowed}"
-        yield RefusedValue("spec.engine.imagePullPolicy", text)
+        yield "spec.engine.imagePullPolicy", text
     for index, variable in enumerate(engine.env or ()):
         if not _VARIABLE.fullmatch(variable.name):
             text = f"{variable.name!r} can be no variable's name: printable ASCII without ="
-            yield RefusedValue(f"spec.engine.env[{index}].name", text)
-    yield from _resources(service)
+            yield f"spec.engine.env[{index}].name", text
+    roles = (("decode", service.spec.decode), ("prefill", service.spec.prefill))
+    for name, role in roles:
+        if role is not None:
+            yield from _quantities(role.resources, f"spec.{name}.resources")
+    if service.spec.inference_pool is not None:
+        path = "spec.inferencePool.endpointPicker.resources"
+        yield from _quantities(service.picker.resources, path)
     route = service.spec.http_route
     for index, host in enumerate((route.hostnames if route else None) or ()):
-        if not _is_hostname(host):
+        name = host.removeprefix("*.")
+        if not is_subdomain(name) or _ADDRESS.fullmatch(name):
             text = f"{host!r} can be no host name: lower-case, no address, * in front only"
-            yield RefusedValue(f"spec.httpRoute.hostnames[{index}]", text)
+            yield f"spec.httpRoute.hostnames[{index}]", text
 
 
-def _resources(service: ModelService) -> Iterator[RefusedValue]:
-    spec = service.spec
-    yield from _quantities(spec.decode.resources, "spec.decode.resources")
-    if spec.prefill is not None:
-        yield from _quantities(spec.prefill.resources, "spec.prefill.resources")
-    if spec.inference_pool is not None:
-        picker = spec.inference_pool.endpoint_picker
-        yield from _quantities(picker.resources, "spec.inferencePool.endpointPicker.resources")
-
-
-def _quantities(resources: Resources, path: str) -> Iterator[RefusedValue]:
+def _quantities(resources: Resources, path: str) -> Iterator[tuple[str, str]]:
     for group, amounts in (("limits", resources.limits), ("requests", resources.requests)):
         for name, amount in (amounts or {}).items():
             if not _QUANTITY.fullmatch(str(amount)):
-                yield RefusedValue(
-                    f"{path}.{group}[{name}]", f"{amount!r} is no quantity, such as 500m or 8Gi"
-                )
+                yield f"{path}.{group}[{name}]", f"{amount!r} is no quantity, such as 500m or 8Gi"
             elif str(amount).startswith("-"):
-                yield RefusedValue(f"{path}.{group}[{name}]", f"{amount!r} is negative")
-
-
-def _is_hostname(host: str) -> bool:
-    name = host.removeprefix("*.")
-    return is_subdomain(name) and not _ADDRESS.fullmatch(name)
+                yield f"{path}.{group}[{name}]", f"{amount!r} is negative"
