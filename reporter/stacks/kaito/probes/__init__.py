@@ -46,7 +46,7 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
 
     Nothing is concluded while anything that it rests on is unknown.
     """
-    wanted, routes = scope.inferenceset.wanted, scope.routes
+    wanted, routes = scope.object.wanted, scope.routes
     if not _all_known(scope) or scope.served < wanted:
         return
     parts = [f"{wanted}/{wanted} replicas ready" if wanted else "0 replicas wanted"]
@@ -64,7 +64,7 @@ def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
     picked = is_picked(scope) or any(map(fails_open, scope.pools))
     yield ServingEvidence(
         subject=scope.subject,
-        wanted=scope.inferenceset.wanted,
+        wanted=scope.object.wanted,
         serving=scope.served,
         reached=not scope.wants_traffic or (picked and is_reachable(scope.routes)),
         entrances=entrances_of(scope.routes) if scope.wants_traffic else frozenset(),

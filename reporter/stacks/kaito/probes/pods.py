@@ -95,18 +95,18 @@ def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
     if not scope.snapshot.absence_known(reasons.WORKSPACES, scope.place, sought=scope.made):
         return
     present = len(scope.workspaces)
-    if present >= scope.inferenceset.wanted:
+    if present >= scope.object.wanted:
         return
-    count = f"{present}/{scope.inferenceset.wanted}"
-    unset = not present and scope.inferenceset.spec.replicas is None
+    count = f"{present}/{scope.object.wanted}"
+    unset = not present and scope.object.spec.replicas is None
     yield scope.finding(
         reason=reasons.MODEL_PODS,
-        related=reasons.INFERENCESETS.ref(scope.inferenceset),
+        related=reasons.INFERENCESETS.ref(scope.object),
         cause=f"{count} replicas made",
         text=f"{count} wanted replicas have a Workspace{_UNSET if unset else ''}",
         severity=_MISSING_WORKSPACES,
         transition=_missing_since(scope),
-        created=scope.inferenceset.created,
+        created=scope.object.created,
         budget=startup_budget(scope),
     )
 
@@ -118,8 +118,8 @@ def _missing_since(scope: InferenceSetScope) -> datetime | None:
     that was asked for later. That none was is sure of the first generation alone: the API server
     raises it with each change of the spec.
     """
-    ready = scope.inferenceset.status.condition("InferenceSetReady")
-    if scope.inferenceset.metadata.generation != 1 or not is_false(ready):
+    ready = scope.object.status.condition("InferenceSetReady")
+    if scope.object.metadata.generation != 1 or not is_false(ready):
         return None
     return latest(moved(ready), *(each.created for each in scope.workspaces))
 

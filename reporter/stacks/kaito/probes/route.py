@@ -65,16 +65,16 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
 
 def _failed_objects(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding if KAITO could not make the InferencePool's objects."""
-    ready = scope.inferenceset.status.condition("InferenceSetReady")
+    ready = scope.object.status.condition("InferenceSetReady")
     if not is_false(ready) or ready.reason != "inferencesetFailed":
         return
     yield scope.finding(
         reason=MODEL_ROUTE,
-        related=INFERENCESETS.ref(scope.inferenceset),
+        related=INFERENCESETS.ref(scope.object),
         cause=ready.reason,
         text=f"InferenceSetReady is False, {condition_text(ready)}",
         severity=_FAILED,
-        created=scope.inferenceset.created,
+        created=scope.object.created,
     )
 
 
@@ -128,7 +128,7 @@ def _selects_none(scope: InferenceSetScope, pool: InferencePool) -> Iterator[Fin
     selector = pool.spec.selector
     sought = selected_by(selector)
     known = scope.snapshot.absence_known(r.PODS, pool.namespace, sought=sought)
-    if selector is None or not known or scope.inferenceset.wanted == 0:
+    if selector is None or not known or scope.object.wanted == 0:
         return
     own = scope.pods
     others = scope.snapshot[r.PODS].selected(pool.namespace, selector)

@@ -31,18 +31,18 @@ def probe_scaling(scope: InferenceSetScope) -> Iterator[Finding]:
 
     The absence of the scaler itself is told by its cluster reason alone.
     """
-    if scope.inferenceset.metadata.annotation(f"{PREFIX}auto-provision") != "true":
+    if scope.object.metadata.annotation(f"{PREFIX}auto-provision") != "true":
         return
-    faults = tuple(_faults(scope.inferenceset))
+    faults = tuple(_faults(scope.object))
     if not faults:
         return
     yield scope.finding(
         reason=MODEL_SCALING,
-        related=INFERENCESETS.ref(scope.inferenceset),
+        related=INFERENCESETS.ref(scope.object),
         cause=faults[0],
         text="; ".join(faults),
         severity=len(faults),
-        created=scope.inferenceset.created,
+        created=scope.object.created,
         exempt=True,
     )
 

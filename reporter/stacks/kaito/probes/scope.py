@@ -92,10 +92,6 @@ class WorkspaceScope(ModelScope[Workspace]):
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceSetScope(ModelScope[InferenceSet]):
-    @property
-    def inferenceset(self) -> InferenceSet:
-        return self.object
-
     @cached_property
     def workspaces(self) -> tuple[Workspace, ...]:
         made = self.snapshot[WORKSPACES].labelled(self.place, MADE_WITH, self.name)
@@ -200,7 +196,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
         made it.
         """
         pickers = map(self.epp, self.epp_names)
-        objects: tuple[KubeObject | None, ...] = (self.inferenceset, *pickers, *self.workspaces)
+        objects: tuple[KubeObject | None, ...] = (self.object, *pickers, *self.workspaces)
         if any(each and each.metadata.label(_OWNED_BY) == _MODELDEPLOYMENT for each in objects):
             return True
         return bool(self.pools or self.routes)
@@ -311,5 +307,5 @@ def probe_runtime(scope: InferenceSetScope) -> Iterator[Finding]:
 
 def waits_for_replicas(scope: InferenceSetScope) -> bool:
     """Tell whether fewer replicas are ready than wanted: a scale-out, or a rollout."""
-    ready = scope.inferenceset.status.ready_replicas
-    return ready is not None and ready < scope.inferenceset.wanted
+    ready = scope.object.status.ready_replicas
+    return ready is not None and ready < scope.object.wanted

@@ -70,7 +70,7 @@ def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
             yield _gone(scope, component, f"{lacks}; Ready is True all the same")
         if is_true(ready) and scope.at_zero(component) and not scope.wants_none:
             yield _at_zero(scope, component)
-        if lacks and not scope.inferenceservice.status.conditions:
+        if lacks and not scope.object.status.conditions:
             continue  # KServe never came to it: that it wrote nothing is the fault
         waits = _stays_unknown(scope, component)
         if ready is None or not (is_false(ready) or waits) or ready.reason in _OF_KSERVE:
@@ -132,7 +132,7 @@ def _lacks(scope: InferenceServiceScope, component: Component) -> str:
     name = scope.object_ref(component).name
     if scope.in_knative_mode:
         # The mode may be a guess; only where KServe wrote it, a Knative Service was made.
-        known = scope.facts.services is not None and scope.inferenceservice.status.deployment_mode
+        known = scope.facts.services is not None and scope.object.status.deployment_mode
         missing = (
             known and not scope.knative_absent and component not in (scope.facts.services or {})
         )
@@ -142,12 +142,12 @@ def _lacks(scope: InferenceServiceScope, component: Component) -> str:
     there = scope.facts.deployments.get(component, ())
     if name not in {each.name for each in there}:
         return f"its Deployment {name} does not exist"
-    wanted = wanted_deployments(scope.inferenceservice.spec, component)
+    wanted = wanted_deployments(scope.object.spec, component)
     return "the Deployment of its workers does not exist" if len(there) < wanted else ""
 
 
 def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
-    stored = scope.inferenceservice.status
+    stored = scope.object.status
     if scope.shows_ready and not stored.url:
         yield scope.finding(
             reason=reasons.INGRESS_NOT_READY,
@@ -175,13 +175,13 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding if the InferenceService is not Ready; the last that is told."""
-    ready = scope.inferenceservice.status.condition(READY)
+    ready = scope.object.status.condition(READY)
     moves_slowly = ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
     if not is_true(ready) and not moves_slowly:
         yield not_ready(
             scope,
             reasons.NOT_READY,
-            scope.inferenceservice.status,
+            scope.object.status,
             writer="KServe",
             startup=scope.startup(),
             starts=scope.starting,
@@ -189,7 +189,7 @@ def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 
 def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
-    status = scope.inferenceservice.status
+    status = scope.object.status
     condition = status.condition(CANARY_PREDICTOR_READY, "False")
     if condition is None or condition.reason != "CanariesNotReady":
         return
@@ -240,7 +240,7 @@ def last_change(scope: InferenceServiceScope, *, pods: bool) -> datetime | None:
         found += chain.from_iterable((scope.facts.deployments or {}).values())
     said = (each for one in found for each in one.status.conditions or ())
     return latest(
-        *map(last_written, (scope.inferenceservice, *found)),
+        *map(last_written, (scope.object, *found)),
         *(each.last_transition_time for each in said),
     )
 
@@ -256,7 +256,7 @@ def probe_stale(scope: InferenceServiceScope) -> Iterator[Finding]:
     It is no older than what changed last. That is no transition: most fields change without any
     condition, so that the time may be one of long ago.
     """
-    stored = scope.inferenceservice.status
+    stored = scope.object.status
     if not stored.conditions:
         return
     fields = differs(stored, scope.derivation)

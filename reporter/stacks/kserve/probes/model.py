@@ -71,7 +71,7 @@ def _is_left_out(scope: InferenceServiceScope, pod: Pod) -> bool:
 
     It would have added an init container, a sidecar that holds the model, or a claim with it.
     """
-    model = scope.inferenceservice.spec.predictor.model
+    model = scope.object.spec.predictor.model
     if model is None or not (model.storage_uri or model.storage) or pod.spec.claims:
         return False
     namespace = scope.snapshot[NAMESPACES].get("", scope.place)
@@ -131,7 +131,7 @@ def _about(
 
 def _by_status(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield what the stored status says, where pods cannot be read."""
-    status = scope.inferenceservice.status.model_status
+    status = scope.object.status.model_status
     if status is None or status.transition_status != Transition.BLOCKED:
         return
     info = status.last_failure_info or FailureInfo(reason=FAILED)
@@ -232,20 +232,20 @@ def probe_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
             related=scope.ref,
             cause="no Knative",
             text="its deployment mode is Knative, and the cluster does not serve Knative Services",
-            created=scope.inferenceservice.created,
+            created=scope.object.created,
         )
     yield from _invalid_spec(scope)
-    total = sum(each.traffic_percent or 0 for each in scope.inferenceservice.spec.canary or ())
+    total = sum(each.traffic_percent or 0 for each in scope.object.spec.canary or ())
     if total > _WHOLE:
         yield scope.finding(
             reason=reasons.INVALID_SPEC,
             related=scope.ref,
             cause=f"canaries add up to {total} percent",
             text=f"the percents of spec.canary add up to {total}, which is more than 100",
-            created=scope.inferenceservice.created,
+            created=scope.object.created,
         )
     for component in scope.components:
-        ready = scope.inferenceservice.status.condition(component.ready, "False")
+        ready = scope.object.status.condition(component.ready, "False")
         if ready is None or ready.reason not in _OF_WORKERS | {_FAILED}:
             continue
         yield scope.finding(
@@ -258,7 +258,7 @@ def probe_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 
 def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
-    status = scope.inferenceservice.status.model_status
+    status = scope.object.status.model_status
     if status is None or status.transition_status != Transition.INVALID_SPEC:
         return
     info = status.last_failure_info
@@ -273,5 +273,5 @@ def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
         cause=cause,
         text=f"{'no runtime for the model' if of_runtime else 'invalid spec'}, "
         f"{text or 'no reason given'}{still}",
-        created=scope.inferenceservice.created,
+        created=scope.object.created,
     )

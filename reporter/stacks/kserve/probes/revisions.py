@@ -70,7 +70,7 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
         yield from _stalled(scope)
         return
     for component in scope.components:
-        spec = spec_of(scope.inferenceservice.spec, component)
+        spec = spec_of(scope.object.spec, component)
         status = scope.status_of(component)
         percent = spec.canary_traffic_percent if spec else None
         told = read_component(status, percent)
@@ -136,7 +136,7 @@ def _too_late(
     scope: InferenceServiceScope, revision: str, condition: KnativeCondition | None
 ) -> str:
     """Say what came only after the deadline of a revision, as the Events of its pods tell; else nothing."""
-    stored = scope.inferenceservice.status.condition(condition.type) if condition else None
+    stored = scope.object.status.condition(condition.type) if condition else None
     passed = stored.last_transition_time if stored else None
     if condition is None or passed is None or _NEVER not in (condition.message or ""):
         return ""
@@ -261,7 +261,7 @@ def _judge(scope: InferenceServiceScope, component: Component) -> _Fault | None:
         return None
     if not status.traffic:
         return _Fault("no traffic", "no revision gets requests", _UNASSIGNED)
-    spec = spec_of(scope.inferenceservice.spec, component)
+    spec = spec_of(scope.object.spec, component)
     percent = spec.canary_traffic_percent if spec else None
     wait, began = (
         max(scope.startup(component), _ROLLOUT),

@@ -50,10 +50,6 @@ GRADUAL: Final = "RolloutInProgress"
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceServiceScope(SubjectScope[InferenceService]):
-    @property
-    def inferenceservice(self) -> InferenceService:
-        return self.object
-
     @cached_property
     def knative_absent(self) -> bool:
         return self.snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT
@@ -89,7 +85,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
     @property
     def stopped(self) -> bool:
         """Whether it is switched off; KServe does not look at the switch of a frozen one."""
-        return is_stopped(self.inferenceservice) and not self.frozen
+        return is_stopped(self.object) and not self.frozen
 
     @property
     def in_knative_mode(self) -> bool:
@@ -97,7 +93,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @property
     def shows_ready(self) -> bool:
-        return is_true(self.inferenceservice.status.condition("Ready"))
+        return is_true(self.object.status.condition("Ready"))
 
     @property
     def derived(self) -> tuple[Derived, ...]:
@@ -119,11 +115,11 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @property
     def frozen(self) -> bool:
-        return is_frozen(self.inferenceservice)
+        return is_frozen(self.object)
 
     @cached_property
     def components(self) -> tuple[Component, ...]:
-        return tuple(components_of(self.inferenceservice.spec))
+        return tuple(components_of(self.object.spec))
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
@@ -165,7 +161,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
         A canary's Deployment, which is not looked at, may serve in place of the predictor's.
         """
-        canary = self.inferenceservice.spec.canary and component is Component.PREDICTOR
+        canary = self.object.spec.canary and component is Component.PREDICTOR
         if self.facts.mode is not Mode.STANDARD or canary:
             return ()
         there = (self.facts.deployments or {}).get(component, ())
@@ -174,7 +170,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
     @property
     def wants_none(self) -> bool:
         """Whether no replica of the predictor is wanted, in Standard mode: it is idle."""
-        wanted = wanted_deployments(self.inferenceservice.spec, Component.PREDICTOR)
+        wanted = wanted_deployments(self.object.spec, Component.PREDICTOR)
         return len(self.at_zero(Component.PREDICTOR)) >= wanted
 
     def startup(self, component: Component | None = None) -> timedelta:
@@ -224,7 +220,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     def object_ref(self, component: Component) -> ObjectRef:
         """Return what stands for a component: its Knative Service or its Deployment."""
-        place, name = self.inferenceservice.namespace, object_name(self.inferenceservice, component)
+        place, name = self.object.namespace, object_name(self.object, component)
         if not self.in_knative_mode:
             return DEPLOYMENTS.ref_named(place, self.facts.heads.get(component, name))
         service = (self.facts.services or {}).get(component)

@@ -26,12 +26,12 @@ def probe_ready(scope: ModelServingScope) -> Iterator[ReadyEvidence]:
     Groups that a rollout may add are Running too. Those that are being deleted are on their way
     out. Where no role has instances, groups without a PodGroup cannot be seen, and none is missed.
     """
-    wanted = scope.modelserving.wanted
+    wanted = scope.object.wanted
     running = sum(each.available for each in scope.staying)
     enough = wanted if scope.wants_pods else min(wanted, running)
     if not scope.pods_known or running != len(scope.staying):
         return
-    if not enough <= running <= enough + scope.modelserving.surge:
+    if not enough <= running <= enough + scope.object.surge:
         return
     count = f"{wanted}/{wanted} ServingGroups Running" if wanted else "0 ServingGroups wanted"
     if wanted and not scope.wants_pods:
@@ -44,7 +44,7 @@ def probe_serving(scope: ModelServingScope) -> Iterator[ServingEvidence]:
     if scope.pods_known:
         yield ServingEvidence(
             subject=scope.subject,
-            wanted=scope.modelserving.wanted if scope.wants_pods else 0,
+            wanted=scope.object.wanted if scope.wants_pods else 0,
             serving=sum(each.available for each in scope.staying),
         )
 
@@ -54,7 +54,7 @@ _MOST_TOLD: Final = 3
 
 def probe_spec(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding if the spec breaks rules; it names the first few."""
-    broken = violations(scope.modelserving)
+    broken = violations(scope.object)
     if not broken:
         return
     told = "; ".join(str(each) for each in broken[:_MOST_TOLD])
@@ -64,7 +64,7 @@ def probe_spec(scope: ModelServingScope) -> Iterator[Finding]:
         related=scope.ref,
         cause=broken[0].field,
         text=f"the spec is invalid: {told}{more}",
-        created=scope.modelserving.created,
+        created=scope.object.created,
         exempt=True,
     )
 
@@ -85,7 +85,7 @@ def undecided(scope: ModelServingScope) -> Undecided:
 
 def _waits(scope: ModelServingScope) -> bool:
     running = sum(each.available for each in scope.groups)
-    return running < scope.modelserving.wanted
+    return running < scope.object.wanted
 
 
 _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (

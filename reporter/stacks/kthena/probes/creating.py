@@ -155,14 +155,14 @@ def _leftovers(scope: ModelServingScope) -> Iterator[Finding]:
     }
     groups = {group for group, _, _ in with_pods}
     left: list[tuple[Resource[KubeObject], KubeObject, str]] = []
-    for service in owned(scope.modelserving, scope.facts.services):
+    for service in owned(scope.object, scope.facts.services):
         group, role, identity = (
             service.metadata.label(key) or "" for key in (GROUP_LABEL, ROLE_LABEL, ROLE_ID_LABEL)
         )
         if (group, role, identity) not in with_pods:
             place = f"ServingGroup {group}, role {role} instance {identity}"
             left.append((SERVICES, service, place))
-    for pod_group in owned(scope.modelserving, scope.facts.pod_groups or ()):
+    for pod_group in owned(scope.object, scope.facts.pod_groups or ()):
         group = pod_group.metadata.label(GROUP_LABEL) or pod_group.name
         if group not in groups:
             left.append((PODGROUPS, pod_group, f"ServingGroup {group}"))
@@ -197,10 +197,10 @@ def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
     waiting = [each for each in scope.staying if each.awaits_update]
     if not waiting or not scope.pods_known:
         return
-    total = max(scope.modelserving.wanted, len(scope.staying))
+    total = max(scope.object.wanted, len(scope.staying))
     left = f"{len(waiting)} of {total} ServingGroups still to be updated"
     startup = startup_budget(scope)
-    protects = not scope.modelserving.rolls_roles
+    protects = not scope.object.rolls_roles
     moving = [
         each
         for each in scope.groups

@@ -80,7 +80,7 @@ def _roles(scope: ModelServingScope, group: GroupState) -> str:
     )
     counts = [
         f"role {role.name} {running[role.name]}/{role.wanted} Running"
-        for role in scope.modelserving.roles
+        for role in scope.object.roles
     ]
     others = [
         f"{each.id} {each.status}"
@@ -94,7 +94,7 @@ def _roles(scope: ModelServingScope, group: GroupState) -> str:
 
 def _missing(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding if there are fewer groups than wanted, those that come back included."""
-    modelserving = scope.modelserving
+    modelserving = scope.object
     count = modelserving.wanted - len(scope.groups)
     if count <= 0 or not scope.wants_pods:
         return
@@ -125,9 +125,9 @@ def _stuck_record(scope: ModelServingScope) -> str:
     """
     revisions = revisions_of(scope.facts)
     kept = revisions.kept.get(revisions.update, ())
-    if not kept or _numbers(kept) == _numbers(scope.modelserving.roles):
+    if not kept or _numbers(kept) == _numbers(scope.object.roles):
         return ""
-    name = f"{scope.modelserving.name}-{revisions.update}"
+    name = f"{scope.object.name}-{revisions.update}"
     return (
         f"; numbers of roles have changed since ControllerRevision {name} was made: Kthena's controller "
         "may be stuck at changing its data, which is immutable; see its log"
@@ -155,7 +155,7 @@ def probe_gang(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each wanted group whose PodGroup cannot be scheduled."""
     made = {
         each.metadata.label(GROUP_LABEL): each
-        for each in owned(scope.modelserving, scope.facts.pod_groups or ())
+        for each in owned(scope.object, scope.facts.pod_groups or ())
         if not each.deleting
     }
     for group in scope.staying:
@@ -190,7 +190,7 @@ def _finding(
         text=f"ServingGroup {group.name} cannot be scheduled: PodGroup {pod_group.name} is "
         + (_UNSCHEDULABLE if refused else _PENDING)
         + (f": {why}" if why else "")
-        + placement(scope.modelserving.spec),
+        + placement(scope.object.spec),
         transition=refused.last_transition_time if refused else None,
         created=pod_group.created,
     )

@@ -31,10 +31,6 @@ NOT_MADE_BUDGET: Final = timedelta(seconds=300)
 
 @dataclass(frozen=True, kw_only=True)
 class ModelServingScope(SubjectScope[ModelServing]):
-    @property
-    def modelserving(self) -> ModelServing:
-        return self.object
-
     @cached_property
     def facts(self) -> ModelServingFacts:
         return facts_of(self.object, self.snapshot)
@@ -59,7 +55,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
     @property
     def wants_pods(self) -> bool:
         """Whether any role has instances; of groups without pods there may be nothing to be seen."""
-        roles = self.modelserving.roles
+        roles = self.object.roles
         return not roles or any(role.wanted for role in roles)
 
     @cached_property
@@ -72,14 +68,14 @@ class ModelServingScope(SubjectScope[ModelServing]):
 
         A group that is being deleted comes back if too few stay without it.
         """
-        if len(self.staying) >= self.modelserving.wanted:
+        if len(self.staying) >= self.object.wanted:
             return self.staying
-        back = range(self.modelserving.wanted)
+        back = range(self.object.wanted)
         return tuple(each for each in self.groups if not each.deleting or each.ordinal in back)
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
-        return tuple(owned(self.modelserving, self.facts.pods))
+        return tuple(owned(self.object, self.facts.pods))
 
     @cached_property
     def in_the_way(self) -> Mapping[str, str]:
@@ -99,17 +95,17 @@ class ModelServingScope(SubjectScope[ModelServing]):
         it may be a start-up budget old when a rollout begins.
         """
         steps = (asked_to_end(pod) if pod.deleting else pod.created for pod in pods)
-        return latest(*steps) or self.modelserving.created
+        return latest(*steps) or self.object.created
 
     def pod_ref(self, name: str) -> ObjectRef:
         """Return the reference to a pod by its name alone: one that is recreated is in its place."""
-        return PODS.ref_named(self.modelserving.namespace, name)
+        return PODS.ref_named(self.object.namespace, name)
 
     def group_ref(self, group: GroupState) -> ObjectRef:
         """Return what stands for a group: its PodGroup, else the first of its pods by name."""
         if self.facts.pod_groups is not None:
-            return PODGROUPS.ref_named(self.modelserving.namespace, group.name)
-        first = next((each.name for each in self.modelserving.roles), "")
+            return PODGROUPS.ref_named(self.object.namespace, group.name)
+        first = next((each.name for each in self.object.roles), "")
         return self.pod_ref(f"{group.name}-{first}-0-0")
 
     def instance_ref(self, group: GroupState, instance: InstanceState) -> ObjectRef:
@@ -123,7 +119,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
         highest of those that are away, else of those that are left, is the one that the others
         wait for.
         """
-        if not self.modelserving.rolls_roles or not group.awaits_update:
+        if not self.object.rolls_roles or not group.awaits_update:
             return None
         away = [each for each in group.instances if each.status is not InstanceStatus.RUNNING]
         left = [each for each in group.instances if each.outdated and not each.protected]

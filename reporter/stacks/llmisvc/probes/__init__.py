@@ -65,7 +65,7 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
 
     Of one that is stopped only that is said: its URL and its conditions are of before.
     """
-    if scope.llm.stopped:
+    if scope.object.stopped:
         return switched_off(scope, STOPPED, by="serving.kserve.io/stop")
     return evaluated(
         scope,

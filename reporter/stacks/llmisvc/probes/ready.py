@@ -121,7 +121,7 @@ _OF_SCALING: Final = frozenset({"ScalingReady", "PrefillScalingReady"})
 
 def probe_whole(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding if it is not Ready; the last that is told."""
-    status = scope.llm.status
+    status = scope.object.status
     if status.conditions and (is_true(scope.condition("Ready")) or _is_explained(scope)):
         return
     starts = any(counts(each) and not is_ready(each) for each in scope.pods)

@@ -44,23 +44,19 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 class LlmScope(SubjectScope[LLMInferenceService]):
     """One LLMInferenceService, and what KServe made for it, found by labels: long names are cut."""
 
-    @property
-    def llm(self) -> LLMInferenceService:
-        return self.object
-
     @cached_property
     def wanted(self) -> AskedFor:
-        return wanted(self.llm, self.configs)
+        return wanted(self.object, self.configs)
 
     @cached_property
     def configs(self) -> tuple[LLMInferenceServiceConfig, ...]:
-        found = (self.config(each.name) for each in self.llm.spec.base_refs or ())
+        found = (self.config(each.name) for each in self.object.spec.base_refs or ())
         return tuple(each for each in found if each is not None)
 
     @property
     def lacks_config(self) -> bool:
         """Whether a config that it names is not seen, so that what it asks for is not all known."""
-        return len(self.configs) < len(self.llm.spec.base_refs or ())
+        return len(self.configs) < len(self.object.spec.base_refs or ())
 
     @property
     def config_places(self) -> tuple[str, ...]:
@@ -75,8 +71,8 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     @cached_property
     def named_configs(self) -> Mapping[str, frozenset[str]]:
         """The configs that it names, or was made with, each with the namespaces where it may be."""
-        applied = (self.llm.status.applied_configs or ()) if self.observed else ()
-        named = (*(self.llm.spec.base_refs or ()), *applied)
+        applied = (self.object.status.applied_configs or ()) if self.observed else ()
+        named = (*(self.object.spec.base_refs or ()), *applied)
         places = frozenset((*self.config_places, *(each.namespace or "" for each in applied)))
         return {each.name: places - {""} for each in named if each.name}
 
@@ -218,10 +214,10 @@ class LlmScope(SubjectScope[LLMInferenceService]):
 
     @property
     def observed(self) -> bool:
-        return self.llm.status.observed_generation == self.llm.metadata.generation
+        return self.object.status.observed_generation == self.object.metadata.generation
 
     def condition(self, type_: str) -> Condition | None:
-        return self.llm.status.condition(type_)
+        return self.object.status.condition(type_)
 
     def gateway_ref(self, parent: Parent) -> ObjectRef:
         found = self.gateway(parent)

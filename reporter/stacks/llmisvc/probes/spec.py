@@ -37,7 +37,7 @@ def probe_spec(scope: LlmScope) -> Iterator[Finding]:
             related=scope.ref,
             cause=f"{kinds} not installed",
             text=f"the cluster does not serve {needs}",
-            created=scope.llm.created,
+            created=scope.object.created,
             independent=any(resource in _OF_LLMS_ALONE for resource, _ in missing),
             by_spec=True,
         )
@@ -87,7 +87,7 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
             text=f"its configs cannot be combined, {words(presets)}{serves}",
             severity=1,
             transition=presets.last_transition_time,
-            created=scope.llm.created,
+            created=scope.object.created,
         )
         return
     # Of the places where a config may be: a setting names more than one installation has.
@@ -107,7 +107,7 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
 
 def errors(scope: LlmScope) -> Iterator[Condition]:
     """Yield each condition that quotes an error of KServe's last pass."""
-    for each in scope.llm.status.conditions or ():
+    for each in scope.object.status.conditions or ():
         if is_false(each) and _is_error(each.reason or "") and each.type != "Ready":
             yield each
     ready = scope.condition("Ready")

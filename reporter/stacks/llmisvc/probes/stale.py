@@ -56,7 +56,7 @@ def last_change(scope: LlmScope, fields: Iterable[str]) -> datetime | None:
     entries = (entry for each in routes for entry in each.status.parents or ())
     said = (*(each.status for each in parts), *entries)
     return latest(
-        *map(last_written, (scope.llm, *parts, *routes)),
+        *map(last_written, (scope.object, *parts, *routes)),
         *(each.last_transition_time for status in said for each in status.conditions or ()),
         *(each.last_transition_time for each in map(scope.condition, fields) if each),
     )
@@ -150,13 +150,13 @@ _OF_ROUTER: Final = frozenset(
 
 def probe_stale(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding if KServe lags behind the spec, or the status behind the objects."""
-    status = scope.llm.status
+    status = scope.object.status
     if not status.conditions and status.observed_generation is None:
         return
     fields = tuple(contradicted(scope))
     if not scope.observed:
         cause, text = "observedGeneration", "KServe has not looked at its newest spec"
-        since, changed = spec_written(scope.llm), scope.llm.created
+        since, changed = spec_written(scope.object), scope.object.created
     elif fields:
         seen = [each.seen for each in worked(scope) if each.seen and each.type in fields]
         text = "; ".join((f"its status does not match its objects, in {', '.join(fields)}", *seen))
@@ -205,7 +205,7 @@ def _reached(scope: LlmScope) -> frozenset[PassStage]:
 
 
 def _miscounted(scope: LlmScope) -> Iterator[str]:
-    stored = scope.llm.status.workloads or WorkloadsStatus()
+    stored = scope.object.status.workloads or WorkloadsStatus()
     told = {"primary": stored.primary, "prefill": stored.prefill}
     for each in counted(scope):
         entry = told.get(each.entry)
@@ -220,7 +220,7 @@ def derived(scope: LlmScope) -> tuple[Derived, ...]:
     found = tuple(worked(scope))
     if not any(each.stage is PassStage.WORKLOADS for each in found) or invalid_presets(scope):
         return ()
-    status = derived_status(scope.llm.metadata.generation, found, counted(scope))
+    status = derived_status(scope.object.metadata.generation, found, counted(scope))
     return (Derived(scope.ref, status),)
 
 

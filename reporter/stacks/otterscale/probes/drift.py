@@ -119,7 +119,7 @@ def probe_drift(scope: ModelServiceScope) -> Iterator[Finding]:
         related=scope.ref,
         cause=f"{drifted[0].called}: {drifted[0].cause}{more}",
         text=shown,
-        created=scope.service.created,
+        created=scope.object.created,
     )
 
 
@@ -152,8 +152,8 @@ def _is_expected(scope: ModelServiceScope, resource: Resource[KubeObject]) -> bo
 
 
 def _left_over(scope: ModelServiceScope) -> Iterator[_Drifted]:
-    uid = scope.service.metadata.uid
-    for each in unwanted(scope.service, scope.operator):
+    uid = scope.object.metadata.uid
+    for each in unwanted(scope.object, scope.operator):
         resource = COMPARED.get(each.ref.kind)
         there = (
             scope.snapshot[resource].get(each.ref.namespace, each.ref.name) if resource else None
@@ -173,7 +173,7 @@ def _differences(
         entries_of(resource, obj) | dict(_given_entries(scope, obj))
         for obj in (manifest.typed(resource.type), there)
     )
-    knows_gateway = scope.service.spec.http_route is not None or given.GATEWAY in scope.given
+    knows_gateway = scope.object.spec.http_route is not None or given.GATEWAY in scope.given
     for path in {**should, **has}:
         mine, wants = has.get(path, {}), should.get(path, {})
         if mine != wants and (path != "spec.parentRefs" or knows_gateway):
@@ -182,7 +182,7 @@ def _differences(
     yield from _of_leaves(scope, manifest, resource, there=there)
     config = scope.snapshot[reasons.PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
     data = (config.data if config else None) or {}
-    if isinstance(there, PluginsConfigMap) and (key := config_key(scope.service)) not in data:
+    if isinstance(there, PluginsConfigMap) and (key := config_key(scope.object)) not in data:
         yield "data", f"data has no key {key}"
     if isinstance(there, Deployment) and there.name == scope.epp_name:
         told = (there.spec.template.metadata.annotations or {}).get(names.CHECKSUM)
@@ -222,7 +222,7 @@ def _of_script(scope: ModelServiceScope, there: Deployment) -> Iterator[tuple[st
     script = " ".join((unpack and unpack.args) or ())
     if not script or MASKED in script:
         return
-    service = scope.service
+    service = scope.object
     parts = (
         ("unpack", "unpack"),
         ("OCI_MODEL_IMAGE", service.spec.model.image),
@@ -257,10 +257,10 @@ def _given_entries(scope: ModelServiceScope, obj: KubeObject) -> Iterator[tuple[
     """Yield the parts of an object that given settings tell of, with their path."""
     told = scope.given
     if isinstance(obj, Deployment) and told:
-        pod, spec = obj.spec.template.spec, scope.service.spec
+        pod, spec = obj.spec.template.spec, scope.object.spec
         images = {
             names.ENGINE: ("default_engine_image", spec.engine.image),
-            names.PICKER: ("default_epp_image", scope.service.picker.image),
+            names.PICKER: ("default_epp_image", scope.object.picker.image),
             names.ROUTING_PROXY: (
                 "default_routing_proxy_image",
                 spec.routing_proxy.image if spec.routing_proxy else "",

@@ -118,14 +118,14 @@ def _explanations(scope: ModelServiceScope) -> Iterator[str]:
     if is_missing(scope, reasons.SERVICEACCOUNTS, scope.epp_name):
         yield f"ServiceAccount {scope.epp_name} is missing"
     config = f"{scope.epp_name}-config"
-    key = config_key(scope.service)
+    key = config_key(scope.object)
     found = scope.snapshot[reasons.PLUGINS_CONFIGMAPS].get(scope.place, config)
     if is_missing(scope, reasons.PLUGINS_CONFIGMAPS, config):
         yield f"ConfigMap {config} is missing"
     elif found is not None and key not in (found.data or {}):
         yield f"ConfigMap {config} has no key {key}"
     # With leader election no probe waits for the pool.
-    if scope.service.picker.replicas == 1 and is_missing(scope, r.INFERENCEPOOLS, scope.name):
+    if scope.object.picker.replicas == 1 and is_missing(scope, r.INFERENCEPOOLS, scope.name):
         yield f"InferencePool {scope.name} is missing"
 
 
@@ -182,7 +182,7 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
 def _not_installed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each kind that requests need and that the cluster does not have."""
     wanted: list[tuple[Resource[KubeObject], str]] = [(r.INFERENCEPOOLS, scope.name)]
-    if scope.service.spec.http_route is not None:
+    if scope.object.spec.http_route is not None:
         wanted.append((r.HTTPROUTES, scope.name))
     for resource, name in wanted:
         if scope.snapshot.state(resource).served is Served.ABSENT:

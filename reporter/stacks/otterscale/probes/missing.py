@@ -53,11 +53,11 @@ def _effect(scope: ModelServiceScope, ref: ObjectRef) -> tuple[int, str]:
         case "Deployment", names.DECODE:
             return 60, "no decode pod can serve"
         case "Deployment", names.PREFILL:
-            is_ready = scope.service.status.phase == "Ready"
+            is_ready = scope.object.status.phase == "Ready"
             all_the_same = ", and calls the ModelService Ready all the same" if is_ready else ""
             return 50, f"the operator counts it as no pods wanted{all_the_same}"
         case "InferencePool", _:
-            restarts = scope.service.picker.replicas == 1
+            restarts = scope.object.picker.replicas == 1
             more = ", and the endpoint picker restarts without it" if restarts else ""
             return 40, f"requests have no backend{more}"
         case "HTTPRoute", _:
@@ -77,7 +77,7 @@ _MOST: Final = 5
 
 def evaluate_leaving(scope: ModelServiceScope) -> Evaluation:
     """Return what is said about a ModelService that is being deleted: what holds it."""
-    finalizers = scope.service.metadata.finalizers or ()
+    finalizers = scope.object.metadata.finalizers or ()
     if not finalizers:
         return Evaluation(findings=(), ready=(), subjects=())
     who = "the operator has not removed" if _FINALIZER in finalizers else "nobody removes"
@@ -88,7 +88,7 @@ def evaluate_leaving(scope: ModelServiceScope) -> Evaluation:
         text=clean(
             f"is being deleted and does not go: {who} its finalizer {', '.join(finalizers[:_MOST])}"
         ),
-        transition=scope.service.metadata.deletion_timestamp,
+        transition=scope.object.metadata.deletion_timestamp,
     )
     return evaluated(scope, (found,))
 
@@ -105,7 +105,7 @@ def probe_invalid(scope: ModelServiceScope) -> Iterator[Finding]:
             cause=cause,
             text=text,
             severity=severity,
-            created=scope.service.created,
+            created=scope.object.created,
             exempt=True,
         )
 
@@ -114,7 +114,7 @@ def _invalid(scope: ModelServiceScope) -> Iterator[tuple[int, str, str]]:
     """Yield severity, cause and text of each."""
     if text := names.too_long(scope.name):
         yield 30, "name too long", text
-    if others := _listed(scope.others(picker_place, picker_place(scope.service))):
+    if others := _listed(scope.others(picker_place, picker_place(scope.object))):
         text = (
             f"{others} has the same endpoint picker, {scope.epp_name}: the operator "
             "writes its objects for each of them in turn, and it picks pods of only one of them"
@@ -147,14 +147,14 @@ def probe_misconfigured(scope: ModelServiceScope) -> Iterator[Finding]:
         related=scope.ref,
         cause=faults[0][0],
         text="; ".join(text for _, text in faults),
-        created=scope.service.created,
+        created=scope.object.created,
         exempt=True,
     )
 
 
 def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
     """Yield a cause in a few words and a sentence for each."""
-    service, spec = scope.service, scope.service.spec
+    service, spec = scope.object, scope.object.spec
     port = service.engine_port
     if spec.routing_proxy is not None and service.target_port == port:
         text = f"spec.routingProxy.targetPort is spec.engine.port, {port}: vLLM and the routing proxy of a decode pod cannot both listen there"

@@ -90,7 +90,7 @@ def _phase(scope: ModelServiceScope, role: RoleView) -> str:
     does one that follows from a Deployment that asks for too few pods.
     """
     own = role.deployment
-    if scope.service.status.phase != "Ready" or own is None or role.ready >= role.wanted:
+    if scope.object.status.phase != "Ready" or own is None or role.ready >= role.wanted:
         return ""
     deployments = [each.deployment for each in scope.roles if each.deployment is not None]
     ready = sum(each.status.ready_replicas for each in deployments)
@@ -109,7 +109,7 @@ def _cause(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
     Taints of nodes with accelerators have the same name, and are another cause.
     """
     if fault.severity == UNSCHEDULABLE:
-        resource = RESOURCE_NAMES.get(scope.service.spec.accelerator.type)
+        resource = RESOURCE_NAMES.get(scope.object.spec.accelerator.type)
         scheduled = pod.status.condition("PodScheduled")
         said = (scheduled.message if scheduled else None) or ""
         if resource and f"Insufficient {resource}" in said:
@@ -119,7 +119,7 @@ def _cause(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
 
 def _hint(scope: ModelServiceScope, pod: Pod, fault: PodFault) -> str:
     """Return what to add to the detail of a fault, empty where that says it all."""
-    model = scope.service.spec.model
+    model = scope.object.spec.model
     secrets = model.image_pull_secrets
     if fault.init_container == names.ROUTING_PROXY:
         return "; without it nothing listens on the port that requests are sent to"

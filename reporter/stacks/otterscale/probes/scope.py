@@ -62,12 +62,8 @@ class ModelServiceScope(SubjectScope[ModelService]):
     """One ModelService, with its objects; None for those that are not there."""
 
     @property
-    def service(self) -> ModelService:
-        return self.object
-
-    @property
     def own(self) -> Sought:
-        return belongs_to(self.service.name, names.MODEL)
+        return belongs_to(self.object.name, names.MODEL)
 
     @cached_property
     def given(self) -> Given:
@@ -86,15 +82,15 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @cached_property
     def wanted(self) -> tuple[Manifest, ...]:
-        return wanted(self.service, self.operator)
+        return wanted(self.object, self.operator)
 
     @cached_property
     def children(self) -> Children:
-        return _children_of(self.service, self.snapshot)
+        return _children_of(self.object, self.snapshot)
 
     @cached_property
     def roles(self) -> tuple[RoleView, ...]:
-        spec = self.service.spec
+        spec = self.object.spec
         asked = [(names.DECODE, spec.decode.replicas, self.children.decode)]
         if spec.prefill is not None:
             asked.append((names.PREFILL, spec.prefill.replicas, self.children.prefill))
@@ -143,7 +139,7 @@ class ModelServiceScope(SubjectScope[ModelService]):
         The gateway goes by the pool as it is, which may not be as the ModelService says.
         """
         reference = self.pool.spec.endpoint_picker_ref if self.pool else None
-        mode = (reference and reference.failure_mode) or self.service.picker.failure_mode
+        mode = (reference and reference.failure_mode) or self.object.picker.failure_mode
         return mode == FAIL_OPEN
 
     @property
@@ -155,11 +151,11 @@ class ModelServiceScope(SubjectScope[ModelService]):
 
     @property
     def is_behind(self) -> bool:
-        return _is_behind(self.service)
+        return _is_behind(self.object)
 
     @property
     def reconcile_error(self) -> Condition | None:
-        return _reconcile_error(self.service)
+        return _reconcile_error(self.object)
 
     def others(self, key: Key, own: tuple[str, str]) -> tuple[ModelService, ...]:
         """Return the other ModelServices whose key is `own`; those that are deleted aside."""

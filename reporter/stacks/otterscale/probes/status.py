@@ -40,7 +40,7 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
     start one after the other, or crash again and again, change the counters each time, a moment
     before the operator follows: seen often enough, that would look like one fault that lasts.
     """
-    if scope.is_behind or scope.reconcile_error or not scope.service.status.phase:
+    if scope.is_behind or scope.reconcile_error or not scope.object.status.phase:
         return
     if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place, sought=scope.own):
         return
@@ -54,7 +54,7 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
         cause=f"{', '.join(differences)} out of date",
         text=f"its status does not match its Deployments: {', '.join(differences.values())}",
         transition=changed,
-        created=scope.service.created,
+        created=scope.object.created,
         budget=_FOLLOWS if changed else None,
     )
 
@@ -69,11 +69,11 @@ def _last_change(scope: ModelServiceScope) -> datetime | None:
 
 
 def _observed(scope: ModelServiceScope) -> Document:
-    return observe(scope.service, scope.children.decode, scope.children.prefill)
+    return observe(scope.object, scope.children.decode, scope.children.prefill)
 
 
 def _differences(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
-    should, status = _observed(scope), scope.service.status
+    should, status = _observed(scope), scope.object.status
     for field, has in (
         ("phase", status.phase),
         ("decodeReady", status.decode_ready),
@@ -100,7 +100,7 @@ def probe_ready(scope: ModelServiceScope) -> Iterator[ReadyEvidence]:
         return
     if scope.epp is None or scope.epp.wanted == 0 or epp_fault(scope, scope.epp) is not None:
         return
-    is_wanted = scope.service.spec.http_route is not None
+    is_wanted = scope.object.spec.http_route is not None
     routed = is_accepted(scope.route) if scope.route is not None else not is_wanted
     if scope.pool is None or not is_reached(scope) or not routed:
         return
@@ -120,7 +120,7 @@ def probe_serving(scope: ModelServiceScope) -> Iterator[ServingEvidence]:
     if not _is_known(scope):
         return
     routes = (scope.route,) if scope.route is not None else ()
-    routed = is_reachable(routes) if routes else scope.service.spec.http_route is None
+    routed = is_reachable(routes) if routes else scope.object.spec.http_route is None
     picker = scope.epp
     there = picker is not None and picker.wanted > 0 and picker.status.ready_replicas > 0
     picked = (there and is_reached(scope)) or fails_open(scope.pool)
@@ -159,8 +159,8 @@ def probe_not_observed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the status is of an older generation."""
     if not scope.is_behind:
         return
-    seen = scope.service.status.observed_generation
-    text = f"the operator has not observed generation {scope.service.metadata.generation}, " + (
+    seen = scope.object.status.observed_generation
+    text = f"the operator has not observed generation {scope.object.metadata.generation}, " + (
         f"its status is of generation {seen}" if seen else "it has written no status yet"
     )
     yield scope.finding(
@@ -168,8 +168,8 @@ def probe_not_observed(scope: ModelServiceScope) -> Iterator[Finding]:
         related=scope.ref,
         cause="status of an older generation" if seen else "no status",
         text=text,
-        transition=spec_written(scope.service),
-        created=scope.service.created,
+        transition=spec_written(scope.object),
+        created=scope.object.created,
     )
 
 
@@ -189,13 +189,13 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
         for each in (reasons.PODMONITORS, reasons.SERVICEMONITORS)
         if scope.snapshot.state(each).served is Served.ABSENT
     ]
-    phase = scope.service.status.phase
+    phase = scope.object.status.phase
     old = f"; phase {clean(phase)} and the counters are out of date" if phase else ""
     yield scope.finding(
         reason=reasons.RECONCILE_FAILED,
         related=scope.ref,
         cause=cut(error, _CAUSE_BYTES),
         text=f"the operator cannot reconcile it: {error}{old}",
-        created=scope.service.created,
+        created=scope.object.created,
         independent=bool(absent) and not any(each in message for each in absent),
     )
