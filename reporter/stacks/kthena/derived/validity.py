@@ -13,7 +13,6 @@ with the previous object shows (gangPolicy may not change), and the fields that 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeAlias
 
@@ -45,21 +44,10 @@ _ROLES: Final = "spec.template.roles"
 _NOT_NEGATIVE: Final = "must not be negative"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Violation:
-    """A rule that a ModelServing breaks: the field by its path, and what is wrong with it."""
-
-    field: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.field}: {self.text}"
-
-
-def violations(modelserving: ModelServing) -> tuple[Violation, ...]:
-    """Return the rules that a ModelServing breaks, in the order in which they are told."""
+def violations(modelserving: ModelServing) -> tuple[tuple[str, str], ...]:
+    """Return the fields by their paths and what is wrong with them, in the order in which it is told."""
     rules = chain(_of_spec(modelserving), _of_roles(modelserving), _of_gang(modelserving))
-    return tuple(Violation(field, text) for broken, field, text in rules if broken)
+    return tuple((field, text) for broken, field, text in rules if broken)
 
 
 def _of_spec(modelserving: ModelServing) -> Iterator[Rule]:

@@ -57,12 +57,12 @@ def probe_spec(scope: ModelServingScope) -> Iterator[Finding]:
     broken = violations(scope.object)
     if not broken:
         return
-    told = "; ".join(str(each) for each in broken[:_MOST_TOLD])
+    told = "; ".join(f"{field}: {text}" for field, text in broken[:_MOST_TOLD])
     more = f"; and {len(broken) - _MOST_TOLD} more" if len(broken) > _MOST_TOLD else ""
     yield scope.finding(
         reason=INVALID_SPEC,
         related=scope.ref,
-        cause=broken[0].field,
+        cause=broken[0][0],
         text=f"the spec is invalid: {told}{more}",
         created=scope.object.created,
         exempt=True,

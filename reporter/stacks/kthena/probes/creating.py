@@ -71,14 +71,9 @@ def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
 def _ended(scope: ModelServingScope, pod: Pod) -> PodFault | None:
     if pod.deleting or pod.status.phase not in _TERMINAL:
         return None
-    return judge_ended(pod, scope.snapshot) or PodFault(
-        cause="Succeeded",
-        detail="ended with success, but should run",
-        exempt=False,
-        severity=ENDED,
-        transition=None,
-        budget=None,
-    )
+    text = "ended with success, but should run"
+    succeeded = PodFault(cause="Succeeded", detail=text, severity=ENDED)
+    return judge_ended(pod, scope.snapshot) or succeeded
 
 
 def _about_number(

@@ -5,7 +5,7 @@ room, only the scheduler knows.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 from typing import Final
@@ -22,7 +22,6 @@ from reporter.stacks.kthena.derived.revisions import revisions_of
 from reporter.stacks.kthena.objects import (
     GROUP_LABEL,
     ModelServingSpec,
-    NetworkTopology,
     Role,
     TopologyPolicy,
 )
@@ -101,13 +100,15 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
     lacking = to_create([each.ordinal for each in scope.groups], modelserving.wanted)
     names = [f"{modelserving.name}-{ordinal}" for ordinal in islice(lacking, _MOST_TOLD)]
     more = f" and {count - len(names)} more" if count > len(names) else ""
+    blocking = min((name for name, group in scope.in_the_way.items() if group in names), default="")
+    told = f"; pod {blocking} is in the way: it has another owner" if blocking else ""
     yield scope.finding(
         reason=GROUP_NOT_READY,
         related=scope.ref,
         cause=f"{count} of {modelserving.wanted} groups missing",
         text=f"{len(scope.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
         f"{', '.join(names)}{more}"
-        f"{_blocked(scope, names) or _stuck_record(scope)}",
+        f"{told or _stuck_record(scope)}",
         severity=_MISSING,
         created=scope.last_made(owned(modelserving, scope.facts.pods)),
         budget=NOT_MADE_BUDGET,
@@ -136,12 +137,6 @@ def _stuck_record(scope: ModelServingScope) -> str:
 
 def _numbers(roles: Sequence[Role]) -> list[tuple[object, ...]]:
     return [(each.name, each.wanted, each.max_unavailable, each.partition) for each in roles]
-
-
-def _blocked(scope: ModelServingScope, groups: Collection[str]) -> str:
-    """Return which pod keeps some groups from being made, the first by name."""
-    found = min((name for name, group in scope.in_the_way.items() if group in groups), default="")
-    return f"; pod {found} is in the way: it has another owner" if found else ""
 
 
 _PENDING: Final = "Pending"
@@ -198,11 +193,9 @@ def _finding(
 
 def _refused(pod_group: PodGroup) -> Condition | None:
     """Return the condition Unschedulable if it holds: Volcano leaves it next to a later Scheduled."""
-    refused = pod_group.status.condition(_UNSCHEDULABLE)
-    if refused is None or refused.status != "True":
-        return None
-    scheduled = pod_group.status.condition("Scheduled")
-    if scheduled is None or scheduled.status != "True":
+    refused = pod_group.status.condition(_UNSCHEDULABLE, "True")
+    scheduled = pod_group.status.condition("Scheduled", "True")
+    if refused is None or scheduled is None:
         return refused
     before, after = refused.last_transition_time, scheduled.last_transition_time
     return None if before is None or after is None or after >= before else refused
@@ -215,10 +208,19 @@ _SOFT: Final = "ScheduleAnyway"
 def placement(spec: ModelServingSpec) -> str:
     """Return what narrows the choice of nodes, with a separator before; empty where nothing does."""
     topology = spec.template.network_topology
-    asked = [*_tiers(topology)] if topology is not None else []
+    policies = (
+        (("a group", topology.group_policy or topology), ("a role", topology.role_policy))
+        if topology is not None
+        else ()
+    )
+    asked = [
+        f"all pods of {what} within {tier} (networkTopology, hard)"
+        for what, policy in policies
+        if policy is not None and policy.is_hard and (tier := _tier(policy))
+    ]
     keys = sorted(
         {
-            _name(each.topology_key)
+            cut(clean(each.topology_key), _KEY_BYTES)
             for each in spec.topology_spread_constraints or ()
             if each.topology_key and each.when_unsatisfiable != _SOFT
         }
@@ -228,19 +230,7 @@ def placement(spec: ModelServingSpec) -> str:
     return f"; it asks for {' and '.join(asked)}" if asked else ""
 
 
-def _tiers(topology: NetworkTopology) -> Iterator[str]:
-    policies = (("a group", topology.group_policy or topology), ("a role", topology.role_policy))
-    for what, policy in policies:
-        tier = _tier(policy) if policy is not None and policy.is_hard else ""
-        if tier:
-            yield f"all pods of {what} within {tier} (networkTopology, hard)"
-
-
 def _tier(policy: TopologyPolicy) -> str:
     if policy.highest_tier_name:
-        return f"tier {_name(policy.highest_tier_name)}"
+        return f"tier {cut(clean(policy.highest_tier_name), _KEY_BYTES)}"
     return "" if policy.highest_tier_allowed is None else f"tier {policy.highest_tier_allowed}"
-
-
-def _name(text: str) -> str:
-    return cut(clean(text), _KEY_BYTES)

@@ -74,7 +74,7 @@ def test_numbers_that_no_api_server_stores_are_not_choked_on(digits):
     serving = modelserving(merged(role("decode", many), {"workerReplicas": many}), replicas=many)
     found = derived(serving, pod_group("m-0"))
     assert (found.status["replicas"], found.status["availableReplicas"]) == (1, 0)
-    broken = [str(each) for each in violations(facts(serving).modelserving)]
+    broken = [f"{field}: {text}" for field, text in violations(facts(serving).modelserving)]
     assert broken[:3] == [
         f"{field}: must not be more than 2147483647"
         for field in (

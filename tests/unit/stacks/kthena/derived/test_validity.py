@@ -32,7 +32,7 @@ def modelserving(spec, name="m") -> ModelServing:
 
 
 def told(spec, name="m") -> list[str]:
-    return [str(each) for each in violations(modelserving(spec, name))]
+    return [f"{field}: {text}" for field, text in violations(modelserving(spec, name))]
 
 
 def roles(*changed):
