@@ -27,7 +27,7 @@ from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.probes.scope import SubjectScope, evaluated
 from reporter.served.role import Containers, ServedRole
 from reporter.workload.components import maker_restarted
-from reporter.workload.owners import is_false, is_true, latest, not_ready_from, words
+from reporter.workload.owners import is_false, latest, not_ready_from, words
 from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time, why_ended
 from reporter.workload.standing import newest_failure
 
@@ -242,29 +242,25 @@ def judge_workloads(
 
 
 def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:
-    failure = deployment.status.condition("ReplicaFailure")
-    refused = is_true(failure)
-    if not refused and not _lacks_pods(deployment):
+    status, failure = deployment.status, deployment.status.condition("ReplicaFailure", "True")
+    current = status.observed_generation >= deployment.metadata.generation
+    lacks = current and not deployment.spec.paused and status.replicas < deployment.wanted
+    if failure is None and not lacks:
         return
-    found = refusal(failure.message, at.scope.place) if failure and refused else None
-    why = words(failure) if refused else "and its Deployment does not say why"
+    found = refusal(failure.message, at.scope.place) if failure else None
+    why = words(failure) if failure else "and its Deployment does not say why"
     yield at.scope.finding(
         reason=at.reasons.pods_not_created,
         related=at.role.resource.ref(deployment),
-        cause=f"{at.role.title}{(failure.reason if failure and refused else '') or 'pods are missing'}",
+        cause=f"{at.role.title}{(failure.reason if failure else '') or 'pods are missing'}",
         text=f"{at.role.title}pods are not created, {found.told if found else why} (Deployment {deployment.name}){_serves(at.role)}",
         diagnosis=found,
         fails=Fails.REFUSED,
         severity=0 if at.role.serves else 1,
-        transition=failure.last_transition_time if failure and refused else None,
+        transition=failure.last_transition_time if failure else None,
         created=deployment.created,
         independent=True,
     )
-
-
-def _lacks_pods(deployment: Deployment) -> bool:
-    current = deployment.status.observed_generation >= deployment.metadata.generation
-    return current and not deployment.spec.paused and deployment.status.replicas < deployment.wanted
 
 
 def _incomplete(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
@@ -319,20 +315,18 @@ def _stalled(at: _At, deployment: Deployment) -> Iterator[Finding]:
     The deadline of a Deployment knows nothing of how long a model loads: while a pod starts within its
     own time, the rollout is slow and not stuck. One that still makes pods moves.
     """
-    if (
-        deployment.status.observed_generation < deployment.metadata.generation
-        or not deployment.wanted
-    ):
+    status, wanted = deployment.status, deployment.wanted
+    if status.observed_generation < deployment.metadata.generation or not wanted:
         return
-    progressing = deployment.status.condition("Progressing")
+    progressing = status.condition("Progressing", "False")
     since: datetime | None = None
     newest: datetime | None = None
     budget: timedelta | None = None
-    if progressing and is_false(progressing) and progressing.reason == _EXCEEDED:
+    if progressing and progressing.reason == _EXCEEDED:
         cause, what, since = _EXCEEDED, "exceeded its deadline", progressing.last_transition_time
         if starting := _starting(at):
             since, budget = max(starting)
-    elif deployment.spec.paused or not _has_old_pods(deployment):
+    elif deployment.spec.paused or status.updated_replicas >= min(wanted, status.replicas):
         return
     else:
         cause, what, budget = "old pods", "does not replace the older pods", _ROLLOUT
@@ -360,15 +354,9 @@ def _starting(at: _At) -> list[tuple[datetime, timedelta]]:
     ]
 
 
-def _has_old_pods(deployment: Deployment) -> bool:
-    """Tell whether pods of an older revision are left, and too few of the newest are there."""
-    status = deployment.status
-    return status.updated_replicas < min(deployment.wanted, status.replicas)
-
-
 def _updating(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
-    updating = groups.status.condition("UpdateInProgress")
-    if not is_true(updating):
+    updating = groups.status.condition("UpdateInProgress", "True")
+    if updating is None:
         return
     yield at.scope.finding(
         reason=at.reasons.rollout_stuck,

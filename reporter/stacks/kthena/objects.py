@@ -213,11 +213,6 @@ class ModelServing(KubeObject, frozen=True):
         policy = self.spec.recovery_policy
         return ROLE_RECREATE if policy is None else policy
 
-    @property
-    def uses_volcano(self) -> bool:
-        """Whether its pods are scheduled by Volcano, so that it may have PodGroups."""
-        return self.spec.scheduler_name in {None, VOLCANO}
-
 
 class ControllerRevision(KubeObject, frozen=True):
     """apps/v1 ControllerRevision of a ModelServing; `data` holds `{"data": [roles]}`."""

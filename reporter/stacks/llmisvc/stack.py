@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
 from reporter.stacks.llmisvc import reasons
-from reporter.stacks.llmisvc.objects import LLMInferenceService
 from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
@@ -35,15 +34,12 @@ OF_LWS: Final[tuple[Need, ...]] = (
         "LLMInferenceServices with a worker in the spec",
         evidence="each of their replicas is a group of a LeaderWorkerSet, whose controller makes the "
         "StatefulSets (kubernetes-sigs/lws, pkg/controllers)",
-        shows=lambda llm, _: _has_worker(llm),
+        shows=lambda llm, _: bool(
+            llm.spec.worker or (llm.spec.prefill and llm.spec.prefill.worker)
+        ),
         detail=lambda _: ", which has workers",
     ),
 )
-
-
-def _has_worker(llm: LLMInferenceService) -> bool:
-    prefill = llm.spec.prefill
-    return llm.spec.worker is not None or (prefill is not None and prefill.worker is not None)
 
 
 LWS: Final = "lws"

@@ -315,7 +315,9 @@ def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[Deploymen
     """Return the routers of a namespace that should run, by their release; empty where none is said."""
     found: dict[str, list[Deployment]] = defaultdict(list)
     for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
-        if each.wanted and not each.deleting and _is_router(each):
+        containers = each.spec.template.spec.containers or ()
+        routes = any(c.name == _ROUTER or "lmstack-router" in c.image for c in containers)
+        if each.wanted and not each.deleting and routes:
             found[_release_of(each)].append(each)
     return {release: tuple(routers) for release, routers in found.items()}
 
@@ -323,11 +325,6 @@ def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[Deploymen
 def _release_of(router: Deployment) -> str:
     labels = router.spec.template.metadata.labels or {}
     return router.metadata.label(_RELEASE) or labels.get(_RELEASE) or ""
-
-
-def _is_router(deployment: Deployment) -> bool:
-    containers = deployment.spec.template.spec.containers or ()
-    return any(each.name == _ROUTER or "lmstack-router" in each.image for each in containers)
 
 
 def _selector_of(router: Deployment) -> dict[str, str]:

@@ -14,7 +14,6 @@ from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, condition_text
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP, MODEL_ROUTE
 from reporter.workload.deployment import is_available, judge_deployment
-from reporter.workload.owners import is_false
 from reporter.workload.pod import counts
 from reporter.workload.routing import (
     ParentFault,
@@ -39,7 +38,17 @@ _SAID_OF_SERVICE: Final = "ResolvedRefs is False (InvalidExtensionRef)"
 
 def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding for each HTTPRoute and InferencePool through which no request comes."""
-    yield from _failed_objects(scope)
+    ready = scope.object.status.condition("InferenceSetReady", "False")
+    if ready is not None and ready.reason == "inferencesetFailed":
+        # KAITO could not make the InferencePool's objects.
+        yield scope.finding(
+            reason=MODEL_ROUTE,
+            related=INFERENCESETS.ref(scope.object),
+            cause=ready.reason,
+            text=f"InferenceSetReady is False, {condition_text(ready)}",
+            severity=_FAILED,
+            created=scope.object.created,
+        )
     if not scope.wants_traffic:
         return
     routes = scope.routes
@@ -61,21 +70,6 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
         yield from worst_way(scope, ref, pool.created, reason=MODEL_ROUTE, faults=of_pool)
         if not of_pool:
             yield from _selects_none(scope, pool)
-
-
-def _failed_objects(scope: InferenceSetScope) -> Iterator[Finding]:
-    """Yield a finding if KAITO could not make the InferencePool's objects."""
-    ready = scope.object.status.condition("InferenceSetReady")
-    if not is_false(ready) or ready.reason != "inferencesetFailed":
-        return
-    yield scope.finding(
-        reason=MODEL_ROUTE,
-        related=INFERENCESETS.ref(scope.object),
-        cause=ready.reason,
-        text=f"InferenceSetReady is False, {condition_text(ready)}",
-        severity=_FAILED,
-        created=scope.object.created,
-    )
 
 
 def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> Iterator[Finding]:

@@ -6,7 +6,6 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
-from reporter.model.objects import Pod
 from reporter.probes.pods import fault_of_pod, metric_faults, metric_finding, undecided_pods
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
@@ -87,14 +86,12 @@ def _is_answered(scope: InferenceServiceScope, component: Component) -> bool:
     for revision in scope.asked(component):
         pods = scope.replicas(component, revision)
         there = held and not scope.is_gone(revision)
-        if any(map(is_ready, pods)) or (there and all(_in_start_up(scope, each) for each in pods)):
+        faults = (fault_of_pod(scope, each) for each in pods)
+        if any(map(is_ready, pods)):
+            return True
+        if there and all(each and each.severity in _IN_START_UP for each in faults):
             return True
     return False
-
-
-def _in_start_up(scope: InferenceServiceScope, pod: Pod) -> bool:
-    fault = fault_of_pod(scope, pod)
-    return fault is not None and fault.severity in _IN_START_UP
 
 
 def _agrees(scope: InferenceServiceScope) -> bool:

@@ -10,7 +10,7 @@ from reporter.model.objects import KubeObject, Pod, PodGroup, Service
 from reporter.model.resource import Resource
 from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.stacks.kthena.objects import NAME_LABEL, ControllerRevision, ModelServing
+from reporter.stacks.kthena.objects import NAME_LABEL, VOLCANO, ControllerRevision, ModelServing
 from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, PODGROUPS
 
 _Kind: TypeAlias = Resource[KubeObject]
@@ -39,7 +39,8 @@ def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> ModelServingFact
     """Collect what the status of a ModelServing rests on."""
     place = (modelserving.namespace, NAME_LABEL, modelserving.name)
     sought = belongs_to(modelserving.name, NAME_LABEL)
-    in_use = modelserving.uses_volcano and snapshot.state(PODGROUPS).served is not Served.ABSENT
+    by_volcano = modelserving.spec.scheduler_name in {None, VOLCANO}
+    in_use = by_volcano and snapshot.state(PODGROUPS).served is not Served.ABSENT
     return ModelServingFacts(
         modelserving=modelserving,
         pods=snapshot[PODS].labelled(*place),

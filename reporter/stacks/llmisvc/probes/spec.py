@@ -108,7 +108,10 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
 def errors(scope: LlmScope) -> Iterator[Condition]:
     """Yield each condition that quotes an error of KServe's last pass."""
     for each in scope.object.status.conditions or ():
-        if is_false(each) and _is_error(each.reason or "") and each.type != "Ready":
+        reason = each.reason or ""
+        of_pass = reason.startswith("Reconcile") and reason.endswith("Error")
+        is_error = of_pass or reason.endswith("ReconcileError") or reason == _NO_SCALING_KIND
+        if is_false(each) and is_error and each.type != "Ready":
             yield each
     ready = scope.condition("Ready")
     if ready is not None and ready.reason == _UNFINISHED and scope.observed:
@@ -123,14 +126,6 @@ def refers_to_nothing(scope: LlmScope) -> tuple[Condition, ...]:
     """
     found = map(scope.condition, ("GatewaysReady", "HTTPRoutesReady"))
     return tuple(each for each in found if each and is_false(each) and each.reason == "RefsInvalid")
-
-
-def _is_error(reason: str) -> bool:
-    """Tell whether a reason is one of those that KServe gives to errors of a pass."""
-    of_pass = reason.endswith("ReconcileError") or (
-        reason.startswith("Reconcile") and reason.endswith("Error")
-    )
-    return of_pass or reason == _NO_SCALING_KIND
 
 
 _AGGREGATES: Final = frozenset({"WorkloadsReady", "RouterReady"})

@@ -131,7 +131,11 @@ def _of_wanted(scope: ModelServiceScope) -> Iterator[_Drifted]:
         there = scope.snapshot[resource].get(manifest.ref.namespace, name)
         effect = f" ({_EFFECTS[resource]})"
         if there is None:
-            if _is_expected(scope, resource) and is_missing(scope, resource, name):
+            # Most others may ask for tokens, and this endpoint picker not: its own arguments count.
+            expected = resource not in _TOLD_ELSEWHERE
+            if resource in _FOR_TOKENS:
+                expected = metrics_auth(scope.children) is True
+            if expected and is_missing(scope, resource, name):
                 yield _Drifted(resource, name, "missing", f"is missing{effect}")
         elif not there.deleting:
             found = tuple(_differences(scope, manifest, resource, there=there))
@@ -139,16 +143,6 @@ def _of_wanted(scope: ModelServiceScope) -> Iterator[_Drifted]:
                 fields = ", ".join(path for path, _ in found)
                 text = ", ".join(text for _, text in found)
                 yield _Drifted(resource, name, f"{fields} differs", f"differs: {text}{effect}")
-
-
-def _is_expected(scope: ModelServiceScope, resource: Resource[KubeObject]) -> bool:
-    """Tell whether a missing object is drift.
-
-    Most others may ask for tokens, and this endpoint picker not: its own arguments count.
-    """
-    if resource in _FOR_TOKENS:
-        return metrics_auth(scope.children) is True
-    return resource not in _TOLD_ELSEWHERE
 
 
 def _left_over(scope: ModelServiceScope) -> Iterator[_Drifted]:

@@ -271,11 +271,7 @@ def _is_gone(gateway: Parent, snapshot: Snapshot) -> bool:
 def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
     own = [each for each in scope.pods if counts(each)]
     selector = pool.spec.selector
-    if (
-        selector is None
-        or not own
-        or not scope.snapshot.absence_known(r.PODS, scope.place, sought=scope.own)
-    ):
+    if selector is None or not own or not scope.known(r.PODS):
         return False
     return not any(selector.matches(each.metadata.labels) for each in own)
 

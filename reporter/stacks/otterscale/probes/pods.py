@@ -230,7 +230,7 @@ def _too_few(scope: ModelServiceScope, role: RoleView) -> Iterator[Finding]:
     deployment = role.deployment
     if deployment is None or deployment.deleting:
         return  # that it is missing is told as such
-    if not scope.snapshot.absence_known(PODS, scope.place, sought=scope.own):
+    if not scope.known(PODS):
         return
     present = len(role.standing)
     if present >= role.wanted:

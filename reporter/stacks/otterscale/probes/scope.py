@@ -13,9 +13,18 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import Condition, Deployment, HttpRoute, InferencePool, Pod, Service
+from reporter.model.objects import (
+    Condition,
+    Deployment,
+    HttpRoute,
+    InferencePool,
+    KubeObject,
+    Pod,
+    Service,
+)
+from reporter.model.resource import Resource
 from reporter.probes.scope import SubjectScope
-from reporter.snapshot.decode import Sought, belongs_to
+from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.names import Given, OperatorSettings
@@ -61,9 +70,10 @@ class RoleView:
 class ModelServiceScope(SubjectScope[ModelService]):
     """One ModelService, with its objects; None for those that are not there."""
 
-    @property
-    def own(self) -> Sought:
-        return belongs_to(self.object.name, names.MODEL)
+    def known(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether all of its objects of a resource are seen."""
+        own = belongs_to(self.object.name, names.MODEL)
+        return self.snapshot.absence_known(resource, self.place, sought=own)
 
     @cached_property
     def given(self) -> Given:

@@ -28,9 +28,7 @@ _VALUE_BYTES: Final = 60
 
 def derived(scope: ModelServiceScope) -> tuple[Derived, ...]:
     """Return the status that it should have; none while its Deployments are not known."""
-    if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place, sought=scope.own):
-        return ()
-    return (Derived(scope.ref, _observed(scope)),)
+    return (Derived(scope.ref, _observed(scope)),) if scope.known(DEPLOYMENTS) else ()
 
 
 def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
@@ -42,7 +40,7 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
     """
     if scope.is_behind or scope.reconcile_error or not scope.object.status.phase:
         return
-    if not scope.snapshot.absence_known(DEPLOYMENTS, scope.place, sought=scope.own):
+    if not scope.known(DEPLOYMENTS):
         return
     differences = dict(_differences(scope))
     if not differences:
@@ -134,10 +132,7 @@ def probe_serving(scope: ModelServiceScope) -> Iterator[ServingEvidence]:
 
 
 def _is_known(scope: ModelServiceScope) -> bool:
-    rests_on = (PODS, DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)
-    return all(
-        scope.snapshot.absence_known(each, scope.place, sought=scope.own) for each in rests_on
-    )
+    return all(map(scope.known, (PODS, DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)))
 
 
 def _serving(role: RoleView) -> int:
