@@ -26,21 +26,9 @@ from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope, of_workload
 from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload import routing
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
 from reporter.workload.pod import is_ready
-from reporter.workload.routing import (
-    GATEWAY_GONE,
-    ParentFault,
-    fails_open,
-    is_reachable,
-    lacks_tls_rule,
-    missing_picker_service,
-    pool_faults,
-    route_faults,
-    routes_naming,
-    wrong_port,
-    wrong_target,
-)
 from reporter.workload.standing import WorkloadFault
 
 SelectsT = TypeVar("SelectsT", bound=KubeObject)
@@ -92,7 +80,7 @@ class Ways:
         found = {each.name: each for each in own if each.namespace == self.place}
         if found:
             return tuple(found.values())
-        return tuple(each for each in pools if is_reachable((each,))) or pools[:_MOST]
+        return tuple(each for each in pools if routing.is_reachable((each,))) or pools[:_MOST]
 
     def naming(
         self, kind: str, backends: Iterable[InferencePool | Service]
@@ -100,7 +88,7 @@ class Ways:
         return tuple(
             route
             for each in backends
-            for route in routes_naming(self.snapshot, self.place, kind=kind, name=each.name)
+            for route in routing.routes_naming(self.snapshot, self.place, kind=kind, name=each.name)
         )
 
     def picker(self, pool: InferencePool) -> Deployment | None:
@@ -121,18 +109,18 @@ class Ways:
         return not self.services or len(without) < len(self.services)
 
     @cached_property
-    def misled(self) -> tuple[tuple[Service, ParentFault], ...]:
+    def misled(self) -> tuple[tuple[Service, routing.ParentFault], ...]:
         """The Services none of whose ports is one of its pods."""
         return tuple(
             (each, fault)
             for each in self.services
-            for fault in wrong_target(each, self.snapshot, self.listens)
+            for fault in routing.wrong_target(each, self.snapshot, self.listens)
         )
 
     def _picks(self, pool: InferencePool) -> bool:
         picker = self.picker(pool)
-        missing = missing_picker_service(pool, self.snapshot)
-        return fails_open(pool) or not (missing or (picker and not is_available(picker)))
+        missing = routing.missing_picker_service(pool, self.snapshot)
+        return routing.fails_open(pool) or not (missing or (picker and not is_available(picker)))
 
 
 def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
@@ -141,7 +129,7 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -
         reference = pool.spec.endpoint_picker_ref
         if reference is None:
             continue
-        if missing_picker_service(pool, scope.snapshot):
+        if routing.missing_picker_service(pool, scope.snapshot):
             yield scope.finding(
                 reason=reason,
                 related=ways.ref_of_pool(pool),
@@ -156,7 +144,9 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -
         elif not is_available(picker):
             pool_of = f", of InferencePool {pool.name}"
             yield deployment_down(scope, picker, reason=reason, what="endpoint picker", of=pool_of)
-        elif gateway := lacks_tls_rule(ways.routes, pool, picker=picker, snapshot=scope.snapshot):
+        elif gateway := routing.lacks_tls_rule(
+            ways.routes, pool, picker=picker, snapshot=scope.snapshot
+        ):
             yield scope.finding(
                 reason=reason,
                 related=r.DESTINATIONRULES.ref_named(scope.place, reference.name),
@@ -171,8 +161,8 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -
 def judge_routes(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
     """Yield a finding for each route, pool and Service that does not lead to its pods."""
     for pool in ways.pools:
-        ports = wrong_port(pool, scope.snapshot, ways.listens)
-        for fault in (*ports, *pool_faults(pool, scope.snapshot)):
+        ports = routing.wrong_port(pool, scope.snapshot, ways.listens)
+        for fault in (*ports, *routing.pool_faults(pool, scope.snapshot)):
             ref = ways.ref_of_pool(pool)
             yield refused_way(scope, ref, fault, reason=reason, made=pool.created)
     for service, fault in ways.misled:
@@ -181,7 +171,7 @@ def judge_routes(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) ->
             ref = r.SERVICES.ref(service)
             yield refused_way(scope, ref, fault, reason=reason, made=service.created)
     for route in ways.routes:
-        for fault in route_faults(route, scope.snapshot):
+        for fault in routing.route_faults(route, scope.snapshot):
             ref = r.HTTPROUTES.ref(route)
             yield refused_way(scope, ref, fault, reason=reason, made=route.created)
 
@@ -210,7 +200,7 @@ def deployment_down(
 def refused_way(
     scope: SubjectScope[KubeObject],
     related: ObjectRef,
-    fault: ParentFault,
+    fault: routing.ParentFault,
     *,
     reason: str,
     made: datetime | None = None,
@@ -238,7 +228,7 @@ def worst_way(
     created: datetime | None,
     *,
     reason: str,
-    faults: Iterable[ParentFault],
+    faults: Iterable[routing.ParentFault],
 ) -> Iterator[Finding]:
     """Yield one finding for all that is wrong with one object: the worst, and how many more."""
     ranked = sorted(faults, key=lambda each: (-each.severity, each.text))
@@ -254,7 +244,7 @@ def worst_way(
         severity=worst.severity,
         transition=worst.transition,
         created=created,
-        by_spec=worst.severity in {GATEWAY_GONE, NO_SERVICE},
+        by_spec=worst.severity in {routing.GATEWAY_GONE, NO_SERVICE},
     )
 
 

@@ -13,17 +13,9 @@ from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, condition_text
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP, MODEL_ROUTE
+from reporter.workload import routing
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.pod import counts
-from reporter.workload.routing import (
-    ParentFault,
-    missing_picker_service,
-    other_pool,
-    pool_faults,
-    pool_names,
-    route_faults,
-    wrong_port,
-)
 from reporter.workload.standing import MISSING, WorkloadFault
 
 _ROUTE_MISSING: Final = 28
@@ -61,7 +53,7 @@ def probe_route(scope: InferenceSetScope) -> Iterator[Finding]:
             severity=_ROUTE_MISSING,
         )
     for route in routes:
-        ref, faults = r.HTTPROUTES.ref(route), route_faults(route, scope.snapshot)
+        ref, faults = r.HTTPROUTES.ref(route), routing.route_faults(route, scope.snapshot)
         yield from worst_way(scope, ref, route.created, reason=MODEL_ROUTE, faults=faults)
     yield from _missing_pools(scope, routes)
     for pool in scope.pools:
@@ -77,10 +69,10 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
     for resource in (r.INFERENCEPOOLS, r.FORMER_POOLS):
         if resource.seldom and scope.snapshot.state(resource).served is not Served.SERVED:
             continue
-        names = {name for route in routes for name in pool_names(route, resource.group)}
+        names = {name for route in routes for name in routing.pool_names(route, resource.group)}
         for name in sorted(names):
             known = scope.snapshot.absence_known(resource, namespace, name)
-            if other_pool(scope.snapshot, resource.group, namespace=namespace, name=name):
+            if routing.other_pool(scope.snapshot, resource.group, namespace=namespace, name=name):
                 continue  # told of the route
             if known and scope.snapshot[resource].get(namespace, name) is None:
                 yield scope.finding(
@@ -92,20 +84,20 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
                 )
 
 
-def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[ParentFault]:
+def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[routing.ParentFault]:
     """Yield what is wrong with a pool: what its parents say, and that its picker has no Service.
 
     The Service is not told of a picker that is missing altogether, which is told as such. Parents may say later what is missing: then
     it is one fault, since the first of them saw it.
     """
-    yield from wrong_port(pool, scope.snapshot)
-    said = tuple(pool_faults(pool, scope.snapshot))
-    service = missing_picker_service(pool, scope.snapshot)
+    yield from routing.wrong_port(pool, scope.snapshot)
+    said = tuple(routing.pool_faults(pool, scope.snapshot))
+    service = routing.missing_picker_service(pool, scope.snapshot)
     if not service or is_missing(scope, service):
         yield from said
         return
     same = [each for each in said if each.cause == _SAID_OF_SERVICE]
-    yield ParentFault(
+    yield routing.ParentFault(
         f"Service {service} missing",
         f"its endpoint picker's Service {service} does not exist",
         NO_SERVICE,

@@ -21,19 +21,10 @@ from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.probes.spec import refers_to_nothing
+from reporter.workload import routing
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts
-from reporter.workload.routing import (
-    Parent,
-    ParentFault,
-    judge_entries,
-    missing_picker_service,
-    other_group,
-    parent_of,
-    routes_to,
-    wrong_port,
-)
 
 _MISSING, _NO_SERVICE, _SELECTS_NONE, _REFUSED, _SILENT = 40, 30, 25, 20, 10
 
@@ -84,7 +75,7 @@ def is_accepted(scope: LlmScope) -> bool:
     return scope.parents <= accepting if scope.parents else bool(accepting)
 
 
-def _accepting(scope: LlmScope) -> frozenset[Parent]:
+def _accepting(scope: LlmScope) -> frozenset[routing.Parent]:
     return frozenset(
         parent
         for each, parent in _entries(scope)
@@ -94,7 +85,7 @@ def _accepting(scope: LlmScope) -> frozenset[Parent]:
 
 def missing_service(scope: LlmScope) -> str:
     """Return the Service that the pool names for its endpoint picker, if it is known not to exist."""
-    return missing_picker_service(scope.pool, scope.snapshot) if scope.pool else ""
+    return routing.missing_picker_service(scope.pool, scope.snapshot) if scope.pool else ""
 
 
 def _missing(scope: LlmScope) -> Iterator[Finding]:
@@ -126,25 +117,25 @@ def _flaws(scope: LlmScope, pool: InferencePool) -> Iterator[tuple[str, str, int
         return
     if not any(selector.matches(each.metadata.labels) for each in own):
         yield "selects no pod", "selects none of the pods that serve", _SELECTS_NONE
-    for fault in wrong_port(pool, scope.snapshot):
+    for fault in routing.wrong_port(pool, scope.snapshot):
         yield fault.cause, fault.text, _SELECTS_NONE
 
 
-def _entries(scope: LlmScope) -> Iterator[tuple[ParentStatus, Parent]]:
+def _entries(scope: LlmScope) -> Iterator[tuple[ParentStatus, routing.Parent]]:
     for pool in (scope.pool, scope.former_pool):
         for each in (pool.status.parents or ()) if pool else ():
-            yield each, parent_of(each.parent_ref, scope.place)
+            yield each, routing.parent_of(each.parent_ref, scope.place)
 
 
 def _leads_here(scope: LlmScope, pool: InferencePool) -> bool:
     """Tell whether a route may lead to the pool: some Gateways write no status of pools."""
     return not scope.known(r.HTTPROUTES) or any(
-        routes_to(scope.snapshot, scope.place, pool.name, group=each.group)
+        routing.routes_to(scope.snapshot, scope.place, pool.name, group=each.group)
         for each in (r.INFERENCEPOOLS, r.FORMER_POOLS)
     )
 
 
-def _unaccepted(scope: LlmScope, pool: InferencePool, parent: Parent) -> Finding:
+def _unaccepted(scope: LlmScope, pool: InferencePool, parent: routing.Parent) -> Finding:
     said = [
         condition
         for each, of in _entries(scope)
@@ -267,13 +258,15 @@ def accepts(scope: LlmScope) -> bool:
     return bool(scope.routes) and not any(probe_route(scope))
 
 
-def _faults(scope: LlmScope, route: HttpRoute) -> Iterator[tuple[ParentFault, Parent | None]]:
-    yield from ((each, None) for each in other_group(route, scope.snapshot))
+def _faults(
+    scope: LlmScope, route: HttpRoute
+) -> Iterator[tuple[routing.ParentFault, routing.Parent | None]]:
+    yield from ((each, None) for each in routing.other_group(route, scope.snapshot))
     if not any(each.backend_refs for each in route.spec.rules or ()):
-        yield ParentFault("no backend", "no rule of it has a backend", _NO_BACKEND), None
-    parents = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+        yield routing.ParentFault("no backend", "no rule of it has a backend", _NO_BACKEND), None
+    parents = {routing.parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
     if not parents:
-        yield ParentFault("no parent", "it names no parent Gateway", _NO_STATUS), None
+        yield routing.ParentFault("no parent", "it names no parent Gateway", _NO_STATUS), None
     for parent in sorted(parents):
         if parent.is_gateway and at_fault(scope, parent):
             continue
@@ -282,21 +275,23 @@ def _faults(scope: LlmScope, route: HttpRoute) -> Iterator[tuple[ParentFault, Pa
             yield fault, parent
 
 
-def _of_parent(route: HttpRoute, parent: Parent) -> ParentFault | None:
+def _of_parent(route: HttpRoute, parent: routing.Parent) -> routing.ParentFault | None:
     """Judge what one parent says; entries without Accepted are of controllers of policies."""
     said = (
         each
         for each in route.status.parents or ()
-        if parent_of(each.parent_ref, route.namespace) == parent
+        if routing.parent_of(each.parent_ref, route.namespace) == parent
     )
     entries = [(each, accepted) for each in said if (accepted := each.condition("Accepted"))]
     if not entries:
         text = f"no controller has accepted it for {parent}"
-        return ParentFault("not accepted", text, _NO_STATUS)
-    fault = judge_entries(parent, [each for each, _ in entries])
+        return routing.ParentFault("not accepted", text, _NO_STATUS)
+    fault = routing.judge_entries(parent, [each for each, _ in entries])
     if fault or any(is_of(each, route.metadata.generation) for _, each in entries):
         return fault
-    return ParentFault("stale status", f"{parent} has not looked at its present spec", _STALE)
+    return routing.ParentFault(
+        "stale status", f"{parent} has not looked at its present spec", _STALE
+    )
 
 
 def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
@@ -330,7 +325,7 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
         )
 
 
-def at_fault(scope: LlmScope, parent: Parent) -> bool:
+def at_fault(scope: LlmScope, parent: routing.Parent) -> bool:
     """Tell whether a Gateway is missing or not programmed, so that what it says counts for nothing."""
     gateway = scope.gateway(parent)
     if gateway is None:
@@ -344,13 +339,13 @@ def is_programmed(gateway: Gateway) -> bool:
     return is_true(programmed) and is_of(programmed, gateway.metadata.generation)
 
 
-def is_of_istiod(scope: LlmScope, parent: Parent) -> bool:
+def is_of_istiod(scope: LlmScope, parent: routing.Parent) -> bool:
     """Tell whether Istio writes the status of a Gateway and of what refers to it."""
     gateway = scope.gateway(parent)
     return gateway is not None and is_of_istio(gateway, scope.snapshot)
 
 
-def _not_programmed(scope: LlmScope, parent: Parent, gateway: Gateway) -> Finding:
+def _not_programmed(scope: LlmScope, parent: routing.Parent, gateway: Gateway) -> Finding:
     programmed = gateway.status.condition("Programmed")
     lags = is_true(programmed)
     why = "its present spec has not been looked at" if lags else f"{words(programmed)}"

@@ -25,17 +25,9 @@ from reporter.stacks.otterscale.manifests.names import ISTIO
 from reporter.stacks.otterscale.manifests.values import config_key
 from reporter.stacks.otterscale.probes.missing import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
+from reporter.workload import routing
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.pod import counts
-from reporter.workload.routing import (
-    Parent,
-    ParentFault,
-    missing_picker_service,
-    parent_of,
-    pool_faults,
-    route_faults,
-    serves,
-)
 from reporter.workload.standing import DOWN, WorkloadFault
 
 _UNREACHABLE: Final = DOWN - 5
@@ -70,7 +62,7 @@ def is_reached(scope: ModelServiceScope) -> bool:
 
     Also where nobody can tell.
     """
-    if scope.pool is not None and missing_picker_service(scope.pool, scope.snapshot):
+    if scope.pool is not None and routing.missing_picker_service(scope.pool, scope.snapshot):
         return False
     return _is_selected(scope) and _unserved_port(scope) is None
 
@@ -196,37 +188,38 @@ def _not_installed(scope: ModelServiceScope) -> Iterator[Finding]:
             )
 
 
-def _of_route(scope: ModelServiceScope, route: HttpRoute) -> Iterator[ParentFault]:
-    yield from route_faults(route, scope.snapshot)
-    named = {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
+def _of_route(scope: ModelServiceScope, route: HttpRoute) -> Iterator[routing.ParentFault]:
+    yield from routing.route_faults(route, scope.snapshot)
+    named = {routing.parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
     for parent in sorted(named):
         if parent.is_gateway and (fault := _not_programmed(parent, scope.snapshot)):
             yield fault
     entries = route.status.parents or ()
     yield from _unsettled(
-        scope, tuple(each for each in entries if parent_of(each.parent_ref, scope.place) in named)
+        scope,
+        tuple(each for each in entries if routing.parent_of(each.parent_ref, scope.place) in named),
     )
 
 
-def _of_pool(scope: ModelServiceScope, pool: InferencePool) -> Iterator[ParentFault]:
-    yield from pool_faults(pool, scope.snapshot)
+def _of_pool(scope: ModelServiceScope, pool: InferencePool) -> Iterator[routing.ParentFault]:
+    yield from routing.pool_faults(pool, scope.snapshot)
     yield from _unsettled(scope, pool.status.parents or ())
-    service = missing_picker_service(pool, scope.snapshot)
+    service = routing.missing_picker_service(pool, scope.snapshot)
     if service not in {"", scope.epp_name}:  # that its own is missing is told as such
         text = f"its endpoint picker's Service {service} does not exist"
-        yield ParentFault(f"Service {service} missing", text, NO_SERVICE)
+        yield routing.ParentFault(f"Service {service} missing", text, NO_SERVICE)
     if _selects_none(scope, pool):
         text = "its selector matches none of the pods, so requests find no endpoint"
-        yield ParentFault("InferencePool selects no pod", text, _SELECTS_NONE)
+        yield routing.ParentFault("InferencePool selects no pod", text, _SELECTS_NONE)
 
 
-def _not_programmed(parent: Parent, snapshot: Snapshot) -> ParentFault | None:
+def _not_programmed(parent: routing.Parent, snapshot: Snapshot) -> routing.ParentFault | None:
     gateway = snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
     programmed = gateway.status.condition("Programmed", "False") if gateway else None
     if programmed is None:
         return None
     text = detail(programmed.reason, programmed.message) or "no reason"
-    return ParentFault(
+    return routing.ParentFault(
         "Gateway is not programmed",
         f"Programmed is False for its {parent}, {text}",
         _NOT_PROGRAMMED,
@@ -236,24 +229,25 @@ def _not_programmed(parent: Parent, snapshot: Snapshot) -> ParentFault | None:
 
 def _unsettled(
     scope: ModelServiceScope, entries: tuple[ParentStatus, ...]
-) -> Iterator[ParentFault]:
+) -> Iterator[routing.ParentFault]:
     """Yield a fault for each Gateway that does not say whether it accepts.
 
     One that is gone has left its entry, and where a controller accepts, others need not say.
     """
     for entry in entries:
-        parent = parent_of(entry.parent_ref, scope.place)
+        parent = routing.parent_of(entry.parent_ref, scope.place)
         accepted = entry.condition("Accepted", "Unknown")
         if accepted is None:
             continue
         others = (each for each in entries if each.controller_name != entry.controller_name)
         if any(
-            serves(each) and parent_of(each.parent_ref, scope.place) == parent for each in others
+            routing.serves(each) and routing.parent_of(each.parent_ref, scope.place) == parent
+            for each in others
         ):
             continue
         if parent.is_gateway and not _is_gone(parent, scope.snapshot):
             text = detail(accepted.reason, accepted.message) or "no reason"
-            yield ParentFault(
+            yield routing.ParentFault(
                 "Accepted is Unknown",
                 f"Accepted is Unknown for {parent}, {text}",
                 _UNSETTLED,
@@ -261,7 +255,7 @@ def _unsettled(
             )
 
 
-def _is_gone(gateway: Parent, snapshot: Snapshot) -> bool:
+def _is_gone(gateway: routing.Parent, snapshot: Snapshot) -> bool:
     found = snapshot[r.GATEWAYS].get(gateway.namespace, gateway.name)
     if found is not None:
         return found.deleting
