@@ -331,16 +331,9 @@ REASONS: Final[tuple[Reason, ...]] = (
 """In the order of the priority chain."""
 
 NEEDS_KSERVE: Final = (
-    INVALID_SPEC,
-    RUNTIME_MISSING,
-    RECONCILE_FAILED,
-    ROLLOUT_STUCK,
-    TRAFFIC,
-    INGRESS_NOT_READY,
-    NOT_READY,
-    STATUS_STALE,
-    CANARY_NOT_READY,
-)
+    INVALID_SPEC, RUNTIME_MISSING, RECONCILE_FAILED, ROLLOUT_STUCK, TRAFFIC, INGRESS_NOT_READY,
+    NOT_READY, STATUS_STALE, CANARY_NOT_READY,
+)  # fmt: skip
 """What only the KServe controller writes or can mend."""
 
 NEEDS_KNATIVE: Final = (REVISION_NOT_READY, ROLLOUT_STUCK, TRAFFIC)

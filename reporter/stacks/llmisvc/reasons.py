@@ -327,13 +327,8 @@ REASONS: Final[tuple[Reason, ...]] = (
 """In the order of the priority chain."""
 
 NEEDS_CONTROLLER: Final = (
-    INVALID,
-    RECONCILE_FAILED,
-    OBJECT_MISSING,
-    NOT_READY,
-    STATUS_STALE,
-    GROUP_DEGRADED,
-)
+    INVALID, RECONCILE_FAILED, OBJECT_MISSING, NOT_READY, STATUS_STALE, GROUP_DEGRADED,
+)  # fmt: skip
 """What only the controller writes or can mend: not pods, Gateways, routes, pools or pickers."""
 
 CLUSTER_REASONS: Final = (

@@ -332,13 +332,8 @@ REASONS: Final[tuple[Reason, ...]] = (
 """In the order of the priority chain."""
 
 NEEDS_OPERATOR: Final = (
-    DELETION_STUCK,
-    NOT_OBSERVED,
-    RECONCILE_FAILED,
-    OBJECT_MISSING,
-    STATUS_STALE,
-    DRIFT,
-)
+    DELETION_STUCK, NOT_OBSERVED, RECONCILE_FAILED, OBJECT_MISSING, STATUS_STALE, DRIFT,
+)  # fmt: skip
 """What only the operator can mend: it writes the status, and makes and mends the objects.
 
 Faults of pods, of the endpoint picker and of the route are none of it: others run those.

@@ -46,13 +46,9 @@ _KINDS: Final[tuple[Resource[Workload], ...]] = (r.DEPLOYMENTS, LEADERWORKERSETS
 
 _GROUP: Final = "leaderworkerset.sigs.k8s.io/name"
 _OTHERS: Final = (
-    "inferenceset.kaito.sh/created-by",
-    "kaito.sh/workspace",
-    "modelserving.volcano.sh/name",
-    "serving.knative.dev/revision",
-    "serving.kserve.io/inferenceservice",
-    _GROUP,
-)
+    "inferenceset.kaito.sh/created-by", "kaito.sh/workspace", "modelserving.volcano.sh/name",
+    "serving.knative.dev/revision", "serving.kserve.io/inferenceservice", _GROUP,
+)  # fmt: skip
 """Labels of what belongs to a kind of its own."""
 
 _MADE_BY: Final = (

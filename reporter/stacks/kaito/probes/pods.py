@@ -208,20 +208,11 @@ def _pressure_text(workspace: Workspace) -> str:
     return found + rest
 
 
-_IN_PROGRESS: Final = frozenset(
-    {
-        "",
-        "AwaitingReconciliation",
-        "DRADriverPoolsNotPublished",
-        "KnownEphemeralTaintsExist",
-        "NodeClaimNotReady",
-        "NodeNotFound",
-        "NodeNotReady",
-        "RegistrationHookPending",
-        "ResourceNotRegistered",
-        "StartupTaintsExist",
-    }
-)
+_IN_PROGRESS: Final = frozenset({
+    "", "AwaitingReconciliation", "DRADriverPoolsNotPublished", "KnownEphemeralTaintsExist",
+    "NodeClaimNotReady", "NodeNotFound", "NodeNotReady", "RegistrationHookPending",
+    "ResourceNotRegistered", "StartupTaintsExist",
+})  # fmt: skip
 """NodeClaimReady reasons of a boot that goes its way, or that say nothing."""
 
 _SKU_NOT_AVAILABLE: Final = "SKUNotAvailable"

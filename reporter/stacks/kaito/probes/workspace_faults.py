@@ -25,30 +25,18 @@ _PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})
 _TIMED_OUT: Final = ("context deadline exceeded", "has timed out progressing")
 """What KAITO up to 0.8 wrote as a failure when a workload was not ready in time (`CheckResourceStatus`)."""
 
-_CONFIGURATION: Final = frozenset(
-    {
-        "ModelMirrorCreateFailed",
-        "ModelStreamingInvalidAnnotations",
-        "ModelStreamingInvalidStorageClass",
-        "ModelStreamingServiceAccountInvalid",
-        "ModelStreamingStorageClassNotFound",
-    }
-)
+_CONFIGURATION: Final = frozenset({
+    "ModelMirrorCreateFailed", "ModelStreamingInvalidAnnotations",
+    "ModelStreamingInvalidStorageClass", "ModelStreamingServiceAccountInvalid",
+    "ModelStreamingStorageClassNotFound",
+})  # fmt: skip
 """Reasons of the validation before any pod: only a change of the Workspace mends them."""
 
-_OF_PODS: Final = frozenset(
-    {
-        "ContainerCrashLoopBackOff",
-        "ContainerOOMKilled",
-        "ContainerStartError",
-        "ImagePullError",
-        "NodeDiskPressure",
-        "NodeMemoryPressure",
-        "PodEvicted",
-        "SASTokenFetchFailed",
-        "Unschedulable",
-    }
-)
+_OF_PODS: Final = frozenset({
+    "ContainerCrashLoopBackOff", "ContainerOOMKilled", "ContainerStartError", "ImagePullError",
+    "NodeDiskPressure", "NodeMemoryPressure", "PodEvicted", "SASTokenFetchFailed",
+    "Unschedulable",
+})  # fmt: skip
 """Reasons that KAITO derives from pods, which it does not watch: the pods know better."""
 
 _CRASH_LOOP: Final = "ContainerCrashLoopBackOff"

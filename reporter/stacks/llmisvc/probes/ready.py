@@ -104,18 +104,10 @@ def _is_reached(scope: LlmScope) -> bool:
 
 
 _LEAVES: Final = (
-    "MainWorkloadReady",
-    "WorkerWorkloadReady",
-    "PrefillWorkloadReady",
-    "PrefillWorkerWorkloadReady",
-    "ScalingReady",
-    "PrefillScalingReady",
-    "GatewaysReady",
-    "HTTPRoutesReady",
-    "InferencePoolReady",
-    "SchedulerWorkloadReady",
-    "TokenizerReady",
-)
+    "MainWorkloadReady", "WorkerWorkloadReady", "PrefillWorkloadReady",
+    "PrefillWorkerWorkloadReady", "ScalingReady", "PrefillScalingReady", "GatewaysReady",
+    "HTTPRoutesReady", "InferencePoolReady", "SchedulerWorkloadReady", "TokenizerReady",
+)  # fmt: skip
 _OF_SCALING: Final = frozenset({"ScalingReady", "PrefillScalingReady"})
 
 

@@ -136,16 +136,10 @@ def _can_tell(scope: LlmScope) -> bool:
     return all(scope.snapshot.state(each).served is Served.SERVED for each in kinds)
 
 
-_OF_ROUTER: Final = frozenset(
-    {
-        "RouterReady",
-        "GatewaysReady",
-        "HTTPRoutesReady",
-        "InferencePoolReady",
-        "SchedulerWorkloadReady",
-        "TokenizerReady",
-    }
-)
+_OF_ROUTER: Final = frozenset({
+    "RouterReady", "GatewaysReady", "HTTPRoutesReady", "InferencePoolReady",
+    "SchedulerWorkloadReady", "TokenizerReady",
+})  # fmt: skip
 
 
 def probe_stale(scope: LlmScope) -> Iterator[Finding]:

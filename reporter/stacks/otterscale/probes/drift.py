@@ -63,15 +63,10 @@ _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
 }
 """What follows from a difference, and from one that is missing."""
 
-_UNWATCHED_KINDS: Final = frozenset(
-    {
-        r.DESTINATIONRULES,
-        reasons.PODMONITORS,
-        reasons.SERVICEMONITORS,
-        reasons.CLUSTERROLES,
-        reasons.CLUSTERROLEBINDINGS,
-    }
-)
+_UNWATCHED_KINDS: Final = frozenset({
+    r.DESTINATIONRULES, reasons.PODMONITORS, reasons.SERVICEMONITORS, reasons.CLUSTERROLES,
+    reasons.CLUSTERROLEBINDINGS,
+})  # fmt: skip
 """Kinds that the operator does not watch: drift lasts until it looks by chance."""
 
 _UNWATCHED: Final = (
