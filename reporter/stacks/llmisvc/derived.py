@@ -41,8 +41,6 @@ from reporter.stacks.llmisvc.objects import (
 from reporter.workload.owners import is_false, is_true
 from reporter.workload.routing import Parent, parent_of
 
-_OF_ROUTE: Final = ("Accepted", "ResolvedRefs")
-
 
 def gateways_ready(gateways: Iterable[Gateway]) -> bool | None:
     """Return GatewaysReady: whether those that the routes lead to are programmed; none is True."""
@@ -101,7 +99,7 @@ def _route_ready(route: HttpRoute) -> bool | None:
 
 
 def _entry_ready(entry: ParentStatus, route: HttpRoute) -> Iterator[bool | None]:
-    for name in _OF_ROUTE:
+    for name in ("Accepted", "ResolvedRefs"):
         condition = entry.condition(name)
         if condition is None:
             yield None

@@ -31,7 +31,6 @@ HARMLESS_HEADERS: Final = frozenset(
 )
 """Headers whose values are no secrets, in lower case; that of any other may be what lets a request in."""
 
-_VARIABLES: Final = "env"
 _HEADERS: Final = frozenset({"headers", "httpHeaders", "set", "add"})
 """Lists of headers: those of matches and probes, and those that a filter of a route writes."""
 
@@ -54,7 +53,7 @@ def _without_values(value: object, key: str = "") -> object:
     match value:
         case dict() if key in _HEADERS and str(value.get("name")).lower() in HARMLESS_HEADERS:
             return value
-        case dict() if key == _VARIABLES or key in _HEADERS:
+        case dict() if key == "env" or key in _HEADERS:
             return _without_value(value)
         case dict():
             return {name: _without_values(each, name) for name, each in value.items()}

@@ -59,7 +59,6 @@ _MADE_BY: Final = (
 
 _PORT: Final = re.compile(r"--port[=\s]++([0-9]{1,5})\b")
 _RELEASE: Final = "helm-release-name"
-_ROUTER: Final = "router-container"
 _NEAR: Final = 200
 _MOST: Final = 8
 """So many routers and stray pods are looked at for one model."""
@@ -312,7 +311,9 @@ def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[Deploymen
     found: dict[str, list[Deployment]] = defaultdict(list)
     for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
         containers = each.spec.template.spec.containers or ()
-        routes = any(c.name == _ROUTER or "lmstack-router" in c.image for c in containers)
+        routes = any(
+            c.name == "router-container" or "lmstack-router" in c.image for c in containers
+        )
         if each.wanted and not each.deleting and routes:
             found[_release_of(each)].append(each)
     return {release: tuple(routers) for release, routers in found.items()}

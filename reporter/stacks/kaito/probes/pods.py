@@ -216,11 +216,7 @@ _IN_PROGRESS: Final = frozenset({
 """NodeClaimReady reasons of a boot that goes its way, or that say nothing."""
 
 _SKU_NOT_AVAILABLE: Final = "SKUNotAvailable"
-_UNAVAILABLE_TEXT: Final = "unavailable during launch"
-_TERMINAL: Final = 40
-_CLOUD_ERROR: Final = 30
-_PLUGINS: Final = 20
-_BOOTING: Final = 10
+_TERMINAL, _CLOUD_ERROR, _PLUGINS, _BOOTING = 40, 30, 20, 10
 
 
 def probe_infra(scope: AnyScope) -> Iterator[Finding]:
@@ -246,7 +242,8 @@ def _claims_fault(workspace: Workspace, claims: Condition, boot: timedelta) -> W
     """
     reason = claims.reason or ""
     text = f"NodeClaimReady is False, {condition_text(claims)}"
-    if reason == _SKU_NOT_AVAILABLE or _UNAVAILABLE_TEXT in without_reconcile_error(claims):
+    gone = "unavailable during launch" in without_reconcile_error(claims)
+    if gone or reason == _SKU_NOT_AVAILABLE:
         exempt = believed(claims, workspace)
         return WorkspaceFault(reason or _SKU_NOT_AVAILABLE, text, _TERMINAL, exempt=exempt)
     if reason not in _IN_PROGRESS:

@@ -18,10 +18,7 @@ from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.pod import counts
 from reporter.workload.standing import MISSING, WorkloadFault
 
-_ROUTE_MISSING: Final = 28
-_POOL_MISSING: Final = 22
-_NO_POD: Final = 15
-_FAILED: Final = 10
+_ROUTE_MISSING, _POOL_MISSING, _NO_POD, _FAILED = 28, 22, 15, 10
 """Severities. What a parent says of a missing Service is 20 (`workload/routing.py`)."""
 
 _SAID_OF_SERVICE: Final = "ResolvedRefs is False (InvalidExtensionRef)"

@@ -103,8 +103,6 @@ def _quoted(text: str) -> str:
 
 _LIMITS: Final = Limits(size=16_384, depth=10, nodes=2_000, aliases=0)
 _MAX_FAULTS: Final = 10
-_TYPES: Final = ("gauge", "histogram")
-_SOURCES: Final = ("", "modelpod", "epp")
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_]")
 
 _Entry: TypeAlias = Mapping[str, object]
@@ -155,9 +153,9 @@ def _metric_faults(document: list[object], *, scale_to_zero: bool) -> Iterator[s
 
 
 def _entry_faults(title: str, entry: _Entry, *, scale_to_zero: bool) -> Iterator[str]:
-    if entry.get("type") not in _TYPES:
+    if entry.get("type") not in ("gauge", "histogram"):
         yield f"{title}: type is neither gauge nor histogram"
-    if (entry.get("source") or "") not in _SOURCES:
+    if (entry.get("source") or "") not in ("", "modelpod", "epp"):
         yield f"{title}: source {_short(entry.get('source'))} is unknown"
     yield from _threshold_faults(title, entry, scale_to_zero=scale_to_zero)
     window = entry.get("metriccachewindow")

@@ -31,8 +31,6 @@ _OF_STATEFULSET: Final = "statefulset.kubernetes.io/pod-name"
 """Label that the API server's controller gives each pod of a StatefulSet."""
 
 _INFERENCESET: Final = "kaito.sh/inferenceset"
-_OWNED_BY: Final = "kaito.sh/owned-by"
-_MODELDEPLOYMENT: Final = "modeldeployment"
 
 
 KaitoT_co = TypeVar("KaitoT_co", InferenceSet, Workspace, covariant=True)
@@ -197,9 +195,8 @@ class InferenceSetScope(ModelScope[InferenceSet]):
         """
         pickers = map(self.epp, self.epp_names)
         objects: tuple[KubeObject | None, ...] = (self.object, *pickers, *self.workspaces)
-        if any(each and each.metadata.label(_OWNED_BY) == _MODELDEPLOYMENT for each in objects):
-            return True
-        return bool(self.pools or self.routes)
+        owners = (each.metadata.label("kaito.sh/owned-by") for each in objects if each)
+        return "modeldeployment" in owners or bool(self.pools or self.routes)
 
 
 AnyScope: TypeAlias = InferenceSetScope | WorkspaceScope

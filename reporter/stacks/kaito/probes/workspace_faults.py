@@ -39,17 +39,9 @@ _OF_PODS: Final = frozenset({
 })  # fmt: skip
 """Reasons that KAITO derives from pods, which it does not watch: the pods know better."""
 
-_CRASH_LOOP: Final = "ContainerCrashLoopBackOff"
-_BENCHMARK_FAILED: Final = "BenchmarkFailed"
-_INVALID_SPEC: Final = "InvalidSpec"
 _MIRROR_IN_PROGRESS: Final = frozenset({"", "ModelMirrorPending"})
-_MIRROR_NOT_READY: Final = "ModelMirrorNotReady"
 
-_CONFIGURED_WRONG: Final = 55
-_FAILED: Final = 38
-_MISSING: Final = 28
-_MIRRORING: Final = 8
-_UNEXPLAINED: Final = 5
+_CONFIGURED_WRONG, _FAILED, _MISSING, _MIRRORING, _UNEXPLAINED = 55, 38, 28, 8, 5
 """Severities, on the scale of those of pods."""
 
 
@@ -115,7 +107,7 @@ def judge_workspace(
 def _benchmark(workspace: Workspace) -> WorkspaceFault | None:
     for name in ("BenchmarkCompleted", "WorkspaceSucceeded"):
         condition = workspace.status.condition(name)
-        if is_false(condition) and condition.reason == _BENCHMARK_FAILED:
+        if is_false(condition) and condition.reason == "BenchmarkFailed":
             return _failure(condition, _CONFIGURED_WRONG, exempt=believed(condition, workspace))
     return None
 
@@ -124,7 +116,7 @@ def _mirror_failed(workspace: Workspace) -> WorkspaceFault | None:
     mirror = workspace.status.condition("ModelMirrorReady")
     if not is_false(mirror) or (mirror.reason or "") in _MIRROR_IN_PROGRESS:
         return None
-    invalid = mirror.reason == _INVALID_SPEC
+    invalid = mirror.reason == "InvalidSpec"
     return _failure(
         mirror,
         _CONFIGURED_WRONG if invalid else _FAILED,
@@ -146,8 +138,8 @@ def _inference(workspace: Workspace, pods: tuple[Pod, ...] | None) -> WorkspaceF
         return _failure(inference, _CONFIGURED_WRONG, exempt=believed(inference, workspace))
     if inference.reason in _OF_PODS and any(map(counts, pods or ())):
         return None
-    exempt = inference.reason == _CRASH_LOOP and pods is None and believed(inference, workspace)
-    return _failure(inference, _FAILED, exempt=exempt)
+    loops = inference.reason == "ContainerCrashLoopBackOff" and pods is None
+    return _failure(inference, _FAILED, exempt=loops and believed(inference, workspace))
 
 
 def _is_summary(inference: Condition) -> bool:
@@ -160,7 +152,7 @@ def _mirroring(workspace: Workspace, startup: timedelta) -> WorkspaceFault | Non
     mirror = workspace.status.condition("ModelMirrorReady")
     resource = workspace.status.condition("ResourceReady")
     waiting = mirror if is_false(mirror) else None
-    if waiting is None and is_false(resource) and resource.reason == _MIRROR_NOT_READY:
+    if waiting is None and is_false(resource) and resource.reason == "ModelMirrorNotReady":
         waiting = resource
     if waiting is None:
         return None

@@ -60,9 +60,7 @@ _MEANINGS: Final = (
 """What Knative says, and what it means (knative/serving, `revision_lifecycle.go`, `resolve.go`, `probe.go`)."""
 
 _REQUEST: Final = re.compile(r'\b(?:GET|HEAD) "?https?://([a-z0-9.-]{1,253}(?::\d{1,5})?)[^\s"]{0,2000}"?:', re.IGNORECASE)  # fmt: skip
-_NONE_SERVES: Final = 20
-_FAILED: Final = 10
-_STARTING: Final = 5
+_NONE_SERVES, _FAILED, _STARTING = 20, 10, 5
 
 
 def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -215,12 +213,7 @@ def _available(deployment: Deployment) -> str:
     return "; older pods serve" if older else "; some of its pods serve"
 
 
-_MISSING: Final = 40
-_UNASSIGNED: Final = 30
-_NO_TARGET: Final = 20
-_INCOMPLETE: Final = 15
-_OTHER: Final = 10
-_WAITS: Final = 5
+_MISSING, _UNASSIGNED, _NO_TARGET, _INCOMPLETE, _OTHER, _WAITS = 40, 30, 20, 15, 10, 5
 
 
 @dataclass(frozen=True, slots=True)

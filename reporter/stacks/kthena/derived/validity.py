@@ -32,9 +32,7 @@ Rule: TypeAlias = tuple[bool, str, str]
 
 _POLICIES: Final = (ROLE_RECREATE, SERVING_GROUP_RECREATE, "None")
 _STRATEGIES: Final = (ROLE_ROLLING_UPDATE, SERVING_GROUP_ROLLING_UPDATE)
-_MOST_ROLES: Final = 4
-_ROLE_NAME_LENGTH: Final = 12
-_LABEL_LENGTH: Final = 63
+_MOST_ROLES, _ROLE_NAME_LENGTH, _LABEL_LENGTH = 4, 12, 63
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _PERCENT: Final = re.compile(r"[0-9]{1,9}%")
 _FULL: Final = 100

@@ -29,9 +29,7 @@ from reporter.stacks.kthena.probes.scope import NOT_MADE_BUDGET, ModelServingSco
 from reporter.stacks.kthena.reasons import GANG_NOT_SCHEDULABLE, GROUP_NOT_READY, PODGROUPS
 from reporter.workload.pod import counts, startup_time
 
-_MISSING: Final = 20
-_NOT_READY: Final = 10
-_MOST_TOLD: Final = 5
+_MISSING, _NOT_READY, _MOST_TOLD = 20, 10, 5
 
 
 def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
@@ -202,7 +200,6 @@ def _refused(pod_group: PodGroup) -> Condition | None:
 
 
 _KEY_BYTES: Final = 80
-_SOFT: Final = "ScheduleAnyway"
 
 
 def placement(spec: ModelServingSpec) -> str:
@@ -222,7 +219,7 @@ def placement(spec: ModelServingSpec) -> str:
         {
             cut(clean(each.topology_key), _KEY_BYTES)
             for each in spec.topology_spread_constraints or ()
-            if each.topology_key and each.when_unsatisfiable != _SOFT
+            if each.topology_key and each.when_unsatisfiable != "ScheduleAnyway"
         }
     )
     if keys:

@@ -15,9 +15,6 @@ from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.workload.owners import is_false, words
 
-_PRESETS: Final = "PresetsCombined"
-_UNFINISHED: Final = "NewObservedGenFailure"
-_NO_SCALING_KIND: Final = "ScalingCRDNotFound"
 _OF_LLMS_ALONE: Final = (reasons.LEADERWORKERSETS, r.SCALEDOBJECTS)
 """Kinds whose being missing the cluster layer does not tell in the place of this."""
 
@@ -72,7 +69,7 @@ def _needed(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
 
 def invalid_presets(scope: LlmScope) -> Condition | None:
     """Return the condition that says that the configs cannot be used; None where nothing does."""
-    presets = scope.condition(_PRESETS)
+    presets = scope.condition("PresetsCombined")
     return presets if is_false(presets) else None
 
 
@@ -110,11 +107,11 @@ def errors(scope: LlmScope) -> Iterator[Condition]:
     for each in scope.object.status.conditions or ():
         reason = each.reason or ""
         of_pass = reason.startswith("Reconcile") and reason.endswith("Error")
-        is_error = of_pass or reason.endswith("ReconcileError") or reason == _NO_SCALING_KIND
+        is_error = of_pass or reason.endswith("ReconcileError") or reason == "ScalingCRDNotFound"
         if is_false(each) and is_error and each.type != "Ready":
             yield each
     ready = scope.condition("Ready")
-    if ready is not None and ready.reason == _UNFINISHED and scope.observed:
+    if ready is not None and ready.reason == "NewObservedGenFailure" and scope.observed:
         yield ready
 
 

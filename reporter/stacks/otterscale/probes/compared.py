@@ -32,11 +32,6 @@ from reporter.stacks.otterscale.objects import MetricsEndpoint
 Entries: TypeAlias = Mapping[str, str]
 """A part of an object: what its entries are called, and what they hold."""
 
-_METRICS_PATH: Final = "/metrics"
-_SCHEME: Final = "http"
-_ACTION: Final = "replace"
-"""What the Prometheus operator takes where a monitor does not say: its API reference, v1."""
-
 
 def entries_of(resource: Resource[KubeObject], obj: KubeObject) -> dict[str, Entries]:
     """Return the compared parts of an object, by their path."""
@@ -87,13 +82,16 @@ def _ports(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
 
 
 def _scraping(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
-    """Return where and how often endpoints are asked, and the labels that they get."""
+    """Return where and how often endpoints are asked, and the labels that they get.
+
+    Where a monitor does not say, that is what the Prometheus operator takes (its API reference, v1).
+    """
     asked = {
         str(n): {
-            "path": each.path or _METRICS_PATH,
+            "path": each.path or "/metrics",
             "interval": each.interval,
-            "scheme": (each.scheme or _SCHEME).lower(),
-            "relabelings": [{"action": _ACTION, **rule} for rule in each.relabelings or ()],
+            "scheme": (each.scheme or "http").lower(),
+            "relabelings": [{"action": "replace", **rule} for rule in each.relabelings or ()],
         }
         for n, each in enumerate(endpoints or ())
     }

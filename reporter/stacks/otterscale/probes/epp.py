@@ -151,11 +151,7 @@ def _about_service(scope: ModelServiceScope, cause: str, text: str) -> Finding:
     )
 
 
-_NOT_INSTALLED: Final = 50
-_NOT_PROGRAMMED: Final = 28
-_RULE_MISSING: Final = 22
-_SELECTS_NONE: Final = 15
-_UNSETTLED: Final = 5
+_NOT_INSTALLED, _NOT_PROGRAMMED, _RULE_MISSING, _SELECTS_NONE, _UNSETTLED = 50, 28, 22, 15, 5
 
 
 def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:

@@ -167,7 +167,6 @@ def _operator(arguments: argparse.Namespace) -> OperatorSettings:
     return OperatorSettings(**{**given, **switches})
 
 
-_ROUTE: Final = "HTTPRoute"
 _OF_ROUTES: Final[Mapping[str, dict[str, object]]] = {
     "parentRefs": {"group": "gateway.networking.k8s.io", "kind": "Gateway"},
     "backendRefs": {"weight": 1},
@@ -178,7 +177,7 @@ _VERSION: Final = {"apiVersion": "v1"}
 
 
 def _with_defaults(document: Mapping[str, object]) -> dict[str, object]:
-    is_route = document["kind"] == _ROUTE
+    is_route = document["kind"] == "HTTPRoute"
     return {key: _filled(each, key, is_route=is_route) for key, each in document.items()}
 
 
