@@ -1,4 +1,4 @@
-"""From the release before to this one by `helm upgrade`, and back by `helm rollback`, while faults go on.
+"""From 0.2.0 to this release and back.
 
 Both run as their charts start them: the code of the former release is that of its commit, on the
 packages of this one.

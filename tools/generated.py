@@ -36,6 +36,7 @@ from reporter.model.subject import Layer
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
 from tools.pages import (
+    compatibility_page,
     components_page,
     reasons_page,
     runtime_page,
@@ -172,6 +173,7 @@ def _rules(
 
 
 _PARTLY: Final[dict[Path, Callable[[str, Catalogue], str]]] = {
+    Path("docs/compatibility.md"): compatibility_page,
     Path("docs/components.md"): components_page,
     Path("docs/runtime.md"): runtime_page,
     Path("docs/stacks.md"): stacks_page,

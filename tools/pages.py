@@ -1,10 +1,14 @@
 """The pages of `docs` that say what the catalogue says, as a whole or in parts."""
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
+from e2e.controllers.programs import PROGRAMS
+from e2e.envtest.binaries import kubernetes_version
 from reporter.catalogue.pickers import ENGINES, FROM_PAGES
 from reporter.catalogue.render import by_subject
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, RUNTIME, of_kind
@@ -152,6 +156,46 @@ def with_parts(text: str, parts: Mapping[str, Callable[[], Iterable[str]]]) -> s
         return part["begin"] + lines + part["end"]
 
     return _PART.sub(rendered, text)
+
+
+_E2E: Final = Path(__file__).resolve().parents[1] / "e2e"
+_STORIES_OF_CLUSTERS: Final = (
+    ("e2e-cluster", "one node of Kubernetes", "cluster/suite/cluster_[finr]*.py"),
+    ("e2e-nodes", "two nodes of Kubernetes", "cluster/suite/nodes_*.py"),
+    ("e2e-upgrade", "kube-apiserver", "upgrade_former.py"),
+)
+"""Targets of `make`, what is real there, and the files of tests."""
+
+
+def compatibility_page(text: str, _catalogue: Catalogue) -> str:
+    """Return a page with its table of stories rendered again."""
+    return with_parts(text, {"stories": _stories})
+
+
+def _stories() -> Iterator[str]:
+    yield "| `make` | what is real | what happens |"
+    yield "| --- | --- | --- |"
+    for program in PROGRAMS:
+        if program.story:
+            name, *told = _first_lines(_E2E / "controllers/suite" / program.story)
+            what = "; ".join(told)
+            yield f"| `e2e-controllers` | {name} {program.module.version} | {what} |"
+    for target, real, files in _STORIES_OF_CLUSTERS:
+        what = "; ".join(next(_first_lines(each)) for each in sorted(_E2E.glob(files)))
+        yield f"| `{target}` | {real} {kubernetes_version()} | {what} |"
+
+
+def _first_lines(suite: Path) -> Iterator[str]:
+    """Yield what a file of tests is about, then what each test says, without full stops."""
+    tree = ast.parse(suite.read_text(encoding="utf-8"))
+    tests = (
+        each
+        for each in tree.body
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+        and each.name.startswith("test_")
+    )
+    for each in (tree, *tests):
+        yield (ast.get_docstring(each) or "").partition("\n")[0].rstrip(".")
 
 
 def components_page(text: str, catalogue: Catalogue) -> str:

@@ -61,6 +61,7 @@ class Program:
         own: a folder of ours with the package, which is built among the module's sources.
         files: by name, what stands in its own folder.
         environment: variables of the process.
+        story: the file of the suite that is about it; empty where it only helps others.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Program:
     own: Path | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    story: str = ""
 
     def built(self) -> Path:
         """Return the program, building it when it is not there.
@@ -137,6 +139,7 @@ KSERVE: Final = Program(
         "--health-probe-addr=127.0.0.1:{health}",
     ),
     environment={"POD_NAMESPACE": "kserve"},
+    story="real_inferenceservice.py",
 )
 
 LLMISVC: Final = Program(
@@ -156,6 +159,7 @@ LLMISVC: Final = Program(
     ),
     # So that the namespace can be deleted when a test ends.
     environment={"POD_NAMESPACE": "kserve", "PREVENT_WELL_KNOWN_CONFIG_DELETION": "false"},
+    story="real_llminferenceservice.py",
 )
 
 LEADERWORKERSET: Final = Program(
@@ -176,6 +180,7 @@ metrics: {bindAddress: "0"}
 webhook: {port: {webhook}, certDir: "{folder}/k8s-webhook-server/serving-certs"}
 """
     },
+    story="real_leaderworkerset.py",
 )
 
 ENDPOINT_PICKER: Final = Program(
@@ -190,6 +195,7 @@ ENDPOINT_PICKER: Final = Program(
         "--grpc-port={webhook}",
     ),
     ready="/metrics",
+    story="real_endpointpicker.py",
 )
 """Its pool and its configuration are a story's own."""
 

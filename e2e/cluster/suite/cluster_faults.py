@@ -1,4 +1,4 @@
-"""Faults that real controllers make, each told once, with its cause, and closed in time."""
+"""Faults that controllers make."""
 
 import re
 

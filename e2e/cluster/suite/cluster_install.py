@@ -1,4 +1,4 @@
-"""The chart as its users install it: by the words of the README."""
+"""The install of the README."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What happens to a node, and to what is on it."""
+"""A node that fails, and comes back."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""A leader that goes away while there is a fault: that is neither told again nor forgotten."""
+"""A leader that goes away while there is a fault."""
 
 import subprocess
 from datetime import UTC, datetime

@@ -1,6 +1,7 @@
-"""Two nodes, one of which fails: it is the one cause of what was on it, and told once.
+"""One of two nodes fails.
 
-On that node are models of two stacks, a shared part, and the replica that leads.
+It is the one cause of what was on it, and told once: models of two stacks, a shared part, and the
+replica that leads.
 """
 
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from e2e.cluster.cluster import NODE
+from e2e.cluster.host import run
 from e2e.cluster.suite.cluster_replicas import holder, leading_pod
 from e2e.cluster.suite.conftest import NAMESPACE, OWN_LABEL
 from e2e.cluster.suite.faults import DEPLOYMENTS, MODEL_PODS, STATEFUL_SETS
@@ -69,6 +71,28 @@ def freeze(cluster, kubectl) -> Undo:
     return lambda: kubelet.send(signal.SIGCONT)
 
 
+def cut_off(cluster, kubectl) -> Undo:
+    """Drop all that it says on its way to the first node; its pods run on, and its replica leads nobody."""
+
+    def drops(does: str) -> None:
+        rule = ("iptables", "-t", "raw", does, "PREROUTING", "-i", NODE_B, "-j", "DROP")
+        run(cluster.machine.in_network(rule))
+
+    drops("-I")
+    return lambda: drops("-D")
+
+
+def delete(cluster, kubectl) -> Undo:
+    """Its kubelet runs on; only one that starts registers its node."""
+    kubectl("delete", "node", NODE_B)
+
+    def back() -> None:
+        cluster.servers[f"kubelet {NODE_B}"].stop()
+        start_again(cluster)
+
+    return back
+
+
 def drain(cluster, kubectl) -> Undo:
     for pods in ("app=plain", "inferenceset.kaito.sh/created-by=phi-4-mini"):
         kubectl("drain", NODE_B, f"--pod-selector={pods}", "--timeout=120s")
@@ -79,9 +103,12 @@ def start_again(cluster) -> None:
     """Start kubelet and device plugin: a kubelet that starts forgets the plugins, which register again."""
     plugin = cluster.servers[PLUGIN]
     plugin.stop()
+    # That of the kubelet which was killed: where it stays, the plugin finds nobody behind it.
+    socket = "/var/lib/kubelet/device-plugins/kubelet.sock"
+    second = cluster.nodes[1].machine
+    second.run("rm", "-f", socket)
     cluster.servers[f"kubelet {NODE_B}"].start()
-    sockets = "/var/lib/kubelet/device-plugins/kubelet.sock"
-    cluster.nodes[1].machine.run("sh", "-c", f"until [ -S {sockets} ]; do sleep 0.1; done")
+    second.run("sh", "-c", f"until [ -S {socket} ]; do sleep 0.1; done")
     plugin.start()
 
 
@@ -105,6 +132,8 @@ class Loss:
 
 LOSSES = [
     Loss(freeze, f"{NODE_B} (is not answering|is NotReady)"),
+    Loss(cut_off, f"{NODE_B} (is not answering|is NotReady)"),
+    Loss(delete, f"{NODE_B} is (gone|NotReady)"),
     Loss(drain, f"{NODE_B}.*cordoned"),
     # Of one model alone: its own cause, which names the node.
     Loss(
@@ -196,17 +225,11 @@ async def test_kubelet_restarts(on_b, cluster, stage, observer):
     """Nothing is told of a kubelet that comes back at once: its pods run on."""
     await calm(stage)
     first = len(observer.versions)
-    kubelet = cluster.servers[f"kubelet {NODE_B}"]
-    kubelet.stop()
-    start_again(cluster)
-    node = (
-        "get",
-        "node",
-        NODE_B,
-        "-o",
-        "jsonpath={.status.conditions[?(@.type=='Ready')].lastHeartbeatTime}",
-    )
+    ready = "jsonpath={.status.conditions[?(@.type=='Ready')].lastHeartbeatTime}"
+    node = ("get", "node", NODE_B, "-o", ready)
     before = stage.kubectl(*node)
+    cluster.servers[f"kubelet {NODE_B}"].stop()
+    start_again(cluster)
 
     async def beats() -> bool:
         return stage.kubectl(*node) != before

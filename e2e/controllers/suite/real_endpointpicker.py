@@ -1,4 +1,4 @@
-"""The endpoint picker of the Gateway API Inference Extension: its page, and what it answers.
+"""Endpoint picker of the Inference Extension.
 
 The objects are those of a ModelService, pods and operator are played; the picker reads a simulated
 engine at the pool's port, and the reporter reads the pages of both. `RECORD_PAGES=FOLDER` keeps each
@@ -117,7 +117,7 @@ async def _picker(stage, namespace, replica, tmp_path_factory):
 
 
 async def test_endpoints(picker):
-    """All that it sees, a port where nothing listens, one engine that it cannot read, no pod."""
+    """A port where nothing listens, an engine that it cannot read, no pod."""
     running = await picker("")
     answers = await running.asks(4)
     assert {each.partition(" ")[0] for each in answers} == {"endpoint"}, answers
@@ -139,7 +139,7 @@ async def test_endpoints(picker):
 
 
 async def test_no_endpoint_fits(picker):
-    """Its filter lets nothing through: clients get 429, and the pool looks fine."""
+    """A filter that nothing passes."""
     running = await picker(FILTERED)
 
     async def fails():
@@ -160,7 +160,7 @@ async def test_no_endpoint_fits(picker):
 
 
 async def test_a_full_pool(picker):
-    """Engines are saturated; its queue takes two requests, for a second each."""
+    """Saturated engines and a full queue."""
     running = await picker(QUEUED)
     for each in running.engines.values():
         each.become(Phase.SATURATED)

@@ -1,4 +1,4 @@
-"""KServe's controller: InferenceServices in Standard mode."""
+"""InferenceServices of KServe, Standard mode."""
 
 from e2e.controllers.suite.told import SETTLING, Model
 from reporter.stacks.kserve import reasons as c
@@ -48,7 +48,7 @@ def inferenceservice(namespace):
 
 
 async def test_a_model_by_deployments(stage, controller, namespace, replica):
-    """Created, scaled, updated, stopped, started, without its runtime: all as derived."""
+    """Created, scaled, updated, stopped, started, without its runtime."""
     await controller("kserve-controller-manager")
     daemon = await (await replica(startup_grace_seconds=SETTLING)).ready()
     await stage.api.create(runtime(namespace))

@@ -1,4 +1,4 @@
-"""LeaderWorkerSet's controller: groups of pods that serve one model."""
+"""LeaderWorkerSet."""
 
 from e2e.controllers.suite.told import SETTLING, Model
 from reporter.stacks.workloads import reasons as c

@@ -1,4 +1,4 @@
-"""KServe's controller of LLMInferenceServices."""
+"""LLMInferenceServices of KServe."""
 
 from functools import partial
 
