@@ -35,8 +35,6 @@ _APPLETS: Final = (
     "dd",
     "httpd",
     "mkdir",
-    "wget",
-    "nslookup",
 )
 _RUN: Final = "/run/status-reporter-podman"
 """Of podman: it takes no path of more than 50 characters."""
