@@ -13,6 +13,7 @@ that objects took, times a tenth.
 
 import asyncio
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -188,6 +189,11 @@ class _Envelope(msgspec.Struct, frozen=True):
     object: msgspec.Raw
 
 
+class _Change(msgspec.Struct, Generic[ItemT], frozen=True):
+    type: FrameType
+    object: ItemT
+
+
 class _VersionOnly(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     resource_version: object = ""
 
@@ -200,13 +206,34 @@ _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
 _VERSIONED: Final = msgspec.json.Decoder(_Versioned)
 
 
-def decode_frame(
-    resource: Resource[ObjectT], line: bytes, *, deeply: bool = False
-) -> Frame[ObjectT]:
-    """Decode one line of a watch; raises ApiStatusError for an ERROR frame.
+@lru_cache(maxsize=256)
+def _change_decoder(type_: type[ObjectT]) -> msgspec.json.Decoder[_Change[ObjectT]]:
+    return msgspec.json.Decoder(_Change[type_])  # type: ignore[valid-type]  # built at run time
+
+
+def decode_frames(
+    resource: Resource[ObjectT], lines: bytes, *, deeply: bool = False
+) -> list[Frame[ObjectT]]:
+    """Decode lines of a watch; raises ApiStatusError for an ERROR frame.
 
     That a version is too old comes so too: as code 410 in a frame of an answer 200.
     """
+    if resource.slim is None:
+        with suppress(*_MALFORMED):
+            changes = _change_decoder(resource.type).decode_lines(lines)
+            if not any(each.type is FrameType.BOOKMARK for each in changes):
+                return [_changed(resource, each) for each in changes]
+    return [
+        _decode_frame(resource, line, deeply=deeply) for line in lines.split(b"\n") if line.strip()
+    ]
+
+
+def _changed(resource: Resource[ObjectT], change: _Change[ObjectT]) -> Frame[ObjectT]:
+    version = change.object.metadata.resource_version
+    return Frame(change.type, check_object(resource, change.object), version)
+
+
+def _decode_frame(resource: Resource[ObjectT], line: bytes, *, deeply: bool) -> Frame[ObjectT]:
     with mapped(f"watch {resource}"):
         try:
             envelope = _ENVELOPE.decode(line)
@@ -244,8 +271,6 @@ def _version(raw: msgspec.Raw) -> str:
     return version if isinstance(version, str) else ""
 
 
-StructT = TypeVar("StructT", bound=msgspec.Struct)
-
 _LONGEST: Final = 120
 """A longer string, such as the message of a scheduler, is seldom there twice."""
 
@@ -260,42 +285,60 @@ class SharedValues:
         self._known: dict[object, object] = {}
         self._bytes = 0
 
-    def measured(self, obj: StructT) -> tuple[StructT, int]:
-        """Return an object that was just decoded, with the values of others where they are equal,
-        and about how many bytes of memory it takes.
+    def measured(self, obj: msgspec.Struct, old: msgspec.Struct | None = None) -> int:
+        """Give an object that was just decoded the values of others where they are equal; return
+        about how many bytes of memory it takes, or takes more than `old`, whose parts it is given.
 
-        It is the same object: nobody else may have it yet.
+        Nobody else may have it yet.
         """
         self._bytes = 0
         if len(self._known) > _MOST:
             self._known = {}
-        self._struct(obj)
-        return obj, self._bytes
+        if old is None:
+            self._struct(obj)
+        else:
+            self._again(obj, old)
+        return self._bytes
 
     def _struct(self, obj: msgspec.Struct) -> None:
-        self._bytes += 16 + 8 * len(obj.__struct_fields__)
-        for name in obj.__struct_fields__:
+        fields = obj.__struct_fields__
+        self._bytes += 16 + 8 * len(fields)
+        for name in fields:
             value = getattr(obj, name)
-            shared = self._shared(value)
-            if shared is not value:
-                force_setattr(obj, name, shared)
+            if value is not None:
+                shared = self._shared(value)
+                if shared is not value:
+                    force_setattr(obj, name, shared)
+
+    def _again(self, obj: msgspec.Struct, old: msgspec.Struct) -> None:
+        for name in obj.__struct_fields__:
+            value, before = getattr(obj, name), getattr(old, name)
+            if value == before:
+                force_setattr(obj, name, before)
+            elif isinstance(value, msgspec.Struct) and type(value) is type(before):
+                self._again(value, before)
+            else:
+                taken = self._bytes
+                self._shared(before)
+                self._bytes = taken - (self._bytes - taken)
+                force_setattr(obj, name, self._shared(value))
 
     def _shared(self, value: object) -> object:
-        if type(value) is str:
-            self._bytes += 50 + len(value)
-            return self._known.setdefault(value, value) if len(value) <= _LONGEST else value
-        if isinstance(value, msgspec.Struct):
-            self._struct(value)
-        elif type(value) is datetime:
-            return self._known.setdefault(value, value)
-        elif type(value) is dict:
-            self._bytes += 64 + 100 * len(value)
-            return {self._shared(key): self._shared(each) for key, each in value.items()}
-        elif type(value) in (tuple, list):
+        kind = type(value)
+        if kind is str:
+            text = cast("str", value)
+            self._bytes += 50 + len(text)
+            return self._known.setdefault(text, text) if len(text) <= _LONGEST else text
+        if kind is tuple or kind is list:
             for each in cast("Collection[object]", value):
                 self._bytes += 8
-                if isinstance(each, msgspec.Struct):
-                    self._struct(each)
-                else:
-                    self._shared(each)
+                self._shared(each)
+        elif kind is dict:
+            pairs = cast("dict[object, object]", value).items()
+            self._bytes += 64 + 100 * len(pairs)
+            return {self._shared(key): self._shared(each) for key, each in pairs}
+        elif kind is datetime:
+            return self._known.setdefault(value, value)
+        elif isinstance(value, msgspec.Struct):
+            self._struct(value)
         return value

@@ -24,7 +24,7 @@ object that lacks a required field makes a typed list fail as a whole, where her
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Generic, NoReturn, TypeVar
@@ -38,7 +38,7 @@ from reporter.kube.decode import (
     Frame,
     FrameType,
     ListPage,
-    decode_frame,
+    decode_frames,
     decode_page,
     off_the_loop,
     page_of,
@@ -380,7 +380,7 @@ class Informer(Generic[ObjectT]):
             "timeoutSeconds": str(seconds),
         }
         began = heard = self._seconds()
-        frames = 0
+        frames = False
         try:
             async with self._client.stream(
                 self.place.path,
@@ -397,10 +397,10 @@ class Informer(Generic[ObjectT]):
                     # Granted again after it was refused: what was missed is only in a list.
                     self._relist = True
                     return 0.0
-                async for line in lines:
-                    self._take(await off_the_loop(decode_frame, self.place.resource, line))
+                async for each in lines:
+                    self._take(await off_the_loop(decode_frames, self.place.resource, each))
                     heard = self._seconds()
-                    frames += 1
+                    frames = True
         except AnswerTooLarge:
             log.warning("watch_frame_too_large", resource=str(self.place.resource))
             raise
@@ -416,29 +416,29 @@ class Informer(Generic[ObjectT]):
             self._relist = True
         return self._backoff.next()
 
-    def _take(self, frame: Frame[ObjectT]) -> None:
-        # Watches start at a list's version, so each frame's is newer and may be continued from.
-        if frame.resource_version:
-            self._version = frame.resource_version
+    def _take(self, frames: Sequence[Frame[ObjectT]]) -> None:
         self.last_frame = self._now()
         self._confirm()
-        if frame.content is None:
-            return
         before = self.store.changes
-        self.store.apply(frame.type, frame.content)
-        if self.store.changes == before:
-            return
-        if isinstance(frame.content, SkippedObject) and frame.type is not FrameType.DELETED:
-            log.warning(
-                "object_skipped",
-                resource=frame.content.resource,
-                namespace=frame.content.namespace,
-                name=frame.content.name,
-                cause=frame.content.cause,
-            )
+        for frame in frames:
+            # Watches start at a list's version, so each frame's is newer and may be continued from.
+            self._version = frame.resource_version or self._version
+            if (
+                frame.content is not None
+                and self.store.apply(frame.type, frame.content)
+                and isinstance(frame.content, SkippedObject)
+                and frame.type is not FrameType.DELETED
+            ):
+                log.warning(
+                    "object_skipped",
+                    resource=frame.content.resource,
+                    namespace=frame.content.namespace,
+                    name=frame.content.name,
+                    cause=frame.content.cause,
+                )
         # The echo of our own writes asks for no pass: nothing is decided by it, and the next
         # one comes with a resync at the latest.
-        if not self._ours:
+        if self.store.changes != before and not self._ours:
             self._on_change()
 
     def _lose(self) -> None:

@@ -40,13 +40,14 @@ class Informers:
         self._on_change = on_change
         self._on_missing = on_missing
         self._running: dict[AnyPlace, AnyInformer] = {}
+        self._of: dict[Resource[KubeObject], list[AnyInformer]] = {}
         self._tasks: dict[AnyPlace, asyncio.Task[None]] = {}
 
     def __iter__(self) -> Iterator[AnyInformer]:
         return iter(self._running.values())
 
     def of(self, resource: Resource[KubeObject]) -> list[AnyInformer]:
-        return [each for each in self if each.place.resource is resource]
+        return self._of.get(resource, [])
 
     def want(self, places: AbstractSet[AnyPlace], tasks: asyncio.TaskGroup) -> None:
         for place in self._running.keys() - places:
@@ -60,6 +61,9 @@ class Informers:
             name = f"informer {place.resource} {place.namespace}".rstrip()
             self._tasks[place] = tasks.create_task(self._keep_running(informer), name=name)
             log.info("informer_started", resource=str(place.resource), version=place.version)
+        self._of = {}
+        for place, informer in self._running.items():
+            self._of.setdefault(place.resource, []).append(informer)
 
     def _make(self, place: AnyPlace) -> AnyInformer:
         return Informer(

@@ -82,15 +82,18 @@ class Store(Generic[ObjectT]):
                 objects[key] = held
         return objects, left_out
 
-    def _held(self, key: Key, new: ObjectT) -> ObjectT | SkippedObject:
-        """Return an object as it is held; why it is not, where its namespace has taken its share of memory."""
+    def _held(self, key: Key, new: ObjectT, old: ObjectT | None = None) -> ObjectT | SkippedObject:
+        """Return an object as it is held, with the parts of `old`, which was held last; why it is
+        not, where its namespace has taken its share of memory.
+        """
+        taken = self._bytes.get(key, 0) if old is not None else 0
         self._forget(key)
-        shared, taken = self._values.measured(new)
+        taken += self._values.measured(new, old)
         if self._spent[new.namespace] + taken > MOST_BYTES:
             return skipped(self._resource, *key, cause=_TOO_MUCH)
         self._spent[new.namespace] += taken
         self._bytes[key] = taken
-        return shared
+        return new
 
     def _forget(self, key: Key) -> None:
         taken = self._bytes.pop(key, 0)
@@ -98,17 +101,20 @@ class Store(Generic[ObjectT]):
         if self._spent[key[0]] <= 0:
             del self._spent[key[0]]
 
-    def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> None:
-        """Take one change; an object of which nothing changed that we read stays the same one."""
+    def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> bool:
+        """Take one change and tell whether it is one; an object of which nothing changed that we
+        read stays the same one.
+        """
         key = (content.namespace, content.name)
         if type_ is not FrameType.DELETED and self._is_no_news(key, content):
-            return
+            return False
         # A malformed object takes the place of its last good state, which is history.
-        self.objects.pop(key, None)
+        old = self.objects.pop(key, None)
         self.skipped.pop(key, None)
-        self._forget(key)
+        if type_ is FrameType.DELETED or isinstance(content, SkippedObject):
+            self._forget(key)
         if type_ is not FrameType.DELETED:
-            held = content if isinstance(content, SkippedObject) else self._held(key, content)
+            held = content if isinstance(content, SkippedObject) else self._held(key, content, old)
             if not isinstance(held, SkippedObject):
                 self.objects[key] = held
             elif len(self.skipped) < SKIPPED:
@@ -116,6 +122,7 @@ class Store(Generic[ObjectT]):
         if self._touched is not None:
             self._touched.add(key)
         self.changes += 1
+        return True
 
     def _is_no_news(self, key: Key, content: ObjectT | SkippedObject) -> bool:
         if isinstance(content, SkippedObject):
@@ -172,29 +179,22 @@ class LineStream:
         self._content = content
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield each line without its end; a clean end of the stream ends the iteration. Raises
-        ConnectionFailed: the stream was cut, or nothing came for too long; AnswerTooLarge: a line
-        exceeds the limit; what follows cannot be read.
+        """Yield the whole lines that have come, all at once; a clean end of the stream ends the
+        iteration. Raises ConnectionFailed: the stream was cut, or nothing came for too long;
+        AnswerTooLarge: a line exceeds the limit; what follows cannot be read.
         """
         pending = bytearray()
         with mapped("watching"):
             async for chunk in self._content.iter_any():
-                scanned = len(pending)
-                pending += chunk
-                if pending.find(b"\n", scanned) < 0:
-                    _check(len(pending))
+                end = chunk.rfind(b"\n")
+                if len(pending) + (chunk.find(b"\n") if end >= 0 else len(chunk)) > FRAME_BYTES:
+                    raise AnswerTooLarge(f"watching: a frame has more than {FRAME_BYTES} bytes")
+                if end < 0:
+                    pending += chunk
                     continue
-                *lines, rest = bytes(pending).split(b"\n")
-                pending = bytearray(rest)
-                for line in lines:
-                    _check(len(line))
-                    if line.strip():
-                        yield line
-                _check(len(pending))
+                lines = bytes(pending) + chunk[:end]
+                pending = bytearray(chunk[end + 1 :])
+                if lines.strip():
+                    yield lines
         if pending.strip():
             yield bytes(pending)
-
-
-def _check(size: int) -> None:
-    if size > FRAME_BYTES:
-        raise AnswerTooLarge(f"watching: a frame has more than {FRAME_BYTES} bytes")

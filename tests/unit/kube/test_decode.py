@@ -10,7 +10,7 @@ from reporter.catalogue.resources import ENVOYFILTERS, NODES, PODS
 from reporter.kube.decode import (
     FrameType,
     TooDeep,
-    decode_frame,
+    decode_frames,
     decode_page,
     off_the_loop,
     page_of,
@@ -93,7 +93,8 @@ def test_one_bad_object_is_named_and_its_neighbours_are_kept(raw, name, cause):
     if name != skipped.name:
         assert len(skipped.name) == 253
     assert (skipped.resource, skipped.cause) == ("pods", cause)
-    assert decode_frame(PODS, b'{"type":"ADDED","object":' + raw + b"}").content == skipped
+    (frame,) = decode_frames(PODS, b'{"type":"ADDED","object":' + raw + b"}")
+    assert frame.content == skipped
     assert decode_object(PODS, raw) == skipped
 
 
@@ -112,10 +113,10 @@ def test_an_object_nested_too_deeply_hides_nobody():
     assert skipped.cause == "it is nested too deeply"
     assert result.resource_version == "7"
     line = b'{"type":"MODIFIED","object":' + DEEP + b"}"
-    frame = decode_frame(ENVOYFILTERS, line, deeply=True)
+    (frame,) = decode_frames(ENVOYFILTERS, line, deeply=True)
     assert (frame.type, frame.content) == (FrameType.MODIFIED, skipped)
     assert page_of(ENVOYFILTERS, DEEP, deeply=True).skipped == (skipped,)
-    for decode, answer in ((decode_page, body), (decode_frame, line), (page_of, DEEP)):
+    for decode, answer in ((decode_page, body), (decode_frames, line), (page_of, DEEP)):
         with pytest.raises(TooDeep):
             decode(ENVOYFILTERS, answer)
 
@@ -132,7 +133,7 @@ async def test_an_event_loop_takes_no_deep_object_apart():
             await asyncio.sleep(0)
 
     turning = asyncio.create_task(turn())
-    frame = await off_the_loop(decode_frame, ENVOYFILTERS, line)
+    (frame,) = await off_the_loop(decode_frames, ENVOYFILTERS, line)
     turning.cancel()
     assert isinstance(frame.content, SkippedObject)
     assert turns > 1
@@ -166,20 +167,32 @@ def test_what_is_no_list_empties_nothing(body):
 def test_what_is_no_frame_is_an_error(line):
     """Text of a proxy in a watch ends the watch; it is not taken for an event."""
     with pytest.raises(NotJson):
-        decode_frame(PODS, line)
+        decode_frames(PODS, line)
 
 
 def test_error_frames_raise():
     """An expired version arrives as a frame; it is the same error as HTTP 410."""
     with pytest.raises(Gone):
-        decode_frame(PODS, b'{"type":"ERROR","object":{"kind":"Status","code":410}}')
+        decode_frames(PODS, b'{"type":"ERROR","object":{"kind":"Status","code":410}}')
 
 
 def test_bookmarks_carry_a_version():
     """A bookmark moves the place where the watch continues, and nothing else."""
     line = b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"12"}}}'
-    frame = decode_frame(PODS, line)
+    (frame,) = decode_frames(PODS, line)
     assert (frame.content, frame.resource_version) == (None, "12")
+
+
+@pytest.mark.parametrize("other", [b'{"metadata":{"name":5}}', GOOD, with_status("5")])
+def test_frames_that_come_together_are_what_they_are_alone(other):
+    """In their order, whatever is among them; blank lines are nothing."""
+    frame = b'{"type":"%s","object":%s}'
+    lines = [frame % (b"ADDED", GOOD), b" ", frame % (b"MODIFIED", other)]
+    bookmark = frame % (b"BOOKMARK", b'{"metadata":{"resourceVersion":"12"}}')
+    for each in (lines, [*lines, bookmark], [bookmark, *lines]):
+        alone = [found for line in each for found in decode_frames(PODS, line)]
+        assert len(alone) == len(each) - 1
+        assert decode_frames(PODS, b"\n".join(each)) == alone
 
 
 def test_null_items_are_an_empty_list():

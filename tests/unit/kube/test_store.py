@@ -147,3 +147,18 @@ def test_a_namespace_has_a_share_of_memory():
     store.apply(FrameType.MODIFIED, pods[3])
     assert ("n", "d") in store.objects
     assert ("n", "d") not in store.skipped
+
+
+def test_what_an_object_takes_is_what_it_holds_now():
+    """However often it grew and shrank before, and a part that did not change is kept."""
+    store, large = Store(PODS), {str(number): "x" * 1000 for number in range(MOST_BYTES // 2000)}
+    for version in range(9):
+        labels = large if version % 2 else {"a": "b"}
+        store.apply(FrameType.MODIFIED, pod(str(version), labels=labels))
+        status = store.objects["n", "p"].status
+        store.apply(FrameType.MODIFIED, pod(f"{version}.1", labels=labels | {"c": "d"}))
+        assert store.objects["n", "p"].status is status
+    store.apply(FrameType.ADDED, pod("1", name="q", labels=large))
+    assert {name for _, name in store.objects} == {"p", "q"}
+    store.apply(FrameType.ADDED, pod("1", name="r", labels=large))
+    assert {name for _, name in store.skipped} == {"r"}
