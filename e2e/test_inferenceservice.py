@@ -7,12 +7,11 @@ import pytest
 from e2e.inferenceservices import NAME, Models, conditions, derived, revisions, standard
 from e2e.stack.kserve import INFERENCESERVICES
 from lab.demo.kserve import controllers
-from lab.simulation.kserve_fates import fetch_fails, load_fails
+from lab.simulation.kserve_fates import load_fails
 from reporter.stacks.kserve import reasons as c
 from tests.daemon.replica import until
 
 V1, V2, V3 = (f"{NAME}-predictor-0000{number}" for number in (1, 2, 3))
-KSERVE_DOWN = ("clusterKServeControllerNotReady", "cluster")
 CRD_MISSING = ("clusterCRDMissing", "cluster")
 KSERVE_TAKES_A_MOMENT = f"{c.STATUS_STALE}=30"
 """A status is behind until KServe, which is played, has looked at a change."""
@@ -75,18 +74,6 @@ async def test_canary_is_promoted_and_each_revision_is_as_derived(stage, models,
     assert await stage.firing() == set()
 
 
-async def test_rollback_is_told_with_both_revisions(stage, models, replica):
-    """The second pass of KServe has happened: requests go to the revision of before."""
-    await models.create()
-    await models.change(model={"storageUri": "hf://example/chat-2"})
-    daemon = await replica(grace=KSERVE_TAKES_A_MOMENT)
-    await models.change(canaryTrafficPercent=0)
-    event = await stage.told(*models.about(c.ROLLED_BACK))
-    assert f"requests go to {V1}, none to {V2}, which is ready" in event["message"]
-    assert revisions(await derived(daemon, models)) == ["00002", "00002", "00001", "00001"]
-    assert await stage.firing() == set()
-
-
 async def test_model_that_does_not_load_is_told_until_it_does(stage, models, replica):
     """The older revision is named, which serves; repaired, the InferenceService is ready again."""
     await models.create()
@@ -115,16 +102,6 @@ async def _both(stage, key):
     return found if len(found) > 1 else []
 
 
-async def test_model_that_cannot_be_fetched_is_told_of_its_pod(stage, models, replica):
-    """Nothing was ever ready, and Knative knows nothing of init containers."""
-    models.kserve.fates[V1] = fetch_fails("403 Forbidden", exit_code=3)
-    await replica(grace=KSERVE_TAKES_A_MOMENT)
-    await models.create()
-    event = await stage.told(*models.about(c.STORAGE_FAILED))
-    assert "the model cannot be fetched" in event["message"]
-    assert "(exit code 3): 403 Forbidden" in event["message"]
-
-
 async def test_transformer_that_fails_while_ready_is_true(stage, models, replica):
     """Ready follows predictor and ingress only, so it stays True without the transformer."""
     await models.create(transformer=True)
@@ -136,68 +113,6 @@ async def test_transformer_that_fails_while_ready_is_true(stage, models, replica
     event = await stage.told(*models.about(c.PODS_NOT_READY))
     assert "Ready is True all the same" in event["message"]
     assert f"{NAME}-transformer-00001-deployment-0" in event["message"]
-
-
-async def test_controller_that_is_down_suppresses_what_only_it_can_mend(stage, models, replica):
-    """A status that nobody keeps is not told of each InferenceService; back, nothing is left."""
-    await models.create()
-    daemon = await replica(grace=f"{c.STATUS_STALE}=1")
-    await stage.told(*models.about(c.READY), state="over")
-    await stage.stack.scale("kserve", "kserve-controller-manager", 0)
-    await stage.told(*KSERVE_DOWN)
-    await models.kserve.stop()
-    gone = {"status": {"components": {"predictor": {"latestReadyRevision": None}}}}
-    await stage.api.patch(
-        INFERENCESERVICES, NAME, gone, namespace=models.namespace, subresource="status"
-    )
-
-    async def suppressed() -> bool:
-        return (await daemon.dispositions()).get(models.about(c.STATUS_STALE)) == "suppressed"
-
-    await until(suppressed, "the stale status is suppressed")
-    assert await stage.firing() == {KSERVE_DOWN}
-
-    models.kserve.start()
-    await models.settled()
-    await stage.stack.scale("kserve", "kserve-controller-manager", 1)
-    await stage.told(*KSERVE_DOWN, state="over")
-
-    async def nothing() -> bool:
-        return not await daemon.dispositions()
-
-    await until(nothing, "nothing is left to tell")
-    assert await stage.events(models.about(c.STATUS_STALE)) == []
-
-
-async def test_status_that_nobody_keeps_is_stale(stage, models, replica):
-    """With the controller up, or unknown, it is told: believe the objects."""
-    await models.create()
-    await replica(grace=f"{c.STATUS_STALE}=1")
-    await models.kserve.stop()
-    gone = {"status": {"components": {"predictor": {"latestReadyRevision": None}}}}
-    await stage.api.patch(
-        INFERENCESERVICES, NAME, gone, namespace=models.namespace, subresource="status"
-    )
-    event = await stage.told(*models.about(c.STATUS_STALE))
-    assert "components.predictor.latestReadyRevision" in event["message"]
-    models.kserve.start()
-    await stage.told(*models.about(c.STATUS_STALE), state="over")
-
-
-async def test_crd_that_is_gone_is_told_where_its_part_is_expected(stage, models, replica):
-    """And hides what was told of InferenceServices, until it is back."""
-    models.kserve.fates[V1] = load_fails(OUT_OF_MEMORY)
-    await models.create()
-    daemon = await replica(components="kserve=on")
-    await stage.told(*models.about(c.MODEL_LOAD_FAILED))
-    await stage.stack.remove_crd(INFERENCESERVICES)
-    event = await stage.told(*CRD_MISSING)
-    assert f"CustomResourceDefinition {INFERENCESERVICES} is not served" in event["message"]
-    await stage.told(*models.about(c.MODEL_LOAD_FAILED), state="over")
-    assert await stage.firing() == {CRD_MISSING}
-    await stage.stack.install_crds()
-    await stage.told(*CRD_MISSING, state="over")
-    assert {reason for reason, _ in await daemon.dispositions()} <= {CRD_MISSING[0]}
 
 
 async def test_crd_that_is_gone_is_told_where_it_was_there_and_nothing_is_told_where_it_is_off(

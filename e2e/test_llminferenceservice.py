@@ -12,12 +12,10 @@ from lab.demo.llmisvc import CONFIG, CONFIGS, LLMS, NAME, made, statuses
 from reporter.catalogue.resources import FORMER_POOLS
 from reporter.stacks.llmisvc import reasons as c
 from reporter.stacks.llmisvc.reasons import LEADERWORKERSETS, RESOURCES
-from tests.daemon.replica import until
 
 LWS = "leaderworkersets.leaderworkerset.x-k8s.io"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
 CONTROLLER = ("kserve", "llmisvc-controller-manager")
-CONTROLLER_DOWN = (c.CLUSTER_LLMISVC, "cluster")
 
 
 class Llm:
@@ -151,25 +149,6 @@ async def test_one_that_is_stopped_and_deleted_leaves_nothing(stage, llm, replic
     await stage.api.delete(LLMS, NAME, namespace=llm.namespace)
     await stage.told(*llm.about(c.STOPPED), state="over")
     assert len(await stage.events(llm.about(c.READY))) == 1
-
-
-async def test_a_spec_that_nobody_looks_at(stage, llm, replica):
-    """The API server raises the generation; with the controller down that alone is told."""
-    await llm.create()
-    daemon = await replica(grace=f"{c.STATUS_STALE}=1")
-    await stage.told(*llm.about(c.READY), state="over")
-    await stage.stack.scale(*CONTROLLER, 0)
-    await stage.told(*CONTROLLER_DOWN)
-    await llm.change({"spec": {"replicas": 1}})
-
-    async def suppressed() -> bool:
-        return (await daemon.dispositions()).get(llm.about(c.STATUS_STALE)) == "suppressed"
-
-    await until(suppressed, "the stale status is suppressed")
-    assert await stage.firing() == {CONTROLLER_DOWN}
-    await stage.stack.scale(*CONTROLLER, 1)
-    event = await stage.told(*llm.about(c.STATUS_STALE))
-    assert "KServe has not looked at its newest spec" in event["message"]
 
 
 async def test_a_kind_that_goes_and_comes(stage, llm, replica):

@@ -2,8 +2,6 @@
 
 import json
 
-WORKSPACES = "workspaces.kaito.sh"
-MODEL = "llama-3-1-8b"
 KAITO = ("clusterKaitoControllerNotReady", "cluster")
 LIMIT = 1024
 """Bytes that the API server allows once eventTime is set."""
@@ -51,30 +49,6 @@ async def test_text_of_a_condition_becomes_one_clean_line(stage, replica):
         assert "\ufffd" not in message
         assert not any(secret in message for secret in SECRETS)
     assert await daemon.writes(outcome="refused") == 0
-
-
-async def test_longest_message_keeps_what_was_appended(stage, workload, replica):
-    """The cause is cut where all does not fit; the object's name and what else is wrong are not."""
-    name = f"{MODEL}-{'x' * 235}"
-    own = {"inferenceset.kaito.sh/created-by": MODEL}
-    place = {"name": name, "namespace": workload, "labels": own}
-    await stage.api.create(
-        {"apiVersion": "kaito.sh/v1beta1", "kind": "Workspace", "metadata": place}
-    )
-    text = f"{'配额' * 900} (last reconcile error: {'配额' * 900})"
-    reason = f"LaunchFailed{'X' * 200}"
-    for type_ in ("NodeClaimReady", "InferenceReady"):
-        await stage.stack.condition(WORKSPACES, workload, name, says=(type_, "False", reason, text))
-    await stage.stack.scale(workload, f"{MODEL}-inferencepool-epp", 0)
-    await replica()
-    subject = f"inferenceset/{workload}/{MODEL}"
-    message = (await stage.told("inferencesetInfraProvisioningFailed", subject))["message"]
-    assert LIMIT - 4 < len(message.encode()) <= LIMIT
-    assert f": Workspace {name}: NodeClaimReady is False, LaunchFailedX" in message
-    others = (
-        f"inferencesetEPPNotReady: scaled to zero, inferencesetModelPodsNotReady: {reason[:77]}"
-    )
-    assert message.endswith(f"... (also: {others}...)")
 
 
 async def test_event_has_the_fields_that_are_documented(stage, workload, replica, kubectl):

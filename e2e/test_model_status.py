@@ -28,44 +28,14 @@ async def node(stage, *condition):
     await stage.stack.condition("nodes", "", NODE, says=condition)
 
 
-async def scaling_range_is_empty(stage, namespace):
-    patch = {"metadata": {"annotations": {"scaledobject.kaito.sh/max-replicas": "0"}}}
-    await stage.api.patch(SETS, MODEL, patch, namespace=namespace)
-
-
 async def quota_is_used_up(stage, namespace):
     await workspace(
         stage, namespace, "NodeClaimReady", "False", "LaunchFailed", "quota exceeded in eastus"
     )
 
 
-async def benchmark_failed(stage, namespace):
-    await workspace(
-        stage, namespace, "BenchmarkCompleted", "False", "BenchmarkFailed", "0 tokens a second"
-    )
-
-
-async def weights_have_no_storage(stage, namespace):
-    reason = "ModelStreamingStorageClassNotFound"
-    await workspace(stage, namespace, "InferenceReady", "False", reason, "no class fast-nfs")
-
-
 async def image_is_not_there(stage, namespace):
     await stage.stack.image_pull(namespace, POD, fails=True)
-
-
-async def container_crashes(stage, namespace):
-    crash = ("CrashLoopBackOff", "back-off 2m40s restarting failed container")
-    await stage.stack.pod_waiting(namespace, POD, crash, restarts=7)
-
-
-async def nowhere_to_run(stage, namespace):
-    await stage.stack.status(
-        "pods", namespace, POD, status={"phase": "Pending", "containerStatuses": []}
-    )
-    await stage.stack.condition("pods", namespace, POD, says=("Ready", "False", "", ""))
-    no = ("PodScheduled", "False", "Unschedulable", "0/7 nodes are available: insufficient gpu")
-    await stage.stack.condition("pods", namespace, POD, says=no)
 
 
 async def node_is_lost(stage, _namespace):
@@ -76,28 +46,13 @@ async def node_is_full(stage, _namespace):
     await node(stage, "DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure")
 
 
-async def route_is_refused(stage, namespace):
-    no = ("Accepted", "False", "NoMatchingListenerHostname", "no hostname in common")
-    await stage.stack.parent_condition(ROUTES, namespace, ROUTE, says=no)
-
-
 async def route_is_gone(stage, namespace):
     await stage.api.delete(ROUTES, ROUTE, namespace=namespace)
-
-
-async def pool_is_gone(stage, namespace):
-    await stage.api.delete(POOLS, POOL, namespace=namespace)
 
 
 async def pool_is_not_resolved(stage, namespace):
     no = ("ResolvedRefs", "False", "InvalidExtensionRef", "no such service")
     await stage.stack.parent_condition(POOLS, namespace, POOL, says=no)
-
-
-async def pool_selects_nobody(stage, namespace):
-    labels = {"inferenceset.kaito.sh/created-by": "nobody"}
-    patch = {"spec": {"selector": {"matchLabels": labels}}}
-    await stage.api.patch(POOLS, POOL, patch, namespace=namespace)
 
 
 async def picker_is_scaled_to_zero(stage, namespace):
@@ -113,29 +68,14 @@ IN_ROUTE, IN_POOL, PICKER = ("HTTPRoute", ROUTE), ("InferencePool", POOL), ("Dep
 IN_NODE = ("Node", NODE)
 
 FAULTS = (
-    (scaling_range_is_empty, "ScalingMisconfigured", SET, "max-replicas 0 is not above 1"),
     (quota_is_used_up, "InfraProvisioningFailed", WORKSPACE,
      "NodeClaimReady is False, LaunchFailed: quota exceeded in eastus"),
-    (benchmark_failed, "ModelPodsNotReady", WORKSPACE,
-     "BenchmarkCompleted is False, BenchmarkFailed: 0 tokens a second"),
-    (weights_have_no_storage, "ModelPodsNotReady", WORKSPACE,
-     "InferenceReady is False, ModelStreamingStorageClassNotFound: no class fast-nfs"),
     (image_is_not_there, "ModelPodsNotReady", IN_POD,
      "container vllm waits in ImagePullBackOff: Back-off pulling image"),
-    (container_crashes, "ModelPodsNotReady", IN_POD, "container vllm waits in CrashLoopBackOff"),
-    (nowhere_to_run, "ModelPodsNotReady", IN_POD,
-     "Unschedulable: 0/7 nodes are available: insufficient gpu"),
     (node_is_full, "NodeUnderPressure", IN_NODE, "node gpu-0 is under DiskPressure"),
-    (route_is_refused, "RouteNotReady", IN_ROUTE,
-     "Accepted is False for Gateway {0}/{0}-gw, NoMatchingListenerHostname"),
     (route_is_gone, "RouteNotReady", IN_ROUTE, f"HTTPRoute {ROUTE} is missing"),
-    (pool_is_gone, "RouteNotReady", IN_POOL,
-     f"InferencePool {POOL} is missing, the backend of its HTTPRoute"),
     (pool_is_not_resolved, "RouteNotReady", IN_POOL,
      "ResolvedRefs is False for Gateway {0}/{0}-gw, InvalidExtensionRef: no such service"),
-    (pool_selects_nobody, "RouteNotReady", IN_POOL, f"InferencePool {POOL} selects no pod"),
-    (picker_is_scaled_to_zero, "EPPNotReady", PICKER,
-     "endpoint picker is down: scaled to zero"),
     (picker_is_gone, "EPPNotReady", PICKER, "endpoint picker is missing"),
 )  # fmt: skip
 
@@ -179,19 +119,6 @@ async def test_a_lost_node_is_told_instead_of_what_is_on_it(stage, workload, rep
     assert await stage.events(("inferencesetModelPodsNotReady", subject)) == []
 
 
-async def test_node_pressure_does_not_keep_a_model_from_being_ready(stage, workload, replica):
-    """It is outside the chain: told in addition to what else is wrong, and to Ready."""
-    subject = f"inferenceset/{workload}/{MODEL}"
-    await node_is_full(stage, workload)
-    await replica()
-    await stage.told("inferencesetNodeUnderPressure", subject)
-    await stage.told("inferencesetReady", subject, state="over")
-    await picker_is_scaled_to_zero(stage, workload)
-    event = await stage.told("inferencesetEPPNotReady", subject)
-    assert "also:" not in event["message"]
-    assert ("inferencesetNodeUnderPressure", subject) in await stage.firing()
-
-
 async def test_what_is_deleted_is_forgotten_without_a_word(stage, workload, replica):
     """A model that goes, and then its namespace, end their Warnings; nobody is called ready."""
     model = ("inferencesetEPPNotReady", f"inferenceset/{workload}/{MODEL}")
@@ -218,14 +145,3 @@ async def test_what_is_deleted_is_forgotten_without_a_word(stage, workload, repl
     assert not await stage.events(
         ("inferencesetReady", model[1]), ("modelharnessReady", harness[1])
     )
-
-
-async def test_model_without_wanted_replicas_is_ready_and_says_so(stage, replica):
-    """Nothing is wanted, nothing is missing."""
-    namespace = await stage.workload("model-without-replicas", like="search-models")
-    await replica()
-    event = await stage.told(
-        "inferencesetReady", f"inferenceset/{namespace}/gemma-3-4b", state="over"
-    )
-    assert "0 replicas wanted" in event["message"]
-    assert await stage.firing() == set()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from e2e.stack.otterscale import MODELSERVICES, NAME, OPERATOR, SYSTEM, OtterScale
+from e2e.stack.otterscale import MODELSERVICES, NAME, SYSTEM, OtterScale
 from e2e.stack.pod_network import own_loopback
 from lab.simulation.phases import Phase
 from lab.simulation.server import ModelPod
@@ -12,10 +12,7 @@ from tests.daemon.replica import until
 
 DEPLOYMENTS = "deployments.apps"
 ROUTES = "httproutes.gateway.networking.k8s.io"
-POOLS = "inferencepools.inference.networking.k8s.io"
 MONITORS = "podmonitors.monitoring.coreos.com"
-EPP = f"{NAME}-epp"
-OPERATOR_DOWN = ("clusterOtterScaleOperatorNotReady", "cluster")
 
 
 @pytest.fixture(name="otterscale")
@@ -54,20 +51,8 @@ async def prefill_is_gone(otterscale):
     assert (status.phase, status.prefill_replicas) == ("Ready", 0)
 
 
-async def picker_is_scaled_to_zero(otterscale):
-    await otterscale.stack.scale(otterscale.namespace, EPP, 0)
-
-
-async def pool_is_gone(otterscale):
-    await otterscale.delete(POOLS, NAME)
-
-
 async def route_is_refused(otterscale):
     await otterscale.refused(ROUTES, "NotAllowedByListeners", "no listener takes it")
-
-
-async def operator_fails(otterscale):
-    await otterscale.fails('creating PodMonitor qwen3-decode: no matches for kind "PodMonitor"')
 
 
 async def operator_does_not_look(otterscale):
@@ -82,10 +67,7 @@ async def reconcile(otterscale):
 FAULTS = (
     (unpack_fails, runs_again, "PodsNotReady", "init container model-unpack waits in CrashLoopBackOff"),
     (prefill_is_gone, reconcile, "ObjectMissing", "Deployment qwen3-prefill is missing"),
-    (pool_is_gone, reconcile, "ObjectMissing", "InferencePool qwen3 is missing"),
-    (picker_is_scaled_to_zero, reconcile, "EPPNotReady", "scaled to zero (Deployment qwen3-epp); failureMode is FailOpen"),
     (route_is_refused, reconcile, "RouteNotReady", "NotAllowedByListeners: no listener takes it"),
-    (operator_fails, reconcile, "ReconcileFailed", "cannot reconcile it: creating PodMonitor"),
     (operator_does_not_look, reconcile, "NotObserved", "has not observed generation 2"),
 )  # fmt: skip
 
@@ -146,39 +128,6 @@ async def test_drift_is_told_and_does_not_keep_it_from_being_ready(stage, otters
     assert otterscale.subject in {each["subject"] for each in json.loads(text)["ready"]}
 
 
-async def test_operator_down_explains_what_it_would_mend(stage, otterscale, replica):
-    """And not the endpoint picker, which the Deployment controller runs."""
-    await replica()
-    await stage.told(reason("Ready"), otterscale.subject, state="over")
-    await stage.stack.scale(SYSTEM, OPERATOR, 0)
-    await stage.told(*OPERATOR_DOWN)
-    await otterscale.delete(DEPLOYMENTS, f"{NAME}-prefill")
-    await picker_is_scaled_to_zero(otterscale)
-    await stage.told(reason("EPPNotReady"), otterscale.subject)
-
-    async def suppresses():
-        message = (await stage.told(*OPERATOR_DOWN))["message"]
-        _, _, suppressed = message.partition("(suppressing downstream reasons: ")
-        return {reason("Drift"), reason("ObjectMissing")} <= set(suppressed.split(", "))
-
-    await until(suppresses, "the operator's Event names what it suppresses")
-    assert await stage.events((reason("ObjectMissing"), otterscale.subject)) == []
-
-
-async def test_derived_status_is_in_the_report(stage, otterscale, replica):
-    """What the operator would write, whatever is on record."""
-    daemon = await replica()
-    await otterscale.fails("creating Deployment qwen3-decode: quota")
-    await stage.told(reason("ReconcileFailed"), otterscale.subject)
-    _, text = await daemon.get("report", "/api/v1/report")
-    (status,) = (
-        each["status"]
-        for each in json.loads(text)["derived"]
-        if (each["namespace"], each["name"]) == (otterscale.namespace, NAME)
-    )
-    assert (status["phase"], status["decodeReady"], status["prefillReady"]) == ("Ready", 1, 1)
-
-
 async def test_pages_of_its_pods_are_judged(stage, otterscale, replica):
     """A fault of the decode pod's engine is told of the ModelService; ports are those of the pods."""
     async with (
@@ -194,17 +143,3 @@ async def test_pages_of_its_pods_are_judged(stage, otterscale, replica):
         assert f"pod {decode}" in event["message"]
         assert event["related"]["name"] == decode
         assert two.requests > 0
-
-
-async def test_deleted_without_a_word(stage, otterscale, replica):
-    """A ModelService that goes is no subject any more."""
-    daemon = await replica()
-    await picker_is_scaled_to_zero(otterscale)
-    await stage.told(reason("EPPNotReady"), otterscale.subject)
-    await otterscale.delete(MODELSERVICES, NAME)
-    await stage.told(reason("EPPNotReady"), otterscale.subject, state="over")
-    await daemon.passes(2)
-    told = [
-        each["reason"] for each in await stage.events() if otterscale.namespace in each["message"]
-    ]
-    assert told.count(reason("Ready")) <= 1

@@ -31,46 +31,6 @@ async def ended(daemon):
     await daemon.ended()
 
 
-async def test_recovery_is_told_once_after_its_time(stage, replica):
-    """Clearing at first; back before that it is the same episode. Then over, and Ready once."""
-    daemon = await replica(startup_grace_seconds=6)
-    await stage.told(*READY, state="over")
-    await scale_router(stage, 0)
-    event = await stage.told(*BBR)
-    await scale_router(stage, 2)
-    await becomes(daemon, BBR, "clearing")
-    await scale_router(stage, 0)
-    await becomes(daemon, BBR, "firing")
-    assert (await stage.told(*BBR))["metadata"]["uid"] == event["metadata"]["uid"]
-
-    await stage.mend()
-    await becomes(daemon, BBR, "clearing")
-    assert len(await stage.events(READY)) == 1
-    over = await stage.told(*BBR, state="over")
-    assert over["metadata"]["uid"] == event["metadata"]["uid"]
-
-    async def ready_again() -> bool:
-        return len(await stage.events(READY)) == 2
-
-    await until(ready_again, "the cluster is ready again")
-    await daemon.passes(3)
-    assert len(await stage.events()) == 3
-
-
-async def test_ready_waits_for_every_cause(stage, replica):
-    """One of two causes is over: nobody is called ready."""
-    await scale_router(stage, 0)
-    await stage.stack.scale("kaito-system", "kaito-workspace", 0)
-    daemon = await replica()
-    await stage.told(*KAITO)
-    await scale_router(stage, 2)
-    await stage.told(*BBR, state="over")
-    await daemon.passes(2)
-    assert not await stage.events(READY)
-    await stage.mend()
-    await stage.told(*READY, state="over")
-
-
 async def test_restart_goes_on_with_the_episode(stage, replica):
     """A successor finds the Event, counts on in it, and ends it; Ready is told once."""
     await scale_router(stage, 0)
@@ -97,28 +57,6 @@ async def test_restart_goes_on_with_the_episode(stage, replica):
     await stage.told(*READY, state="over")
     await third.passes(2)
     assert len(await stage.events()) == 2, "what ended while nobody looked is over, and Ready told"
-
-
-async def test_restart_of_a_healthy_cluster_tells_nothing(stage, workload, replica):
-    """What was told to be ready is not told again."""
-    first = await replica("replica-a", **SHORT_LEASE)
-    everything = {
-        READY,
-        ("modelharnessReady", f"namespace/{workload}"),
-        ("inferencesetReady", f"inferenceset/{workload}/llama-3-1-8b"),
-        ("inferencesetReady", f"inferenceset/{workload}/phi-4-mini"),
-    }
-
-    async def all_told() -> bool:
-        return len(await stage.events(*everything)) == len(everything)
-
-    await until(all_told, "all is ready")
-    before = await stage.events()
-    await ended(first)
-    second = await replica("replica-b", **SHORT_LEASE)
-    await until(second.leads, "the successor leads")
-    await second.passes(3)
-    assert await stage.events() == before
 
 
 async def test_restart_within_a_grace_does_not_begin_it_anew(stage, replica):

@@ -73,33 +73,6 @@ async def test_sustained_slow_download_is_told_and_one_good_scrape_ends_it(
     assert over["metadata"]["uid"] == event["metadata"]["uid"]
 
 
-@pytest.mark.parametrize(
-    "phase", [Phase.CACHED, Phase.LOADING, Phase.DOWNLOAD_LATCHED, Phase.DOWNLOADING]
-)
-async def test_what_is_no_slow_download_is_not_told(stage, workload, replica, pod, phase):
-    """Finished, cached, believed to be finished, and quick."""
-    pod.become(phase)
-    await stage.stack.pod_loading(workload, POD, pod.host)
-    daemon = await replica(**QUICK)
-    await daemon.ready()
-    await scrapes(daemon, workload, 8)
-    assert await stage.events((SLOW, f"inferenceset/{workload}/{MODEL}")) == []
-
-
-async def test_dip_within_a_good_download_is_not_told(stage, workload, replica, pod):
-    """One slow scrape among good ones: the window holds a good one all the time."""
-    pod.become(Phase.DOWNLOADING, speed=90e6)
-    await stage.stack.pod_loading(workload, POD, pod.host)
-    daemon = await replica(**QUICK)
-    await daemon.ready()
-    await scrapes(daemon, workload, 3)
-    pod.become(Phase.DOWNLOADING, speed=5e6)
-    await scrapes(daemon, workload, 2)
-    pod.become(Phase.DOWNLOADING, speed=90e6)
-    await scrapes(daemon, workload, 4)
-    assert await stage.events((SLOW, f"inferenceset/{workload}/{MODEL}")) == []
-
-
 @pytest.mark.xdist_group("pod-network")
 async def test_slow_download_is_seen_through_the_pod_proxy(stage, workload, replica, release):
     """With the right that the chart grants for that, and no way to the pod."""
