@@ -25,27 +25,6 @@ def managers(obj) -> dict[tuple[str, str, str], dict]:
     }
 
 
-async def test_apply_creates_and_changes(api: Api, path: str):
-    """The first apply creates, the next one changes, the same one writes nothing."""
-    first = await api.apply(path, config_map("a", x="1"), "m")
-    second = await api.apply(path, config_map("a", x="2"), "m")
-    third = await api.apply(path, config_map("a", x="2"), "m")
-    assert [first.status, second.status, third.status] == [201, 200, 200]
-    assert second.json["data"] == {"x": "2"}
-    versions = [item.json["metadata"]["resourceVersion"] for item in (first, second, third)]
-    assert versions[0] != versions[1] == versions[2]
-    assert managers(third.json) == {("m", "Apply", ""): {"f:data": {"f:x": {}}}}
-
-
-async def test_two_appliers(api: Api, path: str):
-    """Managers own what they apply, and what one of them leaves out goes if it was theirs alone."""
-    await api.apply(path, config_map("a", x="1", both="b"), "one")
-    await api.apply(path, config_map("a", y="2", both="b"), "two")
-    answer = await api.apply(path, config_map("a"), "one")
-    assert answer.json["data"] == {"y": "2", "both": "b"}
-    assert list(managers(answer.json)) == [("two", "Apply", "")]
-
-
 async def test_conflict(api: Api, path: str):
     """Another value for another's field is a conflict that names manager and field."""
     await api.apply(path, config_map("a", x="1"), "one")
@@ -55,31 +34,6 @@ async def test_conflict(api: Api, path: str):
     assert (cause["reason"], cause["field"]) == ("FieldManagerConflict", ".data.x")
     assert '"one"' in cause["message"]
     assert answer.json["message"].startswith("Apply failed with 1 conflict: conflict with")
-
-
-async def test_force(api: Api, path: str):
-    """force takes a field over."""
-    await api.apply(path, config_map("a", x="1"), "one")
-    answer = await api.apply(path, config_map("a", x="2"), "two", force="true")
-    assert (answer.status, answer.json["data"]) == (200, {"x": "2"})
-    assert list(managers(answer.json)) == [("two", "Apply", "")]
-
-
-async def test_same_value_is_shared(api: Api, path: str):
-    """The same value is no conflict: both own it."""
-    await api.apply(path, config_map("a", x="1"), "one")
-    answer = await api.apply(path, config_map("a", x="1"), "two")
-    assert answer.status == 200
-    assert set(managers(answer.json)) == {("one", "Apply", ""), ("two", "Apply", "")}
-
-
-async def test_update_is_another_owner(api: Api, path: str):
-    """An Update entry of a manager is not its Apply entry, and updates take fields silently."""
-    await api.apply(path, config_map("a", x="1"), "m")
-    patched = await api.patch(path, {"data": {"x": "2"}}, fieldManager="m")
-    assert list(managers(patched.json)) == [("m", "Update", "")]
-    conflict = await api.apply(path, config_map("a", x="3"), "m")
-    assert conflict.status == 409
 
 
 async def test_manager_is_required(api: Api, path: str):
@@ -105,13 +59,6 @@ async def test_apply_refuses_managed_fields(api: Api, path: str):
         {"manager": "m", "operation": "Apply", "apiVersion": "v1"}
     ]
     assert (await api.apply(path, body, "m")).status == 400
-
-
-async def test_yaml_body(api: Api, path: str):
-    """An apply may be real YAML."""
-    text = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: '1'\n"
-    answer = await api.patch(path, text, "application/apply-patch+yaml", fieldManager="m")
-    assert (answer.status, answer.json["data"]) == (201, {"x": "1"})
 
 
 async def test_containers_are_told_apart_by_name(api: Api, namespace: str):
@@ -188,28 +135,6 @@ async def test_merge_patch_of_conditions_replaces_them(api: Api, custom):
     assert [item["type"] for item in answer.json["status"]["conditions"]] == ["Ready"]
     fields = managers(answer.json)["b", "Apply", "status"]
     assert fields == {"f:status": {"f:advice": {}}}
-
-
-async def test_empty_apply_takes_back(api: Api, custom):
-    """Applying an empty status removes what the manager owned alone."""
-    await api.made(custom.path, custom.obj("o"))
-    await api.patch(f"{custom.path}/o/status", {"status": {"phase": "Up"}}, fieldManager="a")
-    await apply_status(api, custom, "b", advice="more")
-    answer = await apply_status(api, custom, "b")
-    assert answer.json["status"] == {"phase": "Up"}
-
-
-async def test_apply_of_a_missing_status(api: Api, custom):
-    """Applying to /status never creates."""
-    answer = await apply_status(api, custom, "b", advice="more")
-    assert (answer.status, answer.reason) == (404, "NotFound")
-
-
-async def test_status_through_the_main_resource(api: Api, custom):
-    """Where there is a status subresource, the main resource ignores the status."""
-    answer = await api.apply(f"{custom.path}/o", custom.obj("o", status={"phase": "Up"}), "m")
-    assert answer.status == 201
-    assert "status" not in answer.json
 
 
 async def test_atomic_lists_have_one_owner(api: Api, custom):

@@ -22,19 +22,6 @@ def _deployments(namespace: str) -> str:
     return DEPLOYMENTS.format(namespace)
 
 
-async def test_delete(api: Api, path: str):
-    """A delete answers with a Status and the object is gone."""
-    made = await api.made(path, config_map("a"))
-    answer = await api.delete(f"{path}/a")
-    assert (answer.status, answer.json["status"]) == (200, "Success")
-    assert answer.json["details"] == {
-        "name": "a",
-        "kind": "configmaps",
-        "uid": made["metadata"]["uid"],
-    }
-    assert (await api.delete(f"{path}/a")).status == 404
-
-
 @pytest.mark.parametrize(
     "preconditions",
     [{"uid": "00000000-0000-0000-0000-000000000000"}, {"resourceVersion": "1"}],
@@ -83,15 +70,6 @@ async def test_delete_collection(api: Api, path: str):
     assert answer.status == 200
     left = (await api.get(path, labelSelector="name")).json["items"]
     assert [item["metadata"]["name"] for item in left] == ["c"]
-
-
-async def test_namespaces(api: Api):
-    """A namespace is active, labelled with its name, and held by a finalizer."""
-    name = unique("checks")
-    made = await api.made("/api/v1/namespaces", {"metadata": {"name": name}})
-    assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": name}
-    assert (made["status"], made["spec"]) == ({"phase": "Active"}, {"finalizers": ["kubernetes"]})
-    await api.delete(f"/api/v1/namespaces/{name}")
 
 
 async def test_some_namespaces_stay(api: Api):
@@ -152,13 +130,6 @@ async def test_status_put_is_guarded(api: Api, deployments: str):
     await api.patch(f"{deployments}/d", {"spec": {"replicas": 2}})
     made["status"] = {"replicas": 1}
     assert (await api.put(f"{deployments}/d/status", made)).status == 409
-
-
-async def test_no_status_subresource(api: Api, path: str):
-    """A kind without status has no such path."""
-    await api.made(path, config_map("a"))
-    answer = await api.get(f"{path}/a/status")
-    assert answer.status == 404
 
 
 async def test_scale(api: Api, deployments: str):

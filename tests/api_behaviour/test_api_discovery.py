@@ -14,29 +14,6 @@ async def test_health(api: Api, path: str):
     assert (answer.status, answer.text) == (200, "ok")
 
 
-async def test_version(api: Api):
-    """The version is told."""
-    found = (await api.get("/version")).json
-    assert found["major"] == "1"
-    assert found["gitVersion"].startswith("v1.")
-
-
-async def test_legacy_discovery(api: Api):
-    """Groups, versions and resources can be walked."""
-    assert (await api.get("/api")).json["versions"] == ["v1"]
-    groups = {item["name"]: item for item in (await api.get("/apis")).json["groups"]}
-    assert groups["apps"]["preferredVersion"]["groupVersion"] == "apps/v1"
-    assert (await api.get("/apis/apps")).json["kind"] == "APIGroup"
-    core = (await api.get("/api/v1")).json
-    assert (core["kind"], core["groupVersion"]) == ("APIResourceList", "v1")
-    resources = {item["name"]: item for item in core["resources"]}
-    assert resources["events"]["namespaced"] is True
-    assert resources["namespaces"]["shortNames"] == ["ns"]
-    apps = (await api.get("/apis/apps/v1")).json["resources"]
-    scale = next(item for item in apps if item["name"] == "deployments/scale")
-    assert (scale["group"], scale["version"], scale["kind"]) == ("autoscaling", "v1", "Scale")
-
-
 @pytest.mark.parametrize("path", ["/api", "/apis"])
 async def test_aggregated_discovery(api: Api, path: str):
     """One document holds all groups, and is not sent twice."""
@@ -51,21 +28,6 @@ async def test_aggregated_discovery(api: Api, path: str):
         path, accept=AGGREGATED, headers={"If-None-Match": answer.headers["Etag"]}
     )
     assert (again.status, again.text) == (304, "")
-
-
-async def test_aggregated_resource(api: Api):
-    """A resource of the aggregated document says all that clients need."""
-    groups = (await api.get("/apis", accept=AGGREGATED)).json["items"]
-    apps = next(item for item in groups if item["metadata"]["name"] == "apps")
-    version = next(item for item in apps["versions"] if item["version"] == "v1")
-    found = next(item for item in version["resources"] if item["resource"] == "deployments")
-    # Left empty, group and version are those of the path.
-    assert found["responseKind"] == {"group": "", "version": "", "kind": "Deployment"}
-    assert (found["scope"], found["singularResource"]) == ("Namespaced", "deployment")
-    assert {"get", "list", "watch", "create", "update", "patch", "delete"} <= set(found["verbs"])
-    assert "deploy" in found["shortNames"]
-    assert {item["subresource"] for item in found["subresources"]} == {"scale", "status"}
-    assert version["freshness"] == "Current"
 
 
 async def test_openapi(api: Api):
@@ -85,17 +47,6 @@ async def test_openapi(api: Api):
 async def test_unknown(api: Api, path: str):
     """What is not served is a 404."""
     assert (await api.get(path)).status == 404
-
-
-async def test_access_review(api: Api):
-    """A review is answered with 201 and not stored."""
-    asked = {"verb": "list", "group": "", "resource": "pods", "namespace": "default"}
-    body = {"spec": {"resourceAttributes": asked}}
-    answer = await api.post(REVIEWS, body)
-    assert answer.status == 201, answer.text
-    assert answer.json["kind"] == "SelfSubjectAccessReview"
-    assert answer.json["status"]["allowed"] is True
-    assert answer.json["spec"]["resourceAttributes"]["resource"] == "pods"
 
 
 async def test_protobuf_access_review(api: Api):

@@ -129,28 +129,6 @@ async def test_new_style_message_is_bounded(api: Api, namespace: str, message, *
         assert "can have at most 1024 characters" in answer.json["message"]
 
 
-async def test_old_style_is_hardly_checked(api: Api, namespace: str):
-    """Without eventTime messages are unlimited, and type, series and source are free."""
-    event = old_event(
-        unique("e"),
-        namespace,
-        message="x" * 100_000,
-        type="Foo",
-        series={"count": 1},
-        count=-3,
-        source={"component": "c", "host": "h"},
-    )
-    made = await api.made(CORE_EVENTS.format(namespace), event)
-    assert (len(made["message"]), made["type"], made["count"]) == (100_000, "Foo", -3)
-
-
-async def test_core_takes_any_type(api: Api, namespace: str):
-    """core/v1 does not look at the type, not even with eventTime."""
-    reference = {"kind": "Pod", "namespace": namespace, "name": "p"}
-    event = new_event(unique("e"), involvedObject=reference, type="Foo")
-    assert (await api.post(CORE_EVENTS.format(namespace), event)).status == 201
-
-
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -174,14 +152,6 @@ async def test_strict_layer(api: Api, namespace: str, changes, *, field):
     assert (422 if field else 201) == answer.status, answer.text
     if field:
         assert fields_of(answer) == {field}
-
-
-async def test_strict_layer_needs_event_time(api: Api, namespace: str):
-    """events.k8s.io/v1 takes no Event without eventTime."""
-    reference = {"kind": "Pod", "namespace": namespace, "name": "p"}
-    event = strict_event(unique("e"), eventTime=None, regarding=reference)
-    answer = await api.post(NEW_EVENTS.format(namespace), event)
-    assert (answer.status, fields_of(answer)) == (422, {"eventTime"})
 
 
 @pytest.mark.parametrize("name", ["UPPER_case", "a" * 254])
@@ -247,45 +217,3 @@ async def test_time(api: Api, namespace: str, given: str, *, stored: str | None)
     assert (201 if stored else 400) == answer.status
     if stored:
         assert stored == answer.json["firstTimestamp"]
-
-
-async def test_wrong_type_of_field(api: Api, namespace: str):
-    """A field of the wrong JSON type is a 400."""
-    event = old_event(unique("e"), namespace, count="three")
-    answer = await api.post(CORE_EVENTS.format(namespace), event)
-    assert (answer.status, answer.reason) == (400, "BadRequest")
-
-
-async def test_before_validation(api: Api, namespace: str):
-    """Namespaces must exist and agree, versions stay out, names are taken once."""
-    path = CORE_EVENTS.format(namespace)
-    missing = await api.post(CORE_EVENTS.format("no-such-namespace"), old_event("e", "x"))
-    assert (missing.status, missing.json["details"]["kind"]) == (404, "namespaces")
-    other = old_event("e", namespace)
-    other["metadata"]["namespace"] = "default"
-    assert (await api.post(path, other)).status == 400
-    versioned = old_event("e", namespace)
-    versioned["metadata"]["resourceVersion"] = "5"
-    assert (await api.post(path, versioned)).status == 500
-    await api.made(path, old_event("e", namespace))
-    again = await api.post(path, old_event("e", namespace))
-    assert (again.status, again.reason) == (409, "AlreadyExists")
-    assert again.json["message"] == 'events "e" already exists'
-
-
-async def test_generate_name(api: Api, namespace: str):
-    """generateName gives a name with five more characters."""
-    event = old_event("", namespace)
-    event["metadata"] = {"generateName": "e-"}
-    made = await api.made(CORE_EVENTS.format(namespace), event)
-    name = made["metadata"]["name"]
-    assert (name.startswith("e-"), len(name)) == (True, 7)
-
-
-async def test_nothing_is_defaulted(api: Api, namespace: str):
-    """The server fills in neither type nor count nor times, but writes empty fields out."""
-    made = await api.made(CORE_EVENTS.format(namespace), old_event(unique("e"), namespace))
-    assert {"type", "count", "reason", "message", "series"}.isdisjoint(made)
-    assert made["source"] == {}
-    assert (made["firstTimestamp"], made["lastTimestamp"], made["eventTime"]) == (None, None, None)
-    assert (made["reportingComponent"], made["reportingInstance"]) == ("", "")

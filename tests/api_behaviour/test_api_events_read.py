@@ -11,7 +11,6 @@ from tests.api_behaviour.api_client import (
     Api,
     new_event,
     old_event,
-    strict_event,
 )
 
 
@@ -121,37 +120,6 @@ async def test_label_selectors(api: Api, core: str, selector: str, *, names: lis
     assert names == [item["metadata"]["name"] for item in answer.json["items"]]
 
 
-async def test_label_values_are_bounded(api: Api, core: str, namespace: str):
-    """A label value of 64 characters is refused."""
-    event = old_event("e", namespace)
-    event["metadata"]["labels"] = {"a": "x" * 64}
-    assert (await api.post(core, event)).status == 422
-
-
-async def test_table_columns(api: Api, core: str):
-    """Events print in ten columns, of which five are shown by default."""
-    table = (await api.get(core, accept=TABLE)).json
-    assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
-    shown = [(item["name"], item["priority"], item["type"]) for item in table["columnDefinitions"]]
-    priorities = {"Subobject": 1, "Source": 1, "First Seen": 1, "Count": 1, "Name": 1}
-    names = (
-        "Last Seen",
-        "Type",
-        "Reason",
-        "Object",
-        "Subobject",
-        "Source",
-        "Message",
-        "First Seen",
-        "Count",
-        "Name",
-    )
-    assert [(name, priorities.get(name, 0), "string") for name in names] == shown
-    assert table["columnDefinitions"][-1]["format"] == "name"
-    assert [row["cells"][-1] for row in table["rows"]] == ["new", "old"]
-    assert {row["object"]["kind"] for row in table["rows"]} == {"PartialObjectMetadata"}
-
-
 def ago(**age: int) -> str:
     """A timestamp in the past."""
     moment = dt.datetime.now(dt.UTC) - dt.timedelta(**age)
@@ -196,14 +164,6 @@ async def test_table_times(api: Api, namespace: str, fields, *, last: str, first
     assert (cells[0], cells[7], cells[8]) == (last, first, count)
 
 
-async def test_table_uses_event_time(api: Api, namespace: str):
-    """eventTime stands in where there is no timestamp."""
-    path = NEW_EVENTS.format(namespace)
-    await api.made(path, strict_event("e", eventTime=ago_micro(days=9)))
-    (row,) = (await api.get(CORE_EVENTS.format(namespace), accept=TABLE)).json["rows"]
-    assert (row["cells"][0], row["cells"][7]) == ("9d", "9d")
-
-
 @pytest.mark.parametrize(
     ("fields", "column", "cell"),
     [
@@ -222,22 +182,3 @@ async def test_table_cells(api: Api, namespace: str, fields, *, column: int, cel
     await api.made(path, new_event("e", **{**reference, **fields}))
     (row,) = (await api.get(path, accept=TABLE)).json["rows"]
     assert cell == row["cells"][column]
-
-
-@pytest.mark.parametrize(
-    ("include", "expected"),
-    [("None", None), ("Metadata", "PartialObjectMetadata"), ("Object", "Event")],
-)
-async def test_included_objects(api: Api, core: str, include: str, *, expected: str | None):
-    """Rows carry nothing, metadata or whole objects, as asked for."""
-    table = (await api.get(core, accept=TABLE, includeObject=include)).json
-    assert expected == (table["rows"][0].get("object") or {}).get("kind")
-
-
-async def test_rows_come_by_name(api: Api, namespace: str):
-    """Lists are in the order of names, not of time."""
-    path = CORE_EVENTS.format(namespace)
-    for name in ("c", "a", "b"):
-        await api.made(path, old_event(name, namespace))
-    items = (await api.get(path)).json["items"]
-    assert [item["metadata"]["name"] for item in items] == ["a", "b", "c"]

@@ -35,13 +35,6 @@ async def test_names_are_checked(api: Api, path: str, name: str):
     }
 
 
-async def test_name_is_required(api: Api, path: str):
-    """Neither name nor generateName is a 422."""
-    body = config_map("")
-    answer = await api.post(path, body)
-    assert (answer.status, answer.json["details"]["causes"][0]["field"]) == (422, "metadata.name")
-
-
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -54,26 +47,6 @@ async def test_bodies_that_do_not_fit(api: Api, path: str, body, *, code: int):
     """Broken JSON and foreign kinds are a 400."""
     answer = await api.post(path, body)
     assert (code, "Status") == (answer.status, answer.json["kind"])
-
-
-async def test_unknown_media_type(api: Api, path: str):
-    """A body in an unknown format is a 415."""
-    answer = await api.post(path, b"hello", content_type="text/plain")
-    assert (answer.status, answer.reason) == (415, "UnsupportedMediaType")
-
-
-async def test_replace(api: Api, path: str):
-    """A PUT replaces all but what the system owns."""
-    made = await api.made(path, config_map("a", x="1"))
-    body = config_map("a", y="2")
-    body["metadata"]["labels"] = {"l": "v"}
-    answer = await api.put(f"{path}/a", body)
-    assert answer.status == 200
-    after = answer.json
-    assert after["data"] == {"y": "2"}
-    for name in ("uid", "creationTimestamp"):
-        assert after["metadata"][name] == made["metadata"][name]
-    assert after["metadata"]["resourceVersion"] != made["metadata"]["resourceVersion"]
 
 
 @pytest.mark.parametrize(
@@ -93,18 +66,6 @@ async def test_replace_refused(api: Api, path: str, change, *, code: int, reason
     body["metadata"].update(change)
     answer = await api.put(f"{path}/a", body)
     assert (code, reason) == (answer.status, answer.reason)
-
-
-async def test_put_does_not_create(api: Api, path: str):
-    """Most kinds are not created by PUT."""
-    assert (await api.put(f"{path}/a", config_map("a"))).status == 404
-
-
-async def test_unchanged_put(api: Api, path: str):
-    """A PUT of the same content is not written."""
-    made = await api.made(path, config_map("a", x="1"))
-    answer = await api.put(f"{path}/a", config_map("a", x="1"))
-    assert answer.json["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
 @pytest.mark.parametrize(
@@ -204,33 +165,6 @@ async def test_strategic_order_and_environment(api: Api, deployments: str):
     answer = await api.patch(f"{deployments}/d", body, STRATEGIC)
     env = answer.json["spec"]["template"]["spec"]["containers"][0]["env"]
     assert env == [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}]
-
-
-async def test_merge_patch_replaces_lists(api: Api, deployments: str):
-    """A merge patch replaces a list as a whole."""
-    await api.made(deployments, deployment("d"))
-    containers = [{"name": "other", "image": "o"}]
-    body = {"spec": {"template": {"spec": {"containers": containers}}}}
-    answer = await api.patch(f"{deployments}/d", body)
-    assert [item["name"] for item in answer.json["spec"]["template"]["spec"]["containers"]] == [
-        "other"
-    ]
-
-
-async def test_generation_counts_changes_of_the_spec(api: Api, deployments: str):
-    """generation starts at one and moves with the spec, not with metadata."""
-    made = await api.made(deployments, deployment("d"))
-    labelled = await api.patch(f"{deployments}/d", {"metadata": {"labels": {"a": "b"}}})
-    scaled = await api.patch(f"{deployments}/d", {"spec": {"replicas": 2}})
-    found = [item["metadata"]["generation"] for item in (made, labelled.json, scaled.json)]
-    assert found == [1, 1, 2]
-
-
-async def test_dry_run(api: Api, path: str):
-    """dryRun=All answers as if, and writes nothing."""
-    answer = await api.post(path, config_map("a"), dryRun="All")
-    assert answer.status == 201
-    assert (await api.get(f"{path}/a")).status == 404
 
 
 @pytest.mark.parametrize(
