@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from tests.bench import dialects, hostile, modelservings, one_namespace, pages, profile, scraping
+from tests.bench import hostile, modelservings, pages, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.daemon_process import SELF_CHECK
 from tests.bench.evaluation import measure
@@ -33,8 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     tell = _Progress()
     os.environ[SELF_CHECK] = str(options.self_check_seconds)
-    if options.profile:
-        os.environ[profile.ASKED] = "1"
     found: dict[str, object] = {}
     try:
         if options.real:
@@ -53,8 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     tell("done")
     sys.stdout.write(f"\n{render_moving(moving, name)}\n")
-    for each in moving if options.profile else ():
-        sys.stdout.write(f"\n{profile.render(each.numbers.phases['churn'].spent)}\n")
     if options.json is not None:
         found["moving"] = moving
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
@@ -83,12 +79,6 @@ def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) ->
     tell("pods that mean harm")
     attack = asyncio.run(hostile.measure())
     sys.stdout.write(f"{hostile.render(attack)}\n")
-    tell("one namespace that is full")
-    filled = one_namespace.measure()
-    sys.stdout.write(f"{one_namespace.render(filled)}\n")
-    tell("RayServices beside InferenceSets")
-    kinds = dialects.measure()
-    sys.stdout.write(f"{dialects.render(kinds)}\n")
     owning = asyncio.run(modelservings.measure(tell))
     sys.stdout.write(f"{modelservings.render(owning)}\n")
     found = []
@@ -106,8 +96,6 @@ def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) ->
         "page": reading,
         "scraping": scraped,
         "attack": attack,
-        "one_namespace": filled,
-        "dialects": kinds,
         "modelservings": owning,
     }
 
@@ -134,11 +122,6 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=600,
         help="how often the daemon makes a pass again from nothing (600, as by default)",
-    )
-    parser.add_argument(
-        "--profile",
-        action="store_true",
-        help="say also where the processor time goes while many objects change",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers there")
     return parser

@@ -20,7 +20,6 @@ from reporter.daemon.main import run_daemon
 from reporter.setting_types import ScrapeVia
 from reporter.stacks.kthena.settings import StatusOwnership
 from reporter.stacks.settings import FullDaemonSettings
-from tests.bench import profile
 
 RESYNC_SECONDS: Final = 3
 SELF_CHECK: Final = "BENCH_SELF_CHECK_SECONDS"
@@ -39,7 +38,6 @@ class Phase(msgspec.Struct):
         callback: longest that one callback kept the loop, time not on the processor included.
         callback_cpu: longest that one callback kept the loop, by processor time of its thread.
         callback_name: what that one was.
-        spent: where the processor time went, where a profile is asked for.
 
     """
 
@@ -48,7 +46,6 @@ class Phase(msgspec.Struct):
     callback: float = 0.0
     callback_cpu: float = 0.0
     callback_name: str = ""
-    spent: dict[str, float] = {}
 
 
 class Watchdog:
@@ -61,13 +58,8 @@ class Watchdog:
 
     def next_phase(self) -> None:
         """Begin the next phase."""
-        self.end_phase()
         self.phases.append(Phase())
         self.look()
-
-    def end_phase(self) -> None:
-        """Note what the phase that goes on has spent."""
-        self.phases[-1].spent = profile.take()
 
     def look(self) -> None:
         """Time each callback of the loop; the tasks' steps are callbacks too."""
@@ -83,16 +75,12 @@ class Watchdog:
             phase.callback = max(phase.callback, time.perf_counter() - wall)
             if spent > phase.callback_cpu:
                 phase.callback_cpu, phase.callback_name = spent, _name(handle)
-            if profile.is_asked():
-                profile.callback(_name(handle), spent)
 
         setattr(events.Handle, "_run", timed)  # noqa: B010 - no type checker lets a method be set
 
     def look_away(self) -> None:
-        """Leave the loop to the daemon alone; a profile goes on."""
+        """Leave the loop to the daemon alone."""
         self._looks.clear()
-        if profile.is_asked():
-            return
         setattr(events.Handle, "_run", self._run)  # noqa: B010 - as above
 
     async def watch(self) -> None:
@@ -145,15 +133,12 @@ async def run(
     )
     watchdog = Watchdog()
     watchdog.look()
-    if profile.is_asked():
-        profile.time_passes()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGUSR1, watchdog.next_phase)
     loop.add_signal_handler(signal.SIGUSR2, watchdog.look_away)
     watching = asyncio.create_task(watchdog.watch(), name="watchdog")
     await run_daemon(settings, kubeconfig=kubeconfig)
     watching.cancel()
-    watchdog.end_phase()
     return watchdog.phases
 
 
