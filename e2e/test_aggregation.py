@@ -11,36 +11,10 @@ from e2e.stage import Stage
 from tests.daemon.replica import Program, until
 
 BBR = ("clusterBBRNotReady", "cluster")
-READY = ("clusterReady", "cluster")
 
 
 async def break_router(stage):
     await stage.stack.scale("kaito-system", "body-based-router", 0)
-
-
-async def counted(stage, *, least):
-    """Wait until the Event of the router has been counted so often, and return it."""
-
-    async def event():
-        found = await stage.events(BBR)
-        return found[0] if found and found[0]["count"] >= least else None
-
-    return await until(event, f"the count is {least}")
-
-
-async def test_what_lasts_is_counted_in_one_event(stage, replica):
-    """Count and lastTimestamp rise with each resync; the rest stays."""
-    await break_router(stage)
-    daemon = await replica()
-    first = await stage.told(*BBR)
-    later = await counted(stage, least=4)
-    changing = {"count", "lastTimestamp", "metadata"}
-    assert {k: v for k, v in later.items() if k not in changing} == {
-        k: v for k, v in first.items() if k not in changing
-    }
-    assert later["metadata"]["uid"] == first["metadata"]["uid"]
-    assert later["lastTimestamp"] > first["lastTimestamp"]
-    assert await daemon.writes(purpose="fire") == 1
 
 
 async def test_over_leaves_count_and_time_and_a_recurrence_is_a_new_event(stage, replica):
@@ -59,27 +33,6 @@ async def test_over_leaves_count_and_time_and_a_recurrence_is_a_new_event(stage,
     assert again["count"] == 1
     unchanged, _ = await stage.events(BBR)
     assert unchanged == over
-
-
-async def test_event_that_somebody_deletes_is_written_anew(stage, replica, kubectl):
-    """Under its name, while the fault lasts; a Ready Event is told once, and not again."""
-    daemon = await replica()
-    await stage.told(*READY, state="over")
-    await break_router(stage)
-    first = await stage.told(*BBR)
-    kubectl("-n", "kube-system", "delete", "event", first["metadata"]["name"])
-
-    async def another() -> bool:
-        found = await stage.events(BBR)
-        return bool(found) and found[0]["metadata"]["uid"] != first["metadata"]["uid"]
-
-    await until(another, "the Event is there again")
-    (again,) = await stage.events(BBR)
-    assert again["metadata"]["name"] == first["metadata"]["name"]
-    (ready,) = await stage.events(READY)
-    kubectl("-n", "kube-system", "delete", "event", ready["metadata"]["name"])
-    await daemon.passes(3)
-    assert not await stage.events(READY)
 
 
 @pytest.fixture(name="forgetful")

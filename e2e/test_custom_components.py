@@ -14,7 +14,6 @@ from tests.daemon.replica import Program, until
 PLACE = "vectors"
 STATEFULSETS, DAEMONSETS = "statefulsets.apps", "daemonsets.apps"
 WIDGETS = "widgets.example.com"
-MODEL = "llama-3-1-8b"
 CRASH = ("CrashLoopBackOff", "back-off 40s restarting failed container")
 
 STORE = {
@@ -102,10 +101,6 @@ async def install_crd(stage) -> None:
     await until(served, f"{WIDGETS} is served")
 
 
-async def widget_says(stage, namespace: str, status: str, reason: str, message: str = "") -> None:
-    await stage.stack.condition(WIDGETS, namespace, "edge", says=("Ready", status, reason, message))
-
-
 @pytest.fixture(name="installed")
 async def _installed(stage):
     """What is declared, all of it well."""
@@ -161,49 +156,6 @@ async def test_statefulset(stage, watching):
     assert over["metadata"]["uid"] == event["metadata"]["uid"]
 
 
-async def test_declared_cause_suppresses_a_built_in_symptom(stage, workload, watching):
-    """Its message says so; once it is over, the symptom is told."""
-    symptom = ("inferencesetRouteNotReady", f"inferenceset/{workload}/{MODEL}")
-    await stage.api.delete(STATEFULSETS, "qdrant", namespace=PLACE)
-    await stage.told(STORE["reason"], "cluster")
-    routes = "httproutes.gateway.networking.k8s.io"
-    await stage.stack.parent_condition(
-        routes, workload, f"{MODEL}-route", says=("Accepted", "False", "NoMatchingParent", "")
-    )
-
-    async def suppresses():
-        event = await stage.told(STORE["reason"], "cluster")
-        return without_change(event["message"]) == (
-            "StatefulSet vectors/qdrant is down: missing (looked in elsewhere, vectors) "
-            "(suppressing downstream reasons: inferencesetRouteNotReady in 1 namespace(s))"
-        )
-
-    await until(suppresses, "the symptom is suppressed")
-    assert not await stage.events(symptom)
-    await stage.api.apply(owner("StatefulSet", "qdrant", replicas=2, serviceName="qdrant"))
-    await stage.told(STORE["reason"], "cluster", state="over")
-    await stage.told(*symptom)
-
-
-async def test_daemonset(stage, watching):
-    """On fewer nodes than wanted, on none, and on all again."""
-    key = (AGENT["reason"], "cluster")
-    await agent_runs_on(stage, 1)
-    event = await stage.told(*key)
-    assert event["message"] == (
-        "DaemonSet vectors/agent is degraded: not all pods are ready, 1/2 ready"
-    )
-    await agent_runs_on(stage, 0)
-
-    async def is_down():
-        message = (await stage.told(*key))["message"]
-        return " is down: " in message and "0/2 ready" in message
-
-    await until(is_down, "it is down")
-    await agent_runs_on(stage, 2)
-    await stage.told(*key, state="over")
-
-
 async def test_crd_that_is_missing_and_installed(stage, watching):
     """The Event is about the definition, which does not exist."""
     key = (CRD["reason"], "cluster")
@@ -216,33 +168,6 @@ async def test_crd_that_is_missing_and_installed(stage, watching):
     assert event["involvedObject"]["name"] == WIDGETS
     await install_crd(stage)
     await stage.told(*key, state="over")
-
-
-async def test_condition(stage, workload, watching):
-    """About the model that its label names; of objects that the selector leaves out, nothing."""
-    key = (WIDGET["reason"], f"inferenceset/{workload}/{MODEL}")
-    await stage.told("inferencesetReady", key[1], state="over")
-    for name, tier in (("edge", "gold"), ("other", "bronze")):
-        labels = {"example.com/model": MODEL, "tier": tier}
-        metadata = {"name": name, "namespace": workload, "labels": labels}
-        await stage.api.apply(
-            {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata}
-        )
-    conditions = {"conditions": [{"type": "Ready", "status": "False", "reason": "Other"}]}
-    await stage.stack.status(WIDGETS, workload, "other", status=conditions)
-    await widget_says(stage, workload, "False", "BackendDown", "nothing answers")
-    event = await stage.told(*key)
-    assert event["message"] == (
-        f"InferenceSet {workload}/{MODEL}: Widget {workload}/edge: "
-        "Ready is False, BackendDown: nothing answers"
-    )
-    assert (event["involvedObject"]["name"], event["related"]["name"]) == (workload, "edge")
-    await widget_says(stage, workload, "True", "Works")
-    await stage.told(*key, state="over")
-    ready = await until(
-        lambda: stage.events(("inferencesetReady", key[1]), state="over"), "it is ready again"
-    )
-    assert len(ready) in (1, 2)
 
 
 async def test_what_the_chart_grants_is_what_is_asked_for(plane, kubectl, watching):

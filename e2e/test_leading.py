@@ -1,13 +1,11 @@
 """Two replicas on the real API server: one writes, and what the audit log says of both."""
 
-import asyncio
 import signal
 
 from e2e.envtest.audit import Request, requests
-from tests.daemon.replica import LONG_LEASE, SHORT_LEASE, passes, until
+from tests.daemon.replica import SHORT_LEASE, until
 
 BBR = ("clusterBBRNotReady", "cluster")
-KAITO = ("clusterKaitoControllerNotReady", "cluster")
 
 
 def written(plane, since) -> list[Request]:
@@ -59,18 +57,6 @@ async def test_standby_writes_nothing_and_takes_over_what_a_killed_leader_told(
     assert writers(plane, start) == ["replica-a", "replica-b"]
 
 
-async def test_leader_that_is_stopped_hands_over_at_once(stage, replica, plane):
-    """SIGTERM releases the Lease: the other need not wait for it to run out."""
-    start = plane.audit_log.stat().st_size
-    first, second = await both(replica, **LONG_LEASE)
-    first.send(signal.SIGTERM)
-    assert await first.ended() == 0
-    await until(second.leads, "replica-b leads long before 300 s are over")
-    await stage.stack.scale("kaito-system", "kaito-workspace", 0)
-    await stage.told(*KAITO)
-    await until(lambda: writers(plane, start)[-1:] == ["replica-b"], "its write is on record")
-
-
 async def test_leader_that_wakes_after_its_lease_changes_nothing(stage, replica, plane):
     """A paused leader finds another one leading, and goes on as standby."""
     start = plane.audit_log.stat().st_size
@@ -90,16 +76,3 @@ async def test_leader_that_wakes_after_its_lease_changes_nothing(stage, replica,
     assert writers(plane, start) == ["replica-a", "replica-b"]
     (now,) = await stage.events(BBR)
     assert now["metadata"]["uid"] == event["metadata"]["uid"]
-
-
-async def test_replicas_that_start_together_write_as_one(stage, replica, plane):
-    """Each Event is created once, by whoever got the Lease."""
-    start = plane.audit_log.stat().st_size
-    await stage.stack.scale("kaito-system", "body-based-router", 0)
-    together = await asyncio.gather(replica("replica-a"), replica("replica-b"))
-    await stage.told(*BBR)
-    await asyncio.gather(*(each.ready() for each in together))
-    await passes(together)
-    assert len(writers(plane, start)) == 1
-    created = [each.name for each in written(plane, start) if each.verb == "create"]
-    assert len(created) == len(set(created))

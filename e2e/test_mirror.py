@@ -1,7 +1,6 @@
 """Our Events on the objects of workloads, on the real API server, with what the chart grants."""
 
 import dataclasses
-import signal
 
 import pytest
 
@@ -9,7 +8,7 @@ from e2e.envtest.audit import requests
 from e2e.envtest.release import REPORTER
 from e2e.grants import Grant, granted, unused
 from e2e.stack.errors import ApiError
-from tests.daemon.replica import SHORT_LEASE, Program, until
+from tests.daemon.replica import Program, until
 
 LABEL = "status-reporter.io/mirror"
 MODEL = "llama-3-1-8b"
@@ -134,30 +133,6 @@ async def test_a_quiet_cluster_is_left_alone(stage, workload, mirroring, mirrors
     await until(counted_on, "the Event is refreshed")
     await daemon.passes(2)
     assert asked(quiet) == []
-
-
-async def test_the_next_leader_applies_each_once(stage, workload, mirroring, mirrors, asked, plane):
-    """What ended meanwhile is over, nothing is doubled, and the standby wrote nothing."""
-    first, _ = await mirroring(**SHORT_LEASE)
-    await until(first.leads, "replica-a leads")
-    second, _ = await mirroring("replica-b", **SHORT_LEASE)
-    await pull(stage, workload)
-    mirror = await mirrored(mirrors, workload, PULL)
-    await until(asked, "the write is on record")
-    assert {each.pod for each in asked()} == {"replica-a"}
-    first.send(signal.SIGKILL)
-    await first.ended()
-    after = plane.audit_log.stat().st_size
-    await pull(stage, workload, fails=False)
-    await until(second.leads, "replica-b leads")
-    over = await mirrored(mirrors, workload, PULL, "over")
-    assert over["metadata"]["uid"] == mirror["metadata"]["uid"]
-    await until(lambda: mirrors(workload, READY), "ready again")
-    await second.passes(3)
-    of_warning = [each for each in asked(after) if each.name == mirror["metadata"]["name"]]
-    assert 1 <= len(of_warning) <= 2, "applied once, and marked as over"
-    others = [each.name for each in asked(after) if each not in of_warning]
-    assert len(others) == len(set(others))
 
 
 @pytest.fixture(name="policy")

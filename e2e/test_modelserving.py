@@ -13,7 +13,7 @@ from lab.demo.modelserving import NAME, modelserving
 from lab.simulation.kthena import plan
 from lab.simulation.kthena_world import ModelServingWorld
 from reporter.stacks.kthena import reasons as m
-from tests.daemon.replica import passes, until
+from tests.daemon.replica import until
 
 STATUS = f"{MODELSERVINGS}/status"
 FORMER = "modelservings.workload.volcano.sh"
@@ -135,27 +135,6 @@ async def test_nothing_is_written_while_nothing_changes(stage, serving, owner, o
     await daemon.passes(6)
     written = [each for each in ours("", after=quiet) if "leases" not in each.resource]
     assert written == []
-
-
-async def test_only_the_leader_writes(serving, owner, ours):
-    first, release = await owner()
-    await until(first.leads, "replica-a leads")
-    second, _ = await owner(name="replica-b", release=release)
-    await serving.create(replicas=1)
-    await serving.shows(running(1))
-    await serving.patch(replicas=2)
-    await serving.shows(running())
-    await passes((first, second))
-    assert {each.pod for each in ours()} == {"replica-a"}
-    await first.stop()
-    await until(second.leads, "replica-b leads")
-    before = len(ours())
-    await second.passes(2)
-    assert len(ours()) == before, "who takes over finds the status as it should be"
-    await serving.patch(replicas=1)
-    await serving.shows(running(1))
-    await until(lambda: ours()[before:], "the write is on record")
-    assert {each.pod for each in ours()[before:]} == {"replica-b"}
 
 
 @pytest.mark.parametrize(("mode", "verb"), [("full", "update"), ("roles", "patch")])
