@@ -210,6 +210,13 @@ def test_standard_mode_without_a_deployment():
     assert found.status["observedGeneration"] == 8
 
 
+def test_standard_mode_has_no_revisions():
+    """Revision fields and traffic stay empty, also where a Knative Service of old is left over."""
+    docs = [raw_deployment(Available="True Fine"), knative_service("v1, v1", "v1:100 L")]
+    found = derived(inferenceservice(STANDARD, has(**UP)), *docs)
+    assert found.status.get("components", {}).get("predictor", {}) == {}
+
+
 KEPT = [
     ("no Knative Service", has(**UP), {}),
     ("Knative Services are unknown", has(**UP), {"unknown": [KNATIVE_SERVICES]}),
