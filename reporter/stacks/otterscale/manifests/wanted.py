@@ -32,20 +32,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
+    """One object that should exist, or that the operator deletes: by its name alone, whoever owns it."""
+
     ref: ObjectRef
     document: Json  # the whole of it, as JSON has it. Not to be changed
+    why: str  # it is deleted; empty: it should exist
 
     def typed(self, type_: type[T]) -> T:
         """Return it as the struct that objects of its kind are read into, to compare both."""
         return msgspec.convert(self.document, type_)
-
-
-@dataclass(frozen=True, slots=True)
-class Unwanted:
-    """An object that the operator deletes if it exists, by its name alone, whoever owns it."""
-
-    ref: ObjectRef
-    why: str
 
 
 class _Place(Part, frozen=True):
@@ -61,20 +56,21 @@ class _Head(Part, frozen=True):
 
 def wanted(service: ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
     """Return what should exist for a ModelService, in the order in which it is created."""
-    rows = _judged(service, operator)
-    documents = (filled(template, values) for template, values, why in rows if not why)
-    return tuple(Manifest(_ref(each), each) for each in documents)
+    return tuple(_filled(*row) for row in _judged(service, operator) if not row[2])
 
 
-def unwanted(service: ModelService, operator: OperatorSettings) -> tuple[Unwanted, ...]:
+def unwanted(service: ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
     """Return what the operator deletes in the same pass, in the same order."""
-    rows = _judged(service, operator)
-    return tuple(Unwanted(_ref(filled(each, values)), why) for each, values, why in rows if why)
+    return tuple(_filled(*row) for row in _judged(service, operator) if row[2])
 
 
-def _ref(document: Json) -> ObjectRef:
+def _filled(template: str, values: SimpleNamespace, why: str) -> Manifest:
+    document = filled(template, values)
     head = msgspec.convert(document, _Head)
-    return ObjectRef(head.api_version, head.kind, head.metadata.namespace, head.metadata.name)
+    place = head.metadata
+    return Manifest(
+        ObjectRef(head.api_version, head.kind, place.namespace, place.name), document, why
+    )
 
 
 def _judged(
