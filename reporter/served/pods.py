@@ -84,41 +84,20 @@ _OFTEN: Final = 2
 """So many restarts before the first Ready are no accident."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodReasons:
-    """What a stack calls the faults of pods and of what makes them."""
-
-    storage_failed: str
-    model_load_failed: str
-    pods_not_ready: str
-    pods_not_created: str
-    rollout_stuck: str
-
-    @classmethod
-    def of(cls, kind: str) -> "PodReasons":
-        """Return those of a kind whose reasons have the usual ends."""
-        return cls(
-            storage_failed=f"{kind}StorageFailed",
-            model_load_failed=f"{kind}ModelLoadFailed",
-            pods_not_ready=f"{kind}PodsNotReady",
-            pods_not_created=f"{kind}PodsNotCreated",
-            rollout_stuck=f"{kind}RolloutStuck",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class _At:
     scope: SubjectScope[KubeObject]
     role: ServedRole
-    reasons: PodReasons
+
+    def reason(self, end: str) -> str:
+        """Return the reason of the subject's kind whose name ends like this."""
+        return f"{self.scope.subject.kind}{end}"
 
 
-def judge_pods(
-    scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...], reasons: PodReasons
-) -> Iterator[Finding]:
+def judge_pods(scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...]) -> Iterator[Finding]:
     """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers."""
     for role in roles:
-        at = _At(scope, role, reasons)
+        at = _At(scope, role)
         judged = [(pod, fault_of_pod(scope, pod, role.pods)) for pod in role.pods]
         if (failed := newest_failure(role.pods, scope.snapshot)) is not None:
             judged.append(failed)
@@ -131,7 +110,7 @@ def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
     where = f"{at.role.title}{_place(pod)}pod {pod.name}"
     worse = 0 if at.role.has_ready_pod else _NONE_SERVES
     although = "" if at.role.has_ready_pod else f"; no {at.role.title}pod is ready"
-    ended = _fails_at(pod, at.role.containers, at.reasons)
+    ended = _fails_at(pod, at.role.containers)
     fetches = ended is not None and ended[2].name in at.role.containers.fetch
     again = ended is not None and fetches and not loops(ended[2])
     if ended is None or again:  # which may hang
@@ -139,7 +118,7 @@ def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
             at.scope,
             pod,
             fault,
-            reason=at.reasons.pods_not_ready,
+            reason=at.reason("PodsNotReady"),
             related=PODS.ref(pod),
             cause=f"{at.role.title}{fault.cause}",
             text=f"{where}: {fault.detail}{although}",
@@ -150,7 +129,7 @@ def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
         why, diagnosis = why_ended(pod, status, at.scope.snapshot, otherwise=_end(status))
         looping, end = loops(status), last_end(status)
         yield at.scope.finding(
-            reason=reason,
+            reason=at.reason(reason),
             related=PODS.ref(pod),
             cause=f"{at.role.title}{status.name} failed{f', exit code {end.exit_code}' if end else ''}",
             text=f"{where}: {what}{why}{although}",
@@ -169,21 +148,19 @@ def _place(pod: Pod) -> str:
     return "" if index is None else "leader " if index == "0" else "worker "
 
 
-def _fails_at(
-    pod: Pod, of: Containers, reasons: PodReasons
-) -> tuple[str, str, ContainerStatus] | None:
-    """Return the reason, words and container where a pod fails to fetch or to load the model."""
+def _fails_at(pod: Pod, of: Containers) -> tuple[str, str, ContainerStatus] | None:
+    """Return how the reason ends, words and container where a pod fails to fetch or load the model."""
     if not counts(pod):
         return None
     for status in pod.status.init_container_statuses or ():
         if status.name in of.fetch and _fetch_failed(status):
-            return reasons.storage_failed, "the model cannot be fetched", status
+            return "StorageFailed", "the model cannot be fetched", status
     if had_been_ready(pod):
         return None
     every = (*(pod.status.init_container_statuses or ()), *(pod.status.container_statuses or ()))
     for status in every:
         if status.name in of.serve and _load_failed(status):
-            return reasons.model_load_failed, _how(pod, status), status
+            return "ModelLoadFailed", _how(pod, status), status
     return None
 
 
@@ -226,11 +203,11 @@ _EXCEEDED: Final = "ProgressDeadlineExceeded"
 
 
 def judge_workloads(
-    scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...], reasons: PodReasons
+    scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...]
 ) -> Iterator[Finding]:
     """Yield a finding for each workload that lacks pods, or whose rollout stalls."""
     for role in roles:
-        at = _At(scope, role, reasons)
+        at = _At(scope, role)
         if role.deployment is not None:
             yield from _refused(at, role.deployment)
             yield from _stalled(at, role.deployment)
@@ -250,7 +227,7 @@ def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:
     found = refusal(failure.message, at.scope.place) if failure else None
     why = words(failure) if failure else "and its Deployment does not say why"
     yield at.scope.finding(
-        reason=at.reasons.pods_not_created,
+        reason=at.reason("PodsNotCreated"),
         related=at.role.resource.ref(deployment),
         cause=f"{at.role.title}{(failure.reason if failure else '') or 'pods are missing'}",
         text=f"{at.role.title}pods are not created, {found.told if found else why} (Deployment {deployment.name}){_serves(at.role)}",
@@ -277,7 +254,7 @@ def _incomplete(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
         at.role.resource.kind, begun, at.scope.snapshot, settings=at.scope.settings
     )
     yield at.scope.finding(
-        reason=at.reasons.pods_not_created,
+        reason=at.reason("PodsNotCreated"),
         related=at.role.resource.ref(groups),
         cause=f"{at.role.title}pods are missing",
         text=f"LeaderWorkerSet {groups.name} has fewer {at.role.title}pods than its groups of "
@@ -296,7 +273,7 @@ def _not_made(at: _At, workload: StatefulSet) -> Iterator[Finding]:
     if why is None:
         return
     yield at.scope.finding(
-        reason=at.reasons.pods_not_created,
+        reason=at.reason("PodsNotCreated"),
         related=at.role.resource.ref(workload),
         cause=f"{at.role.title}{why.brief}",
         text=f"{at.role.title}pods are not created, {why.told} (StatefulSet {workload.name})"
@@ -332,7 +309,7 @@ def _stalled(at: _At, deployment: Deployment) -> Iterator[Finding]:
         cause, what, budget = "old pods", "does not replace the older pods", _ROLLOUT
         newest = latest(*(each.created for each in at.role.pods if counts(each)))
     yield at.scope.finding(
-        reason=at.reasons.rollout_stuck,
+        reason=at.reason("RolloutStuck"),
         related=at.role.resource.ref(deployment),
         cause=f"{at.role.title}{cause}",
         text=f"{at.role.title}rollout {what} (Deployment {deployment.name}){_serves(at.role)}",
@@ -359,7 +336,7 @@ def _updating(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
     if updating is None:
         return
     yield at.scope.finding(
-        reason=at.reasons.rollout_stuck,
+        reason=at.reason("RolloutStuck"),
         related=at.role.resource.ref(groups),
         cause=f"{at.role.title}UpdateInProgress",
         text=f"{at.role.title}rollout does not end (LeaderWorkerSet {groups.name}){_serves(at.role)}",

@@ -14,7 +14,7 @@ from reporter.probes.pods import fault_of_pod, startup_budget
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Scope, evaluated
 from reporter.probes.subjects import questions_of
-from reporter.served.pods import PodReasons, judge_pods, judge_workloads
+from reporter.served.pods import judge_pods, judge_workloads
 from reporter.served.role import CountedRole
 from reporter.served.scaledobjects import judge_scalers, scalers_of
 from reporter.served.ways import deployment_down, judge_pickers, judge_routes
@@ -39,11 +39,10 @@ def _pods(scope: DialectScope) -> Iterator[Finding]:
 
     Where some pods are enough, others may wait for ever: they are judged while too few are Ready.
     """
-    reasons = PodReasons.of(scope.dialect.subject_kind)
     roles = [each for each in scope.roles if each.wanted]
     judged = tuple(each.judged for each in roles)
-    yield from judge_pods(scope, judged, reasons)
-    yield from judge_workloads(scope, judged, reasons)
+    yield from judge_pods(scope, judged)
+    yield from judge_workloads(scope, judged)
     faults = [each for each in scope.said if each.claim.says != "ready"]
     why = f"its controller says: {faults[0].text}" if faults else "nothing says why"
     refused = any(each.claim.says == "refused" for each in faults)
@@ -52,7 +51,7 @@ def _pods(scope: DialectScope) -> Iterator[Finding]:
         if role.workload is None and role.missing and not replaced and not refused:
             wanted = role.wanted * role.size
             yield scope.finding(
-                reason=reasons.pods_not_created,
+                reason=scope.reason("PodsNotCreated"),
                 related=scope.ref,
                 cause=f"{role.title}pods are missing",
                 text=f"{wanted - role.missing} of {wanted} {role.title}pods are there, and {why}"

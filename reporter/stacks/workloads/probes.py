@@ -8,7 +8,7 @@ from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes
-from reporter.served.pods import PodReasons, judge_pods, judge_workloads
+from reporter.served.pods import judge_pods, judge_workloads
 from reporter.served.scaledobjects import judge_scalers, scalers_of
 from reporter.served.ways import deployment_down, judge_pickers, judge_routes, refused_way
 from reporter.stacks.workloads import reasons as w
@@ -16,13 +16,11 @@ from reporter.stacks.workloads.scope import WorkloadProbes, WorkloadScope
 from reporter.workload.deployment import is_available
 from reporter.workload.routing import WRONG_PORT, ParentFault, entrances_of
 
-_REASONS: Final = PodReasons.of(w.WORKLOAD_KIND)
-
 
 def probe_pods(scope: WorkloadScope) -> Iterator[Finding]:
     """Yield a finding for each pod at fault, and for each workload that lacks pods or stalls."""
-    yield from judge_pods(scope, scope.roles, _REASONS)
-    yield from judge_workloads(scope, scope.roles, _REASONS)
+    yield from judge_pods(scope, scope.roles)
+    yield from judge_workloads(scope, scope.roles)
 
 
 def probe_router(scope: WorkloadScope) -> Iterator[Finding]:

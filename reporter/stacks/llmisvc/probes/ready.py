@@ -8,7 +8,7 @@ from reporter.model.finding import Finding, ReadyEvidence, ServingEvidence
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.resource import Resource
 from reporter.probes.pods import startup_budget
-from reporter.served.pods import PodReasons, judge_pods, judge_workloads, not_ready
+from reporter.served.pods import judge_pods, judge_workloads, not_ready
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
@@ -146,13 +146,10 @@ def _waits_for_nothing(scope: LlmScope, condition: Condition) -> bool:
     return scope.pool is not None and not any(probe_pool(scope))
 
 
-_REASONS: Final = PodReasons.of(reasons.LLM_KIND)
-
-
 def probe_pods(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each pod at fault, and for each workload that lacks pods or stalls."""
-    yield from judge_pods(scope, scope.roles, _REASONS)
-    yield from judge_workloads(scope, scope.roles, _REASONS)
+    yield from judge_pods(scope, scope.roles)
+    yield from judge_workloads(scope, scope.roles)
 
 
 def probe_missing(scope: LlmScope) -> Iterator[Finding]:
