@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import AUTOSCALERS, DEPLOYMENTS, SCALEDOBJECTS
+from reporter.catalogue.runtime import of_kind
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, KubeObject, PodAutoscaler, ScaledObject
 from reporter.probes.pods import startup_budget
@@ -67,7 +68,6 @@ def judge_scalers(
     scope: SubjectScope[KubeObject],
     scalers: Iterable[Scaler],
     *,
-    reason: str,
     serves: str = "",
     budget: timedelta | None = None,
 ) -> Iterator[Finding]:
@@ -86,7 +86,7 @@ def judge_scalers(
         resource = AUTOSCALERS if isinstance(each, PodAutoscaler) else SCALEDOBJECTS
         of_pods = isinstance(each, PodAutoscaler) and condition.type == "ScalingActive"
         yield scope.finding(
-            reason=reason,
+            reason=of_kind("ScalingNotReady", scope.subject.kind),
             related=resource.ref(each),
             cause=condition.reason or f"{condition.type} is False",
             text=f"{resource.kind} {each.name} does not work: {why}{serves}",

@@ -65,7 +65,7 @@ def _pods(scope: DialectScope) -> Iterator[Finding]:
 def _scaling(scope: DialectScope) -> Iterator[Finding]:
     made = ((each.resource.kind, each.workload.name) for each in scope.roles if each.workload)
     scalers = scalers_of(scope.snapshot, scope.place, made)
-    yield from judge_scalers(scope, scalers, reason=scope.reason("ScalingNotReady"))
+    yield from judge_scalers(scope, scalers)
 
 
 def _claimed(scope: DialectScope) -> Iterator[Finding]:

@@ -46,7 +46,7 @@ def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
 def probe_scaling(scope: WorkloadScope) -> Iterator[Finding]:
     workloads = ((resource.kind, obj.name) for resource, obj in scope.members)
     scalers = scalers_of(scope.snapshot, scope.place, workloads)
-    yield from judge_scalers(scope, scalers, reason=w.SCALING_NOT_READY)
+    yield from judge_scalers(scope, scalers)
 
 
 def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:

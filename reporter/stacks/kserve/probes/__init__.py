@@ -16,7 +16,7 @@ from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_sta
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
 from reporter.stacks.kserve.probes.revisions import probe_revisions, probe_traffic
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
-from reporter.stacks.kserve.reasons import INFERENCESERVICES, READY, SCALING_NOT_READY, STOPPED
+from reporter.stacks.kserve.reasons import INFERENCESERVICES, READY, STOPPED
 from reporter.workload.owners import is_false, is_true
 from reporter.workload.pod import NOT_SET_UP, STARTING, is_ready
 
@@ -126,7 +126,7 @@ def probe_scaling(scope: InferenceServiceScope) -> Iterator[Finding]:
     found = chain.from_iterable((scope.facts.deployments or {}).values())
     names = [(DEPLOYMENTS.kind, each.name) for each in found]
     scalers = scalers_of(scope.snapshot, scope.place, names)
-    yield from judge_scalers(scope, scalers, reason=SCALING_NOT_READY)
+    yield from judge_scalers(scope, scalers)
 
 
 _PROBES: Final[tuple[Probe[InferenceServiceScope], ...]] = (

@@ -64,10 +64,14 @@ def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
     for component in scope.components:
         ready = scope.condition(component.ready)
         lacks = _lacks(scope, component)
-        if lacks and is_true(ready):
-            yield _gone(scope, component, f"{lacks}; {ready.type} is True all the same")
-        elif lacks and ready is None and scope.shows_ready:
-            yield _gone(scope, component, f"{lacks}; Ready is True all the same")
+        if lacks and (is_true(ready) or (ready is None and scope.shows_ready)):
+            yield scope.finding(
+                reason=reasons.COMPONENT_NOT_READY,
+                related=scope.object_ref(component),
+                cause=f"{component} has no Knative Service",
+                text=f"{component}: {lacks}; {ready.type if ready else READY} is True all the same",
+                severity=_SEVERITY[component],
+            )
         if is_true(ready) and scope.at_zero(component) and not scope.wants_none:
             yield _at_zero(scope, component)
         if lacks and not scope.object.status.conditions:
@@ -102,16 +106,6 @@ def _stays_unknown(scope: InferenceServiceScope, component: Component) -> bool:
         return False
     route = scope.condition(component.route_ready)
     return not status.latest_ready_revision or route is None or is_true(route)
-
-
-def _gone(scope: InferenceServiceScope, component: Component, text: str) -> Finding:
-    return scope.finding(
-        reason=reasons.COMPONENT_NOT_READY,
-        related=scope.object_ref(component),
-        cause=f"{component} has no Knative Service",
-        text=f"{component}: {text}",
-        severity=_SEVERITY[component],
-    )
 
 
 def _at_zero(scope: InferenceServiceScope, component: Component) -> Finding:

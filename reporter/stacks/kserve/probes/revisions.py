@@ -12,7 +12,7 @@ from reporter.model.objects import Deployment
 from reporter.model.text import detail
 from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import PROGRESSING, UNKNOWN
-from reporter.stacks.kserve.derived.mode import Component, spec_of
+from reporter.stacks.kserve.derived.mode import Component
 from reporter.stacks.kserve.derived.revisions import (
     WHOLE,
     Conclusion,
@@ -68,9 +68,7 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
         yield from _stalled(scope)
         return
     for component in scope.components:
-        spec = spec_of(scope.object.spec, component)
-        status = scope.status_of(component)
-        percent = spec.canary_traffic_percent if spec else None
+        status, percent = scope.status_of(component), scope.canary_percent(component)
         told = read_component(status, percent)
         others = others_with_traffic(status, status.latest_ready_revision)
         if Conclusion.NEWEST_NOT_READY in told:
@@ -254,8 +252,7 @@ def _judge(scope: InferenceServiceScope, component: Component) -> _Fault | None:
         return None
     if not status.traffic:
         return _Fault("no traffic", "no revision gets requests", _UNASSIGNED)
-    spec = spec_of(scope.object.spec, component)
-    percent = spec.canary_traffic_percent if spec else None
+    percent = scope.canary_percent(component)
     wait, began = (
         max(scope.startup(component), _ROLLOUT),
         scope.made(status.latest_created_revision),

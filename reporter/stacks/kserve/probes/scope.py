@@ -30,6 +30,7 @@ from reporter.stacks.kserve.derived.mode import (
     components_of,
     is_frozen,
     is_stopped,
+    spec_of,
     wanted_deployments,
 )
 from reporter.stacks.kserve.objects import (
@@ -187,6 +188,10 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
     def status_of(self, component: Component) -> ComponentStatus:
         parts = self.seen.components or {}
         return parts.get(component.value, ComponentStatus())
+
+    def canary_percent(self, component: Component) -> int | None:
+        spec = spec_of(self.object.spec, component)
+        return spec.canary_traffic_percent if spec else None
 
     def made(self, revision: str) -> datetime | None:
         """Return when a revision was made, which is when its start began; None if unknown."""

@@ -234,11 +234,7 @@ def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
     named = (*scope.made(r.SCALEDOBJECTS), *scalers_of(scope.snapshot, scope.place, made))
     scalers = {(type(each), each.name): each for each in named}.values()
     budget = startup_budget(scope)
-    failing = tuple(
-        judge_scalers(
-            scope, scalers, reason=reasons.SCALING_NOT_READY, serves=serves, budget=budget
-        )
-    )
+    failing = tuple(judge_scalers(scope, scalers, serves=serves, budget=budget))
     yield from failing
     for condition in map(scope.condition, _SCALING):
         if failing or not scope.wanted.scaling or not is_false(condition):
