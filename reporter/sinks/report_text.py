@@ -185,7 +185,7 @@ class _Page:
             elif impact and (impact.not_serving or impact.degraded):
                 of = f"{impact.not_serving} not serving", f"{impact.degraded} degraded"
                 hit = of[not impact.not_serving]
-            told = f"{clean(str(each.related))}: {clean(each.cause)} ({each.reason})"
+            told = f"{words.in_one_line(each)} ({each.reason})"
             line = f"{_INDENT}{hit:14}  {told}"
             yield line if self.columns is None else cut(line, self.columns)
 

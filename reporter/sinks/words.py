@@ -217,6 +217,11 @@ def impact_line(finding: ResolvedFinding, report: Report) -> str:
     return f"State: {each.state.word}{because}"
 
 
+def in_one_line(finding: ResolvedFinding) -> str:
+    """Return the object and its cause. A cause that begins with the object's name has no need of it."""
+    return clean(f"{finding.related}: {finding.cause.removeprefix(f'{finding.related.name} ')}")
+
+
 def is_needed(finding: ResolvedFinding) -> bool:
     return NEEDED_BY in finding.message
 

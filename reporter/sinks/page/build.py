@@ -97,7 +97,7 @@ def path_of(report: Report, ids: Mapping[FindingKey, str]) -> PathView:
             ids[each.key],
             mark_of(each),
             each.reason,
-            cut(clean(f"{each.related}: {each.cause}"), _LINE_BYTES),
+            cut(words.in_one_line(each), _LINE_BYTES),
         )
         for each in report.findings
         if each.layer is Layer.CLUSTER and _is_fault(each)

@@ -171,6 +171,16 @@ def test_several_causes_have_a_line_each_on_top_in_the_order_of_impact():
     assert not any("AddressNotUsable" in each for each in report_text(many(1)).splitlines()[:4])
 
 
+def test_the_line_of_a_cause_names_its_object_once():
+    """`X: X missing` tells nobody more than `X: missing`."""
+    crd = ObjectRef("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "a.keda.sh")
+    missing = finding(reason="clusterCRDMissing", related=crd, cause="a.keda.sh missing")
+    lines = report_text(report(missing, finding())).splitlines()
+    assert any(
+        "CustomResourceDefinition a.keda.sh: missing (clusterCRDMissing)" in e for e in lines
+    )
+
+
 @pytest.mark.parametrize("rows", [16, 24, 40])
 def test_a_terminal_gets_a_screen_of_it_and_is_told_how_to_see_the_rest(rows):
     """The first block stands in any case; what has no terminal gets all."""
