@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from tests.bench import hostile, modelservings, pages, scraping
+from tests.bench import hostile, modelservings, noise, pages, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.daemon_process import SELF_CHECK
 from tests.bench.evaluation import measure
@@ -21,7 +21,7 @@ from tests.bench.moving_table import Moving, render_moving
 from tests.bench.one_change import ChangeTimes, measure_one_change
 from tests.bench.processes import BenchError
 from tests.bench.servers import real_server, sandbox_server
-from tests.bench.table import Numbers, lines_of, one_change_rows, render
+from tests.bench.table import Numbers, lines_of, one_change_rows, rows
 
 _SIZES: Final = (10, 100, 1000)
 _CHANGES: Final = 30
@@ -36,39 +36,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found: dict[str, object] = {}
     try:
         if options.real:
-            found["one_change"] = _after_one_change(options.sizes, tell)
+            found["one_change"] = _after_one_change(options.sizes, options.runs, tell)
         elif not options.moving:
-            found |= _at_rest(options.sizes, options.changes, tell)
+            found |= _at_rest(options, tell)
         server = real_server if options.real else sandbox_server
         name = "etcd and kube-apiserver" if options.real else "the sandbox"
-        moving = []
-        for sets in options.sizes:
-            tell(f"{sets} InferenceSets, when things move")
-            numbers = asyncio.run(measure_moving(sets, server, options.churn_seconds, tell=tell))
-            moving.append(Moving(sets, numbers))
+        moving, loads = [], []
+        for run in range(options.runs):
+            loads.append(noise.load())
+            moving.append(list[Moving]())
+            for sets in options.sizes:
+                tell(f"{sets} InferenceSets, when things move, run {run + 1}")
+                numbers = measure_moving(sets, server, options.churn_seconds, tell=tell)
+                moving[-1].append(Moving(sets, asyncio.run(numbers)))
     except BenchError as error:
         sys.stderr.write(f"bench: {error}\n")
         return 1
     tell("done")
-    sys.stdout.write(f"\n{render_moving(moving, name)}\n")
+    sys.stdout.write(f"\n{render_moving(moving, name, loads)}\n")
     if options.json is not None:
         found["moving"] = moving
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
     return 0
 
 
-def _after_one_change(sizes: Sequence[int], tell: Callable[[str], None]) -> list[ChangeTimes]:
+def _after_one_change(
+    sizes: Sequence[int], runs: int, tell: Callable[[str], None]
+) -> list[list[ChangeTimes]]:
     """Measure passes after one change, which no API server has a part in."""
-    found = []
-    for sets in sizes:
-        tell(f"{sets} InferenceSets: passes after one change")
-        found.append(measure_one_change(sets))
+    found, loads = [], []
+    for run in range(runs):
+        loads.append(noise.load())
+        tell(f"passes after one change, run {run + 1}")
+        found.append([measure_one_change(sets) for sets in sizes])
+    table = noise.together([one_change_rows(each) for each in found], loads)
     header = [f"{sets} sets" for sets in sizes]
-    sys.stdout.write("\n".join(["", *lines_of(header, one_change_rows(found)), "", ""]))
+    lines = [noise.line_of(loads), *lines_of(header, table)]
+    sys.stdout.write("\n".join(["", *lines, "", ""]))
     return found
 
 
-def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) -> dict[str, object]:
+def _at_rest(options: argparse.Namespace, tell: Callable[[str], None]) -> dict[str, object]:
     """Measure what needs no burst: passes, pages, scraping, statuses, single changes."""
     tell("reading pages")
     reading = pages.measure()
@@ -81,16 +89,14 @@ def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) ->
     sys.stdout.write(f"{hostile.render(attack)}\n")
     owning = asyncio.run(modelservings.measure(tell))
     sys.stdout.write(f"{modelservings.render(owning)}\n")
-    found = []
-    for sets in sizes:
-        namespaces = -(-sets // SETS_PER_NAMESPACE)
-        tell(f"{sets} InferenceSets in {namespaces} namespace(s): passes")
-        passes = measure(build(sets))
-        tell("passes after one change")
-        one_change = measure_one_change(sets)
-        live = asyncio.run(measure_live(sets, changes, tell))
-        found.append(Numbers(sets, passes, one_change, live))
-    sys.stdout.write(f"\n{render(found)}\n")
+    found, loads = [], []
+    for run in range(options.runs):
+        loads.append(noise.load())
+        tell(f"run {run + 1}")
+        found.append([_of_size(sets, options.changes, tell) for sets in options.sizes])
+    header = [f"{sets} sets" for sets in options.sizes]
+    lines = lines_of(header, noise.together([rows(each) for each in found], loads))
+    sys.stdout.write("\n".join(["", noise.line_of(loads), *lines, ""]))
     return {
         "sizes": found,
         "page": reading,
@@ -100,10 +106,23 @@ def _at_rest(sizes: Sequence[int], changes: int, tell: Callable[[str], None]) ->
     }
 
 
+def _of_size(sets: int, changes: int, tell: Callable[[str], None]) -> Numbers:
+    namespaces = -(-sets // SETS_PER_NAMESPACE)
+    tell(f"{sets} InferenceSets in {namespaces} namespace(s): passes")
+    passes = measure(build(sets))
+    tell("passes after one change")
+    one_change = measure_one_change(sets)
+    live = asyncio.run(measure_live(sets, changes, tell))
+    return Numbers(sets, passes, one_change, live)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument(
         "--sizes", type=_sizes, default=_SIZES, help="numbers of InferenceSets, comma-separated"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=3, help="of each figure: its median is shown, least and most"
     )
     parser.add_argument(
         "--changes", type=int, default=_CHANGES, help="changes to time, for each added delay"

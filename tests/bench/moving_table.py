@@ -8,6 +8,7 @@ from typing import Final
 from tests.bench.churn import CHANGES_PER_SECOND
 from tests.bench.daemon_process import Phase
 from tests.bench.moving import FIRING, LATENCY_SECONDS, MovingNumbers
+from tests.bench.noise import line_of, together
 from tests.bench.table import Row, lines_of
 
 _START: Final = "start"
@@ -85,10 +86,12 @@ def moving_rows(found: Sequence[Moving]) -> Iterator[Row]:
         yield Row(line.name, line.unit, values, line.aim)
 
 
-def render_moving(found: Sequence[Moving], server: str) -> str:
-    """Return the table as text; `server` says what it was measured against."""
-    header = [f"{each.sets} sets" for each in found]
-    return "\n".join([f"when things move, against {server}", *lines_of(header, moving_rows(found))])
+def render_moving(runs: Sequence[Sequence[Moving]], server: str, loads: Sequence[float]) -> str:
+    """Return the table of several runs as text; `server` says what it was measured against."""
+    header = [f"{each.sets} sets" for each in runs[0]]
+    rows = together([moving_rows(each) for each in runs], loads)
+    title = f"when things move, against {server}; {line_of(loads)}"
+    return "\n".join([title, *lines_of(header, rows)])
 
 
 def _p95(times: Sequence[float]) -> float:

@@ -34,12 +34,45 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table: a number for each size, and what it should be at most."""
+    """One line of the table: a number for each size, and what it should be at most.
+
+    Attributes:
+        name: what it is.
+        unit: of the numbers.
+        values: the number of each size; the median where there were several runs.
+        aim: what it should be at most.
+        least: the least of several runs; empty where there was one.
+        most: the most of them.
+        busy: whether others used the machine.
+
+    """
 
     name: str
     unit: str
     values: tuple[float, ...]
     aim: float | None = None
+    least: tuple[float, ...] = ()
+    most: tuple[float, ...] = ()
+    busy: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """What is said of the aim: one that only some runs meet, or on a busy machine, is not decided."""
+        if self.met is not False or self.aim is None:
+            return "met" if self.met else ""
+        some = bool(self.least) and all(each <= self.aim for each in self.least)
+        doubts = ("in the noise",) * some + ("machine was busy",) * self.busy
+        return " ".join(("NOT met", *(["(" + ", ".join(doubts) + ")"] if doubts else [])))
+
+    @property
+    def cells(self) -> list[str]:
+        """The numbers as they are written."""
+        if not self.least or self.least == self.most:
+            return [_number(each) for each in self.values]
+        return [
+            f"{_number(value)} ({_number(least)}-{_number(most)})"
+            for value, least, most in zip(self.values, self.least, self.most, strict=True)
+        ]
 
     @property
     def met(self) -> bool | None:
@@ -166,24 +199,22 @@ def _megabytes(sizes: Iterable[int]) -> Iterator[float]:
     return (each / _MEGABYTE for each in sizes)
 
 
-def render(sizes: Sequence[Numbers]) -> str:
-    """Return the table as text."""
-    return "\n".join(lines_of([f"{each.sets} sets" for each in sizes], rows(sizes)))
-
-
 def lines_of(header: Sequence[str], found: Iterable[Row]) -> Iterator[str]:
     """Yield the lines of a table."""
-    yield _line("", "", header, "aim", "")
+    found = list(found)
+    width = max(10, *(len(cell) for row in found for cell in row.cells))
+    yield _line("", "", header, "aim", "", width=width)
     for row in found:
         aim = "" if row.aim is None else f"<= {row.aim:g}"
-        verdict = {None: "", True: "met", False: "NOT met"}[row.met]
-        yield _line(row.name, row.unit, [_number(each) for each in row.values], aim, verdict)
+        yield _line(row.name, row.unit, row.cells, aim, row.verdict, width=width)
 
 
 def _number(value: float) -> str:
     return f"{value:.0f}" if value == int(value) or abs(value) >= _WHOLE_FROM else f"{value:.2f}"
 
 
-def _line(name: str, unit: str, values: Iterable[str], aim: str, verdict: str) -> str:
-    cells = " ".join(f"{value:>10}" for value in values)
+def _line(
+    name: str, unit: str, values: Iterable[str], aim: str, verdict: str, *, width: int
+) -> str:
+    cells = " ".join(f"{value:>{width}}" for value in values)
     return f"{name:44} {unit:3} {cells}  {aim:>8}  {verdict}".rstrip()
