@@ -201,6 +201,10 @@ class EvaluationSettings(BaseModel):
     release_namespace: Namespace = "kube-system"
     """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
 
+    def __hash__(self) -> int:
+        """Tell settings apart well enough to keep what is made of them: nearly always there is one."""
+        return hash((type(self), self.release_namespace))
+
     @classmethod
     def built_in(cls) -> Catalogue:
         return built_in(cls.known_stacks)

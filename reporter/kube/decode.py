@@ -222,15 +222,17 @@ def decode_frames(
         with suppress(*_MALFORMED):
             changes = _change_decoder(resource.type).decode_lines(lines)
             if not any(each.type is FrameType.BOOKMARK for each in changes):
-                return [_changed(resource, each) for each in changes]
+                return [
+                    Frame(
+                        each.type,
+                        check_object(resource, each.object),
+                        each.object.metadata.resource_version,
+                    )
+                    for each in changes
+                ]
     return [
         _decode_frame(resource, line, deeply=deeply) for line in lines.split(b"\n") if line.strip()
     ]
-
-
-def _changed(resource: Resource[ObjectT], change: _Change[ObjectT]) -> Frame[ObjectT]:
-    version = change.object.metadata.resource_version
-    return Frame(change.type, check_object(resource, change.object), version)
 
 
 def _decode_frame(resource: Resource[ObjectT], line: bytes, *, deeply: bool) -> Frame[ObjectT]:

@@ -87,7 +87,7 @@ class ServingState(StrEnum):
 
     @property
     def is_impaired(self) -> bool:
-        return self in {ServingState.NOT_SERVING, ServingState.DEGRADED}
+        return self is ServingState.NOT_SERVING or self is ServingState.DEGRADED
 
 
 WORST_FIRST: Final = (

@@ -198,20 +198,19 @@ def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[obj
 
 def changed_cells(now: Answered, before: Answered, snapshot: TracedSnapshot) -> frozenset[Cell]:
     """Return what may be another answer now, of what was looked up before."""
-    changed = frozenset(_changed(now, before))
-    return changed | _found_again(before.found, changed, snapshot)
+    return frozenset(_found_again(before.found, frozenset(_changed(now, before)), snapshot))
 
 
 def _found_again(
     before: Mapping[Hashable, WorkedOut], changed: Collection[Cell], snapshot: TracedSnapshot
 ) -> set[Cell]:
-    """Work out again what is made of cells that changed; return what is another than before.
+    """Work out again what is made of cells that changed; return these, and what is another than before.
 
     What others are made of comes before them, as it was found first.
     """
-    others: set[Cell] = set()
+    moved = set(changed)
     for question, known in before.items():
-        if known.cells.isdisjoint(changed) and known.cells.isdisjoint(others):
+        if known.cells.isdisjoint(moved):
             snapshot.found[question] = known
             continue
         snapshot.once(question, known.find)
@@ -219,8 +218,8 @@ def _found_again(
         if again.value == known.value:
             snapshot.found[question] = replace(again, value=known.value)
         else:
-            others.add(Cell(None, How.FOUND, question))
-    return others
+            moved.add(Cell(None, How.FOUND, question))
+    return moved
 
 
 def _changed(now: Answered, before: Answered) -> Iterator[Cell]:

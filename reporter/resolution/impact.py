@@ -91,9 +91,23 @@ class PassEvidence:
         return any(each.namespace != namespace for each in self._entering_at.get(namespace, ()))
 
     @cached_property
-    def closed(self) -> frozenset[Entrance]:
-        """The Gateways that let nothing through."""
-        return frozenset().union(*(each.closed for each in self.serving.values()))
+    def shut(self) -> frozenset[Subject]:
+        """The deployments all of whose Gateways let nothing through."""
+        closed = frozenset[Entrance]().union(*(each.closed for each in self.serving.values()))
+        return frozenset(
+            each.subject
+            for each in (self.serving.values() if closed else ())
+            if each.entrances and each.entrances <= closed
+        )
+
+    @cached_property
+    def out(self) -> tuple[ServingEvidence, ...]:
+        """Those that want to serve and do not."""
+        return tuple(
+            each
+            for each in self.serving.values()
+            if each.wanted and not (each.serving and each.reached)
+        )
 
     def behind(self, finding: ResolvedFinding) -> Iterable[Subject]:
         """Return the deployments whose requests pass the entrance that a finding is about."""
@@ -172,8 +186,8 @@ def _state(
         return ServingState.UNKNOWN
     if serving.wanted == 0:
         return ServingState.IDLE
-    shut = bool(serving.entrances) and serving.entrances <= evidence.closed
-    if serving.serving == 0 or not serving.reached or shut or loss is Loss.STOPPED:
+    stopped = subject in evidence.shut or loss is Loss.STOPPED
+    if serving.serving == 0 or not serving.reached or stopped:
         return ServingState.NOT_SERVING
     if loss is Loss.UNCLEAR:
         return ServingState.UNKNOWN
@@ -208,6 +222,7 @@ class Impacts:
 
     findings: tuple[ResolvedFinding, ...]
     states: tuple[SubjectState, ...]
+    by_subject: Mapping[Subject, SubjectState]
     primaries: Mapping[Subject, Primary] = field(default_factory=dict)
     wake_in: timedelta | None = None
 
@@ -252,7 +267,10 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
         (states, first),
         lambda: tuple(_with_cause(each, first.get(each.subject, "")) for each in states),
     )
-    return Impacts((*marked.causes, *rest), with_causes, marked.held, marked.wake_in)
+    by_subject = state.steps.take(
+        "states by subject", (with_causes,), lambda: {each.subject: each for each in with_causes}
+    )
+    return Impacts((*marked.causes, *rest), with_causes, by_subject, marked.held, marked.wake_in)
 
 
 def _down(candidates: Iterable[Candidate]) -> Mapping[FindingKey, tuple[ObjectRef, ...]]:
@@ -356,17 +374,13 @@ class _Stops:
             if told and each.layer is Layer.DEPLOYMENT:
                 found[each.subject].add(each.reason)
         own: dict[Subject, frozenset[str]] = {}
-        shut: set[Subject] = set()
-        for subject, serving in evidence.serving.items():
-            if serving.entrances and serving.entrances <= evidence.closed:
-                shut.add(subject)
-            if serving.wanted and not (serving.serving and serving.reached):
-                rows = [catalogue[each] for each in found.get(subject, ())]
-                may = [each for each in rows if each.may_stop]
-                pods = serving.serving == 0
-                at = [each for each in may if (each.way is RequestStage.PODS) is pods]
-                own[subject] = frozenset(each.name for each in at or may)
-        return cls(own, frozenset(shut))
+        for serving in evidence.out:
+            rows = [catalogue[each] for each in found.get(serving.subject, ())]
+            may = [each for each in rows if each.may_stop]
+            pods = serving.serving == 0
+            at = [each for each in may if (each.way is RequestStage.PODS) is pods]
+            own[serving.subject] = frozenset(each.name for each in at or may)
+        return cls(own, evidence.shut)
 
     def by(
         self, cause: ResolvedFinding, subject: Subject, *, explained: Iterable[str], passed: _Lost

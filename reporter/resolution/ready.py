@@ -114,7 +114,7 @@ def _readiness(
     sight: tuple[frozenset[SubjectKind], frozenset[SubjectKind]],
 ) -> Readiness:
     evaluation, catalogue = state.evaluation, state.catalogue
-    known = {each.subject: each for each in evaluation.subjects}
+    known = state.known
     kinds_known, kinds_confirmed = sight
     on_record = state.snapshot.known(EVENTS)
     ages = False

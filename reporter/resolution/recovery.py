@@ -30,10 +30,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from reporter.model.catalogue import Catalogue
-from reporter.model.finding import Evaluation, FindingKey
+from reporter.model.finding import FindingKey, KnownSubject
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, ResolvedFinding
+from reporter.model.subject import Subject
 from reporter.resolution.grace import recovery_time
 from reporter.resolution.hold import upstream_key
 from reporter.resolution.memory import Episode, FaultMemory, Memory
@@ -49,7 +50,12 @@ STALE_LIFETIME = timedelta(hours=1)
 
 
 def take_up(
-    records: Records, memory: Memory, evaluation: Evaluation, *, now: Instant, catalogue: Catalogue
+    records: Records,
+    memory: Memory,
+    subjects: Mapping[Subject, KnownSubject],
+    *,
+    now: Instant,
+    catalogue: Catalogue,
 ) -> Memory:
     """Return the memory with the episodes that our Events on record say are firing, or muted.
 
@@ -60,10 +66,6 @@ def take_up(
     A replica that saw an episode begin a moment sooner or later than the one that wrote it takes
     over the start on record, the earliest if there are several: the Event's name contains it.
     """
-    told = {record.key.subject for record in records.going_on}
-    created = {
-        each.subject: each.created for each in evaluation.subjects if told and each.subject in told
-    }
     episodes = dict(memory.episodes)
     governing = set(memory.governing)
     agreed: set[FindingKey] = set()
@@ -71,8 +73,8 @@ def take_up(
         key = record.key
         if (key, record.since) in memory.ended or key.reason not in catalogue:
             continue
-        born = created.get(key.subject)
-        if born is not None and record.written < born:
+        about = subjects.get(key.subject)
+        if about is not None and about.created is not None and record.written < about.created:
             continue
         known = memory.episodes.get(key)
         if known is not None and known.fired:
@@ -157,7 +159,6 @@ def _told_of_metrics(
     To call such a model ready would contradict the daemon. An Event that nobody has refreshed for long
     is of a daemon that is gone, and says nothing of now.
     """
-    subjects = {each.subject for each in state.evaluation.subjects}
     fresh = {
         each.key for each in state.records if state.now.wall - each.written <= REFRESHED_WITHIN
     }
@@ -165,21 +166,20 @@ def _told_of_metrics(
         key: _as_stale(episode, state.now.boot)
         for key, episode in unseen.items()
         if key in fresh
-        and key.subject in subjects
+        and key.subject in state.known
         and state.catalogue[key.reason].window_seconds is not None
     }
 
 
 def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:
     evaluation, snapshot, now = state.evaluation, state.snapshot, state.now
-    subjects = {each.subject for each in evaluation.subjects} if unseen else set()
     unjudged = evaluation.open_reasons
     kept: dict[FindingKey, Episode] = {}
     stale: set[FindingKey] = set()
     ended: set[FindingKey] = set()
     wakes: list[timedelta] = []
     for key, episode in unseen.items():
-        gone = key.subject not in subjects
+        gone = key.subject not in state.known
         if (
             gone
             and existence_known(key.subject, snapshot, state.catalogue)

@@ -13,7 +13,14 @@ from typing import Final
 
 from reporter.model.finding import Evaluation, Finding, FindingKey
 from reporter.model.instant import Instant
-from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding, ServingState
+from reporter.model.report import (
+    Disposition,
+    ReadySubject,
+    Report,
+    ResolvedFinding,
+    ServingState,
+    SubjectState,
+)
 from reporter.model.subject import Subject
 from reporter.model.text import with_suffix
 from reporter.resolution.grace import (
@@ -118,12 +125,12 @@ def merge_findings(state: PassState) -> PassState:
     for finding in (*state.evaluation.findings, *sustaining(state.evaluation.undecided, known)):
         groups[finding.key].append(finding)
     candidates: list[Candidate] = []
-    created: dict[Subject, datetime | None] = {}
-    if state.one_look is not None:  # passes see for themselves what begins
-        created = {each.subject: each.created for each in state.evaluation.subjects}
     for key, found in groups.items():
         episode = known.get(key)
-        faults = _merged_faults(found, episode, state, subject_created=created.get(key.subject))
+        # Passes see for themselves what begins.
+        about = state.known.get(key.subject) if state.one_look is not None else None
+        created = about.created if about is not None else None
+        faults = _merged_faults(found, episode, state, subject_created=created)
         if faults:
             candidates.append(Candidate(key, catalogue[key.reason], worst_first(faults), episode))
     return replace(state, candidates=tuple(candidates))
@@ -233,19 +240,22 @@ def resolve(
     snapshot, where they have been read already; `handed` is what another process handed on.
     """
     records = records_of(snapshot) if records is None else records
+    steps, subjects = Steps(memory.steps), evaluation.subjects
+    known = steps.take("known", (subjects,), lambda: {each.subject: each for each in subjects})
     state = PassState(
         evaluation=evaluation,
         snapshot=snapshot,
         now=now,
         settings=settings,
         one_look=one_look,
-        memory=take_up(records, memory, evaluation, now=now, catalogue=settings.catalogue),
+        memory=take_up(records, memory, known, now=now, catalogue=settings.catalogue),
         records=records,
         handed=handed,
         changes=look_for_changes(
             memory.changes, snapshot, now, window=timedelta(seconds=settings.change_window_seconds)
         ),
-        steps=Steps(memory.steps),
+        steps=steps,
+        known=known,
     )
     for rule in _RULES:
         state = rule(state)
@@ -266,7 +276,9 @@ def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) 
         now=now.wall,
         findings=judged.findings,
         ready=state.steps.take(
-            "ready with states", (ready, judged.states), lambda: tuple(_with_state(ready, judged))
+            "ready with states",
+            (ready, judged.states),
+            lambda: tuple(_with_state(ready, judged.by_subject)),
         ),
         unknown=unknown_resources(snapshot),
         skipped=tuple(sorted({*snapshot.skipped, *snapshot.superseded})),
@@ -285,11 +297,13 @@ def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) 
     )
 
 
-def _with_state(ready: Iterable[ReadySubject], judged: Impacts) -> Iterator[ReadySubject]:
+def _with_state(
+    ready: Iterable[ReadySubject], states: Mapping[Subject, SubjectState]
+) -> Iterator[ReadySubject]:
     """Yield who is ready; an Event says so of what serves degraded, and none is due of what does not serve."""
-    states = {each.subject: each.state for each in judged.states}
     for each in ready:
-        state = states.get(each.subject, ServingState.UNKNOWN)
+        found = states.get(each.subject)
+        state = found.state if found is not None else ServingState.UNKNOWN
         if state is each.state is ServingState.SERVING:
             yield each
             continue
@@ -332,11 +346,7 @@ def remember(state: PassState, judged: Impacts, readiness: Readiness) -> Memory:
         told=readiness.told,
         standing=readiness.standing,
         mutes=state.mutes.all,
-        states=state.steps.take(
-            "states by subject",
-            (judged.states,),
-            lambda: {each.subject: each for each in judged.states},
-        ),
+        states=judged.by_subject,
         changes=state.changes,
         primaries=judged.primaries,
         judged={**state.memory.judged, **dict.fromkeys(could_judge, state.now.wall)},

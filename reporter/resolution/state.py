@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from reporter.catalogue.reasons import CLUSTER_NODE
 from reporter.model.catalogue import Catalogue
-from reporter.model.finding import Evaluation, Finding, FindingKey, Undecided
+from reporter.model.finding import Evaluation, Finding, FindingKey, KnownSubject, Undecided
 from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, Mute, ResolvedFinding
@@ -208,6 +208,7 @@ class PassState:
     mutes: Mutes = field(default_factory=Mutes)
     changes: SeenChanges = field(default_factory=SeenChanges)
     steps: Steps = field(default_factory=Steps, compare=False)
+    known: Mapping[Subject, KnownSubject] = field(default_factory=dict)
 
     @property
     def catalogue(self) -> Catalogue:

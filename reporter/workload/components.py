@@ -164,6 +164,7 @@ class ControlPlaneComponent:
         return name == self.deployment or (self.revisions and name.startswith(own))
 
 
+@lru_cache(maxsize=8)
 def components(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...]:
     """Return the components that are not switched off."""
     every = (

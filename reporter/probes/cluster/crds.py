@@ -5,6 +5,7 @@ Whether the mesh defines the provider that policies made by older charts rely on
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from reporter.catalogue import reasons
@@ -84,6 +85,7 @@ class RequiredCrd:
         return still_needed_by(self.key, self.needs, scope.snapshot, seen=scope.earlier)
 
 
+@lru_cache(maxsize=8)
 def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
     """Return the CRDs of the parts that are not switched off; one may be there for several."""
     every = (

@@ -32,14 +32,16 @@ TOLD = snapshot(events=ready(1, *warning(0)))
 
 def passing(subject, created, seen):
     """A pass about one subject that works, by the rules before that of being ready."""
+    known = KnownSubject(subject, created)
     return PassState(
-        evaluation=Evaluation((), (evidence(subject),), (KnownSubject(subject, created),)),
+        evaluation=Evaluation((), (evidence(subject),), (known,)),
         snapshot=seen,
         now=START,
         settings=FullEvaluationSettings(),
         one_look=None,
         memory=Memory(),
         records=records_of(seen),
+        known={subject: known},
     )
 
 

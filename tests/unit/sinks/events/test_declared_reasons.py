@@ -99,5 +99,5 @@ def test_only_a_reason_of_the_catalogue_goes_on(settings, goes_on):
     """A daemon takes up the episodes that its file knows of, and no others."""
     snapshot = on_record("firing")
     now = Instant(NOW, timedelta(days=1))
-    memory = take_up(records_of(snapshot), Memory(), NOTHING, now=now, catalogue=settings.catalogue)
+    memory = take_up(records_of(snapshot), Memory(), {}, now=now, catalogue=settings.catalogue)
     assert [key.reason for key in memory.episodes] == [STORE["reason"]] * goes_on
