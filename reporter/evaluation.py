@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 
 from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED, CLUSTER_STATUS_UNKNOWN
-from reporter.metrics.looks.samples import NONE, Samples
+from reporter.metrics.looks.window import NONE, Samples
 from reporter.model.finding import Evaluation
 from reporter.probes.cluster import ClusterLayer
 from reporter.probes.cluster.blindness import look_again, probe_unjudged
@@ -31,11 +31,7 @@ def evaluate(
 
 
 def evaluate_again(
-    snapshot: Snapshot,
-    settings: EvaluationSettings,
-    answered: Answered,
-    *,
-    samples: Samples = NONE,
+    snapshot: Snapshot, settings: EvaluationSettings, answered: Answered, *, samples: Samples = NONE
 ) -> tuple[Evaluation, Answered]:
     """Return the same as `evaluate`, and what the next evaluation may reuse.
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from reporter.arguments import PROGRAM, Parser
-from reporter.cli.configure import ProgramSettings
-from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
+from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
 from reporter.cli.one_look import (
     CheckInput,
     compared,
@@ -16,9 +15,9 @@ from reporter.cli.one_look import (
     judged,
     look_at_cluster,
     look_at_dump,
+    read_manifests,
     with_manifests,
 )
-from reporter.cli.previewing import read_manifests
 from reporter.cli.rendering import View, add_options, exit_status_of, require_sense, view_of, write
 from reporter.errors import UsageError
 from reporter.snapshot.inputs.reading import STDIN
@@ -96,7 +95,7 @@ def check(arguments: argparse.Namespace, program: str) -> int:
         logs.configure("error", settings.log_format)
     arguments.manifests = read_manifests(arguments.manifests)
     if arguments.watch:
-        from reporter.cli.following import watch
+        from reporter.cli.rendering import watch
 
         return watch(arguments, settings)
     view = viewed(arguments, settings)

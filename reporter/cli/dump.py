@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from reporter.arguments import Parser
 from reporter.catalogue.resources import GATEWAYS, NAMESPACES, NODES, PODS
-from reporter.cli.configure import ProgramSettings
-from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
+from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
 from reporter.errors import UsageError
 from reporter.kube.collecting import Collection, collect
 from reporter.kube.errors import ApiStatusError, KubeError

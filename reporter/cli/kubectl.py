@@ -11,7 +11,7 @@ from typing import Final
 from reporter.arguments import Parser
 from reporter.cli.check import DESCRIPTION, add_check_flags, check
 from reporter.cli.completion import complete_flags
-from reporter.cli.flags import EPILOG
+from reporter.cli.configure import EPILOG
 from reporter.cli.main import exit_status
 from reporter.errors import UsageError
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reporter.arguments import Parser
-from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
+from reporter.cli.configure import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
 
 if TYPE_CHECKING:

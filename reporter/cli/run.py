@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from reporter.arguments import Parser
-from reporter.cli.flags import EPILOG, add_setting_flags, settings_from
+from reporter.cli.configure import EPILOG, add_setting_flags, settings_from
 from reporter.errors import UsageError
 from reporter.interrupts import own_interrupts
 

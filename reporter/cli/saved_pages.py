@@ -24,16 +24,13 @@ from reporter.diagnosis.signatures import Signature
 from reporter.diagnosis.wanted_evidence import together, wanted_logs
 from reporter.kube.client import KubeClient
 from reporter.kube.collecting import Collection
-from reporter.metrics.looks.look import look_at
-from reporter.metrics.looks.samples import NONE, Judged, Samples
-from reporter.metrics.looks.target import Failure, PodName, Scrape, Target
-from reporter.metrics.looks.window import History
+from reporter.metrics.looks.look import Failure, PodName, Scrape, Target, look_at
+from reporter.metrics.looks.window import NONE, History, Judged, Samples
 from reporter.metrics.pages.page import UnreadablePage
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.attempt import MOST_AT_ONCE, Endpoint, FetchLimits, ProxiedFetch
-from reporter.metrics.scraping.pickers import ScrapeFailed
-from reporter.metrics.scraping.targets import find_targets, pod_addresses
+from reporter.metrics.scraping.targets import ScrapeFailed, find_targets, pod_addresses
 from reporter.model.evidence import LogCause
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
@@ -43,7 +40,7 @@ from reporter.probes.runtime.judge import FORGOTTEN_AFTER, judge, longest_window
 from reporter.settings import DaemonSettings, EvaluationSettings
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.documents import LogFile, PageFile
-from reporter.snapshot.inputs.limits import INPUT_LIMITS
+from reporter.snapshot.inputs.files import INPUT_LIMITS
 from reporter.snapshot.outputs.archive import Member
 from reporter.snapshot.outputs.masking import Redaction
 from reporter.snapshot.snapshot import Snapshot

@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     catalogue = catalogue_of(arguments.config)
     if arguments.watch:
-        from reporter.cli.following import until_interrupted
+        from reporter.cli.rendering import until_interrupted
 
         return until_interrupted(lambda: _show_changes(url, arguments, catalogue))
     view = _view(fetch(url, REPORT), arguments, catalogue)
@@ -118,7 +118,7 @@ def _document(body: bytes, report: Report, namespace: str) -> bytes:
 
 
 async def _show_changes(url: str, arguments: argparse.Namespace, catalogue: Catalogue) -> None:
-    from reporter.cli.following import Screen
+    from reporter.cli.rendering import Screen
 
     def ask() -> View:
         return _view(fetch(url, REPORT), arguments, catalogue)

@@ -39,9 +39,8 @@ from reporter.daemon.state import DaemonState
 from reporter.kube.client import KubeClient, encode
 from reporter.kube.errors import ApiStatusError, KubeError
 from reporter.settings import DaemonSettings
-from reporter.sinks.own_metrics import LiveMetrics
+from reporter.sinks.own_metrics import LiveMetrics, SubjectMetrics
 from reporter.sinks.page.document import POLICY, TYPES, asset
-from reporter.sinks.subject_metrics import SubjectMetrics
 
 Rendering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

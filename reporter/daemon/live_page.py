@@ -16,8 +16,7 @@ from reporter.resolution.records import Records
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
-from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.view import Lost, PageView, ReportOrigin
+from reporter.sinks.page.view import Lost, PageView, ReportOrigin, filtered
 from reporter.version import version
 
 _TOKEN_BYTES: Final = 4
@@ -72,10 +71,7 @@ class LivePage:
         self.closed = False
 
     def passed(
-        self,
-        report: Report,
-        records: Records | None = None,
-        changes: Iterable[SpecChange] = (),
+        self, report: Report, records: Records | None = None, changes: Iterable[SpecChange] = ()
     ) -> None:
         """Note the report of a pass, our Events on record, None where they are unknown, and what changed."""
         before = self._state

@@ -45,12 +45,12 @@ from reporter.diagnosis.signatures import signatures_with
 from reporter.kube.client import KubeClient
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
-from reporter.metrics.looks.samples import NONE
-from reporter.metrics.looks.target import Scrape, Target
-from reporter.resolution.handing_on import NOTHING
+from reporter.metrics.looks.look import Scrape, Target
+from reporter.metrics.looks.window import NONE
+from reporter.resolution.grace import NOTHING
 from reporter.setting_types import ScrapeVia
 from reporter.settings import DaemonSettings
-from reporter.sinks.alerts.writer import AlertWriter
+from reporter.sinks.alerts import AlertWriter
 from reporter.snapshot.snapshot import Learned
 from reporter.stacks.stack import outputs_of
 from reporter.version import commit

@@ -17,7 +17,7 @@ from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.resources import EVENTS
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, wanted_evidence
 from reporter.evaluation import evaluate_again
-from reporter.metrics.looks.samples import NONE, Samples
+from reporter.metrics.looks.window import NONE, Samples
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import Crash, EpisodeKey, Finding
 from reporter.model.instant import Instant
@@ -26,14 +26,13 @@ from reporter.model.report import Report
 from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
 from reporter.probes.reuse import Answered
 from reporter.resolution import Memory, resolve
-from reporter.resolution.handing_on import NOTHING, Handed, hand_on
+from reporter.resolution.grace import NOTHING, Handed, hand_on
 from reporter.resolution.ready import ready_confirmed
 from reporter.resolution.records import NO_RECORDS, Records, records_of
 from reporter.resolution.unknown import confirmed
 from reporter.settings import DaemonSettings, EvaluationSettings
-from reporter.sinks.alerts.plan import Alerts, plan_alerts
-from reporter.sinks.events.plan import OwnWrites, Plan, Written, overlay, plan_events
-from reporter.sinks.events.render import STATE_LABEL
+from reporter.sinks.alerts import Alerts, plan_alerts
+from reporter.sinks.events.plan import STATE_LABEL, OwnWrites, Plan, Written, overlay, plan_events
 from reporter.sinks.mirror.plan import Applied, MirrorPlan, plan_mirrors
 from reporter.sinks.pod_view import crashes_of, with_last_lines
 from reporter.snapshot.snapshot import Snapshot

@@ -44,10 +44,10 @@ from reporter.daemon.state import DaemonState
 from reporter.daemon.writers import Writers
 from reporter.kube.clock import boot_seconds
 from reporter.kube.lease import Elector
-from reporter.metrics.looks.samples import Samples
+from reporter.metrics.looks.window import Samples
 from reporter.model.finding import EpisodeKey
 from reporter.model.instant import Instant, parse_rfc3339
-from reporter.resolution.handing_on import NOTHING, Handed, take_over
+from reporter.resolution.grace import NOTHING, Handed, take_over
 from reporter.settings import DaemonSettings
 from reporter.sinks.own_metrics import Metrics
 from reporter.snapshot.snapshot import Snapshot

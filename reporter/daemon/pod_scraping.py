@@ -18,10 +18,17 @@ import yarl
 from reporter.catalogue.resources import NODES, PODS, SERVICES
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
-from reporter.metrics.looks.look import look_at
-from reporter.metrics.looks.samples import Judged, PodVerdict, Samples
-from reporter.metrics.looks.target import PodName, Scrape, Target
-from reporter.metrics.looks.window import ALL_BYTES, POD_BYTES, History, weighed, within
+from reporter.metrics.looks.look import PodName, Scrape, Target, look_at
+from reporter.metrics.looks.window import (
+    ALL_BYTES,
+    POD_BYTES,
+    History,
+    Judged,
+    PodVerdict,
+    Samples,
+    weighed,
+    within,
+)
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.attempt import (
@@ -33,9 +40,8 @@ from reporter.metrics.scraping.attempt import (
     FetchLimits,
     ProxiedFetch,
 )
-from reporter.metrics.scraping.pickers import picker_rows
 from reporter.metrics.scraping.scraper import FairSlots, Scraper
-from reporter.metrics.scraping.targets import FoundTargets, find, pod_addresses
+from reporter.metrics.scraping.targets import FoundTargets, find, picker_rows, pod_addresses
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.probes.runtime.judge import judge, longest_window, objectives

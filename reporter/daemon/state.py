@@ -9,8 +9,8 @@ from reporter.daemon.one_pass import Pass
 from reporter.daemon.writers import Writers
 from reporter.kube.clock import boot_seconds, real_now
 from reporter.kube.live import LiveCluster, WatchHealth
-from reporter.metrics.looks.samples import Judged
-from reporter.metrics.looks.target import PodName
+from reporter.metrics.looks.look import PodName
+from reporter.metrics.looks.window import Judged
 from reporter.model.report import Report
 from reporter.settings import DaemonSettings
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view

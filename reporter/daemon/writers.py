@@ -9,7 +9,7 @@ from reporter.daemon.one_pass import Pass, RecentWrites
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
 from reporter.kube.writes import KubeEvents, KubeMirrors
-from reporter.sinks.alerts.writer import AlertWriter
+from reporter.sinks.alerts import AlertWriter
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.events.writer import EventWriter
 from reporter.sinks.mirror.writer import MirrorWriter

@@ -24,9 +24,16 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.diagnosis.case import Case, ending, has_run, is_error, last_end, statuses
+from reporter.diagnosis.case import (
+    Case,
+    ending,
+    has_run,
+    is_error,
+    last_end,
+    statuses,
+    why_not_made,
+)
 from reporter.diagnosis.containers import of_container, unready
-from reporter.diagnosis.refusals import why_not_made
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.diagnosis.storage import why_not_attached
 from reporter.diagnosis.texts import MOUNTS, NODE_REFUSALS, end_of, meaning

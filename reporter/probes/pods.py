@@ -18,13 +18,13 @@ from reporter.catalogue.runtime import (
     SCRAPE_FAILING,
     of_kind,
 )
-from reporter.metrics.looks.samples import MetricFault, PodVerdict, Samples
+from reporter.metrics.looks.window import MetricFault, PodVerdict, Samples
 from reporter.model.finding import Finding, ServingEvidence, Undecided
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.stack import ScrapedPickers
 from reporter.model.subject import ObjectRef
 from reporter.probes.runtime.judge import judged_of, running, verdicts
-from reporter.probes.runtime.picker_rules import EMPTY
+from reporter.probes.runtime.pod_rules import EMPTY
 from reporter.probes.scope import FaultFields, SubjectScope
 from reporter.workload.components import picker_pods
 from reporter.workload.pod import STARTING, PodFault, counts, had_been_ready, is_ready, judge_pod

@@ -12,7 +12,7 @@ from operator import attrgetter, is_
 from types import MappingProxyType
 from typing import Final
 
-from reporter.metrics.looks.samples import NONE, Samples
+from reporter.metrics.looks.window import NONE, Samples
 from reporter.model.evidence import NO_EVIDENCE, Evidence
 from reporter.model.finding import Evaluation
 from reporter.model.objects import KubeObject

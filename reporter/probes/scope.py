@@ -20,7 +20,7 @@ from operator import attrgetter
 from typing import Final, Generic, Required, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from reporter.catalogue.resources import NAMESPACES
-from reporter.metrics.looks.samples import NONE, Samples
+from reporter.metrics.looks.window import NONE, Samples
 from reporter.model.finding import (
     Derived,
     Diagnosis,

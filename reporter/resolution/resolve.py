@@ -24,14 +24,16 @@ from reporter.model.report import (
 from reporter.model.subject import Subject
 from reporter.model.text import with_suffix
 from reporter.resolution.grace import (
+    NOTHING,
     Fault,
+    Handed,
     OneLook,
     place_in_time,
     recovery_time,
     severity_key,
+    since_of,
     sustained,
 )
-from reporter.resolution.handing_on import NOTHING, Handed, since_of
 from reporter.resolution.hold import hold_and_suppress, suppress_by_nodes, suppress_within_pods
 from reporter.resolution.impact import Impacts, judge_impact
 from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, Steps, fault_key

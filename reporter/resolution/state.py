@@ -17,8 +17,7 @@ from reporter.model.instant import Instant
 from reporter.model.reason import Reason
 from reporter.model.report import Disposition, Mute, ResolvedFinding
 from reporter.model.subject import ObjectRef, Subject
-from reporter.resolution.grace import Fault, OneLook, severity_key
-from reporter.resolution.handing_on import Handed
+from reporter.resolution.grace import Fault, Handed, OneLook, severity_key
 from reporter.resolution.memory import Episode, Memory, Steps, UpstreamKey
 from reporter.resolution.mutes import Mutes
 from reporter.resolution.records import Records

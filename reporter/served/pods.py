@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import PODS
-from reporter.diagnosis.case import ending, is_error, last_end, loops
-from reporter.diagnosis.refusals import refusal, why_not_made
+from reporter.diagnosis.case import ending, is_error, last_end, loops, refusal, why_not_made
 from reporter.model.finding import Derived, Evaluation, Fails, Finding, ServingEvidence
 from reporter.model.objects import (
     Conditioned,

@@ -16,7 +16,7 @@ from reporter.catalogue.resources import PODS
 from reporter.catalogue.runtime import ROWS, of_kind
 from reporter.diagnosis.case import is_error, last_end, loops, statuses
 from reporter.metrics.looks.look import EngineLook, Look
-from reporter.metrics.looks.samples import Judged
+from reporter.metrics.looks.window import Judged
 from reporter.model.finding import Crash, EpisodeKey
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Pod

@@ -9,7 +9,7 @@ from reporter.model.report import Impact, Mute, Report, ResolvedFinding, SpecCha
 from reporter.model.subject import ObjectRef
 from reporter.model.text import json_text
 from reporter.settings import EvaluationSettings
-from reporter.sinks.events.render import events_of
+from reporter.sinks.events.plan import events_of
 
 ReportDocument: TypeAlias = dict[str, object]
 

@@ -14,9 +14,16 @@ from typing import Final
 import msgspec
 
 from reporter.model.text import clean, cut
-from reporter.snapshot.inputs.files import LeftOut, LogFile, PageFile
+from reporter.snapshot.inputs.files import (
+    INPUT_LIMITS,
+    Budget,
+    DumpError,
+    InputLimits,
+    LeftOut,
+    LogFile,
+    PageFile,
+)
 from reporter.snapshot.inputs.layouts import Layouts, logs_in, without_logs
-from reporter.snapshot.inputs.limits import INPUT_LIMITS, Budget, DumpError, InputLimits
 from reporter.snapshot.inputs.reading import STDIN, Source, read_files
 from reporter.yaml_reader.limits import Unreadable
 from reporter.yaml_reader.reading import Ending, YamlReader, decoded

@@ -26,7 +26,6 @@ from reporter.snapshot.documents import (
     Source,
     read_inputs,
 )
-from reporter.snapshot.dump_copies import Copies, DumpClock, copy_of
 from reporter.snapshot.dump_served import (
     EVENTS_GROUP,
     Json,
@@ -36,9 +35,17 @@ from reporter.snapshot.dump_served import (
     kind_of,
     part,
 )
-from reporter.snapshot.dump_states import Looks, Remains, remains_of, said
+from reporter.snapshot.dump_states import (
+    Copies,
+    DumpClock,
+    Looks,
+    Remains,
+    copy_of,
+    remains_of,
+    said,
+)
 from reporter.snapshot.foreign_events import MOST, EventObject, by_object, foreign_event
-from reporter.snapshot.inputs.limits import is_told
+from reporter.snapshot.inputs.files import is_told
 from reporter.snapshot.outputs.archive import DumpHeader, header_of
 from reporter.snapshot.snapshot import Snapshot
 

@@ -20,7 +20,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeVar, cast
 
-from reporter.metrics.looks.samples import Judged, Samples
+from reporter.metrics.looks.window import Judged, Samples
 from reporter.model.evidence import Evidence, ForeignEvent, LogCause
 from reporter.model.objects import KubeObject, Labels
 from reporter.model.resource import Resource

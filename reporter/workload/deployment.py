@@ -20,8 +20,7 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
-from reporter.diagnosis.case import statuses
-from reporter.diagnosis.refusals import refusal, why_not_made
+from reporter.diagnosis.case import refusal, statuses, why_not_made
 from reporter.model.finding import Fails
 from reporter.model.objects import Condition, DaemonSet, Deployment, Labels, Pod, StatefulSet
 from reporter.model.text import detail

@@ -13,7 +13,7 @@ from typing import Final
 
 import lab
 import reporter
-from reporter.diagnosis import refusals, texts
+from reporter.diagnosis import case, texts
 from reporter.diagnosis.signatures import built_in
 
 METHODS: Final = ("search", "match", "fullmatch", "sub", "finditer", "findall", "split")
@@ -34,7 +34,7 @@ _MANY: Final = 20
 
 USED_OTHERWISE: Final = {
     "reporter.model.credentials._KEYS": ("finditer",),
-    "reporter.snapshot.inputs.limits._PATTERNS": ("match",),
+    "reporter.snapshot.inputs.files._PATTERNS": ("match",),
     "reporter.snapshot.decode._DEEP": ("match",),
     "reporter.snapshot.decode._SHALLOW": ("match",),
 }
@@ -79,7 +79,7 @@ def all_patterns() -> list[Found]:
         *texts.MOUNTS,
         *texts.NODE_REFUSALS,
         *texts.STARTS,
-        *refusals.REFUSALS,
+        *case.REFUSALS,
     ):
         pattern = re.compile(row.pattern, re.IGNORECASE)
         found[pattern.pattern, pattern.flags] = Found(f"row {row.code}", pattern, ("search",))

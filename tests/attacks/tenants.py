@@ -10,7 +10,7 @@ from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution.grace import OneLook
 from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
-from reporter.sinks.subject_metrics import STATE, subject_metrics
+from reporter.sinks.own_metrics import STATE, subject_metrics
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.attacks.attack import Outcome, attack, attacks

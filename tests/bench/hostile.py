@@ -22,7 +22,7 @@ import msgspec
 from aiohttp import web
 
 from reporter.daemon.pod_scraping import SampleStore
-from reporter.metrics.looks.target import Scrape, Target
+from reporter.metrics.looks.look import Scrape, Target
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits

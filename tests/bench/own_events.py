@@ -15,7 +15,7 @@ from reporter.model.reason import EventType
 from reporter.model.report import Disposition, ReadySubject, ResolvedFinding
 from reporter.model.subject import Layer, ObjectRef, Subject
 from reporter.resolution.records import RecordState
-from reporter.sinks.events.render import STATE_LABEL, finding_event, ready_event
+from reporter.sinks.events.plan import STATE_LABEL, finding_event, ready_event
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP, MODEL_READY
 from tests.bench.cluster import Model
 

@@ -20,7 +20,7 @@ from reporter.model.report import (
 )
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
 from reporter.settings import DaemonSettings
-from reporter.sinks.subject_metrics import SubjectMetrics
+from reporter.sinks.own_metrics import SubjectMetrics
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 

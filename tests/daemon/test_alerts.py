@@ -11,8 +11,8 @@ from aiohttp import web
 from yarl import URL
 
 from reporter.kube.errors import KubeError
-from reporter.sinks.alerts import writer
-from reporter.sinks.alerts.writer import Address, AlertApi
+from reporter.sinks import alerts as writer
+from reporter.sinks.alerts import Address, AlertApi
 from reporter.stacks.settings import FullDaemonSettings
 from tests.daemon.alertmanager import Alertmanager
 from tests.daemon.replica import SHORT_LEASE, free_port, until

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from reporter.catalogue import runtime as t
 from reporter.catalogue.suppression import pod_rows_of
 from reporter.daemon.pod_scraping import SampleStore
-from reporter.metrics.looks.samples import PodVerdict
-from reporter.metrics.looks.target import ContainerRun, Scrape, Target
+from reporter.metrics.looks.look import ContainerRun, Scrape, Target
+from reporter.metrics.looks.window import PodVerdict
 from reporter.metrics.pages.page import Page
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page

@@ -6,8 +6,7 @@ import pytest
 import yaml
 
 from reporter.arguments import Parser
-from reporter.cli.configure import FullProgramSettings
-from reporter.cli.flags import add_setting_flags, settings_from
+from reporter.cli.configure import FullProgramSettings, add_setting_flags, settings_from
 from reporter.stacks.settings import FullDaemonSettings
 from tests.helm.charts import NAMESPACE, RELEASE, REPORTER, load, render
 from tests.tables import Stack

@@ -10,8 +10,7 @@ from reporter.catalogue.resources import EVENTS
 from reporter.model.report import Disposition
 from reporter.resolution import Memory, resolve
 from reporter.resolution.records import records_of
-from reporter.sinks.events.plan import plan_events
-from reporter.sinks.events.render import event_name
+from reporter.sinks.events.plan import event_name, plan_events
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.table import table_of
 from tests.properties.passes import START, calm, sequences, settings_

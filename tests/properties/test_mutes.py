@@ -12,7 +12,7 @@ from reporter.model.instant import Instant
 from reporter.model.objects import Annotations, Metadata, Namespace, Pod
 from reporter.model.report import Disposition
 from reporter.resolution import Memory, resolve
-from reporter.sinks.events.render import event_name
+from reporter.sinks.events.plan import event_name
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN
 from tests.properties.passes import Pass, findings, sequences, settings_

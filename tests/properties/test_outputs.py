@@ -15,7 +15,7 @@ from reporter.cli import one_look as looking
 from reporter.cli.rendering import OUTPUTS, view_of
 from reporter.daemon import logs
 from reporter.setting_types import LogFormat
-from reporter.sinks.events.render import events_of
+from reporter.sinks.events.plan import events_of
 from reporter.stacks.settings import FullDaemonSettings
 from tests.credential_forms import BY_KEY, BY_SHAPE, PRIVATE_KEYS
 from tests.hypothesis_profiles import examples

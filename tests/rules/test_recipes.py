@@ -8,7 +8,7 @@ import yaml
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 from reporter.model.finding import FindingKey
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
-from reporter.sinks.alerts.plan import labels_of
+from reporter.sinks.alerts import labels_of
 from reporter.stacks import BUILT_IN
 from tests.rules.cases import CASES, alerts
 from tests.rules.recipes import ALERTMANAGER, EVENT_EXPORTER, ROUTES, matches

@@ -8,7 +8,7 @@ from reporter.evaluation import evaluate_again
 from reporter.model.instant import Instant
 from reporter.probes.reuse import Answered
 from reporter.resolution import Memory, resolve
-from reporter.resolution.handing_on import hand_on, take_over
+from reporter.resolution.grace import hand_on, take_over
 from reporter.resolution.records import records_of
 from reporter.sinks.events.plan import plan_events
 from reporter.stacks.settings import FullEvaluationSettings

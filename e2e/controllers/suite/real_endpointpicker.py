@@ -20,7 +20,7 @@ from e2e.stack.otterscale import NAME, OtterScale
 from e2e.stack.pod_network import own_loopback
 from lab.simulation.phases import Phase
 from lab.simulation.server import ModelPod
-from reporter.metrics.scraping.pickers import PORT
+from reporter.metrics.scraping.targets import PORT
 from tests.daemon.replica import until
 
 POOLS = "inferencepools.inference.networking.k8s.io"

@@ -25,10 +25,10 @@ from reporter.kube.errors import (
     Unauthorized,
     status_error,
 )
-from reporter.metrics.looks.target import Failure, Scrape, Target
+from reporter.metrics.looks.look import Failure, Scrape, Target
 from reporter.metrics.pages.page import Page, UnreadablePage
-from reporter.metrics.scraping.pickers import ScrapeFailed, mapped
 from reporter.metrics.scraping.scraper import FairSlots
+from reporter.metrics.scraping.targets import ScrapeFailed, mapped
 
 
 class Fetch(Protocol):

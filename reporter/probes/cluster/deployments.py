@@ -3,22 +3,27 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from reporter.catalogue.reasons import CLUSTER_READY
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.model.finding import Finding
+from reporter.model.finding import Finding, ReadyEvidence
 from reporter.model.objects import Deployment
-from reporter.model.subject import CLUSTER, ObjectRef
+from reporter.model.subject import CLUSTER, Layer, ObjectRef
 from reporter.model.text import clean
+from reporter.probes.cluster.crds import missed_crds, required_crds
 from reporter.probes.scope import ComponentScope, Scope, of_workload
 from reporter.setting_types import PartMode
-from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.components import (
     NEEDED_BY,
     ControlPlaneComponent,
+    components,
+    may_be_needed,
     namespace_ref,
     needed_since,
     still_needed_by,
 )
 from reporter.workload.deployment import is_available, judge_deployment
+from reporter.workload.owners import declared_workloads, is_workload_available
 from reporter.workload.standing import MISSING, SCALED_TO_ZERO, WorkloadFault
 
 
@@ -139,4 +144,53 @@ def _finding(
         sole_place=sole_place,
         no_older_than=no_older_than,
         **of_workload(fault),
+    )
+
+
+def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
+    """Yield the evidence if every Deployment that is there or needed is available, every CRD served.
+
+    What users declare counts with them, unless they said that Ready need not wait for it. Where no
+    component is there or needed, there is nothing that could be seen to work; where it cannot be read
+    whether one is needed, nobody can say so.
+    """
+    every = components(scope.settings)
+    configured = tuple(each for each in every if is_expected(scope, each))
+    if any(may_be_needed(each.needs, scope.snapshot) for each in every if each not in configured):
+        return
+    declared = tuple(
+        each
+        for each in declared_workloads(scope.settings, Layer.CLUSTER)
+        if each.component.blocks_ready
+    )
+    if not configured and not declared:
+        return
+    if not all(is_component_available(scope, each) for each in configured):
+        return
+    workloads = [each.found(scope.snapshot) for each in declared]
+    if not all(each is not None and is_workload_available(each) for each in workloads):
+        return
+    discovery = scope.snapshot.discovery
+    users = (each.component for each in scope.settings.catalogue.declared)
+    declared_crds = [
+        discovery.state(each.crd.name)
+        for each in users
+        if each.crd is not None and each.blocks_ready
+    ]
+    if any(missed_crds(scope)) or any(each is not Served.SERVED for each in declared_crds):
+        return
+    served = {
+        each.name
+        for each in required_crds(scope.settings)
+        if each.served(discovery) is Served.SERVED
+    }
+    available = len(configured) + len(declared)
+    release = namespace_ref(scope.snapshot, scope.settings.release_namespace)
+    yield ReadyEvidence(
+        reason=CLUSTER_READY,
+        subject=CLUSTER,
+        involved=release,
+        related=release,
+        message=f"The cluster layer is healthy: {available} component(s) available, "
+        f"{len(served) + len(declared_crds)} of their CustomResourceDefinition(s) served",
     )

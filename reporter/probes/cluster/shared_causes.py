@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, NODES, PODS, SERVICES
-from reporter.diagnosis.refusals import REFUSES_ALL
+from reporter.diagnosis.case import REFUSES_ALL
 from reporter.model.finding import Diagnosis, Evaluation, Finding
 from reporter.model.objects import Deployment, LabelSelector, Node
 from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, ObjectRef, Subject

@@ -13,6 +13,8 @@ from reporter.probes.harness.gateways import (
     probe_gateway_class,
     probe_gateway_data_plane,
     probe_gateway_programming,
+    probe_harness_ready,
+    probe_harness_serving,
 )
 from reporter.probes.harness.policies import (
     probe_api_keys,
@@ -20,7 +22,6 @@ from reporter.probes.harness.policies import (
     probe_ext_authz,
     probe_network_policy,
 )
-from reporter.probes.harness.ready import probe_harness_ready, probe_harness_serving
 from reporter.probes.reuse import Question
 from reporter.probes.scope import NamespaceScope, Probe, Scope
 from reporter.snapshot.trace import Cell, How

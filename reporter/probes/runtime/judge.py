@@ -10,13 +10,19 @@ from typing import Final
 from reporter.catalogue import runtime as t
 from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.metrics.looks.look import Latency, Look
-from reporter.metrics.looks.samples import Doubt, Judged, MetricFault, PodVerdict, Samples
-from reporter.metrics.looks.window import GAP_PERIODS, History
+from reporter.metrics.looks.window import (
+    GAP_PERIODS,
+    Doubt,
+    History,
+    Judged,
+    MetricFault,
+    PodVerdict,
+    Samples,
+)
 from reporter.model.objects import Pod
 from reporter.probes.runtime.engine_rules import DOWNLOAD_RULES, OBJECTIVES, judge_engines
 from reporter.probes.runtime.network import is_settled
-from reporter.probes.runtime.picker_rules import judge_picker
-from reporter.probes.runtime.pod_rules import POD_RULES, http_errors
+from reporter.probes.runtime.pod_rules import POD_RULES, http_errors, judge_picker
 from reporter.probes.runtime.rule import NOT_SETTLED, Answer, Found, NotOver, Undecided, Untold
 from reporter.settings import EvaluationSettings
 from reporter.workload.pod import counts

@@ -14,10 +14,8 @@ from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
-from reporter.metrics.looks.look import Look
-from reporter.metrics.looks.samples import Doubt, Judged, Samples
-from reporter.metrics.looks.target import PodName
-from reporter.metrics.looks.window import GAP_PERIODS
+from reporter.metrics.looks.look import Look, PodName
+from reporter.metrics.looks.window import GAP_PERIODS, Doubt, Judged, Samples
 from reporter.model.finding import Finding
 from reporter.model.subject import API_RESOURCE, CLUSTER, ObjectRef
 from reporter.model.text import clean

@@ -19,10 +19,15 @@ from reporter.kube.errors import (
     Unauthorized,
 )
 from reporter.kube.writes import KubeMirrors
-from reporter.sinks.events.plan import REFRESH_PER_SECOND
-from reporter.sinks.events.render import Document
-from reporter.sinks.mirror.plan import Applied, MirrorPlan, MirrorPurpose, MirrorWrite
-from reporter.sinks.mirror.render import document, state_patch
+from reporter.sinks.events.plan import REFRESH_PER_SECOND, Document
+from reporter.sinks.mirror.plan import (
+    Applied,
+    MirrorPlan,
+    MirrorPurpose,
+    MirrorWrite,
+    document,
+    state_patch,
+)
 from reporter.sinks.outbox import (
     BACKOFF_FIRST,
     Entry,

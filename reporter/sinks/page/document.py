@@ -12,7 +12,6 @@ from typing import Final
 from reporter.model.instant import rfc3339
 from reporter.sinks.page import findings, overview
 from reporter.sinks.page.episodes import day
-from reporter.sinks.page.filter import LONGEST
 from reporter.sinks.page.markup import (
     LANES,
     SYMBOLS,
@@ -28,7 +27,16 @@ from reporter.sinks.page.markup import (
     shape,
     since,
 )
-from reporter.sinks.page.view import FIRING, Explanation, Lane, Lost, PageView, PathView, Station
+from reporter.sinks.page.view import (
+    FIRING,
+    LONGEST,
+    Explanation,
+    Lane,
+    Lost,
+    PageView,
+    PathView,
+    Station,
+)
 from reporter.sinks.words import NOT_SEEN
 
 LISTED: Final = 50

@@ -19,21 +19,19 @@ from typing import IO, BinaryIO, ClassVar, Final, NoReturn, Self, TypeAlias, cas
 
 from reporter.snapshot.inputs.files import (
     BLOCK,
+    INPUT_LIMITS,
     MOST_BYTES,
     NO_FILE,
+    BrokenArchiveError,
+    Budget,
     CountedStream,
+    DumpError,
     LeftOut,
     Use,
     end_of,
     shown,
-    use_of,
-)
-from reporter.snapshot.inputs.limits import (
-    INPUT_LIMITS,
-    BrokenArchiveError,
-    Budget,
-    DumpError,
     too_large,
+    use_of,
 )
 
 Unpacked: TypeAlias = tuple[str, bytes] | LeftOut

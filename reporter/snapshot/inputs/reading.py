@@ -22,6 +22,9 @@ from reporter.snapshot.inputs.files import (
     MOST_OF_POD,
     NO_FILE,
     SUFFIXES,
+    BrokenArchiveError,
+    Budget,
+    DumpError,
     InputFile,
     LeftOut,
     LogFile,
@@ -32,17 +35,12 @@ from reporter.snapshot.inputs.files import (
     end_of,
     is_log,
     log_of,
+    looks_like,
     shown,
+    too_large,
     use_of,
 )
 from reporter.snapshot.inputs.layouts import logs_in
-from reporter.snapshot.inputs.limits import (
-    BrokenArchiveError,
-    Budget,
-    DumpError,
-    looks_like,
-    too_large,
-)
 
 STDIN: Final = "-"
 Source: TypeAlias = Path | Literal["-"]

@@ -6,8 +6,7 @@ import pytest
 
 from reporter.catalogue.pickers import ENGINES, NO, YES
 from reporter.catalogue.runtime import RUNTIME_NAMES
-from reporter.metrics.looks.look import Latency, look_at
-from reporter.metrics.looks.target import Scrape
+from reporter.metrics.looks.look import Latency, Scrape, look_at
 from reporter.metrics.pages.reading import read_page
 from tests.engine.recording import RECORDED, load
 from tests.unit.metrics.pages.reading import RUST, SGLANG, VLLM

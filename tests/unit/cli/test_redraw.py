@@ -5,8 +5,7 @@ import os
 
 import pytest
 
-from reporter.cli.following import Screen, fitting
-from reporter.cli.rendering import View
+from reporter.cli.rendering import Screen, View, fitting
 from reporter.model.subject import ObjectRef
 from tests.unit.sinks.test_report_text import finding, report
 

@@ -8,8 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.cli.configure import FullProgramSettings, load_settings, variable_of
-from reporter.cli.flags import FILE_ONLY
+from reporter.cli.configure import FILE_ONLY, FullProgramSettings, load_settings, variable_of
 from reporter.errors import UsageError
 from tests.unit.docs.pages import ROOT
 

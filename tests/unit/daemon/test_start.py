@@ -23,7 +23,7 @@ NOT_NEEDED = {
 
 START = """\
 import sys
-from reporter.cli.flags import settings_from
+from reporter.cli.configure import settings_from
 from reporter.cli.run import command_parser
 settings_from(command_parser().parse([]))
 import reporter.daemon.main

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.diagnosis.refusals import refusal
+from reporter.diagnosis.case import refusal
 from reporter.diagnosis.texts import IMAGES, MOUNTS, NODE_REFUSALS, STARTS, Context, end_of, meaning
 
 PLACE = Context(

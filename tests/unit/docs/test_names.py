@@ -13,8 +13,7 @@ from reporter.cli.configure import FullProgramSettings, variable_of
 from reporter.cli.main import known_commands, main
 from reporter.model.report import Report
 from reporter.model.subject import NAMESPACE_KIND, Layer
-from reporter.sinks.own_metrics import GAUGES, LiveMetrics, Metrics
-from reporter.sinks.subject_metrics import SubjectMetrics
+from reporter.sinks.own_metrics import GAUGES, LiveMetrics, Metrics, SubjectMetrics
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kthena.output import status_counter
 from tests.tables import BY_NAME

@@ -10,7 +10,7 @@ from reporter.model.finding import FindingKey
 from reporter.model.objects import Event
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.records import record_of
-from reporter.sinks.events.render import event_name
+from reporter.sinks.events.plan import event_name
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

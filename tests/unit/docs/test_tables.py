@@ -5,8 +5,7 @@ import re
 import pytest
 import yaml
 
-from reporter.cli.configure import FullProgramSettings, flag_of
-from reporter.cli.flags import _OTHER_NAMES
+from reporter.cli.configure import _OTHER_NAMES, FullProgramSettings, flag_of
 from reporter.kube.informer import Timing
 from reporter.model.reason import EventType
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND

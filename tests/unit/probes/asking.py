@@ -1,6 +1,6 @@
 """Probes as tests ask them: of a snapshot, with settings and samples."""
 
-from reporter.metrics.looks.samples import NONE
+from reporter.metrics.looks.window import NONE
 from reporter.probes.harness import Namespaces
 from reporter.probes.scope import ComponentScope, NamespaceScope, Scope, joined
 from reporter.probes.subjects import all_asked

@@ -6,15 +6,9 @@ from datetime import UTC, datetime, timedelta
 from reporter.catalogue.resources import ENVOYFILTERS, EVENTS
 from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
 from reporter.model.instant import Instant
-from reporter.model.subject import (
-    CLUSTER,
-    CLUSTER_KIND,
-    NAMESPACE_KIND,
-    ObjectRef,
-    Subject,
-)
+from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, ObjectRef, Subject
 from reporter.resolution import Memory, resolve
-from reporter.sinks.events.render import finding_event, ready_event
+from reporter.sinks.events.plan import finding_event, ready_event
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from reporter.model.subject import CLUSTER, ObjectRef
-from reporter.resolution.handing_on import (
+from reporter.resolution.grace import (
     MOST,
     NOTHING,
     WITHIN,

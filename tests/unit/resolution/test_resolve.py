@@ -9,7 +9,7 @@ from reporter.model.finding import Derived, Evaluation, KnownSubject, ServingEvi
 from reporter.model.report import Outside, SkippedObject
 from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution import Memory, resolve
-from reporter.resolution.handing_on import Start, token
+from reporter.resolution.grace import Start, token
 from reporter.resolution.records import NO_RECORDS
 from reporter.stacks.kaito.reasons import INFERENCESETS, RAGENGINES
 from reporter.stacks.settings import FullEvaluationSettings

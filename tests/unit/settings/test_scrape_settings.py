@@ -3,7 +3,7 @@
 import pytest
 
 from reporter.arguments import Parser
-from reporter.cli.flags import add_setting_flags, settings_from
+from reporter.cli.configure import add_setting_flags, settings_from
 from reporter.errors import UsageError
 
 

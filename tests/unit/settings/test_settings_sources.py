@@ -3,8 +3,14 @@ import os
 import pytest
 
 from reporter.arguments import Parser
-from reporter.cli.configure import FullProgramSettings, load_settings
-from reporter.cli.flags import FILE_ONLY, GROUPS, add_setting_flags, settings_from
+from reporter.cli.configure import (
+    FILE_ONLY,
+    GROUPS,
+    FullProgramSettings,
+    add_setting_flags,
+    load_settings,
+    settings_from,
+)
 from reporter.errors import UsageError
 from reporter.setting_types import bind_address
 from reporter.stacks.settings import FullDaemonSettings

@@ -7,14 +7,13 @@ from types import SimpleNamespace
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from reporter.metrics.looks.target import Failure
+from reporter.metrics.looks.look import Failure
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Impact, ServingState, SkippedObject, SubjectState
 from reporter.model.subject import Layer
 from reporter.sinks.events.plan import Purpose
 from reporter.sinks.mirror.plan import MirrorPurpose
-from reporter.sinks.own_metrics import GAUGES, OK, LiveMetrics, Metrics
-from reporter.sinks.subject_metrics import SubjectMetrics
+from reporter.sinks.own_metrics import GAUGES, OK, LiveMetrics, Metrics, SubjectMetrics
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kthena.output import status_counter
 from reporter.stacks.kthena.owning import Method

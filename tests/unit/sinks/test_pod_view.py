@@ -9,9 +9,8 @@ import pytest
 
 from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.catalogue.runtime import of_kind
-from reporter.metrics.looks.look import Endpoints
-from reporter.metrics.looks.samples import Judged
-from reporter.metrics.looks.target import Failure, Picked
+from reporter.metrics.looks.look import Endpoints, Failure, Picked
+from reporter.metrics.looks.window import Judged
 from reporter.model.subject import Subject
 from reporter.sinks.pod_view import pod_json, pod_text, pod_view
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Impact, ServingState, SubjectState
 from reporter.model.subject import CLUSTER, Subject
-from reporter.sinks.subject_metrics import SubjectMetrics
+from reporter.sinks.own_metrics import SubjectMetrics
 from tests.unit.sinks.page.reports import (
     EPP,
     GATEWAY,

@@ -13,7 +13,7 @@ from reporter.snapshot.documents import (
     read_documents,
     sources_of,
 )
-from reporter.snapshot.inputs.limits import InputLimits
+from reporter.snapshot.inputs.files import InputLimits
 
 A, B = {"kind": "A"}, {"kind": "B"}
 

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import NODES, PODS
+from reporter.diagnosis.case import why_not_made
 from reporter.diagnosis.pod import why_job_fails
-from reporter.diagnosis.refusals import why_not_made
 from reporter.model.finding import Diagnosis, Finding
 from reporter.model.objects import Condition, Node, Pod
 from reporter.model.text import cut

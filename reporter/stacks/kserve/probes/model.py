@@ -6,8 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, PODS
-from reporter.diagnosis.case import exit_words, is_error, last_end, last_words, loops
-from reporter.diagnosis.refusals import refusal
+from reporter.diagnosis.case import exit_words, is_error, last_end, last_words, loops, refusal
 from reporter.model.finding import Fails, Finding
 from reporter.model.objects import ContainerStatus, Pod
 from reporter.model.text import clean, detail

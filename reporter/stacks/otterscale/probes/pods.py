@@ -10,9 +10,8 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.catalogue.runtime import SCRAPE_FAILING, of_kind
-from reporter.diagnosis.case import is_error, last_end
-from reporter.diagnosis.refusals import refusal
-from reporter.metrics.looks.samples import MetricFault, Samples
+from reporter.diagnosis.case import is_error, last_end, refusal
+from reporter.metrics.looks.window import MetricFault, Samples
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, ContainerStatus, Deployment, Pod
 from reporter.model.text import clean, cut, detail

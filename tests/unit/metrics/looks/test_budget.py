@@ -7,7 +7,7 @@ import pytest
 
 from reporter.daemon import pod_scraping as sample_store
 from reporter.daemon.pod_scraping import SampleStore
-from reporter.metrics.looks.target import Scrape
+from reporter.metrics.looks.look import Scrape
 from reporter.metrics.pages.page import UnreadablePage
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page

@@ -2,8 +2,7 @@
 
 from math import inf
 
-from reporter.metrics.looks.look import Buckets, Count, Counter, Latency, look_at
-from reporter.metrics.looks.target import Failure, Scrape
+from reporter.metrics.looks.look import Buckets, Count, Counter, Failure, Latency, Scrape, look_at
 from reporter.metrics.pages.reading import read_page
 from reporter.model.instant import Instant
 from tests.unit.probes.runtime.scraped import START, TARGET

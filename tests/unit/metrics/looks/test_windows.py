@@ -8,8 +8,7 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Latency, Look
-from reporter.metrics.looks.target import Failure
+from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Failure, Latency, Look
 from reporter.metrics.looks.window import (
     MOST_LOOKS,
     History,

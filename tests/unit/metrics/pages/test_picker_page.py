@@ -2,8 +2,7 @@
 
 import pytest
 
-from reporter.metrics.looks.look import Count, Counter, look_at
-from reporter.metrics.looks.target import Scrape
+from reporter.metrics.looks.look import Count, Counter, Scrape, look_at
 from reporter.metrics.pages.page import Picker
 from reporter.metrics.pages.reading import read_page
 from tests.unit.metrics.pages.reading import PAGES

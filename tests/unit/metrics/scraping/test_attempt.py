@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from reporter.metrics.looks.target import Failure
+from reporter.metrics.looks.look import Failure
 from reporter.metrics.pages.page import Page, UnreadablePage
 from reporter.metrics.scraping.attempt import Attempts
-from reporter.metrics.scraping.pickers import ScrapeFailed
+from reporter.metrics.scraping.targets import ScrapeFailed
 from tests.unit.kube.collection import virtual_now
 from tests.unit.metrics.scraping.servers import target
 

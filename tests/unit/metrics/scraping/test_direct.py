@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from reporter.metrics.looks.target import Failure
+from reporter.metrics.looks.look import Failure
 from reporter.metrics.scraping.attempt import AnswerReader, DirectFetch, Endpoint, FetchLimits
-from reporter.metrics.scraping.pickers import ScrapeFailed
+from reporter.metrics.scraping.targets import ScrapeFailed
 from tests.unit.metrics.scraping import servers
 from tests.unit.metrics.scraping.servers import PAGE, answer, raw, serving, target
 

@@ -14,8 +14,8 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from reporter.kube.errors import ConnectionFailed
-from reporter.metrics.looks.target import Failure
-from reporter.metrics.scraping.pickers import ScrapeFailed, mapped
+from reporter.metrics.looks.look import Failure
+from reporter.metrics.scraping.targets import ScrapeFailed, mapped
 
 SECRET = "10.244.7.31"
 REQUEST = aiohttp.RequestInfo(

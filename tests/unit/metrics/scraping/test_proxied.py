@@ -7,9 +7,9 @@ import json
 import pytest
 from aiohttp import web
 
-from reporter.metrics.looks.target import Failure
+from reporter.metrics.looks.look import Failure
 from reporter.metrics.scraping.attempt import Endpoint, FetchLimits, ProxiedFetch, proxy_path
-from reporter.metrics.scraping.pickers import ScrapeFailed
+from reporter.metrics.scraping.targets import ScrapeFailed
 from tests.unit.kube.scripted import status
 from tests.unit.metrics.scraping.servers import PAGE, target
 

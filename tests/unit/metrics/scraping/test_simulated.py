@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from lab.simulation import Misbehaviour, ModelPod, Phase
-from reporter.metrics.looks.target import Failure
+from reporter.metrics.looks.look import Failure
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.scraper import Scraper

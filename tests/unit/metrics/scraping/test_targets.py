@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from reporter.catalogue.resources import PODS
-from reporter.metrics.looks.target import ContainerRun, Target
+from reporter.metrics.looks.look import ContainerRun, Target
 from reporter.metrics.scraping.targets import PodAddresses, find_targets, pod_addresses
 from reporter.model.subject import Subject
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot

@@ -5,10 +5,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Look
-from reporter.metrics.looks.samples import PodVerdict
-from reporter.metrics.looks.target import ContainerRun, Target
-from reporter.metrics.looks.window import History
+from reporter.metrics.looks.look import (
+    Buckets,
+    ContainerRun,
+    Count,
+    Counter,
+    EngineLook,
+    Look,
+    Target,
+)
+from reporter.metrics.looks.window import History, PodVerdict
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 from reporter.probes.runtime.judge import judge, longest_window

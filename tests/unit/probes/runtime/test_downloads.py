@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, DOWNLOAD_STALLED
-from reporter.metrics.looks.target import ContainerRun, Failure
+from reporter.metrics.looks.look import ContainerRun, Failure
 from tests.unit.probes.runtime.scraped import (
     LOADING,
     NOON,

@@ -6,8 +6,7 @@ from functools import partial
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Counter
-from reporter.metrics.looks.target import ContainerRun, Failure
+from reporter.metrics.looks.look import ContainerRun, Counter, Failure
 from tests.unit.probes.runtime.faults import ENGINE_FAULTS, FAULTS
 from tests.unit.probes.runtime.scraped import (
     FROZEN,

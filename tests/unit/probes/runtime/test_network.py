@@ -6,8 +6,8 @@ import pytest
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.runtime import SCRAPE_FAILING
-from reporter.metrics.looks.samples import Judged, Samples
-from reporter.metrics.looks.target import Failure
+from reporter.metrics.looks.look import Failure
+from reporter.metrics.looks.window import Judged, Samples
 from reporter.model.subject import CLUSTER, Subject
 from reporter.probes.runtime.network import (
     nothing_reached,

@@ -7,9 +7,8 @@ import pytest
 
 from reporter.catalogue import pickers as p
 from reporter.catalogue.runtime import ROWS
-from reporter.metrics.looks.look import Counter, Endpoints, EngineLook
-from reporter.metrics.looks.target import Failure, Picked
-from reporter.probes.runtime.picker_rules import BLIND, EMPTY, WANTS_TOKEN
+from reporter.metrics.looks.look import Counter, Endpoints, EngineLook, Failure, Picked
+from reporter.probes.runtime.pod_rules import BLIND, EMPTY, WANTS_TOKEN
 from tests.unit.probes.runtime.scraped import NOON, START, TARGET, Scraped, counted
 
 NEVER = None

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Counter
-from reporter.metrics.looks.target import ContainerRun, Failure
+from reporter.metrics.looks.look import ContainerRun, Counter, Failure
 from tests.unit.probes.runtime.scraped import LOADING, NOON, TARGET, Scraped, seconds, serving
 
 NEVER = None

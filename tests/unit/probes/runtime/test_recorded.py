@@ -5,8 +5,7 @@ from itertools import groupby
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Counter, look_at
-from reporter.metrics.looks.target import Scrape
+from reporter.metrics.looks.look import Counter, Scrape, look_at
 from reporter.metrics.pages.reading import read_page
 from reporter.probes.runtime.judge import objectives
 from reporter.stacks.settings import FullEvaluationSettings

@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Latency, Look
-from reporter.metrics.looks.target import ContainerRun, Failure
+from reporter.metrics.looks.look import (
+    Buckets,
+    ContainerRun,
+    Count,
+    Counter,
+    EngineLook,
+    Failure,
+    Latency,
+    Look,
+)
 from reporter.metrics.looks.window import History
 from reporter.probes.runtime.judge import judge, objectives
 from reporter.stacks.settings import FullEvaluationSettings

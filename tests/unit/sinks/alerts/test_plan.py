@@ -6,8 +6,8 @@ import pytest
 
 from reporter.model.report import Disposition, Impact
 from reporter.resolution.records import NO_RECORDS, Records
-from reporter.sinks.alerts.plan import plan_alerts
-from reporter.sinks.events.render import finding_event
+from reporter.sinks.alerts import plan_alerts
+from reporter.sinks.events.plan import finding_event
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.sinks.events.test_plan import NOW, finding, report, stored
 

@@ -12,8 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from reporter.kube.errors import ConnectionFailed, Invalid
-from reporter.sinks.alerts.plan import Alert
-from reporter.sinks.alerts.writer import AlertApi, AlertWriter
+from reporter.sinks.alerts import Alert, AlertApi, AlertWriter
 from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.sinks.events.test_plan import NOW
 

@@ -15,8 +15,7 @@ from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.resolution import Memory
 from reporter.resolution.records import NO_RECORDS, records_of
 from reporter.resolution.recovery import take_up
-from reporter.sinks.events.plan import Purpose, plan_events
-from reporter.sinks.events.render import finding_event
+from reporter.sinks.events.plan import Purpose, finding_event, plan_events
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN

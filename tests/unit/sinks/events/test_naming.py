@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reporter.model.finding import FindingKey
 from reporter.model.report import ReadySubject
 from reporter.model.subject import CLUSTER_KIND, Layer, ObjectRef, Subject
-from reporter.sinks.events.render import event_name, label_value, ready_name
+from reporter.sinks.events.plan import event_name, label_value, ready_name
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY
 from tests.tables import BY_NAME
 

@@ -13,8 +13,15 @@ from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.records import SUBJECT_ANNOTATION, Records, record_of
-from reporter.sinks.events.plan import Purpose, Written, overlay, plan_events, refresh_interval
-from reporter.sinks.events.render import finding_event, ready_event
+from reporter.sinks.events.plan import (
+    Purpose,
+    Written,
+    finding_event,
+    overlay,
+    plan_events,
+    ready_event,
+    refresh_interval,
+)
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY
 from reporter.stacks.settings import FullEvaluationSettings

@@ -4,7 +4,7 @@ import pytest
 
 from reporter.model.report import Disposition
 from reporter.resolution.records import MUTED_ANNOTATION
-from reporter.sinks.events.render import STATE_LABEL, finding_event
+from reporter.sinks.events.plan import STATE_LABEL, finding_event
 from tests.unit.sinks.events.test_plan import NOW, SETTINGS, finding, planned, report, stored
 
 MUTED, FIRING, CLEARING, SUPPRESSED = (

@@ -9,7 +9,7 @@ from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, ResolvedFinding
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.records import record_of
-from reporter.sinks.events.render import finding_event, ready_event
+from reporter.sinks.events.plan import finding_event, ready_event
 from reporter.sinks.mirror.plan import plan_mirrors
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY

@@ -5,7 +5,7 @@ import pytest
 
 from reporter.model.objects import Event
 from reporter.resolution.records import record_of
-from reporter.sinks.mirror.render import document, mirror_name
+from reporter.sinks.mirror.plan import document, mirror_name
 from tests.unit.sinks.mirror.building import fired, planned, ready
 
 

@@ -22,9 +22,8 @@ from reporter.resolution.message import SUPPRESSING
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import LISTED, POLICY, TYPES, asset, page_html
-from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.markup import SYMBOLS, Markup, breakable, element
-from reporter.sinks.page.view import ALL, Lost, ReportOrigin
+from reporter.sinks.page.view import ALL, Lost, ReportOrigin, filtered
 from tests.unit.sinks.page.reports import EPP, KAITO, NOW, PODS, finding, large, model, report
 
 VOID = {"link", "meta", "input", "wbr", "br"}

@@ -8,9 +8,8 @@ from reporter.model.subject import CLUSTER, Layer, RequestStage, Subject
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import picture, title
-from reporter.sinks.page.filter import filtered
 from reporter.sinks.page.markup import Bounds
-from reporter.sinks.page.view import ReportOrigin
+from reporter.sinks.page.view import ReportOrigin, filtered
 from reporter.stacks import BUILT_IN
 from tests.unit.sinks.page.reports import (
     EPP,

@@ -9,7 +9,7 @@ from reporter.model.reason import EventType
 from reporter.model.report import Disposition
 from reporter.resolution.records import records_of
 from reporter.sinks import history as history_module
-from reporter.sinks.events.render import finding_event, ready_event
+from reporter.sinks.events.plan import finding_event, ready_event
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.episodes import day as day_html

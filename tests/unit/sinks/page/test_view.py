@@ -5,19 +5,12 @@ from datetime import timedelta
 import pytest
 
 from reporter.model.reason import EventType
-from reporter.model.report import (
-    Disposition,
-    Mute,
-    MuteFault,
-    SkippedObject,
-    UnknownResource,
-)
+from reporter.model.report import Disposition, Mute, MuteFault, SkippedObject, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page import overview as tree
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.filter import filtered
-from reporter.sinks.page.view import Lost, ReportOrigin
+from reporter.sinks.page.view import Lost, ReportOrigin, filtered
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND
 from tests.unit.sinks.page.reports import (
     EPP,

@@ -5,8 +5,7 @@ import pytest
 from reporter.catalogue import pickers as p
 from reporter.catalogue import runtime as t
 from reporter.catalogue.runtime import of_kind
-from reporter.metrics.looks.samples import Judged, Samples
-from reporter.metrics.looks.window import History
+from reporter.metrics.looks.window import History, Judged, Samples
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from tests.tables import BY_NAME
 from tests.unit.probes.asking import evaluate_inferencesets

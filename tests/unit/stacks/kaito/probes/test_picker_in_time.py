@@ -7,10 +7,8 @@ import pytest
 
 from reporter.catalogue.pickers import NO_ENDPOINTS
 from reporter.evaluation import evaluate_again
-from reporter.metrics.looks.look import look_at
-from reporter.metrics.looks.samples import Judged, Samples
-from reporter.metrics.looks.target import Failure, Scrape
-from reporter.metrics.looks.window import History
+from reporter.metrics.looks.look import Failure, Scrape, look_at
+from reporter.metrics.looks.window import History, Judged, Samples
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.targets import find_targets
 from reporter.model.instant import rfc3339

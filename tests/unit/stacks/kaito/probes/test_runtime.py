@@ -7,10 +7,16 @@ import pytest
 from reporter.catalogue import runtime as t
 from reporter.catalogue.runtime import of_kind
 from reporter.evaluation import evaluate, evaluate_again
-from reporter.metrics.looks.look import Look
-from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, PodVerdict, Samples
-from reporter.metrics.looks.target import ContainerRun
-from reporter.metrics.looks.window import History
+from reporter.metrics.looks.look import ContainerRun, Look
+from reporter.metrics.looks.window import (
+    NONE,
+    Doubt,
+    History,
+    Judged,
+    MetricFault,
+    PodVerdict,
+    Samples,
+)
 from reporter.model.instant import Instant
 from reporter.probes.reuse import Answered
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND

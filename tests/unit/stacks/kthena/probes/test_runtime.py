@@ -3,8 +3,7 @@
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.samples import Judged, MetricFault, PodVerdict, Samples
-from reporter.metrics.looks.window import History
+from reporter.metrics.looks.window import History, Judged, MetricFault, PodVerdict, Samples
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND, ROLE_CREATING
 from tests.unit.probes.asking import evaluate_modelservings
 from tests.unit.probes.building import SINCE_AT, snapshot_of

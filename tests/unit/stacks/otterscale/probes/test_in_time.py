@@ -5,10 +5,16 @@ from itertools import pairwise
 import pytest
 
 from reporter.evaluation import evaluate_again
-from reporter.metrics.looks.look import EngineLook, Look
-from reporter.metrics.looks.samples import NONE, Doubt, Judged, MetricFault, PodVerdict, Samples
-from reporter.metrics.looks.target import Failure
-from reporter.metrics.looks.window import History
+from reporter.metrics.looks.look import EngineLook, Failure, Look
+from reporter.metrics.looks.window import (
+    NONE,
+    Doubt,
+    History,
+    Judged,
+    MetricFault,
+    PodVerdict,
+    Samples,
+)
 from reporter.model.instant import rfc3339
 from reporter.probes.reuse import Answered
 from reporter.resolution.memory import Memory

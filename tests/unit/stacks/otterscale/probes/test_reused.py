@@ -6,8 +6,7 @@ import pytest
 
 from reporter.evaluation import evaluate, evaluate_again
 from reporter.metrics.looks.look import EngineLook, Look
-from reporter.metrics.looks.samples import Judged, MetricFault, PodVerdict, Samples
-from reporter.metrics.looks.window import History
+from reporter.metrics.looks.window import History, Judged, MetricFault, PodVerdict, Samples
 from reporter.probes.reuse import Answered
 from tests.unit.probes.building import DELETING, SINCE_AT, at, merged, snapshot_of
 from tests.unit.probes.runtime.scraped import TARGET, seconds

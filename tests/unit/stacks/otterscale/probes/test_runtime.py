@@ -6,9 +6,8 @@ import pytest
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.pickers import PICKER_NAMES
-from reporter.metrics.looks.samples import Doubt, Judged, MetricFault, PodVerdict, Samples
-from reporter.metrics.looks.target import Failure
-from reporter.metrics.looks.window import History
+from reporter.metrics.looks.look import Failure
+from reporter.metrics.looks.window import Doubt, History, Judged, MetricFault, PodVerdict, Samples
 from reporter.stacks.otterscale.reasons import MODELSERVICE_KIND
 from tests.unit.probes.building import SINCE_AT
 from tests.unit.probes.runtime.scraped import TARGET, Scraped, seconds, serving
