@@ -26,8 +26,7 @@ from reporter.kube.client import KubeClient
 from reporter.kube.collecting import Collection
 from reporter.metrics.looks.look import Failure, PodName, Scrape, Target, look_at
 from reporter.metrics.looks.window import NONE, History, Judged, Samples
-from reporter.metrics.pages.page import UnreadablePage
-from reporter.metrics.pages.reader import PageLimits
+from reporter.metrics.pages.reader import PageLimits, UnreadablePage
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.attempt import MOST_AT_ONCE, Endpoint, FetchLimits, ProxiedFetch
 from reporter.metrics.scraping.targets import ScrapeFailed, find_targets, pod_addresses

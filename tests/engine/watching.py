@@ -13,9 +13,8 @@ from reporter.catalogue.suppression import pod_rows_of
 from reporter.daemon.pod_scraping import SampleStore
 from reporter.metrics.looks.look import ContainerRun, Scrape, Target
 from reporter.metrics.looks.window import PodVerdict
-from reporter.metrics.pages.page import Page
 from reporter.metrics.pages.reader import PageLimits
-from reporter.metrics.pages.reading import read_page
+from reporter.metrics.pages.reading import Page, read_page
 from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.scraper import Scraper
 from reporter.model.subject import Subject

@@ -5,9 +5,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from reporter.metrics.pages.page import CounterValue, Engine, Histogram, Page, UnreadablePage
-from reporter.metrics.pages.reader import PageLimits
-from reporter.metrics.pages.reading import read_page
+from reporter.metrics.pages.names import FAMILIES, Kind
+from reporter.metrics.pages.reader import PageLimits, UnreadablePage
+from reporter.metrics.pages.reading import Count, EngineSeries, Histogram, Page, read_page
 
 _SAMPLES: Final = Path(__file__).parents[1] / "data" / "pages"
 _LIMITS: Final = PageLimits(series=2_000, engines=100, line_bytes=20_000)
@@ -73,42 +73,26 @@ def _check_page(page: Page) -> None:
     assert page.reading.kept <= _LIMITS.series
     assert page.reading.duplicates < max(1, page.reading.kept)
     assert page.vllm or page.sglang or not page.engines
-    for name, engine in page.engines.items():
-        assert name == engine.name
-        _check_engine(engine)
-    _check_gauges(page.process_start, page.download_speed, page.download_remaining)
-    _check_counters(page.rate_limited, *page.http_requests.values())
-    _check_counters(*page.admission_rejections.values())
+    for series in (page.pod, *page.engines.values()):
+        _check_series(series)
+    _check_counters(*page.http_requests.values())
 
 
-def _check_engine(engine: Engine) -> None:
-    _check_gauges(engine.running, engine.waiting, engine.kv_cache_usage, engine.healthy)
-    _check_gauges(*engine.waiting_by_reason.values(), *engine.sleep_state.values())
-    _check_counters(
-        engine.prompt_tokens,
-        engine.generation_tokens,
-        engine.preemptions,
-        engine.prefix_cache_queries,
-        engine.iterations,
-        engine.corrupted_requests,
-        engine.failed_transfers,
-        engine.failed_notifications,
-        engine.expired_requests,
-        *engine.finished_requests.values(),
-    )
-    for each in (
-        engine.time_to_first_token,
-        engine.inter_token_latency,
-        engine.e2e_request_latency,
-    ):
-        _check_histogram(each)
+def _check_series(series: EngineSeries) -> None:
+    for family in FAMILIES:
+        if family.kind is Kind.GAUGE:
+            _check_gauges(*series.gauges(family).values())
+        elif family.kind is Kind.HISTOGRAM:
+            _check_histogram(series.histogram(family))
+        else:
+            _check_counters(*series.counters(family).values())
 
 
 def _check_gauges(*gauges: float | None) -> None:
     assert all(each is None or math.isfinite(each) for each in gauges), gauges
 
 
-def _check_counters(*counters: CounterValue | None) -> None:
+def _check_counters(*counters: Count | None) -> None:
     for each in counters:
         if each is not None:
             assert 0 <= each.value < math.inf, each

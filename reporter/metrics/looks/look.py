@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from enum import Enum, IntEnum, StrEnum, auto
 from typing import Final, NamedTuple, TypeAlias
 
-from reporter.metrics.pages import page as p
-from reporter.metrics.pages.page import Page
+from reporter.metrics.pages import names
+from reporter.metrics.pages.reading import Count, EngineSeries, Histogram, Page
 from reporter.model.instant import Instant
 from reporter.model.subject import Subject
 
@@ -145,12 +145,6 @@ class Latency(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    value: float
-    created: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Buckets:
     bounds: tuple[float, ...]
     counts: Sequence[float]
@@ -235,15 +229,18 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
     page = scrape.page
     if page is None:
         return Look(at=scrape.at, target=target, failure=scrape.failure, detail=scrape.detail)
+    endpoints = page.pod.gauge(names.READY_ENDPOINTS)
     return Look(
         at=scrape.at,
         target=target,
         # The router of vLLM's production-stack serves the engines' metric names and is none.
         known=(page.vllm or page.sglang) and not page.router,
-        process_started=page.process_start,
-        speed=page.download_speed,
-        remaining=page.download_remaining,
-        endpoints=_endpoints(page.picker),
+        process_started=page.pod.gauge(names.PROCESS_START),
+        speed=page.pod.gauge(names.DOWNLOAD_SPEED),
+        remaining=page.pod.gauge(names.DOWNLOAD_REMAINING),
+        endpoints=None
+        if endpoints is None
+        else Endpoints(endpoints, len(page.pod.gauges(names.ENDPOINT_QUEUES))),
         engines={
             name: _engine(each, objectives, sglang=page.sglang)
             for name, each in (page.engines.items() if not page.router else ())
@@ -252,135 +249,142 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
     )
 
 
+_HISTOGRAMS: Final = {
+    Latency.TTFT: names.TIME_TO_FIRST_TOKEN,
+    Latency.ITL: names.INTER_TOKEN_LATENCY,
+    Latency.E2E: names.E2E_REQUEST_LATENCY,
+}
+
+
 def _engine(
-    engine: p.Engine, objectives: Mapping[Latency, float], *, sglang: bool = False
+    engine: EngineSeries, objectives: Mapping[Latency, float], *, sglang: bool
 ) -> EngineLook:
-    finished = engine.finished_requests
-    counters = {
-        Counter.PROMPT_TOKENS: _count(engine.prompt_tokens),
-        Counter.GENERATED_TOKENS: _count(engine.generation_tokens),
-        Counter.STEPS: _count(engine.iterations),
-        Counter.FINISHED: _sum(finished.values()),
-        Counter.FAILED: _count(finished.get(_FAILED)),
-        Counter.PREEMPTIONS: _count(engine.preemptions),
-        Counter.PREFIX_QUERIES: _count(engine.prefix_cache_queries),
-        Counter.CORRUPTED: _count(engine.corrupted_requests),
-        Counter.TRANSFER_FAILURES: _transfer_failures(engine),
-    }
-    if sglang:
-        counters = _of_sglang(engine)
-    histograms = {
-        Latency.TTFT: engine.time_to_first_token,
-        Latency.ITL: engine.inter_token_latency,
-        Latency.E2E: engine.e2e_request_latency,
-    }
+    counters = _of_sglang(engine) if sglang else _of_vllm(engine)
+    waiting = engine.gauges(names.WAITING_BY_REASON)
+    fetches, sleep = engine.gauges(names.FETCHES), engine.gauges(names.SLEEP_STATE)
+    healthy = engine.gauge(names.HEALTHY)
     return EngineLook(
-        running=engine.running,
+        running=engine.gauge(names.RUNNING),
         waiting=_waiting(engine),
-        capacity=engine.waiting_by_reason.get(_CAPACITY),
-        deferred=engine.waiting_by_reason.get(_DEFERRED),
-        kv_usage=engine.kv_cache_usage,
-        unfetched=engine.fetches.get(_NOT_BEGUN),
-        fetching=engine.fetches.get(_BEGUN),
+        capacity=waiting.get(_CAPACITY),
+        deferred=waiting.get(_DEFERRED),
+        kv_usage=engine.gauge(names.KV_CACHE_USAGE),
+        unfetched=fetches.get(_NOT_BEGUN),
+        fetching=fetches.get(_BEGUN),
         # A page without the state counts as awake; a pause leaves all states 0.
-        awake=bool(engine.sleep_state.get(_AWAKE)) if engine.sleep_state else None,
-        healthy=None if engine.healthy is None else engine.healthy > 0,
+        awake=bool(sleep.get(_AWAKE)) if sleep else None,
+        healthy=None if healthy is None else healthy > 0,
         counters={name: each for name, each in counters.items() if each is not None},
         latencies={
             name: reduced
             for name, seconds in objectives.items()
-            if (reduced := _buckets(histograms[name], seconds)) is not None
+            if (reduced := _buckets(engine.histogram(_HISTOGRAMS[name]), seconds)) is not None
         },
     )
 
 
-def _of_sglang(engine: p.Engine) -> dict[Counter, Count | None]:
+def _of_vllm(engine: EngineSeries) -> dict[Counter, Count | None]:
+    finished = engine.counters(names.FINISHED_REQUESTS)
+    return {
+        Counter.PROMPT_TOKENS: engine.counter(names.PROMPT_TOKENS),
+        Counter.GENERATED_TOKENS: engine.counter(names.GENERATION_TOKENS),
+        Counter.STEPS: engine.counter(names.ITERATIONS),
+        Counter.FINISHED: _sum(finished.values()),
+        Counter.FAILED: finished.get(_FAILED),
+        Counter.PREEMPTIONS: engine.counter(names.PREEMPTIONS),
+        Counter.PREFIX_QUERIES: engine.counter(names.PREFIX_CACHE_QUERIES),
+        Counter.CORRUPTED: engine.counter(names.CORRUPTED_REQUESTS),
+        Counter.TRANSFER_FAILURES: _transfer_failures(engine),
+    }
+
+
+def _of_sglang(engine: EngineSeries) -> dict[Counter, Count | None]:
     """Return what SGLang counts; a failure that it has not had yet is not on its page, so it is 0.
 
     Counters of failures that live come with those of tokens, from SGLang 0.5.10 on; without them an
     engine that makes no progress cannot be told from one that writes a long answer.
     """
-    tokens = _total(engine.realtime_tokens.values())
+    tokens = _total(engine.counters(names.REALTIME_TOKENS).values())
+    finished = engine.counter(names.SGLANG_FINISHED)
     if tokens is None:
-        return {Counter.FINISHED: _count(engine.answered)}
+        return {Counter.FINISHED: finished}
+    failed = _total(_present(engine, names.SGLANG_FAILURES))
     return {
         Counter.GENERATED_TOKENS: tokens,
-        Counter.FINISHED: _count(engine.answered),
-        Counter.PREEMPTIONS: _count(engine.retractions) or Count(0.0),
-        Counter.TRANSFER_FAILURES: _total(engine.failed_requests) or Count(0.0),
+        Counter.FINISHED: finished,
+        Counter.PREEMPTIONS: engine.counter(names.RETRACTIONS) or Count(0.0),
+        Counter.TRANSFER_FAILURES: failed or Count(0.0),
     }
 
 
-def _waiting(engine: p.Engine) -> float | None:
+def _present(engine: EngineSeries, families: Iterable[names.Family]) -> list[Count]:
+    """Return counters of which each has a series that begins with the first failure."""
+    return [each for each in map(engine.counter, families) if each is not None]
+
+
+def _waiting(engine: EngineSeries) -> float | None:
     """Return the requests that wait; those of an SGLang decode engine wait in a queue of its own."""
-    if engine.waiting is None or engine.preallocating is None:
-        return engine.waiting
-    return engine.waiting + engine.preallocating
+    waiting, preallocating = map(engine.gauge, (names.WAITING, names.DECODE_PREALLOCATIONS))
+    return waiting if waiting is None or preallocating is None else waiting + preallocating
 
 
-def _transfer_failures(engine: p.Engine) -> Count | None:
+def _transfer_failures(engine: EngineSeries) -> Count | None:
     """Return the failures of all connectors, None where there is none.
 
     Of NIXL's failed transfers and failed notices the larger number counts: the first has held the
     second since vLLM 0.31.
     """
-    of_nixl = [each for each in (engine.failed_transfers, engine.failed_notifications) if each]
+    of_nixl = _present(engine, (names.FAILED_TRANSFERS, names.FAILED_NOTIFICATIONS))
     largest = max(of_nixl, key=lambda each: each.value, default=None)
-    every = (largest, engine.expired_requests, *engine.connector_failures)
-    count = _sum(each for each in every if each is not None)
-    if not engine.store_operations:
+    others = _present(engine, (names.EXPIRED_REQUESTS, *names.CONNECTOR_FAILURES))
+    count = _sum([*([largest] if largest else []), *others])
+    operations = engine.counters(names.STORE_OPERATIONS)
+    if not operations:
         return count
-    of_store = (engine.store_operations.get(status) for status in _STORE_FAILURES)
+    of_store = (operations.get(status) for status in _STORE_FAILURES)
     failed = sum(each.value for each in of_store if each is not None)
     return Count(failed) if count is None else Count(count.value + failed, count.created)
 
 
-def _pod(page: p.Page) -> EngineLook:
-    requests = page.http_requests
+def _pod(page: Page) -> EngineLook:
+    requests, pod = page.http_requests, page.pod
     errors = [each for (_, status), each in requests.items() if status == _SERVER_ERROR]
     counters = {
-        Counter.RATE_LIMITED: _count(page.rate_limited),
-        Counter.NOT_ADMITTED: _total(page.admission_rejections.values()),
+        Counter.RATE_LIMITED: pod.counter(names.RATE_LIMITED),
+        Counter.NOT_ADMITTED: _total(pod.counters(names.ADMISSION_REJECTIONS).values()),
         Counter.HTTP_REQUESTS: _total(requests.values()),
         Counter.HTTP_ERRORS: _total(errors) if errors or not requests else Count(0.0),
-        **_of_picker(page.picker),
+        **_of_picker(pod),
     }
     return EngineLook(counters={n: each for n, each in counters.items() if each is not None})
 
 
-def _of_picker(picker: p.Picker) -> dict[Counter, Count | None]:
+def _of_picker(pod: EngineSeries) -> dict[Counter, Count | None]:
     """Return what an endpoint picker counts; a series that has not begun is 0 where its family is told."""
-    requests = {"": picker.requests} if picker.requests else {}
+    attempts, errors = pod.counters(names.SCHEDULER_ATTEMPTS), pod.counters(names.PICKER_ERRORS)
+    outcomes = pod.counters(names.FLOW_OUTCOMES) or pod.counters(names.FLOW_DEPARTURES)
+    picked = pod.counter(names.PICKER_REQUESTS)
+    requests = {"": picked} if picked else {}
     return {
-        Counter.CHOICES: _total(picker.attempts.values()),
-        Counter.FAILED_CHOICES: _part(picker.attempts, {_FAILED_CHOICE}),
-        Counter.QUEUED: _total(picker.outcomes.values()),
-        Counter.SHED: _part(picker.outcomes, _SHED),
+        Counter.CHOICES: _total(attempts.values()),
+        Counter.FAILED_CHOICES: _part(attempts, {_FAILED_CHOICE}),
+        Counter.QUEUED: _total(outcomes.values()),
+        Counter.SHED: _part(outcomes, _SHED),
         Counter.PICKED: _total(requests.values()),
-        Counter.EXHAUSTED: _part(picker.errors, _EXHAUSTED) if picker.errors else _none(requests),
+        Counter.EXHAUSTED: _part(errors, _EXHAUSTED) if errors else _none(requests),
     }
 
 
-def _part(series: Mapping[str, p.CounterValue | None], names: Container[str]) -> Count | None:
-    found = [each for name, each in series.items() if name in names]
+def _part(series: Mapping[str, Count | None], labels: Container[str]) -> Count | None:
+    found = [each for label, each in series.items() if label in labels]
     return _total(found) if found else _none(series)
 
 
-def _none(series: Mapping[str, p.CounterValue | None]) -> Count | None:
+def _none(series: Mapping[str, Count | None]) -> Count | None:
     return Count(0.0) if series else None
 
 
-def _count(counter: p.CounterValue | None) -> Count | None:
-    return None if counter is None else Count(counter.value, counter.created)
-
-
-def _endpoints(picker: p.Picker) -> Endpoints | None:
-    if picker.endpoints is None:
-        return None
-    return Endpoints(picker.endpoints, picker.known)
-
-
-def _sum(counters: Iterable[p.CounterValue | None]) -> Count | None:
+def _sum(counters: Iterable[Count | None]) -> Count | None:
     """Return the sum, None where one of them is no number.
 
     The sum of their beginnings changes when one of them starts again, and that is its only use.
@@ -393,12 +397,12 @@ def _sum(counters: Iterable[p.CounterValue | None]) -> Count | None:
     return Count(sum(each.value for each in present), sum(begun) if begun else None)
 
 
-def _total(counters: Iterable[p.CounterValue | None]) -> Count | None:
+def _total(counters: Iterable[Count | None]) -> Count | None:
     count = _sum(counters)
     return None if count is None else Count(count.value)
 
 
-def _buckets(histogram: p.Histogram | None, seconds: float) -> Buckets | None:
+def _buckets(histogram: Histogram | None, seconds: float) -> Buckets | None:
     if histogram is None:
         return None
     index = next((n for n, bound in enumerate(histogram.bounds) if bound >= seconds), None)

@@ -15,7 +15,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, TypeAlias, TypeVar
 
-from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Latency, Look, PodName
+from reporter.metrics.looks.look import Buckets, Counter, EngineLook, Latency, Look, PodName
+from reporter.metrics.pages.reading import Count
 from reporter.model.instant import Instant
 
 Gauge: TypeAlias = Callable[[EngineLook], float | None]

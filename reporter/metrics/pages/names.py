@@ -87,11 +87,17 @@ def _pod_counter(*names: str, labels: tuple[bytes, ...] = ()) -> Family:
 RUNNING: Final = _gauge("vllm:num_requests_running", "sglang:num_running_reqs")
 WAITING: Final = _gauge("vllm:num_requests_waiting", "sglang:num_queue_reqs")
 WAITING_BY_REASON: Final = _gauge("vllm:num_requests_waiting_by_reason", label=b"reason")
+"""Only `capacity` is congestion."""
+
 KV_CACHE_USAGE: Final = _gauge(
     "vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"
 )
 FETCHES: Final = _gauge("vllm:num_requests_kv_fetch_by_stage", label=b"stage")
+"""Requests that wait for KV cache from elsewhere."""
+
 SLEEP_STATE: Final = _gauge("vllm:engine_sleep_state", label=b"sleep_state")
+"""1 for the state it is in, all 0 while paused."""
+
 HEALTHY: Final = _gauge("vllm:engine_healthy")
 
 PROMPT_TOKENS: Final = _counter("vllm:prompt_tokens")
@@ -100,12 +106,18 @@ FINISHED_REQUESTS: Final = _counter(
     "vllm:request_success", label=(b"finished_reason", b"finish_reason")
 )
 PREEMPTIONS: Final = _counter("vllm:num_preemptions")
+"""Requests that were put out of the batch for lack of room, as SGLang's `RETRACTIONS`."""
+
 PREFIX_CACHE_QUERIES: Final = _counter("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")
 ITERATIONS: Final = Family(Kind.OBSERVATIONS, ("vllm:iteration_tokens_total",))
 CORRUPTED_REQUESTS: Final = _counter("vllm:corrupted_requests")
+"""Requests with NaN in their logits."""
+
 FAILED_TRANSFERS: Final = _counter("vllm:nixl_num_failed_transfers")
 FAILED_NOTIFICATIONS: Final = _counter("vllm:nixl_num_failed_notifications")
 EXPIRED_REQUESTS: Final = _counter("vllm:nixl_num_kv_expired_reqs")
+"""NIXL alone tells these; since vLLM 0.31 failed handshakes and notices are among the transfers."""
+
 CONNECTOR_FAILURES: Final = (
     _counter("vllm:mooncake_num_failed_transfers"),
     _counter("vllm:mooncake_num_failed_recvs"),
@@ -131,7 +143,11 @@ E2E_REQUEST_LATENCY: Final = _histogram(
 )
 
 REALTIME_TOKENS: Final = _repeated("sglang:realtime_tokens", b"mode")
+"""Counts while tokens are made."""
+
 SGLANG_FINISHED: Final = _counter("sglang:num_requests")
+"""Whatever the outcome."""
+
 RETRACTIONS: Final = _repeated("sglang:num_retracted_requests")
 SGLANG_FAILURES: Final = (
     _repeated("sglang:num_transfer_failed_reqs"),
@@ -140,9 +156,15 @@ SGLANG_FAILURES: Final = (
 DECODE_PREALLOCATIONS: Final = _gauge("sglang:num_decode_prealloc_queue_reqs")
 
 PROCESS_START: Final = _pod_gauge("process_start_time_seconds")
+"""In the epoch seconds of the pod, to be compared with that of an earlier page only."""
+
 DOWNLOAD_SPEED: Final = _pod_gauge("kaito_model_download_speed_bytes_per_second")
 DOWNLOAD_REMAINING: Final = _pod_gauge("kaito_model_download_remaining_seconds")
+"""-1 is unknown, 0 does not prove that the download has ended."""
+
 RATE_LIMITED: Final = _pod_counter("kaito_ratelimit_rejected")
+"""Refused with 429 by KAITO's guard; admission rejections with 503."""
+
 ADMISSION_REJECTIONS: Final = _pod_counter("vllm:admission_rejections", labels=(b"reason",))
 SGLANG_ANSWERS: Final = _pod_counter("sglang:http_responses", labels=(b"endpoint", b"status_code"))
 HTTP_REQUESTS: Final = _pod_counter("http_requests", labels=(b"handler", b"status"))
@@ -150,6 +172,9 @@ HTTP_REQUESTS: Final = _pod_counter("http_requests", labels=(b"handler", b"statu
 # Of endpoint pickers: llm-d/llm-d-router from v0.9 on has the first name, and the one of the Gateway API
 # Inference Extension (pkg/epp/metrics/metrics.go, v1.3 to v1.5) beside it with the same numbers.
 READY_ENDPOINTS: Final = _pod_gauge("llm_d_epp_ready_endpoints", "inference_pool_ready_pods")
+"""Endpoints whose metrics it read within the last seconds; every 5 s it counts them (Gateway API
+Inference Extension, pkg/epp/datalayer/logger/logger.go). All of its pool have a queue on the page."""
+
 ENDPOINT_QUEUES: Final = Family(
     Kind.GAUGE,
     ("llm_d_epp_per_endpoint_queue_size", "inference_pool_per_pod_queue_size"),
@@ -159,6 +184,8 @@ ENDPOINT_QUEUES: Final = Family(
 SCHEDULER_ATTEMPTS: Final = _pod_counter(
     "llm_d_epp_scheduler_attempts", "inference_extension_scheduler_attempts", labels=(b"status",)
 )
+"""A pool without endpoints is no attempt."""
+
 PICKER_REQUESTS: Final = _pod_counter("llm_d_epp_request", "inference_objective_request")
 PICKER_ERRORS: Final = _pod_counter(
     "llm_d_epp_request_error", "inference_objective_request_error", labels=(b"error_code",)

@@ -16,7 +16,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from reporter.metrics.pages.page import UnreadablePage
+
+class UnreadablePage(Exception):  # noqa: N818 - "unreadable page" says it
+    """A body that is not a page of metrics, or not one to be believed; says why in a few words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

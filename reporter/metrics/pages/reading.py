@@ -1,5 +1,8 @@
 """Reading a page: bytes in, typed values out, one for each family, engine and series.
 
+What the page does not have, or has as NaN, as infinite or as a negative count, is None or not
+there, never 0.
+
 Series that differ in labels nobody asked for (`pid` in multiprocess mode, `priority`, `method`, a
 second `model_name`) are parts of one count and are added; of gauges the largest holds. The same
 series told twice counts once: the first time.
@@ -8,26 +11,18 @@ series told twice counts once: the first time.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias, TypeVar
 
 from reporter.metrics.pages import names
 from reporter.metrics.pages.names import BOUND, ENGINE, RANK, Family, Meaning, SamplePart
-from reporter.metrics.pages.page import (
-    CounterValue,
-    Engine,
-    Histogram,
-    Page,
-    Picker,
-    Reading,
-    UnreadablePage,
-)
 from reporter.metrics.pages.reader import (
     DEFAULT_LIMITS,
     PageLimits,
     PageReader,
     SeriesLabels,
+    UnreadablePage,
     has_name_with,
     is_value,
 )
@@ -39,23 +34,52 @@ _MOST: Final = 1e18
 """The largest number that is believed: no counter gets there, and sums of them are far from where floats end."""
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A count since some moment.
+
+    `created` is when it began, in the epoch seconds of the pod; to be compared with that of an
+    earlier page only.
+    """
+
+    value: float
+    created: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Counts up to each bound; the bounds ascend to infinity.
+
+    `sum` is None where it is missing or no number.
+    """
+
+    bounds: tuple[float, ...]
+    counts: tuple[float, ...]
+    sum: float | None = None
+    created: float | None = None
+
+    @property
+    def count(self) -> float:
+        return self.counts[-1]
+
+
 def gauge(points: Points) -> float | None:
     values = _distinct(points)
     return max(values) if values and all(map(_is_believed, values)) else None
 
 
-def counter(points: Points, created: Points) -> CounterValue | None:
+def counter(points: Points, created: Points) -> Count | None:
     """Return a counter; None where a part is negative or no finite number."""
     values = _distinct(points)
     if not values or not all(map(_is_count, values)):
         return None
-    return CounterValue(sum(values), gauge(created))
+    return Count(sum(values), gauge(created))
 
 
-def repeated_counter(points: Points) -> CounterValue | None:
+def repeated_counter(points: Points) -> Count | None:
     """Return a counter that each rank tells: the largest; None where a part is no count."""
     values = _distinct(points)
-    return CounterValue(max(values)) if values and all(map(_is_count, values)) else None
+    return Count(max(values)) if values and all(map(_is_count, values)) else None
 
 
 def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | None:
@@ -171,20 +195,29 @@ Chosen: TypeAlias = Mapping[tuple[Family, bytes], Mapping[Extra, Series]]
 
 
 class EngineSeries:
-    def __init__(self, chosen: Chosen, engine: bytes) -> None:
+    """What a page tells of one engine, of which a pod may run several, or of the pod itself.
+
+    Gauges are those of the engine's last step and may be old. Of several series of a family each
+    stands under the value of its label; it is None where it is no number.
+    """
+
+    def __init__(self, chosen: Chosen, engine: bytes = POD) -> None:
         self._chosen = chosen
         self._engine = engine
 
     def gauge(self, family: Family) -> float | None:
-        return self.gauges(family).get(())
+        return self.gauges(family).get("")
 
-    def gauges(self, family: Family) -> dict[Extra, float | None]:
-        return self._each(family, lambda one: gauge(one.points))
+    def gauges(self, family: Family) -> dict[str, float | None]:
+        return _by_label(self._each(family, lambda one: gauge(one.points)))
 
-    def counter(self, family: Family) -> CounterValue | None:
-        return self.counters(family).get(())
+    def counter(self, family: Family) -> Count | None:
+        return self.counters(family).get("")
 
-    def counters(self, family: Family) -> dict[Extra, CounterValue | None]:
+    def counters(self, family: Family) -> dict[str, Count | None]:
+        return _by_label(self.counters_by_labels(family))
+
+    def counters_by_labels(self, family: Family) -> dict[Extra, Count | None]:
         if family.repeated:
             return self._each(family, lambda one: repeated_counter(one.points))
         return self._each(family, lambda one: counter(one.points, one.created))
@@ -195,6 +228,45 @@ class EngineSeries:
     def _each(self, family: Family, value: Callable[[Series], Value]) -> dict[Extra, Value]:
         found = self._chosen.get((family, self._engine))
         return {extra: value(each) for extra, each in found.items()} if found else {}
+
+
+def _by_label(series: Mapping[Extra, Value]) -> dict[str, Value]:
+    return {_text(extra[0]) if extra else "": value for extra, value in series.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the reading of a page went; bad and oversized lines were dropped.
+
+    Of `duplicates`, samples of a series that the page had already told, the first counts.
+    """
+
+    lines: int = 0
+    kept: int = 0
+    bad: int = 0
+    oversized: int = 0
+    duplicates: int = 0
+
+
+_NOTHING: Final = EngineSeries({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What one page of metrics tells of the engines of a pod, by data-parallel rank ("0" where there
+    is none), and of the pod itself.
+
+    `router`: its `vllm:` samples are about several servers. `http_requests` has a class such as
+    `5xx`.
+    """
+
+    vllm: bool = False
+    sglang: bool = False
+    router: bool = False
+    engines: Mapping[str, EngineSeries] = field(default_factory=dict)
+    pod: EngineSeries = _NOTHING
+    http_requests: Mapping[tuple[str, str], Count | None] = field(default_factory=dict)
+    reading: Reading = field(default_factory=Reading)
 
 
 def _first(labels: Mapping[bytes, bytes], names: tuple[bytes, ...]) -> bytes:
@@ -245,14 +317,9 @@ def read_page(body: bytes, limits: PageLimits = DEFAULT_LIMITS) -> Page:
         vllm=vllm,
         sglang=sglang,
         router=series.has_label(names.RUNNING, names.SERVER),
-        engines={_text(name): _engine(_text(name), series.about(name)) for name in engines},
-        process_start=pod.gauge(names.PROCESS_START),
+        engines={_text(name): series.about(name) for name in engines},
+        pod=pod,
         http_requests=_http_requests(pod),
-        admission_rejections=_by_one(pod.counters(names.ADMISSION_REJECTIONS)),
-        rate_limited=pod.counter(names.RATE_LIMITED),
-        download_speed=pod.gauge(names.DOWNLOAD_SPEED),
-        download_remaining=pod.gauge(names.DOWNLOAD_REMAINING),
-        picker=_picker(pod),
         reading=Reading(
             lines=found.lines,
             kept=len(found.samples),
@@ -268,67 +335,18 @@ def _reader(limits: PageLimits) -> PageReader[Meaning]:
     return PageReader(names.WANTED, names.KEPT_LABELS, limits)
 
 
-def _engine(name: str, of: EngineSeries) -> Engine:
-    return Engine(
-        name=name,
-        running=of.gauge(names.RUNNING),
-        waiting=of.gauge(names.WAITING),
-        waiting_by_reason=_by_one(of.gauges(names.WAITING_BY_REASON)),
-        kv_cache_usage=of.gauge(names.KV_CACHE_USAGE),
-        fetches=_by_one(of.gauges(names.FETCHES)),
-        sleep_state=_by_one(of.gauges(names.SLEEP_STATE)),
-        healthy=of.gauge(names.HEALTHY),
-        prompt_tokens=of.counter(names.PROMPT_TOKENS),
-        generation_tokens=of.counter(names.GENERATION_TOKENS),
-        finished_requests=_by_one(of.counters(names.FINISHED_REQUESTS)),
-        preemptions=of.counter(names.PREEMPTIONS),
-        prefix_cache_queries=of.counter(names.PREFIX_CACHE_QUERIES),
-        iterations=of.counter(names.ITERATIONS),
-        corrupted_requests=of.counter(names.CORRUPTED_REQUESTS),
-        failed_transfers=of.counter(names.FAILED_TRANSFERS),
-        failed_notifications=of.counter(names.FAILED_NOTIFICATIONS),
-        expired_requests=of.counter(names.EXPIRED_REQUESTS),
-        connector_failures=tuple(filter(None, map(of.counter, names.CONNECTOR_FAILURES))),
-        store_operations=_by_one(of.counters(names.STORE_OPERATIONS)),
-        retractions=of.counter(names.RETRACTIONS),
-        failed_requests=tuple(filter(None, map(of.counter, names.SGLANG_FAILURES))),
-        realtime_tokens=_by_one(of.counters(names.REALTIME_TOKENS)),
-        answered=of.counter(names.SGLANG_FINISHED),
-        preallocating=of.gauge(names.DECODE_PREALLOCATIONS),
-        time_to_first_token=of.histogram(names.TIME_TO_FIRST_TOKEN),
-        inter_token_latency=of.histogram(names.INTER_TOKEN_LATENCY),
-        e2e_request_latency=of.histogram(names.E2E_REQUEST_LATENCY),
-    )
-
-
-def _picker(of: EngineSeries) -> Picker:
-    outcomes = of.counters(names.FLOW_OUTCOMES) or of.counters(names.FLOW_DEPARTURES)
-    return Picker(
-        endpoints=of.gauge(names.READY_ENDPOINTS),
-        known=len(of.gauges(names.ENDPOINT_QUEUES)),
-        attempts=_by_one(of.counters(names.SCHEDULER_ATTEMPTS)),
-        requests=of.counter(names.PICKER_REQUESTS),
-        errors=_by_one(of.counters(names.PICKER_ERRORS)),
-        outcomes=_by_one(outcomes),
-    )
-
-
-def _http_requests(pod: EngineSeries) -> dict[tuple[str, str], CounterValue | None]:
+def _http_requests(pod: EngineSeries) -> dict[tuple[str, str], Count | None]:
     """Return requests by handler and class of status; SGLang tells statuses, such as 503."""
-    requests = dict(pod.counters(names.HTTP_REQUESTS))
-    for (handler, status), count in pod.counters(names.SGLANG_ANSWERS).items():
+    requests = dict(pod.counters_by_labels(names.HTTP_REQUESTS))
+    for (handler, status), count in pod.counters_by_labels(names.SGLANG_ANSWERS).items():
         key = handler, status[:1] + b"xx"
         before = requests.get(key)
-        requests[key] = CounterValue(before.value + count.value) if before and count else count
+        requests[key] = Count(before.value + count.value) if before and count else count
     return {
         (_text(handler), _text(status)): count
         for (handler, status), count in requests.items()
         if names.is_inference(_text(handler))
     }
-
-
-def _by_one(series: Mapping[Extra, Value]) -> dict[str, Value]:
-    return {_text(extra[0]): value for extra, value in series.items()}
 
 
 def _text(label: bytes) -> str:

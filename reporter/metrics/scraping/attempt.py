@@ -26,7 +26,8 @@ from reporter.kube.errors import (
     status_error,
 )
 from reporter.metrics.looks.look import Failure, Scrape, Target
-from reporter.metrics.pages.page import Page, UnreadablePage
+from reporter.metrics.pages.reader import UnreadablePage
+from reporter.metrics.pages.reading import Page
 from reporter.metrics.scraping.scraper import FairSlots
 from reporter.metrics.scraping.targets import ScrapeFailed, mapped
 

@@ -25,8 +25,9 @@ from math import inf
 from typing import Final, TypeAlias
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Count, Counter, EngineLook, Look
+from reporter.metrics.looks.look import Counter, EngineLook, Look
 from reporter.metrics.looks.window import History, Window
+from reporter.metrics.pages.reading import Count
 from reporter.settings import EvaluationSettings
 
 

@@ -8,8 +8,7 @@ import pytest
 from reporter.daemon import pod_scraping as sample_store
 from reporter.daemon.pod_scraping import SampleStore
 from reporter.metrics.looks.look import Scrape
-from reporter.metrics.pages.page import UnreadablePage
-from reporter.metrics.pages.reader import PageLimits
+from reporter.metrics.pages.reader import PageLimits, UnreadablePage
 from reporter.metrics.pages.reading import read_page
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import at

@@ -2,8 +2,8 @@
 
 from math import inf
 
-from reporter.metrics.looks.look import Buckets, Count, Counter, Failure, Latency, Scrape, look_at
-from reporter.metrics.pages.reading import read_page
+from reporter.metrics.looks.look import Buckets, Counter, Failure, Latency, Scrape, look_at
+from reporter.metrics.pages.reading import Count, read_page
 from reporter.model.instant import Instant
 from tests.unit.probes.runtime.scraped import START, TARGET
 

@@ -3,8 +3,8 @@
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import Count, Counter, Failure, Latency, Scrape, look_at
-from reporter.metrics.pages.reading import read_page
+from reporter.metrics.looks.look import Counter, Failure, Latency, Scrape, look_at
+from reporter.metrics.pages.reading import Count, read_page
 from tests.unit.metrics.pages.reading import PADDING, SGLANG
 from tests.unit.probes.runtime.scraped import START, TARGET, Scraped
 

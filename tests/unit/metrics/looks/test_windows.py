@@ -8,7 +8,7 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.metrics.looks.look import Buckets, Count, Counter, EngineLook, Failure, Latency, Look
+from reporter.metrics.looks.look import Buckets, Counter, EngineLook, Failure, Latency, Look
 from reporter.metrics.looks.window import (
     MOST_LOOKS,
     History,
@@ -17,6 +17,7 @@ from reporter.metrics.looks.window import (
     restarts,
     since_restart,
 )
+from reporter.metrics.pages.reading import Count
 from tests.unit.probes.runtime.scraped import START, TARGET, buckets, engine, seconds, serving
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from reporter.metrics.pages import names
 from reporter.metrics.pages.reader import DEFAULT_LIMITS, PageLimits, PageReader
-from reporter.metrics.pages.reading import read_page
+from reporter.metrics.pages.reading import EngineSeries, Page, read_page
 
 PAGES = Path(__file__).parents[3] / "data" / "pages"
 VLLM = (PAGES / "vllm-v1-metrics.txt").read_bytes()
@@ -63,6 +64,42 @@ def all_names(body: bytes) -> set[str]:
     }
 
 
-def page(*lines: str):
+class Told:
+    """What a page tells of an engine or of the pod, by the names of families in lower case."""
+
+    def __init__(self, series: EngineSeries) -> None:
+        self.series = series
+
+    def __getattr__(self, name: str):
+        return value(self.series, getattr(names, name.upper()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Told) and all(
+            value(self.series, each) == value(other.series, each) for each in names.FAMILIES
+        )
+
+    __hash__ = None
+
+
+class ToldPage(Told):
+    def __init__(self, page: Page) -> None:
+        super().__init__(page.pod)
+        self.vllm, self.router, self.reading = page.vllm, page.router, page.reading
+        self.http_requests = page.http_requests
+        self.engines = {name: Told(each) for name, each in page.engines.items()}
+
+
+def value(series: EngineSeries, family: names.Family):
+    if family.kind is names.Kind.HISTOGRAM:
+        return series.histogram(family)
+    told = series.gauges if family.kind is names.Kind.GAUGE else series.counters
+    return told(family) if family.labels else told(family).get("")
+
+
+def told(body: bytes, limits: PageLimits = DEFAULT_LIMITS) -> ToldPage:
+    return ToldPage(read_page(body, limits))
+
+
+def page(*lines: str) -> ToldPage:
     """Read a page of these lines and enough others."""
-    return read_page("\n".join(lines).encode() + b"\n" + PADDING)
+    return told("\n".join(lines).encode() + b"\n" + PADDING)

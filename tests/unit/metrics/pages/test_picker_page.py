@@ -2,14 +2,17 @@
 
 import pytest
 
-from reporter.metrics.looks.look import Count, Counter, Scrape, look_at
-from reporter.metrics.pages.page import Picker
-from reporter.metrics.pages.reading import read_page
+from reporter.metrics.looks.look import Counter, Endpoints, Scrape, look_at
+from reporter.metrics.pages.reading import Count, read_page
 from tests.unit.metrics.pages.reading import PAGES
 from tests.unit.probes.runtime.scraped import START, TARGET
 
 ROUTER = (PAGES / "epp-router-metrics.txt").read_bytes()
 FORMER = (PAGES / "epp-former-metrics.txt").read_bytes()
+
+
+def look_of(body: bytes):
+    return look_at(TARGET, Scrape(at=START, page=read_page(body)), {})
 
 
 @pytest.mark.parametrize(
@@ -25,18 +28,17 @@ FORMER = (PAGES / "epp-former-metrics.txt").read_bytes()
 )  # fmt: skip
 def test_what_a_real_picker_served(page, endpoints, known, counts):
     """Of release 1.5, in each state that a reason is about; a family that has not begun is not there."""
-    read = read_page((PAGES / f"epp-1.5-{page}.txt").read_bytes())
-    assert (read.picker.endpoints, read.picker.known) == (endpoints, known)
-    told = look_at(TARGET, Scrape(at=START, page=read), {}).pod.counters
+    look = look_of((PAGES / f"epp-1.5-{page}.txt").read_bytes())
+    assert look.endpoints == (endpoints, known)
+    told = look.pod.counters
     assert {name: each.value for name, each in told.items() if name in counts} == counts
 
 
 @pytest.mark.parametrize(("body", "endpoints"), [(ROUTER, 2), (FORMER, 3)])
 def test_a_page_under_either_name(body, endpoints):
     """Where both names stand on a page, they are the same number and not two."""
-    page = read_page(body)
-    assert page.picker.endpoints == page.picker.known == endpoints
-    assert page.reading.bad == 0
+    assert look_of(body).endpoints == Endpoints(endpoints, endpoints)
+    assert read_page(body).reading.bad == 0
 
 
 @pytest.mark.parametrize(
@@ -48,8 +50,7 @@ def test_a_page_under_either_name(body, endpoints):
 )
 def test_what_a_look_keeps_of_it(body, counts):
     """Sums over models, clients and endpoints; outcomes from the queue's times where nothing else has them."""
-    scrape = Scrape(at=START, page=read_page(body))
-    assert look_at(TARGET, scrape, {}).pod.counters == {
+    assert look_of(body).pod.counters == {
         Counter.CHOICES: Count(384),
         Counter.FAILED_CHOICES: Count(4),
         Counter.PICKED: Count(400),
@@ -69,4 +70,6 @@ def test_a_picker_is_no_engine():
 )
 def test_what_a_page_does_not_tell_is_not_zero(body):
     """A picker of another make, or one that knows no pool, has no endpoints that could be missed."""
-    assert read_page(body).picker == Picker()
+    look = look_of(body)
+    assert look.endpoints is None
+    assert look.pod.counters == {}

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reporter.metrics.pages.page import UnreadablePage
-from reporter.metrics.pages.reader import PageLimits
+from reporter.metrics.pages.reader import PageLimits, UnreadablePage
 from tests.unit.metrics.pages.reading import DOWNLOAD, PADDING, RUST, VLLM, ours, read
 
 GOOD = b'vllm:x{a="b"} 1\n'

@@ -6,7 +6,8 @@ import threading
 import pytest
 
 from reporter.metrics.looks.look import Failure
-from reporter.metrics.pages.page import Page, UnreadablePage
+from reporter.metrics.pages.reader import UnreadablePage
+from reporter.metrics.pages.reading import Page
 from reporter.metrics.scraping.attempt import Attempts
 from reporter.metrics.scraping.targets import ScrapeFailed
 from tests.unit.kube.collection import virtual_now

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from lab.simulation import Misbehaviour, ModelPod, Phase
 from reporter.metrics.looks.look import Failure
+from reporter.metrics.pages.names import DOWNLOAD_REMAINING
 from reporter.metrics.pages.reading import read_page
 from reporter.metrics.scraping.attempt import Attempts, DirectFetch, Endpoint, FetchLimits
 from reporter.metrics.scraping.scraper import Scraper
@@ -87,7 +88,7 @@ async def test_pages_of_a_life(phase):
                 found = await scrape(target(address=pod.host))
     assert found.page is not None
     assert found.page.vllm == (phase is Phase.SERVING)
-    downloading = found.page.download_remaining not in {None, 0.0}
+    downloading = found.page.pod.gauge(DOWNLOAD_REMAINING) not in {None, 0.0}
     assert downloading == (phase is Phase.DOWNLOADING)
 
 
