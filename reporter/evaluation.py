@@ -20,7 +20,7 @@ from reporter.probes.subjects import Asks, StackProbes
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
-from reporter.snapshot.trace import Trace, traced, traced_samples
+from reporter.snapshot.trace import Trace, TracedSamples, traced
 from reporter.stacks.stack import stacks_of
 
 
@@ -87,7 +87,10 @@ def _answers(
     seen = look_again(snapshot, scope.settings, before.seen)
     now = replace(now, shared=(*now.shared, seen), seen=seen)
     noting = replace(
-        scope, snapshot=snapshot, samples=traced_samples(scope.samples, trace), earlier=seen
+        scope,
+        snapshot=snapshot,
+        samples=TracedSamples(scope.samples.scraping, scope.samples.pods, trace=trace),
+        earlier=seen,
     )
     of_cluster = ClusterLayer(tuple(chain.from_iterable(each.cluster for each in asked)))
     asks: tuple[Asks, ...] = (of_cluster, Namespaces(), *(each.subjects for each in asked))

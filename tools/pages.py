@@ -3,13 +3,15 @@
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from e2e.controllers.programs import PROGRAMS
 from e2e.envtest.binaries import kubernetes_version
-from reporter.catalogue.pickers import ENGINES, FROM_PAGES
+from reporter.catalogue import runtime as t
+from reporter.catalogue.pickers import FROM_PAGES
 from reporter.catalogue.render import by_subject
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, RUNTIME, of_kind
 from reporter.catalogue.shared_parts import shared_parts
@@ -271,6 +273,46 @@ def _thresholds(catalogue: Catalogue) -> Iterator[str]:
         for each in reason.thresholds:
             name = _name(reason, catalogue)
             yield f"| `{each.name}` | {each.default:g} | `{name}` | {escape(each.meaning)} |"
+
+
+YES: Final = "yes"
+NO: Final = "no"
+
+_FROM_0_5_10: Final = "0.5.10 and later"
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Whether an engine's page has what a reason needs: yes, no, or under which condition.
+
+    Of SGLang with `--enable-metrics`; without it there is no page.
+    """
+
+    vllm: str = YES
+    rust: str = YES
+    sglang: str = YES
+
+
+ENGINES: Final[Mapping[str, Engines]] = {
+    t.SCRAPE_FAILING: Engines(),
+    t.METRICS_MISSING: Engines(),
+    t.ENGINE_UNHEALTHY: Engines("no release up to 0.33, only builds that have the gauge", NO, NO),
+    t.ENGINE_STALLED: Engines(sglang=_FROM_0_5_10),
+    t.ENGINE_RESTARTING: Engines(),
+    t.OUTPUT_CORRUPTED: Engines("with `VLLM_COMPUTE_NANS_IN_LOGITS=1`", NO, NO),
+    t.KV_TRANSFER: Engines(
+        "with NIXL, 3FS or Mooncake's store; Mooncake and UMBP in 0.33 and later",
+        "Mooncake in 0.33 and later",
+        _FROM_0_5_10,
+    ),
+    t.SCHEDULER_STUCK: Engines("where it tells why requests wait", "as at left", NO),
+    t.KV_CACHE: Engines(),
+    t.BACKLOG: Engines(),
+    t.PREEMPTION: Engines(sglang=_FROM_0_5_10),
+    t.ERROR_RATE: Engines(sglang="HTTP answers only, 0.5.10 and later"),
+    t.REJECTED: Engines("0.32 and later, or behind KAITO's rate limit", "behind KAITO's", NO),
+    t.LATENCY: Engines(),
+}
 
 
 def _engines(catalogue: Catalogue) -> Iterator[str]:

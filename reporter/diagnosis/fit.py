@@ -17,17 +17,7 @@ from enum import StrEnum
 from typing import Final
 
 from reporter.catalogue.resources import CLAIMS, VOLUMES
-from reporter.model.objects import (
-    LabelSelector,
-    Node,
-    NodeSelectorTerm,
-    Pod,
-    SelectorRequirement,
-    Taint,
-    Toleration,
-    amount,
-    is_device,
-)
+from reporter.model import objects as o
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
 
@@ -37,7 +27,7 @@ _STATE_TAINTS: Final = (
 )  # fmt: skip
 """Beginnings of the keys of taints that say in which state a node is, and not whom it is for."""
 
-_CORDON: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+_CORDON: Final = o.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 ACCELERATOR_LABELS: Final = (
     "feature.node.kubernetes.io/pci-10de.present", "feature.node.kubernetes.io/pci-0302_10de.present",
@@ -75,9 +65,9 @@ class Demand:
     what: str = ""
     asks: float = 0.0
     state: bool = False
-    requirements: tuple[SelectorRequirement, ...] = ()
-    terms: tuple[NodeSelectorTerm, ...] | None = None
-    tolerations: tuple[Toleration, ...] = ()
+    requirements: tuple[o.SelectorRequirement, ...] = ()
+    terms: tuple[o.NodeSelectorTerm, ...] | None = None
+    tolerations: tuple[o.Toleration, ...] = ()
 
     @property
     def keys(self) -> list[str]:
@@ -87,7 +77,7 @@ class Demand:
         )
         return list(dict.fromkeys(each.key for each in asked))
 
-    def is_met(self, node: Node) -> bool:
+    def is_met(self, node: o.Node) -> bool:
         match self.plugin:
             case Plugin.CORDON:
                 return not node.spec.unschedulable or _tolerated(_CORDON, self.tolerations)
@@ -100,15 +90,15 @@ class Demand:
                     _meets(node, each) for each in self.requirements
                 )
 
-    def is_state(self, node: Node) -> bool:
+    def is_state(self, node: o.Node) -> bool:
         if self.plugin is not Plugin.RESOURCE:
             return self.state
-        return is_device(self.what) and (
-            self.asks <= amount((node.status.capacity or {}).get(self.what))
+        return o.is_device(self.what) and (
+            self.asks <= o.amount((node.status.capacity or {}).get(self.what))
             or (not offered(node, self.what) and has_accelerator(node, self.what))
         )
 
-    def taints(self, node: Node) -> list[Taint]:
+    def taints(self, node: o.Node) -> list[o.Taint]:
         return [
             each
             for each in node.spec.taints or ()
@@ -118,7 +108,7 @@ class Demand:
             and not _tolerated(each, self.tolerations)
         ]
 
-    def why(self, node: Node) -> str:
+    def why(self, node: o.Node) -> str:
         """Return why the node does not do, as what follows its name: `has no nvidia.com/gpu`."""
         match self.plugin:
             case Plugin.CORDON:
@@ -135,7 +125,7 @@ class Demand:
                 return _labels_of(node, self)
 
 
-def demands_of(pod: Pod, snapshot: Snapshot) -> list[Demand]:
+def demands_of(pod: o.Pod, snapshot: Snapshot) -> list[Demand]:
     """Return what a pod asks of nodes, in the order in which the scheduler looks."""
     tolerations = pod.spec.tolerations or ()
     asked = ((name, value) for name, value in sorted(pod.spec.demand.items()) if value > 0)
@@ -149,9 +139,9 @@ def demands_of(pod: Pod, snapshot: Snapshot) -> list[Demand]:
     ]
 
 
-def _labels(pod: Pod) -> Iterator[Demand]:
+def _labels(pod: o.Pod) -> Iterator[Demand]:
     for key, value in sorted((pod.spec.node_selector or {}).items()):
-        requirement = SelectorRequirement(key, "In", frozenset((value,)))
+        requirement = o.SelectorRequirement(key, "In", frozenset((value,)))
         yield Demand(Plugin.LABEL, f"{clean(key)}={clean(value)}", requirements=(requirement,))
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     if not affinity or affinity.required is None:
@@ -165,7 +155,7 @@ def _labels(pod: Pod) -> Iterator[Demand]:
     yield Demand(Plugin.LABEL, written(terms), terms=terms)
 
 
-def named_nodes(pod: Pod) -> Demand | None:
+def named_nodes(pod: o.Pod) -> Demand | None:
     """Return which nodes a pod asks for by name, as those of DaemonSets do; None where by none.
 
     The scheduler leaves out all others before it looks at them (NodeAffinity, PreFilter).
@@ -174,11 +164,11 @@ def named_nodes(pod: Pod) -> Demand | None:
     terms = (affinity.required.node_selector_terms or ()) if affinity and affinity.required else ()
     if not terms or not all(each.match_fields for each in terms):
         return None
-    names = tuple(NodeSelectorTerm(match_fields=each.match_fields) for each in terms)
+    names = tuple(o.NodeSelectorTerm(match_fields=each.match_fields) for each in terms)
     return Demand(Plugin.LABEL, written(names), terms=names)
 
 
-def _volumes(pod: Pod, snapshot: Snapshot) -> Iterator[Demand]:
+def _volumes(pod: o.Pod, snapshot: Snapshot) -> Iterator[Demand]:
     for name in pod.claims:
         claim = snapshot[CLAIMS].get(pod.namespace, name)
         volume = claim and snapshot[VOLUMES].get("", claim.spec.volume_name)
@@ -188,7 +178,7 @@ def _volumes(pod: Pod, snapshot: Snapshot) -> Iterator[Demand]:
             yield Demand(Plugin.VOLUME, clean(volume.name), terms=wanted.node_selector_terms)
 
 
-def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
+def _tolerated(taint: o.Taint, tolerations: Iterable[o.Toleration]) -> bool:
     """Return whether one of them tolerates the taint (k8s.io/api, core/v1/toleration.go)."""
     return any(
         each.effect in ("", taint.effect)
@@ -201,18 +191,18 @@ def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     )
 
 
-def is_ready(node: Node) -> bool:
+def is_ready(node: o.Node) -> bool:
     ready = node.status.condition("Ready")
     return ready is None or ready.status == "True"
 
 
-def _is_unready(node: Node, demand: Demand) -> bool:
+def _is_unready(node: o.Node, demand: Demand) -> bool:
     state = "unreachable" if node.status.condition("Ready", "Unknown") else "not-ready"
-    lost = Taint(f"node.kubernetes.io/{state}", "", "NoSchedule")
+    lost = o.Taint(f"node.kubernetes.io/{state}", "", "NoSchedule")
     return not is_ready(node) and not _tolerated(lost, demand.tolerations)
 
 
-def selects(terms: tuple[NodeSelectorTerm, ...] | None, node: Node) -> bool:
+def selects(terms: tuple[o.NodeSelectorTerm, ...] | None, node: o.Node) -> bool:
     """Return whether one of the terms selects a node; an empty term selects none, None asks nothing."""
     if terms is None:
         return True
@@ -226,15 +216,15 @@ def selects(terms: tuple[NodeSelectorTerm, ...] | None, node: Node) -> bool:
     )
 
 
-def _meets(node: Node, requirement: SelectorRequirement) -> bool:
+def _meets(node: o.Node, requirement: o.SelectorRequirement) -> bool:
     return _holds(requirement, node.metadata.label(requirement.key))
 
 
-def _holds(requirement: SelectorRequirement, value: str | None) -> bool:
+def _holds(requirement: o.SelectorRequirement, value: str | None) -> bool:
     if requirement.operator not in ("Gt", "Lt"):
         key = requirement.key
         labels = {key: value} if value is not None else {}
-        return LabelSelector(match_expressions=(requirement,)).matches(labels)
+        return o.LabelSelector(match_expressions=(requirement,)).matches(labels)
     one, other = _whole(value or ""), _whole("".join(requirement.values or ()))
     if one is None or other is None:
         return False
@@ -245,19 +235,19 @@ def _whole(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[+-]?\d{1,19}", text, re.ASCII) else None
 
 
-def offered(node: Node, resource: str) -> float:
+def offered(node: o.Node, resource: str) -> float:
     """Return how much of a resource pods on a node may ask for in all."""
-    return amount((node.status.allocatable or {}).get(resource))
+    return o.amount((node.status.allocatable or {}).get(resource))
 
 
-def has_accelerator(node: Node, resource: str) -> bool:
+def has_accelerator(node: o.Node, resource: str) -> bool:
     """Return whether the node says of this resource that it has it, or a label of NVIDIA's GPUs does."""
     labels = node.metadata.labels or {}
     labelled = any(labels.get(each, "false") != "false" for each in ACCELERATOR_LABELS)
     return resource in (node.status.capacity or {}) or (labelled and resource.startswith("nvidia."))
 
 
-def written_taints(taints: Iterable[Taint]) -> str:
+def written_taints(taints: Iterable[o.Taint]) -> str:
     """Return taints in words: `the taint sku=gpu:NoSchedule`."""
     found = sorted(
         {f"{clean(t.key)}{f'={clean(t.value)}' if t.value else ''}:{t.effect}" for t in taints}
@@ -265,7 +255,7 @@ def written_taints(taints: Iterable[Taint]) -> str:
     return f"the taint{'s' if len(found) > 1 else ''} {some(found)}"
 
 
-def _state_of(node: Node, taints: list[Taint]) -> str:
+def _state_of(node: o.Node, taints: list[o.Taint]) -> str:
     ready = node.status.condition("Ready")
     if ready is not None and ready.status != "True":
         return "is NotReady" if ready.status == "False" else "does not answer"
@@ -275,17 +265,17 @@ def _state_of(node: Node, taints: list[Taint]) -> str:
     return f"has {written_taints(taints)}"
 
 
-def _offer(node: Node, resource: str) -> str:
+def _offer(node: o.Node, resource: str) -> str:
     has = offered(node, resource)
-    capacity = amount((node.status.capacity or {}).get(resource))
+    capacity = o.amount((node.status.capacity or {}).get(resource))
     if not has and capacity:
         return f"offers none of its {shown(resource, capacity)} {resource}"
-    if is_device(resource) and has < capacity:
+    if o.is_device(resource) and has < capacity:
         return f"offers {shown(resource, has)} of its {shown(resource, capacity)} {resource}"
     return f"offers {shown(resource, has) if has else 'no'} {resource}"
 
 
-def _labels_of(node: Node, demand: Demand) -> str:
+def _labels_of(node: o.Node, demand: Demand) -> str:
     has = ((key, node.metadata.label(key)) for key in demand.keys)
     found = some(f"{clean(key)}={clean(value)}" for key, value in has if value is not None)
     return (
@@ -293,7 +283,7 @@ def _labels_of(node: Node, demand: Demand) -> str:
     )
 
 
-def written(terms: Iterable[NodeSelectorTerm]) -> str:
+def written(terms: Iterable[o.NodeSelectorTerm]) -> str:
     """Return terms of an affinity in words: `zone=a or zone=b`."""
     each_term = (
         " and ".join(map(_requirement, (*(t.match_expressions or ()), *(t.match_fields or ()))))
@@ -302,7 +292,7 @@ def written(terms: Iterable[NodeSelectorTerm]) -> str:
     return cut(" or ".join(each for each in each_term if each) or "nothing", 200)
 
 
-def _requirement(each: SelectorRequirement) -> str:
+def _requirement(each: o.SelectorRequirement) -> str:
     key = clean(each.key)
     values = ", ".join(clean(one) for one in sorted(each.values or ())[:4])
     one = len(each.values or ()) == 1

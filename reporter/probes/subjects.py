@@ -1,6 +1,6 @@
 """What is asked about the subjects of a stack, whatever the type of its objects."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -71,11 +71,6 @@ class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
     def _answer(self, resource: Resource[ObjectT], obj: ObjectT, scope: Scope) -> Evaluation:
         evaluate = self.leaving if obj.deleting and self.leaving else self.evaluate
         return evaluate(self.scope.of(resource, obj, scope))
-
-
-def all_asked(asks: Asks, scope: Scope) -> Iterable[Evaluation]:
-    """Yield the answers to all questions, asked from nothing."""
-    return (question.ask(scope) for question in asks.questions(scope))
 
 
 def questions_of(

@@ -1,7 +1,7 @@
 """One outbox for all that is written to the API server.
 
-Events, their mirrors, statuses and role Events wait for an API server that is slow,
-overloaded, starting, or refuses. Meanwhile the cluster changes, so what waits may no longer be
+Events, their mirrors and statuses wait for an API server that is slow, overloaded, starting, or
+refuses. Meanwhile the cluster changes, so what waits may no longer be
 true, and another replica may take the lease, so it may no longer be written.
 
 So what waits is a plan, and a new plan replaces it: each pass derives what is still to be
@@ -11,11 +11,10 @@ a write is queued. After a failure the whole outbox waits, longer each time and 
 Retry-After says, as the fault is nearly always the server's and not the write's. Refusals are
 remembered by the writer, which knows whether they hold for an object, its words or a namespace.
 
-A durable queue would repeat what was true before the restart; only role Events are news that no later
-pass derives, so they are added to those that wait, and counted when they are lost. To retry a write
-until it succeeds is wrong as well: the fault may be repaired meanwhile, and a conflict would only
-conflict again. What failed goes back into its plan, and is forgotten with it. If several requests may
-be in flight (`concurrency`), those of one key still go one by one and in order.
+A durable queue would repeat what was true before the restart. To retry a write until it succeeds is
+wrong as well: the fault may be repaired meanwhile, and a conflict would only conflict again. What
+failed goes back into its plan, and is forgotten with it. If several requests may be in flight
+(`concurrency`), those of one key still go one by one and in order.
 
 What libraries do: client-go's EventBroadcaster (tools/record/event.go) drops what exceeds 1,000
 waiting Events, holds up all behind one without an answer, and forgets what is refused, so that a

@@ -190,10 +190,6 @@ def traced(snapshot: Snapshot, trace: Trace) -> TracedSnapshot:
     return TracedSnapshot(**content, trace=trace)
 
 
-def traced_samples(samples: Samples, trace: Trace) -> TracedSamples:
-    return TracedSamples(scraping=samples.scraping, pods=samples.pods, trace=trace)
-
-
 def evidence_cells(before: Evidence, after: Evidence) -> Iterator[Cell]:
     if before is after:
         return

@@ -20,15 +20,7 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS
 from reporter.diagnosis.wanted_evidence import WantedEvidence
-from reporter.model.objects import (
-    Conditioned,
-    Deployment,
-    KubeObject,
-    LabelSelector,
-    Metadata,
-    Namespace,
-    Pod,
-)
+from reporter.model import objects as o
 from reporter.model.paths import generation_of
 from reporter.model.report import Report
 from reporter.model.resource import PartKey, Seen, parse_selector
@@ -72,7 +64,7 @@ class ControlPlaneComponent:
 
     def found(
         self, snapshot: Snapshot, seen: Mapping[PartKey, ObjectRef] = MappingProxyType({})
-    ) -> tuple[Deployment, ...]:
+    ) -> tuple[o.Deployment, ...]:
         """Return its Deployments in the namespace where it is at work; several revisions at most.
 
         That is where it was seen, as long as one is wanted there: who owns another candidate namespace
@@ -89,14 +81,14 @@ class ControlPlaneComponent:
                 return each
         return min(found or self._anywhere(snapshot), key=_standing, default=())
 
-    def is_elsewhere(self, deployment: Deployment) -> bool:
+    def is_elsewhere(self, deployment: o.Deployment) -> bool:
         """Tell whether one of its Deployments was found by its image or label alone."""
         return deployment.namespace not in self.namespaces or not self.is_named(deployment.name)
 
-    def _anywhere(self, snapshot: Snapshot) -> list[tuple[Deployment, ...]]:
+    def _anywhere(self, snapshot: Snapshot) -> list[tuple[o.Deployment, ...]]:
         for mark in filter(None, (self.image, self.label)):
             found = snapshot.entry("images and labels", mark, _by_mark) or ()
-            there: list[tuple[Deployment, ...]] = [(each,) for each in found if not each.deleting]
+            there: list[tuple[o.Deployment, ...]] = [(each,) for each in found if not each.deleting]
             if there:
                 return there
         return []
@@ -121,7 +113,7 @@ class ControlPlaneComponent:
             ("kept up", *self.needs), partial(_kept_up, self.needs)
         )
 
-    def elsewhere(self, snapshot: Snapshot, found: tuple[Deployment, ...]) -> tuple[str, ...]:
+    def elsewhere(self, snapshot: Snapshot, found: tuple[o.Deployment, ...]) -> tuple[str, ...]:
         """Return the other namespaces in which a Deployment of its name is to have replicas."""
         places = {each.namespace for each in found}
         return tuple(
@@ -130,7 +122,7 @@ class ControlPlaneComponent:
             if each[0].namespace not in places and any(one.wanted > 0 for one in each)
         )
 
-    def _candidates(self, snapshot: Snapshot) -> list[tuple[Deployment, ...]]:
+    def _candidates(self, snapshot: Snapshot) -> list[tuple[o.Deployment, ...]]:
         table = snapshot[r.DEPLOYMENTS]
         places = (table.in_namespace(each) for each in self.namespaces)
         found = (tuple(each for each in place if self.is_named(each.name)) for place in places)
@@ -200,7 +192,7 @@ def readers_of_pods(settings: EvaluationSettings) -> tuple[ControlPlaneComponent
     return tuple(each for each in components(settings) if each.reads_pods)
 
 
-def _standing(found: tuple[Deployment, ...]) -> tuple[bool, float, bool]:
+def _standing(found: tuple[o.Deployment, ...]) -> tuple[bool, float, bool]:
     """Return the place of what is in one namespace: the first is the one at work."""
     wanted = [each for each in found if each.wanted > 0]
     created = (each.created.timestamp() for each in wanted if each.created)
@@ -244,9 +236,9 @@ _MARKS: Final = ("app", "app.kubernetes.io/name", "control-plane")
 """The keys of `Controller.labels`."""
 
 
-def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:
+def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[o.Deployment, ...]]:
     """Return the Deployments by each end of the paths of their containers' images, and by some labels."""
-    found: dict[str, list[Deployment]] = defaultdict(list)
+    found: dict[str, list[o.Deployment]] = defaultdict(list)
     for deployment in snapshot[r.DEPLOYMENTS]:
         containers = deployment.spec.template.spec.containers or ()
         for end in {end for each in containers for end in _ends_of(each.image)}:
@@ -299,10 +291,10 @@ def _kept_up(needs: tuple[Need, ...], snapshot: Snapshot) -> bool:
     return bool(kept) and all(kept)
 
 
-def _observed(obj: KubeObject) -> int:
+def _observed(obj: o.KubeObject) -> int:
     """Return the newest generation that the status of an object is of, 0 where it does not say."""
     status: object = getattr(obj, "status", None)
-    conditions = status.conditions if isinstance(status, Conditioned) else None
+    conditions = status.conditions if isinstance(status, o.Conditioned) else None
     own: object = getattr(status, "observed_generation", 0)
     return max(map(generation_of, (own, *(each.observed_generation for each in conditions or ()))))
 
@@ -391,18 +383,18 @@ def is_left_out(namespace: str, snapshot: Snapshot, settings: EvaluationSettings
 
 
 @lru_cache(maxsize=16)
-def _selector(text: str) -> LabelSelector:
+def _selector(text: str) -> o.LabelSelector:
     return parse_selector(text)
 
 
-def managed_namespaces(snapshot: Snapshot) -> tuple[Namespace, ...]:
+def managed_namespaces(snapshot: Snapshot) -> tuple[o.Namespace, ...]:
     """Return the workload namespaces that are not being deleted, by name.
 
     Whoever looks at one namespace, and may read everything in it but its labels, has named a workload
     namespace.
     """
     if snapshot.state(r.NAMESPACES).partial and not snapshot.known(r.NAMESPACES):
-        return tuple(Namespace(metadata=Metadata(name=each)) for each in snapshot.covered or ())
+        return tuple(o.Namespace(metadata=o.Metadata(name=each)) for each in snapshot.covered or ())
     labelled = snapshot[r.NAMESPACES].labelled("", MANAGED_BY, MODELHARNESS)
     return tuple(each for each in labelled if not each.deleting)
 
@@ -415,7 +407,7 @@ def namespace_ref(snapshot: Snapshot, name: str) -> ObjectRef:
 
 def picker_pods(
     snapshot: Snapshot, row: ScrapedPickers, namespace: str, *, name: str
-) -> tuple[Pod, ...]:
+) -> tuple[o.Pod, ...]:
     """Return the pods of the endpoint picker of a subject, by name."""
     found = snapshot[r.PODS].labelled(namespace, row.label, row.value(name))
     others = row.labels.items()

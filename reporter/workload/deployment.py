@@ -25,6 +25,7 @@ from reporter.model.finding import Fails
 from reporter.model.objects import Condition, DaemonSet, Deployment, Labels, Pod, StatefulSet
 from reporter.model.text import detail
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload import standing
 from reporter.workload.pod import (
     NOT_SET_UP,
     STARTING,
@@ -33,19 +34,6 @@ from reporter.workload.pod import (
     began_on_its_node,
     fault_of,
     is_ready,
-)
-from reporter.workload.standing import (
-    SCALED_TO_ZERO,
-    STEP_BUDGET,
-    WorkloadFault,
-    cause_in_ending,
-    cause_in_pods,
-    lost_with_node,
-    not_ready_since,
-    pods_ending,
-    pods_of,
-    pods_that_failed,
-    worst_pod,
 )
 
 _TEXT_BYTES: Final = 300
@@ -69,13 +57,13 @@ def rolls_as_allowed(deployment: Deployment) -> bool:
     return _is_rolling_out(deployment) and 0 < least <= deployment.status.available_replicas
 
 
-def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> WorkloadFault | None:
+def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> standing.WorkloadFault | None:
     """Return what is wrong with a Deployment, None if nothing is.
 
     A rollout within its deadline is nothing as long as one replica is available.
     """
     if deployment.wanted == 0:
-        return SCALED_TO_ZERO
+        return standing.SCALED_TO_ZERO
     exceeded = _exceeded_deadline(deployment)
     down = not is_available(deployment)
     lacking = deployment.status.ready_replicas < deployment.wanted
@@ -188,37 +176,39 @@ class _Replicas:
     """
 
     count: int
-    cause: WorkloadFault
+    cause: standing.WorkloadFault
     since: datetime | None
     only_wait: bool
-    ending: WorkloadFault | None
+    ending: standing.WorkloadFault | None
     lost: bool
-    failed: WorkloadFault | None
+    failed: standing.WorkloadFault | None
 
 
 def _replicas_of(deployment: Deployment, snapshot: Snapshot) -> _Replicas:
     selector, namespace = deployment.spec.selector, deployment.namespace
 
     def find(snapshot: Snapshot) -> _Replicas:
-        pods = pods_of(selector, namespace, snapshot)
-        ending = pods_ending(selector, namespace, snapshot)
-        lost = lost_with_node(ending, snapshot)
-        worst = worst_pod(pods, snapshot) if lost else None
+        pods = standing.pods_of(selector, namespace, snapshot)
+        ending = standing.pods_ending(selector, namespace, snapshot)
+        lost = standing.lost_with_node(ending, snapshot)
+        worst = standing.worst_pod(pods, snapshot) if lost else None
         return _Replicas(
             len(pods),
-            cause_in_pods(pods, namespace, snapshot),
-            not_ready_since(pods),
+            standing.cause_in_pods(pods, namespace, snapshot),
+            standing.not_ready_since(pods),
             only_wait=worst is not None
             and worst[1].severity in {STARTING, NOT_SET_UP, UNSCHEDULABLE},
-            ending=cause_in_ending(ending, snapshot) if ending else None,
+            ending=standing.cause_in_ending(ending, snapshot) if ending else None,
             lost=lost,
-            failed=pods_that_failed(selector, namespace, snapshot),
+            failed=standing.pods_that_failed(selector, namespace, snapshot),
         )
 
     return snapshot.once(("replicas", namespace, selector and selector.key), find)
 
 
-def _cause(deployment: Deployment, replicas: _Replicas, snapshot: Snapshot) -> WorkloadFault:
+def _cause(
+    deployment: Deployment, replicas: _Replicas, snapshot: Snapshot
+) -> standing.WorkloadFault:
     refused = _refused(deployment)
     present = replicas.count if snapshot.known(PODS) else deployment.status.replicas
     if refused is not None and present < deployment.wanted:
@@ -226,7 +216,7 @@ def _cause(deployment: Deployment, replicas: _Replicas, snapshot: Snapshot) -> W
         found = refusal(refused.message, deployment.namespace)
         text = found.told if found else detail(reason, refused.message, _TEXT_BYTES)
         words = f"pods cannot be created: {text}"
-        return WorkloadFault(reason, words, diagnosis=found, fails=Fails.REFUSED)
+        return standing.WorkloadFault(reason, words, diagnosis=found, fails=Fails.REFUSED)
     cause, ending = replicas.cause, replicas.ending
     if ending and not replicas.count and deployment.spec.recreates:
         return ending
@@ -259,7 +249,7 @@ def is_daemonset_available(daemonset: DaemonSet) -> bool:
     return daemonset.wanted == 0 or _has_available(daemonset)
 
 
-def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> WorkloadFault | None:
+def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> standing.WorkloadFault | None:
     """Return what is wrong with a DaemonSet, None if nothing is.
 
     While it is available on one node, a rollout may take its time from one step to the next, and a
@@ -287,7 +277,7 @@ def _all_new(pods: Iterable[Pod], snapshot: Snapshot) -> bool:
     """Tell whether each pod was made because its node was new."""
     places = ((pod, snapshot[NODES].get("", pod.spec.node_name or "")) for pod in pods)
     return all(
-        node and node.created and pod.created and pod.created - node.created < STEP_BUDGET
+        node and node.created and pod.created and pod.created - node.created < standing.STEP_BUDGET
         for pod, node in places
     )
 
@@ -319,7 +309,9 @@ def is_statefulset_available(statefulset: StatefulSet) -> bool:
     return statefulset.wanted != 0 and (ready if available is None else available) > 0
 
 
-def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadFault | None:
+def judge_statefulset(
+    statefulset: StatefulSet, snapshot: Snapshot
+) -> standing.WorkloadFault | None:
     """Return what is wrong with a StatefulSet, None if nothing is.
 
     While one replica is available, a rollout may take its time from one step to the next, and a pod
@@ -328,7 +320,7 @@ def judge_statefulset(statefulset: StatefulSet, snapshot: Snapshot) -> WorkloadF
     describes an older spec says nothing of replicas that are missing.
     """
     if statefulset.wanted == 0:
-        return SCALED_TO_ZERO
+        return standing.SCALED_TO_ZERO
     status = statefulset.status
     down = not is_statefulset_available(statefulset)
     if not down and (_is_stale(statefulset) or status.ready_replicas >= statefulset.wanted):
@@ -363,37 +355,37 @@ def _fault_of_set(
     rolls: bool,
     ready: int,
     updated: int,
-) -> WorkloadFault | None:
+) -> standing.WorkloadFault | None:
     """Return what is wrong with a set that lacks replicas, by its pods.
 
     None of one that rolls out without pods: nothing tells one that moves from one that stands still.
     """
     selector, namespace = workload.spec.selector, workload.namespace
-    pods = pods_of(selector, namespace, snapshot)
-    ending = pods_ending(selector, namespace, snapshot)
+    pods = standing.pods_of(selector, namespace, snapshot)
+    ending = standing.pods_ending(selector, namespace, snapshot)
     if rolls and not pods:
         return None
     refused = why_not_made(type(workload).__name__, workload, snapshot)
     if refused is not None and len(pods) < workload.wanted:
         text = f"pods cannot be created: {refused.told}"
-        cause = WorkloadFault(refused.brief, text, diagnosis=refused, fails=Fails.REFUSED)
+        cause = standing.WorkloadFault(refused.brief, text, diagnosis=refused, fails=Fails.REFUSED)
     elif not all(map(is_ready, pods)):
-        cause = cause_in_pods(pods, namespace, snapshot)
+        cause = standing.cause_in_pods(pods, namespace, snapshot)
     elif rolls:
-        cause = WorkloadFault("old pods", "old pods are not replaced")
+        cause = standing.WorkloadFault("old pods", "old pods are not replaced")
     elif ending:
-        cause = cause_in_ending(ending, snapshot)
+        cause = standing.cause_in_ending(ending, snapshot)
     else:
         cause = _lacking(pods, workload, snapshot, down=down)
     since: datetime | None
     budget: timedelta | None
     if rolls:
-        since, budget = _last_step(pods, ending, begun=updated > 0), STEP_BUDGET
+        since, budget = _last_step(pods, ending, begun=updated > 0), standing.STEP_BUDGET
     elif down:
         new = isinstance(workload, DaemonSet) and _all_new(pods, snapshot)
         since, budget = _began(pods, (), snapshot, may_start=new)
     else:
-        alone = not lost_with_node(ending, snapshot)
+        alone = not standing.lost_with_node(ending, snapshot)
         since, budget = _began(pods, ending, snapshot, may_start=alone)
     return replace(
         cause,
@@ -406,14 +398,16 @@ def _fault_of_set(
 
 def _lacking(
     pods: Sequence[Pod], workload: DaemonSet | StatefulSet, snapshot: Snapshot, *, down: bool
-) -> WorkloadFault:
+) -> standing.WorkloadFault:
     """Return why replicas are missing although the pods that are there are ready."""
     if pods and down:
         text = "its pods are ready, but not available yet"
-        return WorkloadFault("not available", text, passing=True)
+        return standing.WorkloadFault("not available", text, passing=True)
     if pods and len(pods) < workload.wanted:
-        return WorkloadFault("missing pods", "the existing pods are ready, others are missing")
-    return cause_in_pods(pods, workload.namespace, snapshot)
+        return standing.WorkloadFault(
+            "missing pods", "the existing pods are ready, others are missing"
+        )
+    return standing.cause_in_pods(pods, workload.namespace, snapshot)
 
 
 def _last_step(pods: Iterable[Pod], ending: Sequence[Pod], *, begun: bool) -> datetime | None:
@@ -442,11 +436,11 @@ def _began(
     made = (began_on_its_node(pod, pod.created, nodes) for pod in waiting)
     begun = [*made, *map(asked_to_end, ending)]
     if not may_start or not begun or not all(map(_starts, waiting)):
-        return not_ready_since(pods), None
-    return min((each for each in begun if each), default=None), STEP_BUDGET
+        return standing.not_ready_since(pods), None
+    return min((each for each in begun if each), default=None), standing.STEP_BUDGET
 
 
 def _starts(pod: Pod) -> bool:
-    fault = fault_of(pod, nodes=None, startup_budget=STEP_BUDGET)
+    fault = fault_of(pod, nodes=None, startup_budget=standing.STEP_BUDGET)
     restarted = any(each.restart_count > 0 for each in statuses(pod))
     return fault is not None and fault.severity in {STARTING, NOT_SET_UP} and not restarted

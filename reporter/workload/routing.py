@@ -12,22 +12,8 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import API_KEY_PROVIDER, GATEWAY_NAME, is_of_harness
 from reporter.catalogue.shared_parts import GATEWAY_AUTH
+from reporter.model import objects as o
 from reporter.model.finding import Entrance
-from reporter.model.objects import (
-    AskedService,
-    AuthorizationPolicy,
-    ConfigMap,
-    Deployment,
-    DestinationRule,
-    Gateway,
-    HttpRoute,
-    InferencePool,
-    LabelSelector,
-    ParentStatus,
-    Pod,
-    RouteReference,
-    Service,
-)
 from reporter.model.text import detail
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
@@ -69,26 +55,26 @@ class ParentFault:
     transition: datetime | None = None
 
 
-def parent_of(reference: RouteReference, namespace: str) -> Parent:
+def parent_of(reference: o.RouteReference, namespace: str) -> Parent:
     """Return the parent that an object in `namespace` refers to."""
     return Parent(reference.kind or "Gateway", reference.namespace or namespace, reference.name)
 
 
-def _named(route: HttpRoute) -> set[Parent]:
+def _named(route: o.HttpRoute) -> set[Parent]:
     return {parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
 
 
-def _entries(obj: HttpRoute | InferencePool) -> Iterator[tuple[Parent, ParentStatus]]:
+def _entries(obj: o.HttpRoute | o.InferencePool) -> Iterator[tuple[Parent, o.ParentStatus]]:
     return ((parent_of(each.parent_ref, obj.namespace), each) for each in obj.status.parents or ())
 
 
-def judge_entries(parent: Parent, entries: Iterable[ParentStatus]) -> ParentFault | None:
+def judge_entries(parent: Parent, entries: Iterable[o.ParentStatus]) -> ParentFault | None:
     """Return the worst that the entries of one parent say, None if nothing is wrong.
 
     Several controllers may write an entry each. Only one of them runs the parent, so where one
     accepts, what the others say does not matter. Unknown conditions say nothing.
     """
-    by_controller: dict[str, list[ParentStatus]] = defaultdict(list)
+    by_controller: dict[str, list[o.ParentStatus]] = defaultdict(list)
     for entry in entries:
         by_controller[entry.controller_name].append(entry)
     if any(all(map(serves, own)) for own in by_controller.values()):
@@ -113,7 +99,7 @@ def judge_entries(parent: Parent, entries: Iterable[ParentStatus]) -> ParentFaul
     )
 
 
-def serves(entry: ParentStatus) -> bool:
+def serves(entry: o.ParentStatus) -> bool:
     """Tell whether an entry says that requests come through."""
     return all(entry.condition(name, "True") for name in _SEVERITY)
 
@@ -125,7 +111,7 @@ WRONG_PORT: Final = 18
 """Severities, on the scale of those of what parents say."""
 
 
-def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
+def route_faults(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
     """Yield what is wrong with a route: what it names, and what its parents say, one by one."""
     yield from other_group(route, snapshot)
     wanted = _named(route)
@@ -148,7 +134,7 @@ def route_faults(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
             yield fault
 
 
-def other_group(route: HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
+def other_group(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
     """Yield a fault for each pool that a route names in the API group that it is not of.
 
     Gateways say BackendNotFound then, and the pool is there for everybody who looks.
@@ -173,7 +159,7 @@ def other_pool(snapshot: Snapshot, group: str, *, namespace: str, name: str) -> 
     return min(found) if snapshot.absence_known(named, namespace, name) else ""
 
 
-def pool_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
+def pool_faults(pool: o.InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
     """Judge what parents say of a pool; entries of a Gateway that is gone are left over."""
     entries = [*_entries(pool)]
     for parent in sorted({each for each, _ in entries}):
@@ -187,7 +173,7 @@ def pool_faults(pool: InferencePool, snapshot: Snapshot) -> Iterator[ParentFault
 
 
 def wrong_port(
-    pool: InferencePool, snapshot: Snapshot, listens: Container[int | str] = ()
+    pool: o.InferencePool, snapshot: Snapshot, listens: Container[int | str] = ()
 ) -> Iterator[ParentFault]:
     """Yield a fault if none of a pool's ports is a port of the pods that it selects.
 
@@ -202,7 +188,7 @@ def wrong_port(
 
 
 def wrong_target(
-    service: Service, snapshot: Snapshot, listens: Container[int | str] = ()
+    service: o.Service, snapshot: Snapshot, listens: Container[int | str] = ()
 ) -> Iterator[ParentFault]:
     """Yield a fault if none of a Service's ports leads to a port of the pods that it selects.
 
@@ -212,7 +198,7 @@ def wrong_target(
     targets = {each.target_port for each in service.spec.ports or ()}
     # The API server fills it in; dumps of before it was read have none.
     wanted = frozenset(each for each in targets if each) if all(targets) else frozenset[int | str]()
-    selector = LabelSelector(match_labels=service.spec.selector)
+    selector = o.LabelSelector(match_labels=service.spec.selector)
     yield from _WantedPorts(wanted, service.namespace, selector).unheard(snapshot, listens)
 
 
@@ -222,7 +208,7 @@ class _WantedPorts:
 
     ports: frozenset[int | str]
     namespace: str
-    selector: LabelSelector
+    selector: o.LabelSelector
 
     def unheard(self, snapshot: Snapshot, listens: Container[int | str]) -> tuple[ParentFault, ...]:
         """Return a fault if none of them is a port of the pods; all models that it leads to ask once."""
@@ -267,7 +253,11 @@ _PLAIN: Final = re.compile(r"--secure-?serving=(?:false|0)\b", re.IGNORECASE)
 
 
 def lacks_tls_rule(
-    routes: Iterable[HttpRoute], pool: InferencePool, *, picker: Deployment, snapshot: Snapshot
+    routes: Iterable[o.HttpRoute],
+    pool: o.InferencePool,
+    *,
+    picker: o.Deployment,
+    snapshot: Snapshot,
 ) -> str:
     """Return the Gateway of Istio that probably cannot ask the endpoint picker of a pool; empty if none.
 
@@ -294,7 +284,7 @@ def lacks_tls_rule(
     return ""
 
 
-def _covers(rule: DestinationRule, namespace: str, service: str) -> bool:
+def _covers(rule: o.DestinationRule, namespace: str, service: str) -> bool:
     """Tell whether a DestinationRule is for a Service; a short host is one of the rule's namespace."""
     host = rule.spec.host.removesuffix(".cluster.local").removesuffix(".svc")
     if "." not in host and not host.startswith("*"):
@@ -303,14 +293,14 @@ def _covers(rule: DestinationRule, namespace: str, service: str) -> bool:
     return host == name or (host.startswith("*") and name.endswith(host[1:]))
 
 
-def is_accepted(route: HttpRoute) -> bool:
+def is_accepted(route: o.HttpRoute) -> bool:
     """Tell whether every parent that the route names serves it."""
     wanted = _named(route)
     serving = {each for each, entry in _entries(route) if serves(entry)}
     return bool(wanted) and wanted <= serving
 
 
-def entrances_of(routes: Iterable[HttpRoute]) -> frozenset[Entrance]:
+def entrances_of(routes: Iterable[o.HttpRoute]) -> frozenset[Entrance]:
     """Return the Gateways that requests of some routes come through.
 
     A Gateway of another namespace is one only if it has accepted the route: anybody may name it.
@@ -323,7 +313,7 @@ def entrances_of(routes: Iterable[HttpRoute]) -> frozenset[Entrance]:
     )
 
 
-def parents_of(route: HttpRoute) -> Iterator[Parent]:
+def parents_of(route: o.HttpRoute) -> Iterator[Parent]:
     """Yield the parents that a route names and that are of its namespace, or have accepted it."""
     accepted = {each for each, entry in _entries(route) if entry.condition("Accepted", "True")}
     for reference in route.spec.parent_refs or ():
@@ -334,11 +324,11 @@ def parents_of(route: HttpRoute) -> Iterator[Parent]:
 
 def routes_to(
     snapshot: Snapshot, namespace: str, pool: str, *, group: str
-) -> tuple[HttpRoute, ...]:
+) -> tuple[o.HttpRoute, ...]:
     """Return the HTTPRoutes of a namespace that lead to one of its InferencePools, by name."""
 
-    def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[HttpRoute, ...]]:
-        found: dict[tuple[str, str], list[HttpRoute]] = defaultdict(list)
+    def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[o.HttpRoute, ...]]:
+        found: dict[tuple[str, str], list[o.HttpRoute]] = defaultdict(list)
         for route in snapshot[r.HTTPROUTES].in_namespace(namespace):
             for backend in set(_pools(route)):
                 found[backend].append(route)
@@ -349,13 +339,13 @@ def routes_to(
 
 def routes_naming(
     snapshot: Snapshot, namespace: str, *, kind: str, name: str
-) -> tuple[HttpRoute, ...]:
+) -> tuple[o.HttpRoute, ...]:
     """Return the HTTPRoutes that name a backend: of its namespace, and of others that a Gateway accepted."""
     return snapshot.entry("routes by backend", (namespace, kind, name), _by_backend) or ()
 
 
-def _by_backend(snapshot: Snapshot) -> Mapping[tuple[str, str, str], tuple[HttpRoute, ...]]:
-    found: dict[tuple[str, str, str], list[HttpRoute]] = defaultdict(list)
+def _by_backend(snapshot: Snapshot) -> Mapping[tuple[str, str, str], tuple[o.HttpRoute, ...]]:
+    found: dict[tuple[str, str, str], list[o.HttpRoute]] = defaultdict(list)
     for route in snapshot[r.HTTPROUTES]:
         accepted = any(each.condition("Accepted", "True") for each in route.status.parents or ())
         backends = {
@@ -369,12 +359,12 @@ def _by_backend(snapshot: Snapshot) -> Mapping[tuple[str, str, str], tuple[HttpR
     return {backend: tuple(routes[:_NEAR]) for backend, routes in found.items()}
 
 
-def pool_names(route: HttpRoute, group: str) -> tuple[str, ...]:
+def pool_names(route: o.HttpRoute, group: str) -> tuple[str, ...]:
     """Return the names of the InferencePools of a group in its own namespace that a route leads to."""
     return tuple(name for of, name in _pools(route) if of == group)
 
 
-def _pools(route: HttpRoute) -> Iterator[tuple[str, str]]:
+def _pools(route: o.HttpRoute) -> Iterator[tuple[str, str]]:
     """Yield group and name of each InferencePool in its own namespace that a route leads to."""
     for rule in route.spec.rules or ():
         for each in rule.backend_refs or ():
@@ -382,7 +372,7 @@ def _pools(route: HttpRoute) -> Iterator[tuple[str, str]]:
                 yield each.group or r.INFERENCEPOOLS.group, each.name
 
 
-def is_reachable(routes: Iterable[HttpRoute]) -> bool:
+def is_reachable(routes: Iterable[o.HttpRoute]) -> bool:
     """Tell whether some parent of some route lets requests through."""
     return any(
         serves(entry) and parent in _named(route)
@@ -391,7 +381,7 @@ def is_reachable(routes: Iterable[HttpRoute]) -> bool:
     )
 
 
-def fails_open(pool: InferencePool | None) -> bool:
+def fails_open(pool: o.InferencePool | None) -> bool:
     """Tell whether requests get through without the endpoint picker of a pool.
 
     A pool that does not say so fails closed (Gateway API Inference Extension, `failureMode`).
@@ -400,7 +390,7 @@ def fails_open(pool: InferencePool | None) -> bool:
     return reference is not None and reference.failure_mode == "FailOpen"
 
 
-def missing_picker_service(pool: InferencePool, snapshot: Snapshot) -> str:
+def missing_picker_service(pool: o.InferencePool, snapshot: Snapshot) -> str:
     """Return the Service that a pool names for its endpoint picker, if it is known not to exist.
 
     Empty where it is there, where nobody can tell, and where the pool names none. The reference has
@@ -417,7 +407,7 @@ def missing_picker_service(pool: InferencePool, snapshot: Snapshot) -> str:
     return name if gone and snapshot.absence_known(r.SERVICES, place, name) else ""
 
 
-def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]:
+def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[o.Gateway, ...]:
     """Return the Gateways of a workload namespace that are not being deleted, by name.
 
     These are the ones that the harness owns, so that somebody's own Gateway next to them is left
@@ -430,11 +420,11 @@ def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[Gateway, ...]
     return owned or there
 
 
-def is_programmed(gateway: Gateway) -> bool:
+def is_programmed(gateway: o.Gateway) -> bool:
     return gateway.status.condition("Programmed", "True") is not None
 
 
-def data_planes(snapshot: Snapshot, gateway: Gateway) -> tuple[Deployment, ...]:
+def data_planes(snapshot: Snapshot, gateway: o.Gateway) -> tuple[o.Deployment, ...]:
     """Return the Deployments that were made for a Gateway; one at most as Istio works.
 
     They are found by the Gateway's name alone: Istio copies the owner's label only sometimes.
@@ -444,8 +434,8 @@ def data_planes(snapshot: Snapshot, gateway: Gateway) -> tuple[Deployment, ...]:
 
 
 def judge_data_plane(
-    snapshot: Snapshot, gateway: Gateway
-) -> Iterator[tuple[Deployment, WorkloadFault]]:
+    snapshot: Snapshot, gateway: o.Gateway
+) -> Iterator[tuple[o.Deployment, WorkloadFault]]:
     """Yield what is wrong with each Deployment of a Gateway that has no ready pod at all.
 
     One pod of several that is not ready is no outage.
@@ -458,13 +448,13 @@ def judge_data_plane(
             yield plane, fault
 
 
-def data_plane_pods(snapshot: Snapshot, gateway: Gateway) -> tuple[Pod, ...]:
+def data_plane_pods(snapshot: Snapshot, gateway: o.Gateway) -> tuple[o.Pod, ...]:
     """Return the pods of a Gateway that stand for replicas."""
     found = snapshot[r.PODS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
     return tuple(each for each in found if counts(each))
 
 
-def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[ConfigMap, ...]:
+def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[o.ConfigMap, ...]:
     """Return Istio's mesh configurations, in the order of its namespaces and their names.
 
     A revision reads the ConfigMap of its own name. Others that share the prefix hold no mesh.
@@ -486,12 +476,12 @@ def mesh_providers(snapshot: Snapshot, settings: EvaluationSettings) -> frozense
 
 def mesh_services(
     snapshot: Snapshot, settings: EvaluationSettings
-) -> Mapping[str, tuple[AskedService, ...]] | None:
+) -> Mapping[str, tuple[o.AskedService, ...]] | None:
     """Return what each extension provider asks for authorization, None where it cannot be told.
 
     The union over all configurations counts; one that cannot be read makes the answer unknown.
     """
-    found: dict[str, tuple[AskedService, ...]] = {}
+    found: dict[str, tuple[o.AskedService, ...]] = {}
     configs = mesh_configs(snapshot, settings)
     for config in configs:
         mesh = config.data.mesh if config.data else None
@@ -512,7 +502,7 @@ def lacks_api_key_provider(snapshot: Snapshot, settings: EvaluationSettings) -> 
     return providers is not None and API_KEY_PROVIDER not in providers
 
 
-def required_provider(policy: AuthorizationPolicy) -> str:
+def required_provider(policy: o.AuthorizationPolicy) -> str:
     """Return the provider that a policy needs, empty if it needs none."""
     if policy.deleting or policy.spec.action != "CUSTOM" or policy.spec.provider is None:
         return ""
@@ -523,7 +513,7 @@ _PARSED_MESHES: Final = 16
 
 
 @lru_cache(maxsize=_PARSED_MESHES)
-def _providers(mesh: str) -> Mapping[str, tuple[AskedService, ...]] | None:
+def _providers(mesh: str) -> Mapping[str, tuple[o.AskedService, ...]] | None:
     """Return the providers of one mesh configuration with what they ask, None if it is not one."""
     try:
         config = read_yaml(mesh)
@@ -544,7 +534,7 @@ def _providers(mesh: str) -> Mapping[str, tuple[AskedService, ...]] | None:
     }
 
 
-def _authorizers(provider: Mapping[str, object]) -> Iterator[AskedService]:
+def _authorizers(provider: Mapping[str, object]) -> Iterator[o.AskedService]:
     """Yield what a provider asks: `service` is `[<namespace>/]<host>`, `failOpen` false by default.
 
     Source: istio/api, mesh/v1alpha1/config.proto, `ExtensionProvider`.
@@ -553,6 +543,6 @@ def _authorizers(provider: Mapping[str, object]) -> Iterator[AskedService]:
         match provider.get(kind):
             case {"service": str(service), **rest}:
                 host = service.rpartition("/")[2]
-                yield AskedService(host=host, fails_open=rest.get("failOpen") is True)
+                yield o.AskedService(host=host, fails_open=rest.get("failOpen") is True)
             case _:
                 pass

@@ -13,34 +13,8 @@ from typing import Final
 from reporter.catalogue import runtime as t
 from reporter.metrics.looks.look import Counter, Latency, Look
 from reporter.metrics.looks.window import History, Window, since_restart
+from reporter.probes.runtime import rule as r
 from reporter.probes.runtime.network import in_service
-from reporter.probes.runtime.rule import (
-    ASLEEP,
-    CLEAR,
-    ENGINE_GONE,
-    NO_ENGINE,
-    NO_PAGE,
-    NOT_COVERED,
-    NOT_TOLD,
-    Answer,
-    EngineRule,
-    Found,
-    NotOver,
-    PodRule,
-    Undecided,
-    count,
-    deferred,
-    healthy,
-    kv_cache,
-    kv_usage,
-    minutes,
-    preemption,
-    progress,
-    queue,
-    running,
-    share,
-    window_text,
-)
 from reporter.settings import EvaluationSettings
 
 _FEW_ERRORS: Final = 3
@@ -50,49 +24,51 @@ _MANY_OBSERVATIONS: Final = 100
 _LENIENCE: Final = 5
 """How much larger a share may be where there are few observations."""
 
-_NO_DEMAND: Final = Undecided("it makes no progress, but nothing waits; this takes longer to tell")
-_TOO_FEW: Final = Undecided("too few scrapes to see growth")
-TOO_FEW_REQUESTS: Final = Undecided("too few requests were answered to tell")
-_NONE_FINISHES: Final = NotOver("too few requests were answered to tell, and others wait")
+_NO_DEMAND: Final = r.Undecided(
+    "it makes no progress, but nothing waits; this takes longer to tell"
+)
+_TOO_FEW: Final = r.Undecided("too few scrapes to see growth")
+TOO_FEW_REQUESTS: Final = r.Undecided("too few requests were answered to tell")
+_NONE_FINISHES: Final = r.NotOver("too few requests were answered to tell, and others wait")
 
 
-def unhealthy(window: Window, settings: EvaluationSettings) -> Answer:
+def unhealthy(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge what the engine says of itself; one that does not tell is not unhealthy."""
     if any(look.healthy for look in window.looks):
-        return CLEAR
-    return Found(
+        return r.CLEAR
+    return r.Found(
         "engine unhealthy",
-        f"has reported itself unhealthy for {window_text(settings, t.ENGINE_UNHEALTHY)}",
+        f"has reported itself unhealthy for {r.window_text(settings, t.ENGINE_UNHEALTHY)}",
     )
 
 
-def corrupted(window: Window, _settings: EvaluationSettings) -> Answer:
+def corrupted(window: Window, _settings: EvaluationSettings) -> r.Answer:
     """Judge whether any output had NaN in it."""
     requests = window.increase(Counter.CORRUPTED)
     if not requests:
-        return CLEAR
-    return Found("NaN in the output", "produces NaN, so answers are garbage", round(requests))
+        return r.CLEAR
+    return r.Found("NaN in the output", "produces NaN, so answers are garbage", round(requests))
 
 
-def stalled(window: Window, settings: EvaluationSettings) -> Answer:
+def stalled(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge whether nothing progresses while requests wait."""
-    if _stands_still(window) and not any(map(queue, window.looks)):
+    if _stands_still(window) and not any(map(r.queue, window.looks)):
         return _NO_DEMAND
-    return _no_progress(window, window_text(settings, t.ENGINE_STALLED), " while others wait")
+    return _no_progress(window, r.window_text(settings, t.ENGINE_STALLED), " while others wait")
 
 
-def stalled_and_refusing(window: Window, settings: EvaluationSettings) -> Answer:
+def stalled_and_refusing(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge whether nothing progresses while requests are refused or answered with errors."""
-    how_long = window_text(settings, t.ENGINE_STALLED)
+    how_long = r.window_text(settings, t.ENGINE_STALLED)
     return _no_progress(window, how_long, " while others are refused")
 
 
-def stalled_without_demand(window: Window, settings: EvaluationSettings) -> Answer:
+def stalled_without_demand(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge whether nothing progresses where nothing tells of demand.
 
     The numbers may be left over from aborted requests.
     """
-    return _no_progress(window, minutes(stalled_seconds_without_demand(settings)))
+    return _no_progress(window, r.minutes(stalled_seconds_without_demand(settings)))
 
 
 def stalled_seconds_without_demand(settings: EvaluationSettings) -> float:
@@ -100,19 +76,19 @@ def stalled_seconds_without_demand(settings: EvaluationSettings) -> float:
     return max(settings.window_seconds(t.ENGINE_STALLED), settings.threshold(t.STALLED_IDLE))
 
 
-def scheduler_stuck(window: Window, settings: EvaluationSettings) -> Answer:
+def scheduler_stuck(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge whether requests are put off although none runs and there is room."""
     room = settings.threshold(t.STUCK_KV_USAGE)
     stuck = (
-        window.all(deferred, lambda waiting: waiting > 0)
-        and window.all(running, lambda requests: requests == 0)
-        and window.all(kv_usage, lambda used: used < room)
+        window.all(r.deferred, lambda waiting: waiting > 0)
+        and window.all(r.running, lambda requests: requests == 0)
+        and window.all(r.kv_usage, lambda used: used < room)
         and window.frozen()
     )
     if not stuck:
-        return CLEAR
-    how_long = window_text(settings, t.SCHEDULER_STUCK)
-    return Found(
+        return r.CLEAR
+    how_long = r.window_text(settings, t.SCHEDULER_STUCK)
+    return r.Found(
         "requests deferred, none runs",
         f"has deferred requests for {how_long} although none runs and there is room"
         + _where_kv_caches_are(window),
@@ -129,61 +105,61 @@ def _where_kv_caches_are(window: Window) -> str:
     return ""
 
 
-def kv_transfer(window: Window, settings: EvaluationSettings) -> Answer:
+def kv_transfer(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge how many KV transfers failed."""
     failed = window.increase(Counter.TRANSFER_FAILURES)
     if failed is None or failed < settings.threshold(t.TRANSFER_FAILURES) or not failed:
-        return CLEAR
-    how_long = window_text(settings, t.KV_TRANSFER)
-    return Found(
+        return r.CLEAR
+    how_long = r.window_text(settings, t.KV_TRANSFER)
+    return r.Found(
         "KV transfers fail", f"{failed:.0f} transfers failed within {how_long}", round(failed)
     )
 
 
-def backlog(window: Window, settings: EvaluationSettings) -> Answer:
+def backlog(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge whether the queue grows; without the cause of waiting the floor is twice as high."""
     floor = settings.threshold(t.BACKLOG_WAITING)
     if any(look.capacity is None for look in window.looks):
         floor *= 2
-    if not window.all(queue, lambda waiting: waiting > floor):
-        return CLEAR
-    ends = window.thirds(queue)
+    if not window.all(r.queue, lambda waiting: waiting > floor):
+        return r.CLEAR
+    ends = window.thirds(r.queue)
     if ends is None:
         return _TOO_FEW
     first, last = ends
     if last - first < max(_LEAST_GROWTH, first * settings.threshold(t.BACKLOG_GROWTH)):
-        return CLEAR
-    how_long = window_text(settings, t.BACKLOG)
-    return Found(
+        return r.CLEAR
+    how_long = r.window_text(settings, t.BACKLOG)
+    return r.Found(
         "queue grows",
         f"queue grew from {first:.0f} to {last:.0f} requests within {how_long}",
         round(last),
     )
 
 
-def error_rate(window: Window, settings: EvaluationSettings) -> Answer:
+def error_rate(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge the share of failed requests among all that finished."""
     errors, total = window.increase(Counter.FAILED), window.increase(Counter.FINISHED)
     if errors is None or total is None:
-        return CLEAR
+        return r.CLEAR
     return failures(errors, total, "failed in the engine", settings=settings)
 
 
-def failures(errors: float, total: float, how: str, *, settings: EvaluationSettings) -> Answer:
+def failures(errors: float, total: float, how: str, *, settings: EvaluationSettings) -> r.Answer:
     """Judge the share of failures among all requests."""
     if total < _FEW_REQUESTS:
         return TOO_FEW_REQUESTS
     if errors < _FEW_ERRORS or errors / total <= settings.threshold(t.ERROR_SHARE):
-        return CLEAR
-    how_long = window_text(settings, t.ERROR_RATE)
-    return Found(
+        return r.CLEAR
+    how_long = r.window_text(settings, t.ERROR_RATE)
+    return r.Found(
         "requests fail",
-        f"{share(errors / total)} of {total:.0f} requests {how} within {how_long}",
+        f"{r.share(errors / total)} of {total:.0f} requests {how} within {how_long}",
         round(1000 * errors / total),
     )
 
 
-def latency(window: Window, settings: EvaluationSettings) -> Answer:
+def latency(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge latencies by the exact shares of their buckets.
 
     Few observations say nothing: they are few where throughput has collapsed, too, and then a
@@ -192,28 +168,28 @@ def latency(window: Window, settings: EvaluationSettings) -> Answer:
     newest = window.looks[-1]
     told = [kind for kind in OBJECTIVES if _objective(kind, settings) and kind in newest.latencies]
     answers = [_latency(window, kind, settings) for kind in told]
-    found = next((each for each in answers if isinstance(each, Found)), None)
+    found = next((each for each in answers if isinstance(each, r.Found)), None)
     if found is not None:
         return found
     if TOO_FEW_REQUESTS in answers:
         wait = window.last_third().all(lambda look: look.waiting, lambda requests: requests > 0)
         return _NONE_FINISHES if wait else TOO_FEW_REQUESTS
-    return CLEAR if told else NOT_TOLD
+    return r.CLEAR if told else r.NOT_TOLD
 
 
-def _latency(window: Window, kind: Latency, settings: EvaluationSettings) -> Answer:
+def _latency(window: Window, kind: Latency, settings: EvaluationSettings) -> r.Answer:
     slow = window.slower(kind, _objective(kind, settings))
     if slow is None:
-        return CLEAR
+        return r.CLEAR
     if slow.total < _FEW_REQUESTS:
         return TOO_FEW_REQUESTS
     lenience = 1 if slow.total >= _MANY_OBSERVATIONS else _LENIENCE
     if slow.share <= settings.threshold(t.SLOW_SHARE) * lenience:
-        return CLEAR
-    how_long = window_text(settings, t.LATENCY)
-    return Found(
+        return r.CLEAR
+    how_long = r.window_text(settings, t.LATENCY)
+    return r.Found(
         f"{kind.value} too long",
-        f"{kind.value} was above {slow.bound:g} s for {share(slow.share)} of "
+        f"{kind.value} was above {slow.bound:g} s for {r.share(slow.share)} of "
         f"{slow.total:.0f} within {how_long}",
         round(1000 * slow.share),
     )
@@ -230,43 +206,45 @@ OBJECTIVES: Final = {
 }
 
 
-def _no_progress(window: Window, how_long: str, demand: str = "") -> Answer:
+def _no_progress(window: Window, how_long: str, demand: str = "") -> r.Answer:
     if not _stands_still(window):
-        return CLEAR
+        return r.CLEAR
     text = f"has running requests and made no progress for {how_long}{demand}"
-    return Found("no progress", text)
+    return r.Found("no progress", text)
 
 
 def _stands_still(window: Window) -> bool:
-    if not window.all(running, lambda requests: requests > 0) or not window.frozen():
+    if not window.all(r.running, lambda requests: requests > 0) or not window.frozen():
         return False
     # Where all that wait are put off, a decode pod waits for KV caches of its peer.
-    return not window.all(deferred, lambda waiting: waiting > 0) or any(
+    return not window.all(r.deferred, lambda waiting: waiting > 0) or any(
         look.capacity != 0 for look in window.looks
     )
 
 
-ENGINE_RULES: Final[Mapping[str, EngineRule]] = {
-    t.ENGINE_UNHEALTHY: EngineRule(unhealthy, (healthy,)),
-    t.OUTPUT_CORRUPTED: EngineRule(corrupted, (count(Counter.CORRUPTED),)),
-    t.KV_TRANSFER: EngineRule(kv_transfer, (count(Counter.TRANSFER_FAILURES),)),
-    t.SCHEDULER_STUCK: EngineRule(scheduler_stuck, (deferred, running, kv_usage, progress)),
-    t.KV_CACHE: EngineRule(kv_cache, (kv_usage,)),
-    t.BACKLOG: EngineRule(backlog, (queue,)),
-    t.PREEMPTION: EngineRule(preemption, (count(Counter.PREEMPTIONS),)),
-    t.ERROR_RATE: EngineRule(error_rate, (count(Counter.FAILED), count(Counter.FINISHED))),
-    t.LATENCY: EngineRule(latency, ()),
+ENGINE_RULES: Final[Mapping[str, r.EngineRule]] = {
+    t.ENGINE_UNHEALTHY: r.EngineRule(unhealthy, (r.healthy,)),
+    t.OUTPUT_CORRUPTED: r.EngineRule(corrupted, (r.count(Counter.CORRUPTED),)),
+    t.KV_TRANSFER: r.EngineRule(kv_transfer, (r.count(Counter.TRANSFER_FAILURES),)),
+    t.SCHEDULER_STUCK: r.EngineRule(
+        scheduler_stuck, (r.deferred, r.running, r.kv_usage, r.progress)
+    ),
+    t.KV_CACHE: r.EngineRule(r.kv_cache, (r.kv_usage,)),
+    t.BACKLOG: r.EngineRule(backlog, (r.queue,)),
+    t.PREEMPTION: r.EngineRule(r.preemption, (r.count(Counter.PREEMPTIONS),)),
+    t.ERROR_RATE: r.EngineRule(error_rate, (r.count(Counter.FAILED), r.count(Counter.FINISHED))),
+    t.LATENCY: r.EngineRule(latency, ()),
 }
 
-_OF_PROGRESS: Final = (running, progress)
-STALLED: Final = EngineRule(stalled, _OF_PROGRESS)
-STALLED_AND_REFUSING: Final = EngineRule(stalled_and_refusing, _OF_PROGRESS)
-STALLED_WITHOUT_DEMAND: Final = EngineRule(stalled_without_demand, _OF_PROGRESS)
+_OF_PROGRESS: Final = (r.running, r.progress)
+STALLED: Final = r.EngineRule(stalled, _OF_PROGRESS)
+STALLED_AND_REFUSING: Final = r.EngineRule(stalled_and_refusing, _OF_PROGRESS)
+STALLED_WITHOUT_DEMAND: Final = r.EngineRule(stalled_without_demand, _OF_PROGRESS)
 
 
 def judge_engines(
     history: History, reason: str, settings: EvaluationSettings
-) -> Mapping[str, Answer]:
+) -> Mapping[str, r.Answer]:
     """Return what the rule of a reason says of each engine, by its number."""
     if reason == t.ENGINE_STALLED:
         return _stalled(history, settings)
@@ -275,14 +253,14 @@ def judge_engines(
 
 
 def _by_engine(
-    history: History, length: timedelta, rule: EngineRule, *, settings: EvaluationSettings
-) -> dict[str, Answer]:
+    history: History, length: timedelta, rule: r.EngineRule, *, settings: EvaluationSettings
+) -> dict[str, r.Answer]:
     if history.newest.failure is not None:
-        return {"": NO_PAGE}
+        return {"": r.NO_PAGE}
     pages = in_service(history.last(length))
     names = {name for page in pages for name in page.engines}
     if not names:
-        return {"": NO_ENGINE}
+        return {"": r.NO_ENGINE}
     return {
         name: _ask(history, name, pages, length=length, rule=rule, settings=settings)
         for name in sorted(names)
@@ -295,14 +273,14 @@ def _ask(
     pages: tuple[Look, ...],
     *,
     length: timedelta,
-    rule: EngineRule,
+    rule: r.EngineRule,
     settings: EvaluationSettings,
-) -> Answer:
+) -> r.Answer:
     newest = history.newest.engines.get(name)
     if newest is None:
-        return ENGINE_GONE
+        return r.ENGINE_GONE
     if newest.awake is False:
-        return ASLEEP
+        return r.ASLEEP
     asleep = [
         n
         for n, page in enumerate(pages)
@@ -311,14 +289,14 @@ def _ask(
     pages = since_restart(pages[asleep[-1] + 1 :] if asleep else pages, name)
     told = [page for page in pages if name in page.engines and rule.can_read(page.engines[name])]
     if not told:
-        return NOT_TOLD
+        return r.NOT_TOLD
     if told[-1] is not history.newest or not history.covers(told, length):
-        return NOT_COVERED
+        return r.NOT_COVERED
     span = told[-1].at.boot - told[0].at.boot
     return rule.judge(Window(span, tuple(page.engines[name] for page in told)), settings)
 
 
-def _stalled(history: History, settings: EvaluationSettings) -> dict[str, Answer]:
+def _stalled(history: History, settings: EvaluationSettings) -> dict[str, r.Answer]:
     """Judge by a short window where there is demand, by a long one where nothing tells of any."""
     short = timedelta(seconds=settings.window_seconds(t.ENGINE_STALLED))
     long = timedelta(seconds=stalled_seconds_without_demand(settings))
@@ -326,7 +304,7 @@ def _stalled(history: History, settings: EvaluationSettings) -> dict[str, Answer
     answers = _by_engine(history, short, quick, settings=settings)
     without = _by_engine(history, long, STALLED_WITHOUT_DEMAND, settings=settings)
     for name, answer in without.items():
-        if isinstance(answer, Found) and not isinstance(answers.get(name), Found):
+        if isinstance(answer, r.Found) and not isinstance(answers.get(name), r.Found):
             answers[name] = answer
     return answers
 
@@ -344,12 +322,12 @@ _UNKNOWN: Final = -1
 _YOUNG: Final = timedelta(minutes=5)
 """A pod younger than this may not have begun to download."""
 
-_NOT_BEGUN: Final = Undecided("it is not known whether a download has begun")
+_NOT_BEGUN: Final = r.Undecided("it is not known whether a download has begun")
 
 
 def download_slow(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
-) -> Answer:
+) -> r.Answer:
     """Judge whether a download stays below the speed that it should have.
 
     Nothing left to download is never slow, whatever the speed says, for that number is frozen
@@ -359,20 +337,20 @@ def download_slow(
     seconds = settings.window_seconds(t.DOWNLOAD_SLOW)
     threshold = settings.weight_download_min_mbps * _MB
     if history.newest.failure is not None:
-        return NO_PAGE
+        return r.NO_PAGE
     pages = _this_start(looks)
     if any(look.speed is None or look.speed >= threshold or not _loads(look) for look in pages):
-        return CLEAR
+        return r.CLEAR
     if any(look.remaining is None or 0 <= look.remaining <= seconds for look in pages):
-        return CLEAR
+        return r.CLEAR
     if not any(look.speed for look in _this_start(history.looks)):
-        return CLEAR
+        return r.CLEAR
     if not history.covers(pages, timedelta(seconds=seconds)):
-        return NOT_COVERED
+        return r.NOT_COVERED
     fastest = max(look.speed or 0.0 for look in pages)
-    return Found(
+    return r.Found(
         f"{fastest / _MB:.1f} MB/s",
-        f"has downloaded its weights at {fastest / _MB:.1f} MB/s at most for {minutes(seconds)}, "
+        f"has downloaded its weights at {fastest / _MB:.1f} MB/s at most for {r.minutes(seconds)}, "
         f"below {settings.weight_download_min_mbps:g} MB/s",
         -round(fastest),
     )
@@ -380,27 +358,27 @@ def download_slow(
 
 def download_stalled(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
-) -> Answer:
+) -> r.Answer:
     """Judge whether nothing arrives while it is not known how much is left."""
     length = timedelta(seconds=settings.window_seconds(t.DOWNLOAD_STALLED))
     newest = history.newest
     if newest.failure is not None:
-        return NO_PAGE
+        return r.NO_PAGE
     pages = _this_start(looks)
     if any(not _loads(look) or look.speed != 0 or look.remaining != _UNKNOWN for look in pages):
-        return CLEAR
+        return r.CLEAR
     if not history.covers(pages, length):
-        return NOT_COVERED
+        return r.NOT_COVERED
     created = newest.target.created
     old = created is not None and newest.at.wall - created > _YOUNG
     if not old and not any(look.speed for look in _this_start(history.looks)):
         return _NOT_BEGUN
-    return Found(
-        "download stalled", f"has downloaded nothing for {minutes(length.total_seconds())}"
+    return r.Found(
+        "download stalled", f"has downloaded nothing for {r.minutes(length.total_seconds())}"
     )
 
 
-DOWNLOAD_RULES: Final[Mapping[str, PodRule]] = {
+DOWNLOAD_RULES: Final[Mapping[str, r.PodRule]] = {
     t.DOWNLOAD_SLOW: download_slow,
     t.DOWNLOAD_STALLED: download_stalled,
 }

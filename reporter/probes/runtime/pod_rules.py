@@ -14,91 +14,76 @@ from reporter.catalogue import pickers as p
 from reporter.catalogue import runtime as t
 from reporter.metrics.looks.look import Counter, EngineLook, Failure, Look, wants_token
 from reporter.metrics.looks.window import History, Window, restarts, since_restart
+from reporter.probes.runtime import rule as r
 from reporter.probes.runtime.engine_rules import failures
 from reporter.probes.runtime.network import SETTLED, in_service, is_settled, settled
-from reporter.probes.runtime.rule import (
-    ASLEEP,
-    CLEAR,
-    NO_ENGINE,
-    NO_PAGE,
-    NOT_COVERED,
-    NOT_SETTLED,
-    NOT_TOLD,
-    Answer,
-    Found,
-    PodRule,
-    Undecided,
-    minutes,
-    share,
-    window_of,
-)
 from reporter.settings import EvaluationSettings
 
-_NOT_VLLM: Final = Undecided("its runtime is not vLLM: the page is not text")
+_NOT_VLLM: Final = r.Undecided("its runtime is not vLLM: the page is not text")
 _NOT_FOUND: Final = "404"
-_TOO_FEW: Final = Undecided("too few attempts failed so far")
+_TOO_FEW: Final = r.Undecided("too few attempts failed so far")
 
 
 def scrape_failing(
     history: History, _looks: tuple[Look, ...], settings: EvaluationSettings
-) -> Answer:
+) -> r.Answer:
     """Judge whether every attempt fails, for at least the window and a number of attempts."""
     newest, looks = history.newest, settled(history.looks)
     if newest.failure is None:
-        return CLEAR
+        return r.CLEAR
     if newest.failure is Failure.UNSUPPORTED:
         return _NOT_VLLM
     failed = tuple(takewhile(lambda look: look.failure is not None, reversed(looks)))
     window = timedelta(seconds=settings.window_seconds(t.SCRAPE_FAILING))
     spans = newest.at.boot - failed[-1].at.boot >= window
     if not spans or len(failed) < settings.threshold(t.SCRAPE_ATTEMPTS):
-        return CLEAR if len(failed) < len(looks) else _TOO_FEW
+        return r.CLEAR if len(failed) < len(looks) else _TOO_FEW
     how = f"{newest.failure} {newest.detail}".strip()
-    text = f"its metrics could not be read for {minutes(window.total_seconds())}: {how}"
+    text = f"its metrics could not be read for {r.minutes(window.total_seconds())}: {how}"
     if newest.failure is Failure.STATUS and newest.detail == _NOT_FOUND:
         text += ", as where they are switched off (SGLang has them with --enable-metrics)"
-    return Found(f"metrics: {how}", text)
+    return r.Found(f"metrics: {how}", text)
 
 
 def metrics_missing(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
-) -> Answer:
+) -> r.Answer:
     """Judge whether the page has no metric of an engine, all the time."""
     newest, pages = history.newest, in_service(looks)
     if newest.failure is Failure.UNSUPPORTED:
         return _NOT_VLLM
     if newest.failure is not None:
-        return NO_PAGE
+        return r.NO_PAGE
     if any(look.known or look.remaining for look in pages):
-        return CLEAR
+        return r.CLEAR
     window = timedelta(seconds=settings.window_seconds(t.METRICS_MISSING))
     if not history.covers(pages, window):
-        return NOT_COVERED
-    text = f"its page has had no metrics of vLLM or SGLang for {minutes(window.total_seconds())}"
-    return Found("no engine metrics", text)
+        return r.NOT_COVERED
+    text = f"its page has had no metrics of vLLM or SGLang for {r.minutes(window.total_seconds())}"
+    return r.Found("no engine metrics", text)
 
 
 def engine_restarting(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
-) -> Answer:
+) -> r.Answer:
     """Count the restarts of the engine; another pod is no restart.
 
     A pod is not Ready while its engine starts, so looks from such times count here.
     """
     if history.newest.failure is not None:
-        return NO_PAGE
+        return r.NO_PAGE
     count = restarts(looks)
     if count < max(1, settings.threshold(t.RESTARTS)):
         window = timedelta(seconds=settings.window_seconds(t.ENGINE_RESTARTING))
         reaches_back = looks[0].at.boot <= history.newest.at.boot - window
-        return CLEAR if reaches_back else NOT_COVERED
-    how_long = minutes(settings.window_seconds(t.ENGINE_RESTARTING))
-    return Found(
+        return r.CLEAR if reaches_back else r.NOT_COVERED
+    how_long = r.minutes(settings.window_seconds(t.ENGINE_RESTARTING))
+    return r.Found(
         "engine restarts", f"its engine started again {count} times within {how_long}", count
     )
 
 
-def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> Answer:
+def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> r.Answer:
     """Judge the share of refused requests, whether or not all requests include them."""
     window = _window(history, looks, settings.window_seconds(t.REJECTED))
     if not isinstance(window, Window):
@@ -108,31 +93,33 @@ def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSett
     )
     requests = window.increase(Counter.HTTP_REQUESTS)
     if (limited is None and not_admitted is None) or requests is None:
-        return NOT_TOLD
+        return r.NOT_TOLD
     refused = (limited or 0.0) + (not_admitted or 0.0)
     if not refused or refused < settings.threshold(t.REJECTED_REQUESTS):
-        return CLEAR
+        return r.CLEAR
     # With all requests and the refused ones in the denominator, it holds by either reading.
     part = refused / (requests + refused)
     if part <= settings.threshold(t.REJECTED_SHARE):
-        return CLEAR
-    how_long = minutes(settings.window_seconds(t.REJECTED))
-    return Found(
+        return r.CLEAR
+    how_long = r.minutes(settings.window_seconds(t.REJECTED))
+    return r.Found(
         "requests refused",
-        f"refused {refused:.0f} requests ({share(part)} or more) within {how_long}, "
+        f"refused {refused:.0f} requests ({r.share(part)} or more) within {how_long}, "
         "its queue being full",
         round(refused),
     )
 
 
-def http_errors(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> Answer:
+def http_errors(
+    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+) -> r.Answer:
     """Judge the error rate seen from the HTTP side; a refusal by a limit is no error."""
     window = _window(history, looks, settings.window_seconds(t.ERROR_RATE))
     if not isinstance(window, Window):
         return window
     errors, total = window.increase(Counter.HTTP_ERRORS), window.increase(Counter.HTTP_REQUESTS)
     if total is None:
-        return NOT_TOLD
+        return r.NOT_TOLD
     refused = (window.increase(Counter.NOT_ADMITTED) or 0.0) + _unanswered(history, window)
     errors = max(0.0, (errors or 0.0) - refused)
     return failures(errors, total, "were answered with HTTP 5xx", settings=settings)
@@ -154,7 +141,7 @@ def _other_errors(pod: EngineLook) -> float:
     return (errors.value if errors else 0.0) - (refused.value if refused else 0.0)
 
 
-POD_RULES: Final[Mapping[str, PodRule]] = {
+POD_RULES: Final[Mapping[str, r.PodRule]] = {
     t.SCRAPE_FAILING: scrape_failing,
     t.METRICS_MISSING: metrics_missing,
     t.ENGINE_RESTARTING: engine_restarting,
@@ -162,23 +149,23 @@ POD_RULES: Final[Mapping[str, PodRule]] = {
 }
 
 
-def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window | Undecided:
+def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window | r.Undecided:
     """Return the counters of the pod as a whole over a window, or why there is none."""
     newest = history.newest
     if newest.failure is not None:
-        return NO_PAGE
+        return r.NO_PAGE
     if not newest.known:
-        return NO_ENGINE
+        return r.NO_ENGINE
     if newest.engines and all(engine.awake is False for engine in newest.engines.values()):
-        return ASLEEP
-    return window_of(history, since_restart(in_service(looks)), seconds)
+        return r.ASLEEP
+    return r.window_of(history, since_restart(in_service(looks)), seconds)
 
 
 def _asleep(engine: EngineLook) -> bool:
     return engine.awake is False
 
 
-WANTS_TOKEN: Final = Undecided("its page wants a token, and the reporter sends none")
+WANTS_TOKEN: Final = r.Undecided("its page wants a token, and the reporter sends none")
 BLIND: Final = 0
 """Severity of a picker without fresh metrics: all pods that it knows stay candidates (Gateway API Inference
 Extension v1.5, pkg/epp/requestcontrol/candidates.go)."""
@@ -189,23 +176,25 @@ EMPTY: Final = 1
 _FEW_FAILURES: Final = 5
 _FAILED_SHARE: Final = 0.05
 
-JUST_READY: Final = Undecided("no pod that its pool selects has been Ready for a minute")
+JUST_READY: Final = r.Undecided("no pod that its pool selects has been Ready for a minute")
 
 
 def judge_picker(
     history: History, reason: str, settings: EvaluationSettings
-) -> Mapping[str, Answer]:
+) -> Mapping[str, r.Answer]:
     """Return what the rule of a reason says of a picker."""
     newest = history.newest
     if not is_settled(newest):
-        return {"": NOT_SETTLED}
+        return {"": r.NOT_SETTLED}
     if newest.failure is not None:
-        return {"": WANTS_TOKEN if wants_token(newest.failure, newest.detail) else NO_PAGE}
+        return {"": WANTS_TOKEN if wants_token(newest.failure, newest.detail) else r.NO_PAGE}
     looks = history.last(timedelta(seconds=settings.window_seconds(reason)))
     return {"": PICKER_RULES[reason](history, looks, settings)}
 
 
-def no_endpoints(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> Answer:
+def no_endpoints(
+    history: History, looks: tuple[Look, ...], settings: EvaluationSettings
+) -> r.Answer:
     """Judge whether the picker sees none of its pods, all the time.
 
     The number is 0 also while it knows pods and cannot read the page of any, which the queues on its page
@@ -214,33 +203,33 @@ def no_endpoints(history: History, looks: tuple[Look, ...], settings: Evaluation
     """
     newest = history.newest
     if newest.endpoints is None:
-        return NOT_TOLD
+        return r.NOT_TOLD
     picked = newest.target.picked
     if newest.endpoints.fresh > 0 or picked is None or not picked.ready_since:
-        return CLEAR
+        return r.CLEAR
     if not pickable(newest):
         return JUST_READY
     pages = in_service(looks)
     if any(page.endpoints and page.endpoints.fresh for page in pages):
-        return CLEAR
+        return r.CLEAR
     seconds = settings.window_seconds(p.NO_ENDPOINTS)
     told = all(page.endpoints is not None and pickable(page) for page in pages)
     if not told or not history.covers(pages, timedelta(seconds=seconds)):
-        return NOT_COVERED
-    return _without_endpoints(pages, minutes(seconds))
+        return r.NOT_COVERED
+    return _without_endpoints(pages, r.minutes(seconds))
 
 
-def _without_endpoints(pages: tuple[Look, ...], how_long: str) -> Found:
+def _without_endpoints(pages: tuple[Look, ...], how_long: str) -> r.Found:
     ready = pickable(pages[-1])
     pods = "the Ready pod" if ready == 1 else f"any of the {ready} Ready pods"
     if any(page.endpoints and page.endpoints.known for page in pages):
-        return Found(
+        return r.Found(
             "no metrics of any pod",
             f"has read no metrics of {pods} that its pool selects for {how_long}: it chooses blindly, and with "
             "flow control holds requests back",
             BLIND,
         )
-    return Found(
+    return r.Found(
         "no endpoints",
         f"has not known {pods} that its pool selects for {how_long}: it answers requests with 503",
         EMPTY,
@@ -255,25 +244,25 @@ def pickable(look: Look) -> int:
 
 def stale_metrics(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
-) -> Answer:
+) -> r.Answer:
     """Judge whether the picker sees fewer pods than are Ready, but some, all the time.
 
     A pod with several ports is several endpoints, which can only hide the fault.
     """
     newest = history.newest
     if newest.endpoints is None:
-        return NOT_TOLD
+        return r.NOT_TOLD
     pages = in_service(looks)
     if any(page.endpoints is not None and not _lacks_some(page) for page in pages):
-        return CLEAR
+        return r.CLEAR
     seconds = settings.window_seconds(p.STALE_METRICS)
     told = all(page.endpoints is not None for page in pages)
     if not told or not history.covers(pages, timedelta(seconds=seconds)):
-        return NOT_COVERED
+        return r.NOT_COVERED
     seen, ready = round(newest.endpoints.fresh), pickable(newest)
-    return Found(
+    return r.Found(
         "stale metrics",
-        f"for {minutes(seconds)} has read the metrics of only {seen} of the {ready} Ready pods that its pool "
+        f"for {r.minutes(seconds)} has read the metrics of only {seen} of the {ready} Ready pods that its pool "
         "selects",
         ready - seen,
     )
@@ -285,31 +274,31 @@ def _lacks_some(look: Look) -> bool:
 
 def scheduling_failing(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
-) -> Answer:
+) -> r.Answer:
     """Judge how many attempts to choose an endpoint failed."""
-    window = window_of(history, in_service(looks), settings.window_seconds(p.SCHEDULING_FAILING))
+    window = r.window_of(history, in_service(looks), settings.window_seconds(p.SCHEDULING_FAILING))
     if not isinstance(window, Window):
         return window
     failed, attempts = map(window.increase, (Counter.FAILED_CHOICES, Counter.CHOICES))
     if failed is None or attempts is None:
-        return NOT_TOLD
+        return r.NOT_TOLD
     if failed < _FEW_FAILURES or failed <= attempts * _FAILED_SHARE:
-        return CLEAR
-    how_long = minutes(settings.window_seconds(p.SCHEDULING_FAILING))
-    return Found(
+        return r.CLEAR
+    how_long = r.minutes(settings.window_seconds(p.SCHEDULING_FAILING))
+    return r.Found(
         "no fitting endpoint",
         f"found no fitting endpoint for {failed:.0f} of {attempts:.0f} requests within {how_long}",
         round(failed),
     )
 
 
-def shedding(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> Answer:
+def shedding(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> r.Answer:
     """Judge the share of requests that are refused before any pod sees them.
 
     Without flow control an attempt that failed is counted as a refusal too, by the same code (Gateway API
     Inference Extension v1.5, pkg/epp/requestcontrol/director.go), and is taken away.
     """
-    window = window_of(history, in_service(looks), settings.window_seconds(p.SHEDDING))
+    window = r.window_of(history, in_service(looks), settings.window_seconds(p.SHEDDING))
     if not isinstance(window, Window):
         return window
     requests, refused = window.increase(Counter.QUEUED), window.increase(Counter.SHED)
@@ -318,19 +307,19 @@ def shedding(history: History, looks: tuple[Look, ...], settings: EvaluationSett
         requests, refused = window.increase(Counter.PICKED), window.increase(Counter.EXHAUSTED)
         refused = None if refused is None or failed is None else max(0.0, refused - failed)
     if requests is None or refused is None:
-        return NOT_TOLD
+        return r.NOT_TOLD
     few = refused < max(1.0, settings.threshold(t.REJECTED_REQUESTS))
     if few or refused <= requests * settings.threshold(t.REJECTED_SHARE):
-        return CLEAR
-    how_long = minutes(settings.window_seconds(p.SHEDDING))
-    return Found(
+        return r.CLEAR
+    how_long = r.minutes(settings.window_seconds(p.SHEDDING))
+    return r.Found(
         "requests refused",
         f"refused {refused:.0f} of {requests:.0f} requests within {how_long}, its pool being full",
         round(refused),
     )
 
 
-PICKER_RULES: Final[Mapping[str, PodRule]] = {
+PICKER_RULES: Final[Mapping[str, r.PodRule]] = {
     p.NO_ENDPOINTS: no_endpoints,
     p.STALE_METRICS: stale_metrics,
     p.SCHEDULING_FAILING: scheduling_failing,

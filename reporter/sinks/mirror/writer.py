@@ -7,17 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from reporter.kube.errors import (
-    ApiStatusError,
-    ConnectionFailed,
-    Forbidden,
-    Invalid,
-    KubeError,
-    NotFound,
-    ServerError,
-    TooManyRequests,
-    Unauthorized,
-)
+from reporter.kube import errors
 from reporter.kube.writes import KubeMirrors
 from reporter.sinks.events.plan import REFRESH_PER_SECOND, Document
 from reporter.sinks.mirror.plan import (
@@ -159,8 +149,8 @@ class MirrorWriter(Outbox[MirrorWrite]):
             else:
                 patch: Document = {**state_patch(live=False)}
                 await self._api.patch_mirror(mirror.namespace, mirror.name, patch)
-        except KubeError as error:
-            if write.applies or not isinstance(error, NotFound):
+        except errors.KubeError as error:
+            if write.applies or not isinstance(error, errors.NotFound):
                 self._note(write, error, term)
                 return Retry.IN_PLACE
             # What is not there need not be marked as over.
@@ -172,24 +162,24 @@ class MirrorWriter(Outbox[MirrorWrite]):
         self._observe(write.purpose, outcome)
         return Retry.NO
 
-    def _note(self, write: MirrorWrite, error: KubeError, term: int) -> None:
-        refused = isinstance(error, Invalid | Forbidden | NotFound)
+    def _note(self, write: MirrorWrite, error: errors.KubeError, term: int) -> None:
+        refused = isinstance(error, errors.Invalid | errors.Forbidden | errors.NotFound)
         self._observe(write.purpose, "refused" if refused else "failed")
         if term != self._term:
             return
         now = loop_time()
         name, namespace = write.mirror.name, write.mirror.namespace
-        if isinstance(error, Invalid):
+        if isinstance(error, errors.Invalid):
             news = all(each.namespace != namespace for each in self._invalid.values())
             self._invalid[name] = _Invalid(namespace, write.mirror.message, now + LONGEST_SECONDS)
         else:
             news = self._refusals.note(namespace, error, now)
-        if not isinstance(error, ApiStatusError) or isinstance(error, ServerError):
+        if not isinstance(error, errors.ApiStatusError) or isinstance(error, errors.ServerError):
             # It may have been made; to close a mirror makes it no younger.
             before = self._applied.get(name)
             at = write.planned if before is None or write.applies else before.at
             self._applied[name] = replace(write.doubted, at=at)
-        if news and isinstance(error, Forbidden) and _NO_RIGHT in str(error):
+        if news and isinstance(error, errors.Forbidden) and _NO_RIGHT in str(error):
             self._log.error("mirrors_forbidden", namespace=namespace, error=str(error), hint=_HINT)
         elif news:
             self._log.warning("mirror_not_written", namespace=namespace, error=str(error))
@@ -249,10 +239,10 @@ class Refusals:
             return until
         return max(until, self._untried_until if left is None else self._doubt_until)
 
-    def note(self, namespace: str, error: KubeError, now: float) -> bool:
+    def note(self, namespace: str, error: errors.KubeError, now: float) -> bool:
         pause = self._backoff.next()
-        of_server = isinstance(error, TooManyRequests | Unauthorized)
-        if of_server or isinstance(error, ConnectionFailed):
+        of_server = isinstance(error, errors.TooManyRequests | errors.Unauthorized)
+        if of_server or isinstance(error, errors.ConnectionFailed):
             self._resume_at = now + max(pause, retry_after(error))
         else:
             self._resume_at = now + max(BACKOFF_FIRST, retry_after(error))
@@ -262,7 +252,9 @@ class Refusals:
             return self._backoff.is_news(error)
         before = self._left.get(namespace)
         refusals = before.refusals if before is not None else 0
-        longest = UNREACHED_SECONDS if isinstance(error, ConnectionFailed) else LONGEST_SECONDS
+        longest = (
+            UNREACHED_SECONDS if isinstance(error, errors.ConnectionFailed) else LONGEST_SECONDS
+        )
         seconds = min(FIRST_SECONDS * LONGER**refusals, longest)
         self._left[namespace] = _Left(now + seconds, refusals + 1)
         self._good.discard(namespace)

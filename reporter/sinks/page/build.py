@@ -24,36 +24,16 @@ from reporter.resolution.hold import explainers, upstream_key
 from reporter.resolution.message import SUPPRESSING
 from reporter.sinks import words
 from reporter.sinks.history import EpisodeHistory
+from reporter.sinks.page import view
 from reporter.sinks.page.episodes import strip_of
 from reporter.sinks.page.overview import Branch, grow, layers_of
-from reporter.sinks.page.view import (
-    DEGRADED,
-    FIRING,
-    MUTED,
-    NOTICE,
-    PENDING,
-    READY,
-    SUPPRESSED,
-    UNKNOWN,
-    Explained,
-    Explanation,
-    FindingView,
-    Lane,
-    Link,
-    Mark,
-    PageView,
-    PathView,
-    ReportOrigin,
-    Station,
-    mark_of,
-)
 
 EVERYWHERE: Final = "All namespaces"
 
 _ABOVE: Final = frozenset({CLUSTER_KIND, NAMESPACE_KIND})
 _PRESENT: Final = frozenset({Disposition.FIRING, Disposition.SECONDARY, Disposition.MUTED})
 _SERVES: Final = frozenset({ServingState.SERVING, ServingState.DEGRADED})
-_WORST_FIRST: Final = (FIRING, DEGRADED, SUPPRESSED, PENDING, MUTED)
+_WORST_FIRST: Final = (view.FIRING, view.DEGRADED, view.SUPPRESSED, view.PENDING, view.MUTED)
 
 _States = Mapping[Subject, ServingState]
 
@@ -67,7 +47,7 @@ class _Fault:
 
     stage: RequestStage
     finding: ResolvedFinding
-    mark: Mark
+    mark: view.Mark
     stopped: int
 
     @property
@@ -75,7 +55,7 @@ class _Fault:
         return self.finding.subject.kind not in _ABOVE
 
 
-def path_of(report: Report, ids: Mapping[FindingKey, str]) -> PathView:
+def path_of(report: Report, ids: Mapping[FindingKey, str]) -> view.PathView:
     states = {each.subject: each.state for each in report.states}
     faults: dict[str, list[_Fault]] = defaultdict(list)
     for finding in filter(_is_fault, report.findings):
@@ -93,21 +73,21 @@ def path_of(report: Report, ids: Mapping[FindingKey, str]) -> PathView:
         for name, each in sorted(faults.items())
     ]
     shared = tuple(
-        Link(
+        view.Link(
             ids[each.key],
-            mark_of(each),
+            view.mark_of(each),
             each.reason,
             cut(words.in_one_line(each), _LINE_BYTES),
         )
         for each in report.findings
         if each.layer is Layer.CLUSTER and _is_fault(each)
     )
-    return PathView(
+    return view.PathView(
         shared=shared,
         shared_mark=min(
             (each.mark for each in shared),
             key=_rank,
-            default=READY if CLUSTER in ready else UNKNOWN,
+            default=view.READY if CLUSTER in ready else view.UNKNOWN,
         ),
         lanes=tuple(sorted(lanes, key=lambda lane: (lane.rank, -lane.stopped, lane.name))),
         well=tuple(sorted(clean(each) for each in subjects.keys() - faults.keys())),
@@ -118,11 +98,11 @@ def _is_fault(finding: ResolvedFinding) -> bool:
     return finding.type is EventType.WARNING and not finding.is_blind
 
 
-def _rank(mark: Mark) -> int:
+def _rank(mark: view.Mark) -> int:
     return mark.rank
 
 
-def _mark_on_path(finding: ResolvedFinding, states: _States) -> tuple[Mark, int]:
+def _mark_on_path(finding: ResolvedFinding, states: _States) -> tuple[view.Mark, int]:
     """Return how a fault looks on the request path, and how many models it stops."""
     stopped, is_seen = 0, finding.disposition in _PRESENT
     if is_seen or finding.disposition is Disposition.SUPPRESSED:
@@ -131,14 +111,14 @@ def _mark_on_path(finding: ResolvedFinding, states: _States) -> tuple[Mark, int]
         elif finding.impact:
             stopped = finding.impact.not_serving
     if finding.disposition is Disposition.MUTED:
-        return MUTED, stopped
+        return view.MUTED, stopped
     if stopped:
-        return FIRING, stopped
+        return view.FIRING, stopped
     if finding.disposition is Disposition.SUPPRESSED:
-        return SUPPRESSED, stopped
+        return view.SUPPRESSED, stopped
     if not is_seen:
-        return PENDING, stopped
-    return DEGRADED if finding.subject in states else FIRING, stopped
+        return view.PENDING, stopped
+    return view.DEGRADED if finding.subject in states else view.FIRING, stopped
 
 
 def _lane(
@@ -149,7 +129,7 @@ def _lane(
     states: _States,
     ready: set[Subject],
     ids: Mapping[FindingKey, str],
-) -> Lane:
+) -> view.Lane:
     at: dict[RequestStage, list[_Fault]] = defaultdict(list)
     for each in faults:
         at[each.stage].append(each)
@@ -165,13 +145,13 @@ def _lane(
     stations = tuple(
         _station(stage, at[stage], len(wanted), ids=ids, behind=stage in behind)
         if at[stage]
-        else Station(stage.value, *_QUIET[works[stage]], behind=stage in behind)
+        else view.Station(stage.value, *_QUIET[works[stage]], behind=stage in behind)
         for stage in RequestStage
     )
     findings = [each.finding for found in at.values() for each in found]
     name = clean(namespace) or EVERYWHERE
     told = {text for each in findings for text in (each.reason, clean(str(each.subject)))}
-    return Lane(
+    return view.Lane(
         name=name,
         stations=stations,
         serving=_serving(wanted, states, idle=len(models) - len(wanted)),
@@ -201,7 +181,7 @@ def _behind(
     return behind
 
 
-_QUIET: Final = {True: (READY, "works"), False: (UNKNOWN, "no fault known")}
+_QUIET: Final = {True: (view.READY, "works"), False: (view.UNKNOWN, "no fault known")}
 
 
 def _station(
@@ -211,11 +191,11 @@ def _station(
     *,
     ids: Mapping[FindingKey, str],
     behind: bool,
-) -> Station:
+) -> view.Station:
     mark = next(each for each in _WORST_FIRST if any(each is fault.mark for fault in faults))
     worst = [each for each in faults if each.mark is mark]
     text, id_ = _said(mark, worst, models), ids[worst[0].finding.key]
-    return Station(stage.value, mark, text, id_, behind=behind)
+    return view.Station(stage.value, mark, text, id_, behind=behind)
 
 
 def _stopped_by(faults: Sequence[_Fault]) -> int:
@@ -225,19 +205,19 @@ def _stopped_by(faults: Sequence[_Fault]) -> int:
     return max(shared, len(models))
 
 
-def _said(mark: Mark, faults: Sequence[_Fault], models: int) -> str:
+def _said(mark: view.Mark, faults: Sequence[_Fault], models: int) -> str:
     count = len({each.finding.subject for each in faults})
     stopped = _stopped_by(faults)
     of = f" of {models}" if models > 1 else ""
-    if mark is FIRING and stopped:
+    if mark is view.FIRING and stopped:
         behind = all(each.finding.disposition is Disposition.SUPPRESSED for each in faults)
         # That they do not serve is known, that it is for this fault is not.
         return f"{stopped}{of} not serving{', behind another cause' if behind else ''}"
-    if mark is FIRING:
+    if mark is view.FIRING:
         return "at fault"
-    if mark is DEGRADED:
+    if mark is view.DEGRADED:
         return f"{count}{of} degraded" if faults[0].of_model else "degraded"
-    if mark is SUPPRESSED:
+    if mark is view.SUPPRESSED:
         return f"{count} behind another cause"
     return f"{count} {mark.word}"
 
@@ -260,7 +240,7 @@ _CAUSE_BYTES: Final = 300
 _LINE_BYTES: Final = 120
 
 
-def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> PageView:
+def page_view(report: Report, about: view.ReportOrigin, history: EpisodeHistory) -> view.PageView:
     branches = grow(words.by_impact(report.findings), report.catalogue)
     ids = {each.key: finding_id(each.key) for each in report.findings}
     layers = layers_of(report, ids)
@@ -269,24 +249,24 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
     doubtful = blind and not any(each.is_cause for each in report.findings)
     if doubtful and words.NO_VERDICT not in verdict:
         verdict += ", but not everything is known"
-    marks: Counter[Mark] = Counter()
+    marks: Counter[view.Mark] = Counter()
     for layer in layers:
         marks.update(dict(layer.counts))
     if blind:
         # What cannot be read has no verdict either, and cannot be counted.
-        marks[UNKNOWN] += 0
+        marks[view.UNKNOWN] += 0
 
-    def told(wanted: Callable[[ResolvedFinding], bool]) -> tuple[FindingView, ...]:
+    def told(wanted: Callable[[ResolvedFinding], bool]) -> tuple[view.FindingView, ...]:
         return tuple(_finding(each, report) for each in branches if wanted(each.finding))
 
     named = {each.reason for each in report.findings}
-    quiet = sorted(set(marks) - {FIRING, NOTICE}, key=_rank)
+    quiet = sorted(set(marks) - {view.FIRING, view.NOTICE}, key=_rank)
     others = told(lambda each: not each.fires and not each.is_blind)
-    return PageView(
+    return view.PageView(
         at=report.now,
         about=replace(about, notes=(*map(str, report.outside), *about.notes)),
         verdict=verdict,
-        mark=min(marks, key=_rank, default=UNKNOWN),
+        mark=min(marks, key=_rank, default=view.UNKNOWN),
         rest=", ".join(f"{marks[mark]} {mark.word}" for mark in quiet if marks[mark]),
         models=words.models_text(report),
         causes=told(lambda each: each.is_cause),
@@ -306,7 +286,7 @@ def page_view(report: Report, about: ReportOrigin, history: EpisodeHistory) -> P
             (clean(str(each.object)), clean(each.text)) for each in report.mute_faults
         ),
         reasons=tuple(
-            Explanation(each.name, tuple(facts(each, report.catalogue)))
+            view.Explanation(each.name, tuple(facts(each, report.catalogue)))
             for each in report.catalogue
             if each.name in named
         ),
@@ -323,7 +303,7 @@ def _skipped(skipped: SkippedObject) -> tuple[str, str]:
     return clean(" ".join(filter(None, (skipped.resource, place)))), clean(skipped.cause)
 
 
-def _finding(branch: Branch, report: Report) -> FindingView:
+def _finding(branch: Branch, report: Report) -> view.FindingView:
     finding, catalogue = branch.finding, report.catalogue
     relation = words.where_muted(finding)
     if finding.by:
@@ -336,10 +316,10 @@ def _finding(branch: Branch, report: Report) -> FindingView:
         # The page says next to it what else is explained.
         message = message.partition(SUPPRESSING)[0]
     hit = finding.impact.hit if finding.impact and finding.layer is not Layer.DEPLOYMENT else ()
-    return FindingView(
+    return view.FindingView(
         id=finding_id(finding.key),
         reason=finding.reason,
-        mark=mark_of(finding),
+        mark=view.mark_of(finding),
         subject=clean(str(finding.subject)),
         message=message,
         cause=cut(clean(finding.message if finding.by else finding.cause), _CAUSE_BYTES),
@@ -353,7 +333,7 @@ def _finding(branch: Branch, report: Report) -> FindingView:
         to_do=words.action_of(finding, catalogue),
         object=clean(str(finding.related)),
         commands=finding.commands,
-        explained=_explained(finding, report) if finding.is_cause else Explained(),
+        explained=_explained(finding, report) if finding.is_cause else view.Explained(),
         below=tuple(_finding(each, report) for each in branch.below),
         # The line has no room for what kind of text it is, and its place tells.
         impact=words.impact_line(finding, report).partition(": ")[2],
@@ -363,7 +343,7 @@ def _finding(branch: Branch, report: Report) -> FindingView:
     )
 
 
-def _explained(finding: ResolvedFinding, report: Report) -> Explained:
+def _explained(finding: ResolvedFinding, report: Report) -> view.Explained:
     """Count what a cause suppresses as its message does, and what waits for it."""
     upstream, catalogue = upstream_key(finding.key), report.catalogue
     behind = [
@@ -375,6 +355,6 @@ def _explained(finding: ResolvedFinding, report: Report) -> Explained:
     suppressed = [each for each in behind if each.disposition is Disposition.SUPPRESSED]
     places = {each.subject.namespace for each in suppressed} - {""}
     waiting = {Disposition.HELD, Disposition.PENDING}
-    return Explained(
+    return view.Explained(
         len(suppressed), len(places), sum(each.disposition in waiting for each in behind)
     )

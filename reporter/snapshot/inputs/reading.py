@@ -16,52 +16,30 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, Literal, TypeAlias
 
+from reporter.snapshot.inputs import files
 from reporter.snapshot.inputs.archives import ZIP, is_tar, read_tar, read_zip
-from reporter.snapshot.inputs.files import (
-    GZIP,
-    MOST_OF_POD,
-    NO_FILE,
-    SUFFIXES,
-    BrokenArchiveError,
-    Budget,
-    DumpError,
-    InputFile,
-    LeftOut,
-    LogFile,
-    Opener,
-    PageFile,
-    Use,
-    decompressed,
-    end_of,
-    is_log,
-    log_of,
-    looks_like,
-    shown,
-    too_large,
-    use_of,
-)
 from reporter.snapshot.inputs.layouts import logs_in
 
 STDIN: Final = "-"
 Source: TypeAlias = Path | Literal["-"]
 
 _NULL: Final = Path(os.devnull)
-_NO_FILES: Final = f"holds no {', '.join(SUFFIXES)} files"
+_NO_FILES: Final = f"holds no {', '.join(files.SUFFIXES)} files"
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
     name: str
     path: PurePosixPath
-    open: Opener
+    open: files.Opener
     depth: int = 0
 
 
 def read_files(
-    sources: Sequence[Source], budget: Budget | None = None
-) -> Iterator[InputFile | LeftOut]:
+    sources: Sequence[Source], budget: files.Budget | None = None
+) -> Iterator[files.InputFile | files.LeftOut]:
     """Yield the files of all sources, those of folders in the order of their names."""
-    budget = budget or Budget()
+    budget = budget or files.Budget()
     for source in sources:
         if source == STDIN:
             raw = _bounded("standard input", sys.stdin.buffer.read(budget.limits.file + 1), budget)
@@ -72,11 +50,13 @@ def read_files(
             yield from _of_path(Path(source), PurePosixPath(Path(source).name), budget)
 
 
-def _of_path(path: Path, place: PurePosixPath, budget: Budget) -> Iterator[InputFile | LeftOut]:
+def _of_path(
+    path: Path, place: PurePosixPath, budget: files.Budget
+) -> Iterator[files.InputFile | files.LeftOut]:
     if not path.exists():
-        raise DumpError(f"{path}: no such file or folder")
+        raise files.DumpError(f"{path}: no such file or folder")
     if path.is_block_device() or (path.is_char_device() and path.resolve() != _NULL):
-        raise DumpError(f"{path}: a device, which is not read")
+        raise files.DumpError(f"{path}: a device, which is not read")
     try:
         with path.open("rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -86,16 +66,16 @@ def _of_path(path: Path, place: PurePosixPath, budget: Budget) -> Iterator[Input
                 return
         yield from _of_file(_Opened(str(path), place, _opener(path)), budget)
     except OSError as error:
-        raise DumpError(f"{path}: {_reason(error)}") from error
+        raise files.DumpError(f"{path}: {_reason(error)}") from error
 
 
 def _of_bytes(
-    name: str, place: PurePosixPath, raw: bytes, *, budget: Budget, depth: int = 0
-) -> Iterator[InputFile | LeftOut]:
+    name: str, place: PurePosixPath, raw: bytes, *, budget: files.Budget, depth: int = 0
+) -> Iterator[files.InputFile | files.LeftOut]:
     yield from _of_file(_Opened(name, place, partial(io.BytesIO, raw), depth), budget)
 
 
-def _of_folder(folder: Path, budget: Budget) -> Iterator[InputFile | LeftOut]:
+def _of_folder(folder: Path, budget: files.Budget) -> Iterator[files.InputFile | files.LeftOut]:
     root = folder.resolve()
     found = False
     for each, subfolders, names in os.walk(folder, onerror=_refuse):
@@ -103,25 +83,25 @@ def _of_folder(folder: Path, budget: Budget) -> Iterator[InputFile | LeftOut]:
         for name in sorted(names):
             path = Path(each) / name
             place = PurePosixPath(root.name, path.relative_to(folder))
-            use = Use.LOG if is_log(str(place)) else use_of(name)
-            if use is Use.NOTHING:
+            use = files.Use.LOG if files.is_log(str(place)) else files.use_of(name)
+            if use is files.Use.NOTHING:
                 continue
             found = True
             if path.is_symlink() and (reason := _why_not_followed(path, root)) is not None:
-                yield from (LeftOut(str(path), reason) for _ in [0] if reason)
+                yield from (files.LeftOut(str(path), reason) for _ in [0] if reason)
                 continue
             if not path.is_file():
                 # To open a pipe waits for whoever writes to it.
-                yield LeftOut(str(path), NO_FILE)
-            elif use is Use.LOG:
+                yield files.LeftOut(str(path), files.NO_FILE)
+            elif use is files.Use.LOG:
                 yield from _logs(str(path), place, _end_of(path, str(place)), budget=budget)
-            elif use is Use.ARCHIVE:
+            elif use is files.Use.ARCHIVE:
                 opened = _Opened(str(path), place, _opener(path))
                 yield from _archive_inside(opened, budget)
             else:
-                yield InputFile(str(path), place, _read(path, budget))
+                yield files.InputFile(str(path), place, _read(path, budget))
     if not found:
-        raise DumpError(f"{folder}: the folder {_NO_FILES}")
+        raise files.DumpError(f"{folder}: the folder {_NO_FILES}")
 
 
 def _why_not_followed(link: Path, root: Path) -> str | None:
@@ -132,31 +112,33 @@ def _why_not_followed(link: Path, root: Path) -> str | None:
         return "a link to a file that is not there"
     if not target.is_relative_to(root):
         return "a link that leads out of the folder"
-    return "" if use_of(target.name) is not Use.NOTHING else None
+    return "" if files.use_of(target.name) is not files.Use.NOTHING else None
 
 
-def _of_file(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
+def _of_file(file: _Opened, budget: files.Budget) -> Iterator[files.InputFile | files.LeftOut]:
     if _is_archive(file, budget):
         yield from _inside(file, budget)
         return
     with file.open() as opened:
         raw = _bounded(file.name, opened.read(budget.limits.file + 1), budget)
-    what = looks_like(raw)
-    yield LeftOut(file.name, what) if what else InputFile(file.name, file.path, raw)
+    what = files.looks_like(raw)
+    yield files.LeftOut(file.name, what) if what else files.InputFile(file.name, file.path, raw)
 
 
-def _is_archive(file: _Opened, budget: Budget) -> bool:
+def _is_archive(file: _Opened, budget: files.Budget) -> bool:
     with file.open() as opened:
-        stream = decompressed(opened, file.name, budget)
+        stream = files.decompressed(opened, file.name, budget)
         opened.seek(0)
-        start = opened.read(max(map(len, (GZIP, *ZIP))))
+        start = opened.read(max(map(len, (files.GZIP, *ZIP))))
         opened.seek(0)
-        return start.startswith((GZIP, *ZIP)) or is_tar(stream.peek())
+        return start.startswith((files.GZIP, *ZIP)) or is_tar(stream.peek())
 
 
-def _inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
+def _inside(file: _Opened, budget: files.Budget) -> Iterator[files.InputFile | files.LeftOut]:
     if file.depth >= budget.limits.depth:
-        yield LeftOut(file.name, f"more than {budget.limits.depth} archives inside of each other")
+        yield files.LeftOut(
+            file.name, f"more than {budget.limits.depth} archives inside of each other"
+        )
         return
     with ExitStack() as stack:
 
@@ -166,12 +148,12 @@ def _inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
         opened = opened_again()
         start = opened.read(max(map(len, ZIP)))
         opened.seek(0)
-        stream = decompressed(opened, file.name, budget)
+        stream = files.decompressed(opened, file.name, budget)
         if start.startswith(ZIP):
             unpacked = read_zip(opened, file.name, budget)
         elif is_tar(stream.peek()):
             unpacked = read_tar(
-                lambda: decompressed(opened_again(), file.name, budget), file.name, budget
+                lambda: files.decompressed(opened_again(), file.name, budget), file.name, budget
             )
         else:
             raw = _bounded(file.name, stream.read(budget.limits.file + 1), budget)
@@ -182,68 +164,74 @@ def _inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
         found = False
         for each in unpacked:
             found = True
-            if isinstance(each, LeftOut):
+            if isinstance(each, files.LeftOut):
                 yield each
             else:
                 yield from _entry(file, *each, budget=budget)
     if not found:
-        raise BrokenArchiveError(f"{file.name}: the archive {_NO_FILES}")
+        raise files.BrokenArchiveError(f"{file.name}: the archive {_NO_FILES}")
 
 
 def _entry(
-    archive: _Opened, path: str, raw: bytes, *, budget: Budget
-) -> Iterator[InputFile | LeftOut]:
-    name, place = shown(archive.name, path), PurePosixPath(path)
-    match use_of(path):
-        case Use.PAGE:
+    archive: _Opened, path: str, raw: bytes, *, budget: files.Budget
+) -> Iterator[files.InputFile | files.LeftOut]:
+    name, place = files.shown(archive.name, path), PurePosixPath(path)
+    match files.use_of(path):
+        case files.Use.PAGE:
             budget.spend("pages", len(raw), archive.name)
-            yield PageFile(name, place, raw)
-        case Use.LOG:
+            yield files.PageFile(name, place, raw)
+        case files.Use.LOG:
             yield from _logs(name, place, raw, budget=budget)
-        case Use.ARCHIVE if len(raw) > budget.limits.nested:
-            yield LeftOut(name, "an archive inside of an archive that is too large; unpack it")
-        case Use.ARCHIVE:
+        case files.Use.ARCHIVE if len(raw) > budget.limits.nested:
+            yield files.LeftOut(
+                name, "an archive inside of an archive that is too large; unpack it"
+            )
+        case files.Use.ARCHIVE:
             opened = _Opened(name, place, partial(io.BytesIO, raw), archive.depth + 1)
             yield from _archive_inside(opened, budget)
         case _:
-            yield InputFile(name, place, raw)
+            yield files.InputFile(name, place, raw)
 
 
-def _logs(name: str, place: PurePosixPath, raw: bytes, *, budget: Budget) -> Iterator[LogFile]:
-    log = log_of(str(place))
-    for each in [LogFile(name, place, raw, log)] if log else logs_in(name, raw):
+def _logs(
+    name: str, place: PurePosixPath, raw: bytes, *, budget: files.Budget
+) -> Iterator[files.LogFile]:
+    log = files.log_of(str(place))
+    for each in [files.LogFile(name, place, raw, log)] if log else logs_in(name, raw):
         if budget.keep_log(len(each.raw)):
             yield each
 
 
-def _archive_inside(file: _Opened, budget: Budget) -> Iterator[InputFile | LeftOut]:
+def _archive_inside(
+    file: _Opened, budget: files.Budget
+) -> Iterator[files.InputFile | files.LeftOut]:
     """Yield what is in an archive that nobody named: if it is broken, it costs only itself."""
     try:
         yield from _inside(file, budget)
-    except BrokenArchiveError as error:
-        yield LeftOut(file.name, str(error).removeprefix(f"{file.name}: "))
+    except files.BrokenArchiveError as error:
+        yield files.LeftOut(file.name, str(error).removeprefix(f"{file.name}: "))
 
 
-def _opener(path: Path) -> Opener:
+def _opener(path: Path) -> files.Opener:
     return lambda: path.open("rb")
 
 
 def _refuse(error: OSError) -> None:
-    raise DumpError(f"{error.filename}: {_reason(error)}") from error
+    raise files.DumpError(f"{error.filename}: {_reason(error)}") from error
 
 
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def _read(path: Path, budget: Budget) -> bytes:
+def _read(path: Path, budget: files.Budget) -> bytes:
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size > budget.limits.file:
-                raise DumpError(too_large(str(path), budget.limits.file))
+                raise files.DumpError(files.too_large(str(path), budget.limits.file))
             return _bounded(str(path), file.read(budget.limits.file + 1), budget)
     except OSError as error:
-        raise DumpError(f"{path}: {_reason(error)}") from error
+        raise files.DumpError(f"{path}: {_reason(error)}") from error
 
 
 def _end_of(log: Path, place: str) -> bytes:
@@ -253,13 +241,13 @@ def _end_of(log: Path, place: str) -> bytes:
         with log.open("rb") as file:
             # A log of a day may have gigabytes.
             size = os.fstat(file.fileno()).st_size
-            file.seek(max(0, size - MOST_OF_POD))
-            return end_of(file, place)
+            file.seek(max(0, size - files.MOST_OF_POD))
+            return files.end_of(file, place)
     except OSError:
         return b""
 
 
-def _bounded(name: str, raw: bytes, budget: Budget) -> bytes:
+def _bounded(name: str, raw: bytes, budget: files.Budget) -> bytes:
     if len(raw) > budget.limits.file:
-        raise DumpError(too_large(name, budget.limits.file))
+        raise files.DumpError(files.too_large(name, budget.limits.file))
     return raw

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from reporter.catalogue.pickers import ENGINES, NO, YES
 from reporter.catalogue.runtime import RUNTIME_NAMES
 from reporter.metrics.looks.look import Latency, Scrape, look_at
 from reporter.metrics.pages.reading import read_page
 from tests.engine.recording import RECORDED, load
 from tests.unit.metrics.pages.reading import RUST, SGLANG, VLLM
 from tests.unit.probes.runtime.scraped import START, TARGET, Scraped
+from tools.pages import ENGINES, NO, YES
 
 PAGES = {"vllm": VLLM, "rust": RUST, "sglang": SGLANG}
 

@@ -3,12 +3,16 @@
 from reporter.metrics.looks.window import NONE
 from reporter.probes.harness import Namespaces
 from reporter.probes.scope import ComponentScope, NamespaceScope, Scope, joined
-from reporter.probes.subjects import all_asked
 from reporter.stacks.kaito.probes import PROBES as KAITO
 from reporter.stacks.kserve.probes import PROBES as KSERVE
 from reporter.stacks.kthena.probes import PROBES as KTHENA
 from reporter.stacks.llmisvc.probes import PROBES as LLMISVC
 from reporter.stacks.otterscale.probes import PROBES as OTTERSCALE
+
+
+def asked(asks, of):
+    """Ask all questions from nothing."""
+    return joined(question.ask(of) for question in asks.questions(of))
 
 
 def scope(snapshot, settings, samples=NONE):
@@ -28,29 +32,29 @@ def component_scope(snapshot, settings, component):
 
 def evaluate_harness(snapshot, settings):
     """All that is said of workload namespaces."""
-    return joined(all_asked(Namespaces(), scope(snapshot, settings)))
+    return asked(Namespaces(), scope(snapshot, settings))
 
 
 def evaluate_inferencesets(snapshot, settings, samples=NONE):
     """All that is said of InferenceSets."""
-    return joined(all_asked(KAITO.subjects, scope(snapshot, settings, samples)))
+    return asked(KAITO.subjects, scope(snapshot, settings, samples))
 
 
 def evaluate_modelservings(snapshot, settings, samples=NONE):
     """All that is said of ModelServings."""
-    return joined(all_asked(KTHENA.subjects, scope(snapshot, settings, samples)))
+    return asked(KTHENA.subjects, scope(snapshot, settings, samples))
 
 
 def evaluate_modelservices(snapshot, settings, samples=NONE):
     """All that is said of ModelServices."""
-    return joined(all_asked(OTTERSCALE.subjects, scope(snapshot, settings, samples)))
+    return asked(OTTERSCALE.subjects, scope(snapshot, settings, samples))
 
 
 def evaluate_inferenceservices(snapshot, settings, samples=NONE):
     """All that is said of InferenceServices."""
-    return joined(all_asked(KSERVE.subjects, scope(snapshot, settings, samples)))
+    return asked(KSERVE.subjects, scope(snapshot, settings, samples))
 
 
 def evaluate_llminferenceservices(snapshot, settings, samples=NONE):
     """All that is said of LLMInferenceServices."""
-    return joined(all_asked(LLMISVC.subjects, scope(snapshot, settings, samples)))
+    return asked(LLMISVC.subjects, scope(snapshot, settings, samples))
