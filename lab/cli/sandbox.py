@@ -12,13 +12,8 @@ from urllib.parse import urlsplit
 from reporter.arguments import Parser
 from reporter.errors import UsageError
 from reporter.interrupts import own_interrupts
-from reporter.snapshot.documents import (
-    BrokenDocument,
-    Document,
-    DumpError,
-    read_documents,
-    sources_of,
-)
+from reporter.snapshot.documents import BrokenDocument, Document, read_documents, sources_of
+from reporter.snapshot.inputs.files import DumpError
 
 _KUBECONFIG: Final = "sandbox.kubeconfig"
 _LAST_PORT: Final = 65_535

@@ -9,9 +9,7 @@ from typing import Final
 from reporter.arguments import PROGRAM, Parser
 from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
 from reporter.cli.one_look import (
-    CheckInput,
     compared,
-    evaluate_look,
     judged,
     look_at_cluster,
     look_at_dump,
@@ -21,8 +19,6 @@ from reporter.cli.one_look import (
 from reporter.cli.rendering import View, add_options, exit_status_of, require_sense, view_of, write
 from reporter.errors import UsageError
 from reporter.snapshot.inputs.reading import STDIN
-
-__all__ = ["CheckInput", "evaluate_look", "main"]
 
 DESCRIPTION: Final = "Say which one fault is behind the others. Nothing is written."
 _EXAMPLES: Final = (

@@ -38,7 +38,8 @@ from reporter.kube.errors import KubeError
 from reporter.kube.live import LiveCluster
 from reporter.kube.on_demand import fetch_log
 from reporter.metrics.looks.window import NONE, Samples
-from reporter.model.finding import Crash, EpisodeKey, Evaluation, Finding
+from reporter.model.evidence import ContainerLog
+from reporter.model.finding import EpisodeKey, Evaluation, Finding
 from reporter.model.instant import Instant, parse_rfc3339, rfc3339
 from reporter.model.report import Report
 from reporter.model.subject import ObjectRef, Subject
@@ -46,13 +47,8 @@ from reporter.model.text import clean
 from reporter.resolution import Memory, OneLook, resolve
 from reporter.sinks.pod_view import last_lines
 from reporter.snapshot.applying import AppliedManifests, apply_manifests
-from reporter.snapshot.documents import (
-    BrokenDocument,
-    Document,
-    DumpError,
-    read_documents,
-    sources_of,
-)
+from reporter.snapshot.documents import BrokenDocument, Document, read_documents, sources_of
+from reporter.snapshot.inputs.files import DumpError
 from reporter.snapshot.inputs.reading import STDIN
 from reporter.snapshot.snapshot import Learned, Snapshot, unserved_notes, with_held_leases
 from reporter.workload.components import with_verdicts
@@ -344,7 +340,7 @@ MOST_LOGS: Final = 10
 
 
 async def read_crash_logs(
-    settings: ProgramSettings, crashes: Mapping[EpisodeKey, Crash]
+    settings: ProgramSettings, crashes: Mapping[EpisodeKey, ContainerLog]
 ) -> dict[EpisodeKey, tuple[str, ...]]:
     """Of what cannot be read there are none."""
     found: dict[EpisodeKey, tuple[str, ...]] = {}

@@ -38,8 +38,7 @@ from reporter.model.resource import Resource
 from reporter.probes.runtime.judge import FORGOTTEN_AFTER, judge, longest_window, objectives
 from reporter.settings import DaemonSettings, EvaluationSettings
 from reporter.snapshot.decode import decode_object
-from reporter.snapshot.documents import LogFile, PageFile
-from reporter.snapshot.inputs.files import INPUT_LIMITS
+from reporter.snapshot.inputs.files import INPUT_LIMITS, LogFile, PageFile
 from reporter.snapshot.outputs.archive import Member
 from reporter.snapshot.outputs.masking import Redaction
 from reporter.snapshot.snapshot import Snapshot

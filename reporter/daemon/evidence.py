@@ -28,8 +28,8 @@ from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, W
 from reporter.kube.client import KubeClient
 from reporter.kube.errors import ApiStatusError, KubeError, ServerError, TooManyRequests
 from reporter.kube.on_demand import Turn, fetch_log, read_events, read_object, read_objects
-from reporter.model.evidence import LogCause
-from reporter.model.finding import Crash, EpisodeKey
+from reporter.model.evidence import ContainerLog, LogCause
+from reporter.model.finding import EpisodeKey
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.sinks.outbox import retry_after
@@ -111,7 +111,7 @@ class EvidenceReader:
         refused: ApiStatusError | None = None
         for previous in wanted.runs:
             await self.turn()
-            run = Crash(wanted.namespace, wanted.pod, wanted.container, previous)
+            run = ContainerLog(wanted.namespace, wanted.pod, wanted.container, previous)
             try:
                 text = await fetch_log(self.client, run)
             except ApiStatusError as error:
@@ -139,7 +139,7 @@ AGAIN: Final = 60.0
 _REFUSED: Final = 600.0
 _SOONEST: Final = 10.0
 
-NO_CRASHES: Final[Mapping[EpisodeKey, Crash]] = MappingProxyType({})
+NO_CRASHES: Final[Mapping[EpisodeKey, ContainerLog]] = MappingProxyType({})
 
 log = structlog.get_logger("evidence")
 
@@ -173,7 +173,7 @@ class EvidenceTask:
     changed: Callable[[], None]
     logs: bool
     _wanted: WantedEvidence = NOTHING_WANTED
-    _crashes: Mapping[EpisodeKey, Crash] = field(default_factory=dict)
+    _crashes: Mapping[EpisodeKey, ContainerLog] = field(default_factory=dict)
     _due: dict[WantedRead, _Due] = field(default_factory=dict)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -183,12 +183,12 @@ class EvidenceTask:
     def last_lines(self) -> Mapping[EpisodeKey, tuple[str, ...]]:
         """Return the last lines before the crashes of the last pass, as far as they were read."""
         found = {
-            key: self.reader.learned.last_lines(each.log) for key, each in self._crashes.items()
+            key: self.reader.learned.last_lines(each[:3]) for key, each in self._crashes.items()
         }
         return {key: lines for key, lines in found.items() if lines}
 
     def passed(
-        self, wanted: WantedEvidence, crashes: Mapping[EpisodeKey, Crash] = NO_CRASHES
+        self, wanted: WantedEvidence, crashes: Mapping[EpisodeKey, ContainerLog] = NO_CRASHES
     ) -> None:
         """Take what a pass could not explain, and the crashes whose last lines it would show."""
         self._wanted, self._crashes = wanted, crashes
@@ -206,7 +206,7 @@ class EvidenceTask:
             known.faults = faults
             due[step] = known
         self._due = due
-        logs = {each.key for each in wanted.logs} | {each.log for each in crashes.values()}
+        logs = {each.key for each in wanted.logs} | {each[:3] for each in crashes.values()}
         self.reader.learned.forget(wanted.at_fault, logs, wanted.leases)
         self._woken.set()
 

@@ -19,7 +19,8 @@ from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, w
 from reporter.evaluation import evaluate_again
 from reporter.metrics.looks.window import NONE, Samples
 from reporter.model.catalogue import Catalogue
-from reporter.model.finding import Crash, EpisodeKey, Finding
+from reporter.model.evidence import ContainerLog
+from reporter.model.finding import EpisodeKey, Finding
 from reporter.model.instant import Instant
 from reporter.model.objects import Event
 from reporter.model.report import Report
@@ -158,7 +159,7 @@ class Pass:
     processor_seconds: float
     to_hand_on: str = ""
     wanted: WantedEvidence = NOTHING_WANTED
-    crashes: Mapping[EpisodeKey, Crash] = field(default_factory=dict)
+    crashes: Mapping[EpisodeKey, ContainerLog] = field(default_factory=dict)
 
 
 def run_pass(

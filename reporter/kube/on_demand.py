@@ -16,8 +16,7 @@ from reporter.catalogue.resources import EVENTS
 from reporter.kube.client import KubeClient, api_path
 from reporter.kube.decode import ListBody, decode_page, page_of
 from reporter.kube.errors import NotFound, mapped
-from reporter.model.evidence import ForeignEvent
-from reporter.model.finding import Crash
+from reporter.model.evidence import ContainerLog, ForeignEvent
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.foreign_events import EventObject, foreign_event
@@ -142,7 +141,7 @@ _FEWER: Final = 10
 _LOG_SECONDS: Final = 5.0
 
 
-async def fetch_log(client: KubeClient, crash: Crash) -> str:
+async def fetch_log(client: KubeClient, crash: ContainerLog) -> str:
     """Return the last lines of a run, as the kubelet gives them.
 
     Of what `limitBytes` cuts off, the kubelet keeps the beginning (kubernetes,
@@ -155,7 +154,7 @@ async def fetch_log(client: KubeClient, crash: Crash) -> str:
     return body.decode("utf-8", "replace")
 
 
-async def _read(client: KubeClient, crash: Crash, lines: int) -> bytes:
+async def _read(client: KubeClient, crash: ContainerLog, lines: int) -> bytes:
     response = await client.request(
         "GET",
         api_path("", "v1", "namespaces", crash.namespace, "pods", crash.pod, "log"),

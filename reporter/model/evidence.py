@@ -7,9 +7,19 @@ a pass takes them as it takes samples. Without them a fault is told all the same
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from reporter.model.objects import KubeObject
 from reporter.model.subject import ObjectRef
+
+
+class ContainerLog(NamedTuple):
+    """The log of a container; `previous`: of the run before the present one."""
+
+    namespace: str
+    pod: str
+    container: str
+    previous: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

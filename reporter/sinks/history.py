@@ -24,6 +24,7 @@ from reporter.model.report import BLIND, Disposition, Impact, Report, ResolvedFi
 from reporter.model.subject import ObjectRef
 from reporter.model.text import json_text
 from reporter.resolution.records import Record
+from reporter.sinks.report_json import reference
 from reporter.sinks.words import age, relation
 
 KEPT: Final = timedelta(days=1)
@@ -84,7 +85,7 @@ class SeenEpisode:
             "id": self.id,
             "reason": self.key.reason,
             "subject": str(self.key.subject),
-            "involvedObject": _reference(self.key.involved),
+            "involvedObject": reference(self.key.involved),
             "type": str(self.type),
             "disposition": str(self.disposition) if self.ended is None else None,
             "began": rfc3339(self.began),
@@ -297,8 +298,3 @@ def _lasts(record: Record, catalogue: Catalogue) -> bool:
     if reason in catalogue:
         return not catalogue[reason].says_ready
     return record.event.type == EventType.WARNING
-
-
-def _reference(ref: ObjectRef) -> _Document:
-    place = {"namespace": ref.namespace} if ref.namespace else {}
-    return {"apiVersion": ref.api_version, "kind": ref.kind, **place, "name": ref.name}

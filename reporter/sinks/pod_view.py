@@ -17,7 +17,8 @@ from reporter.catalogue.runtime import ROWS, of_kind
 from reporter.diagnosis.case import is_error, last_end, loops, statuses
 from reporter.metrics.looks.look import EngineLook, Look
 from reporter.metrics.looks.window import Judged
-from reporter.model.finding import Crash, EpisodeKey
+from reporter.model.evidence import ContainerLog
+from reporter.model.finding import EpisodeKey
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Pod
 from reporter.model.report import Report
@@ -141,9 +142,9 @@ MOST_LINES: Final = 20
 LINE_BYTES: Final = 300
 
 
-def crashes_of(report: Report, snapshot: Snapshot) -> Mapping[EpisodeKey, Crash]:
+def crashes_of(report: Report, snapshot: Snapshot) -> Mapping[EpisodeKey, ContainerLog]:
     """Return, for each cause that names a pod with a container that crashed, that container."""
-    found: dict[EpisodeKey, Crash] = {}
+    found: dict[EpisodeKey, ContainerLog] = {}
     for finding in report.findings:
         ref = finding.related
         if not finding.is_cause or finding.stale or ref.kind != PODS.kind:
@@ -154,14 +155,14 @@ def crashes_of(report: Report, snapshot: Snapshot) -> Mapping[EpisodeKey, Crash]
     return found
 
 
-def _crash(pod: Pod) -> Crash | None:
+def _crash(pod: Pod) -> ContainerLog | None:
     crashed = [each for each in statuses(pod) if not each.ready and is_error(last_end(each))]
     crashed.sort(key=lambda each: not loops(each))
     if not crashed:
         return None
     worst = crashed[0]
     runs_again = worst.state is None or worst.state.terminated is None
-    return Crash(pod.namespace, pod.name, worst.name, runs_again)
+    return ContainerLog(pod.namespace, pod.name, worst.name, runs_again)
 
 
 def last_lines(log: str) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from reporter.model.text import clean, cut
 from reporter.snapshot.inputs.files import (
     INPUT_LIMITS,
     Budget,
-    DumpError,
     InputLimits,
     LeftOut,
     LogFile,
@@ -27,19 +26,6 @@ from reporter.snapshot.inputs.layouts import Layouts, logs_in, without_logs
 from reporter.snapshot.inputs.reading import STDIN, Source, read_files
 from reporter.yaml_reader.limits import Unreadable
 from reporter.yaml_reader.reading import Ending, YamlReader, decoded
-
-__all__ = [
-    "STDIN",
-    "BrokenDocument",
-    "Document",
-    "DumpError",
-    "LogFile",
-    "PageFile",
-    "Source",
-    "read_documents",
-    "read_inputs",
-    "sources_of",
-]
 
 _CAUSE_BYTES: Final = 280
 _NEXT_JSON: Final = re.compile(r"^\{", re.MULTILINE)

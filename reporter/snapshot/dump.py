@@ -13,19 +13,11 @@ from reporter.catalogue import resources as r
 from reporter.model.catalogue import Catalogue
 from reporter.model.evidence import Evidence, ForeignEvent
 from reporter.model.objects import KubeObject
-from reporter.model.report import NOT_IN_DUMP, SkippedObject, skipped_lines
+from reporter.model.report import SkippedObject, skipped_lines
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
 from reporter.snapshot.decode import decode_object, describe_malformed, skipped
-from reporter.snapshot.documents import (
-    BrokenDocument,
-    Document,
-    DumpError,
-    LogFile,
-    PageFile,
-    Source,
-    read_inputs,
-)
+from reporter.snapshot.documents import BrokenDocument, Document, read_inputs
 from reporter.snapshot.dump_served import (
     EVENTS_GROUP,
     Json,
@@ -45,11 +37,10 @@ from reporter.snapshot.dump_states import (
     said,
 )
 from reporter.snapshot.foreign_events import MOST, EventObject, by_object, foreign_event
-from reporter.snapshot.inputs.files import is_told
+from reporter.snapshot.inputs.files import DumpError, LogFile, PageFile, is_told
+from reporter.snapshot.inputs.reading import Source
 from reporter.snapshot.outputs.archive import DumpHeader, header_of
 from reporter.snapshot.snapshot import Snapshot
-
-__all__ = ["NOT_IN_DUMP", "Dump", "DumpError", "load_dump"]
 
 _CAUSE_BYTES: Final = 200
 _NO_OBJECTS: Final = 100

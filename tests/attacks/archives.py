@@ -9,7 +9,8 @@ import struct
 import tarfile
 import zipfile
 
-from reporter.snapshot.documents import BrokenDocument, Document, DumpError, read_documents
+from reporter.snapshot.documents import BrokenDocument, Document, read_documents
+from reporter.snapshot.inputs.files import DumpError
 from tests.attacks.attack import Outcome, at_most, attack, attacks, program
 from tests.unit.snapshot.inputs.layouts import gzip_of, tar_of, zip_of
 

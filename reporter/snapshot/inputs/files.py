@@ -23,8 +23,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import PurePosixPath
-from typing import BinaryIO, Final, NamedTuple, Protocol, TypeAlias
+from typing import BinaryIO, Final, Protocol, TypeAlias
 
+from reporter.model.evidence import ContainerLog
 from reporter.model.text import clean
 from reporter.yaml_reader.limits import LIMITS
 
@@ -248,13 +249,6 @@ _GATHERED: Final = re.compile(
 _PREVIOUS: Final = (".previous", "-previous")
 
 
-class Log(NamedTuple):
-    namespace: str
-    pod: str
-    container: str
-    previous: bool = False
-
-
 def is_log(path: str) -> bool:
     return log_of(path) is not None or is_log_of_pod(path)
 
@@ -263,20 +257,20 @@ def is_log_of_pod(path: str) -> bool:
     return PurePosixPath(path).name == _OF_POD
 
 
-def log_of(path: str) -> Log | None:
+def log_of(path: str) -> ContainerLog | None:
     if not path.endswith(_SUFFIX):
         return None
     parts = PurePosixPath(path).parts
     if gathered := _GATHERED.fullmatch("/".join(parts[-8:])):
         namespace, pod, container, run = gathered.groups()
-        return Log(namespace, pod, container, run == "previous")
+        return ContainerLog(namespace, pod, container, run == "previous")
     if not (by_hand := _BY_HAND.fullmatch("/".join(parts[-4:]))):
         return None
     namespace, pod, container = by_hand.groups()
     for ending in _PREVIOUS:
         if container.endswith(ending):
-            return Log(namespace, pod, container.removesuffix(ending), previous=True)
-    return Log(namespace, pod, container)
+            return ContainerLog(namespace, pod, container.removesuffix(ending), previous=True)
+    return ContainerLog(namespace, pod, container)
 
 
 def end_of(stream: Readable, path: str) -> bytes:
@@ -326,7 +320,7 @@ class PageFile(InputFile):
 
 @dataclass(frozen=True, slots=True)
 class LogFile(InputFile):
-    log: Log
+    log: ContainerLog
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
+from reporter.model.evidence import ContainerLog
 from reporter.snapshot.dump_served import part
-from reporter.snapshot.inputs.files import Log, LogFile, last_lines
+from reporter.snapshot.inputs.files import LogFile, last_lines
 from reporter.yaml_reader.limits import Unreadable
 
 FOLDER: Final = "cluster-resources"
@@ -270,4 +271,4 @@ def logs_in(source: str, raw: bytes) -> Iterator[LogFile]:
         position = len(raw) if end < 0 else end
         container, namespace, pod = (each.decode("utf-8", "replace") for each in start.groups()[1:])
         said = last_lines(raw[start.end() : position])
-        yield LogFile(source, PurePosixPath(source), said, Log(namespace, pod, container))
+        yield LogFile(source, PurePosixPath(source), said, ContainerLog(namespace, pod, container))

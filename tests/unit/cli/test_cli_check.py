@@ -15,7 +15,7 @@ from lab.cli.sandbox import _documents
 from lab.sandbox.faults import InjectedFault
 from lab.sandbox.serve import running
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.cli import check, one_look
+from reporter.cli import one_look
 from reporter.cli.configure import load_settings
 from reporter.model.instant import parse_rfc3339
 from reporter.snapshot.documents import sources_of
@@ -273,8 +273,8 @@ def test_what_is_not_listed_in_time_is_unknown_and_delays_nothing(broken):
     partly = replace(dump, states={**dump.states, DEPLOYMENTS: late})
     found = {}
     for name, snapshot in (("whole", dump), ("partly", partly)):
-        look = check.CheckInput(snapshot=snapshot, now=parse_rfc3339(NOW), about="")
-        report = check.evaluate_look(look, settings, from_dump=True)
+        look = one_look.CheckInput(snapshot=snapshot, now=parse_rfc3339(NOW), about="")
+        report = one_look.evaluate_look(look, settings, from_dump=True)
         found[name] = {each.reason for each in report.findings if each.disposition == "firing"}
         unknown = {each.resource for each in report.unknown}
     assert str(DEPLOYMENTS) in unknown

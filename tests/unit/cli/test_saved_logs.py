@@ -12,11 +12,10 @@ from reporter.catalogue.resources import PODS
 from reporter.cli.saved_pages import with_logs
 from reporter.diagnosis.signatures import built_in
 from reporter.diagnosis.wanted_evidence import together, wanted_logs
-from reporter.model.evidence import LogCause
+from reporter.model.evidence import ContainerLog, LogCause
 from reporter.snapshot.decode import decode_object
-from reporter.snapshot.documents import LogFile
 from reporter.snapshot.dump import load_dump
-from reporter.snapshot.inputs.files import MOST_LINES, Log, end_of, log_of
+from reporter.snapshot.inputs.files import MOST_LINES, LogFile, end_of, log_of
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks import BUILT_IN
 
@@ -72,13 +71,17 @@ def test_which_logs_are_read(document, wanted):
 
 
 PLACES = {
-    "logs/n/p/c0.log": Log("n", "p", "c0"),
-    "dump/logs/n/p/c0.previous.log": Log("n", "p", "c0", previous=True),
-    "bundle/cluster-resources/pods/logs/n/p/c0.log": Log("n", "p", "c0"),
-    "bundle/cluster-resources/pods/logs/n/p/c0-previous.log": Log("n", "p", "c0", previous=True),
-    "must-gather/quay-io/namespaces/n/pods/p/c0/c0/logs/current.log": Log("n", "p", "c0"),
-    "namespaces/n/pods/p/c0/c0/logs/previous.log": Log("n", "p", "c0", previous=True),
-    "namespaces/n/pods/p/c0/c0/logs/previous.insecure.log": Log("n", "p", "c0", previous=True),
+    "logs/n/p/c0.log": ContainerLog("n", "p", "c0"),
+    "dump/logs/n/p/c0.previous.log": ContainerLog("n", "p", "c0", previous=True),
+    "bundle/cluster-resources/pods/logs/n/p/c0.log": ContainerLog("n", "p", "c0"),
+    "bundle/cluster-resources/pods/logs/n/p/c0-previous.log": ContainerLog(
+        "n", "p", "c0", previous=True
+    ),
+    "must-gather/quay-io/namespaces/n/pods/p/c0/c0/logs/current.log": ContainerLog("n", "p", "c0"),
+    "namespaces/n/pods/p/c0/c0/logs/previous.log": ContainerLog("n", "p", "c0", previous=True),
+    "namespaces/n/pods/p/c0/c0/logs/previous.insecure.log": ContainerLog(
+        "n", "p", "c0", previous=True
+    ),
     "logs/n/c0.log": None,
     "a.log": None,
     "logs/n/p/c0.txt": None,
@@ -151,7 +154,10 @@ def test_one_stream(tmp_path):
     path = tmp_path / "dump.json"
     path.write_bytes(CRASHES + b"\n" + STREAM)
     dump = load_dump([path], BUILT_IN)
-    assert [each.log for each in dump.logs] == [Log("n", "p", "c0"), Log("n", "p", "c1")]
+    assert [each.log for each in dump.logs] == [
+        ContainerLog("n", "p", "c0"),
+        ContainerLog("n", "p", "c1"),
+    ]
     assert dump.snapshot.skipped == ()
 
 
@@ -170,7 +176,7 @@ def test_only_the_end_is_kept():
 
 
 def test_a_log_of_no_pod_is_not_matched():
-    log = LogFile("x", PurePosixPath("x"), CAUSE, Log("n", "none", "c"))
+    log = LogFile("x", PurePosixPath("x"), CAUSE, ContainerLog("n", "none", "c"))
     assert with_logs(Snapshot(), [log], built_in()).evidence.logs == {}
 
 

@@ -131,7 +131,7 @@ FAILING = {
     ),
     "probes.cluster.blindness.blind_message": (UNKNOWN, "resources"),
     "probes.runtime.network.nothing_reached": (UNKNOWN, "metrics of all pods"),
-    "probes.cluster.ready.components": ("clusterReady", "evidence"),
+    "probes.cluster.deployments.may_be_needed": ("clusterReady", "evidence"),
 }
 """What fails, the reason that cannot be judged then, and the probe of it that is named."""
 
@@ -217,7 +217,7 @@ def test_a_custom_component_costs_its_own_reason_only(monkeypatch):
     def failing(*_):
         raise OverflowError
 
-    monkeypatch.setattr("reporter.probes.custom.conditions.judge_workload", failing)
+    monkeypatch.setattr("reporter.probes.custom.judge_workload", failing)
     settings = declared.settings_of(STORE, GRID)
     docs = [*healthy_cluster(), document("StatefulSet", "qdrant", "data", ZERO)]
     found = evaluate(declared.snapshot(settings, *docs), settings)

@@ -6,14 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reporter.snapshot.documents import (
-    BrokenDocument,
-    Document,
-    DumpError,
-    read_documents,
-    sources_of,
-)
-from reporter.snapshot.inputs.files import InputLimits
+from reporter.snapshot.documents import BrokenDocument, Document, read_documents, sources_of
+from reporter.snapshot.inputs.files import DumpError, InputLimits
 
 A, B = {"kind": "A"}, {"kind": "B"}
 

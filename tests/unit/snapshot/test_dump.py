@@ -5,7 +5,8 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.model.report import SkippedObject
-from reporter.snapshot.dump import DumpError, load_dump
+from reporter.snapshot.dump import load_dump
+from reporter.snapshot.inputs.files import DumpError
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import WORKSPACES

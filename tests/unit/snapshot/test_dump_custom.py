@@ -5,7 +5,8 @@ import json
 import pytest
 
 from reporter.catalogue.custom import STATEFULSETS
-from reporter.snapshot.dump import NOT_IN_DUMP, load_dump
+from reporter.model.report import NOT_IN_DUMP
+from reporter.snapshot.dump import load_dump
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.settings import FullEvaluationSettings
 

@@ -6,8 +6,9 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.evaluation import evaluate
+from reporter.model.report import NOT_IN_DUMP
 from reporter.resolution.unknown import unknown_resources
-from reporter.snapshot.dump import NOT_IN_DUMP, load_dump
+from reporter.snapshot.dump import load_dump
 from reporter.snapshot.snapshot import Served
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES

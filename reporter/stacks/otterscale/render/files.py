@@ -18,7 +18,8 @@ from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.errors import UsageError
 from reporter.model.objects import Deployment
 from reporter.model.text import clean, cut, is_label, is_subdomain
-from reporter.snapshot.documents import BrokenDocument, DumpError, read_documents, sources_of
+from reporter.snapshot.documents import BrokenDocument, read_documents, sources_of
+from reporter.snapshot.inputs.files import DumpError
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.wanted import script_of
 from reporter.stacks.otterscale.objects import (

@@ -11,8 +11,8 @@ import zipfile
 
 import pytest
 
-from reporter.snapshot.documents import BrokenDocument, Document, DumpError, read_documents
-from reporter.snapshot.inputs.files import InputLimits
+from reporter.snapshot.documents import BrokenDocument, Document, read_documents
+from reporter.snapshot.inputs.files import DumpError, InputLimits
 from tests.unit.snapshot.inputs.layouts import gzip_of, tar_of, zip_of
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from reporter.snapshot.dump import DumpError, load_dump
+from reporter.snapshot.dump import load_dump
+from reporter.snapshot.inputs.files import DumpError
 from reporter.stacks import BUILT_IN
 
 

@@ -1,25 +1,22 @@
-"""What the probes of one declaration are given.
-
-Whether the conditions that users declare have the status that they should have.
-
-Whether the CustomResourceDefinitions that users declare are served.
-
-Whether the workloads that users declare are there and available.
+"""Probes of what users declare beyond the built-in catalogue (`custom-components`): conditions that
+should have a status, CustomResourceDefinitions that should be served, workloads that should be
+available.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from reporter.model.catalogue import Catalogue, Declared
 from reporter.model.custom import CustomComponent, CustomCondition
-from reporter.model.finding import Finding
+from reporter.model.finding import Evaluation, Finding
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.paths import condition_of, generation_of
 from reporter.model.resource import Resource
 from reporter.model.subject import CLUSTER, Layer, Subject, SubjectKind, crd_ref
 from reporter.model.text import clean, cut, detail
-from reporter.probes.scope import Scope, of_workload
+from reporter.probes.scope import Probe, Scope, contained_probe, joined, of_workload
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload.components import managed_namespaces, namespace_ref
@@ -235,3 +232,29 @@ def _finding(
         governs=fault.down and bool(workload.component.suppresses),
         **of_workload(fault),
     )
+
+
+_PROBES: Final[tuple[Probe[DeclaredScope], ...]] = (probe_workload, probe_crd, probe_condition)
+
+
+def evaluate_custom(scope: Scope, subjects: Collection[Subject]) -> Evaluation:
+    """Return what is said of all declarations, as far as it is about one of `subjects`.
+
+    It is asked again in each pass: what does not change is in the indexes of the tables.
+    """
+    return joined(
+        contained_probe(
+            declared.component.reason,
+            "custom component",
+            partial(_found, scope, declared, subjects),
+        )
+        for declared in scope.settings.catalogue.declared
+    )
+
+
+def _found(scope: Scope, declared: Declared, subjects: Collection[Subject]) -> Iterator[Finding]:
+    of_declaration = DeclaredScope(**scope.basis, declared=declared)
+    for probe in _PROBES:
+        for finding in probe(of_declaration):
+            if finding.subject in subjects:
+                yield finding
