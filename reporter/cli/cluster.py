@@ -173,18 +173,15 @@ async def result_of(
         await asyncio.gather(reading, first, return_exceptions=True)
 
 
-async def as_listed(_cluster: LiveCluster, snapshot: Snapshot) -> Snapshot:
-    return snapshot
-
-
 async def read_cluster(
     settings: ProgramSettings,
     *,
     namespace: str = "",
     patience: float = PATIENCE_SECONDS,
-    explained: Callable[[LiveCluster, Snapshot], Awaitable[Snapshot]] = as_listed,
+    explained: Callable[[LiveCluster, Snapshot], Awaitable[Snapshot]] | None = None,
 ) -> Snapshot:
     """Return the cluster as it is now; `explained` reads what explains the faults in it."""
     looked = watched_cluster(settings, namespace=namespace, watch=False, patience=patience)
     async with looked as cluster:
-        return await explained(cluster, cluster.snapshot())
+        snapshot = cluster.snapshot()
+        return snapshot if explained is None else await explained(cluster, snapshot)

@@ -121,7 +121,9 @@ def _collect(settings: ProgramSettings, path: Path, asked: _Asked) -> str:
     redaction = redaction_of(collection, vocabulary(_given(settings))) if asked.redact else None
     if redaction:
         learn_pages(redaction, pages)
-    members = [*members_of(collection, now, redaction), *members_of_pages(pages, redaction)]
+    documents = _documents(collection, now, redaction).items()
+    members = [Member.of_documents(name, each) for name, each in documents]
+    members += members_of_pages(pages, redaction)
     _write(path, members, now)
     return summary(collection, path, len(pages) if asked.seconds else None)
 
@@ -195,13 +197,6 @@ _REPLACED: Final[Mapping[Resource[KubeObject], str]] = {
     NAMESPACES: "namespace", NODES: "node", GATEWAYS: "gateway",
 }  # fmt: skip
 """Resources whose names are replaced as a whole, apart from those of models, and by what."""
-
-
-def members_of(
-    collection: Collection, now: datetime, redaction: Redaction | None = None
-) -> list[Member]:
-    documents = _documents(collection, now, redaction)
-    return [Member.of_documents(name, each) for name, each in documents.items()]
 
 
 def redaction_of(collection: Collection, known: Vocabulary) -> Redaction:

@@ -85,8 +85,6 @@ def of_workload(fault: WorkloadFault) -> WorkloadFields:
 
 
 class ScopeFields(TypedDict):
-    """The fields of each scope."""
-
     snapshot: Snapshot
     settings: EvaluationSettings
     samples: Samples
@@ -160,7 +158,6 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
 
     @property
     def place(self) -> str:
-        """The namespace that it is in."""
         return self.object.namespace
 
     @property
@@ -174,7 +171,6 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
 
     @property
     def title(self) -> str:
-        """How messages name it."""
         return f"{self.resource.kind} {self.place}/{self.name}"
 
     def finding(self, *, text: str, cause: str, **fault: Unpack[FaultFields]) -> Finding:

@@ -162,34 +162,30 @@ class LiveMetrics(Collector):
             yield from _findings(report)
 
 
+_OF_WATCHES: Final[tuple[tuple[str, str, Callable[[WatchHealth], float | None]], ...]] = (
+    ("watch_age_seconds", "Time since the last list or frame.", lambda each: each.age_seconds),
+    ("watch_confirmed", "1 while verdicts may rest on it.", lambda each: each.confirmed),
+    ("objects", "Objects held.", lambda each: each.objects),
+    ("lists", "How often it was listed since start.", lambda each: each.relists),
+    ("watch_failures", "How often a list or watch failed.", lambda each: each.failures),
+)
+
+
 def _watches(watches: Iterable[WatchHealth]) -> Iterator[Metric]:
-    labels = ["resource"]
-    age = GaugeMetricFamily(
-        "status_reporter_watch_age_seconds", "Time since the last list or frame.", labels=labels
-    )
+    every = list(watches)
+    for name, text, value in _OF_WATCHES:
+        family = GaugeMetricFamily(f"status_reporter_{name}", text, labels=["resource"])
+        for each in every:
+            if (told := value(each)) is not None:
+                family.add_metric([each.resource], told)
+        yield family
     state = GaugeMetricFamily(
-        "status_reporter_resource_state", "1 for the present state.", labels=[*labels, "state"]
+        "status_reporter_resource_state", "1 for the present state.", labels=["resource", "state"]
     )
-    confirmed = GaugeMetricFamily(
-        "status_reporter_watch_confirmed", "1 while verdicts may rest on it.", labels=labels
-    )
-    objects = GaugeMetricFamily("status_reporter_objects", "Objects held.", labels=labels)
-    relists = GaugeMetricFamily(
-        "status_reporter_lists", "How often it was listed since start.", labels=labels
-    )
-    failures = GaugeMetricFamily(
-        "status_reporter_watch_failures", "How often a list or watch failed.", labels=labels
-    )
-    for watch in watches:
-        if watch.age_seconds is not None:
-            age.add_metric([watch.resource], watch.age_seconds)
-        for each in ("served", "absent", "unknown"):
-            state.add_metric([watch.resource, each], float(watch.state == each))
-        confirmed.add_metric([watch.resource], float(watch.confirmed))
-        objects.add_metric([watch.resource], watch.objects)
-        relists.add_metric([watch.resource], watch.relists)
-        failures.add_metric([watch.resource], watch.failures)
-    yield from (age, state, confirmed, objects, relists, failures)
+    for each in every:
+        for name in ("served", "absent", "unknown"):
+            state.add_metric([each.resource, name], each.state == name)
+    yield state
 
 
 def _findings(report: Report) -> Iterator[Metric]:

@@ -132,7 +132,11 @@ def wrapped(text: str, columns: int | None, indent: str = "") -> list[str]:
     """A word that is too long stays whole; what has `NO_BREAK` is not broken if that fits."""
     width = min(columns or PROSE_COLUMNS, PROSE_COLUMNS)
     if columns is not None:
-        text = " ".join(_breakable(word, width - len(indent)) for word in text.split(" "))
+        room = width - len(indent)
+        words = (
+            each.replace(NO_BREAK, " ") if len(each) > room else each for each in text.split(" ")
+        )
+        text = " ".join(words)
     lines = textwrap.wrap(
         text,
         width,
@@ -186,10 +190,6 @@ def table_rows(
         for row in rows
     )
     return [[f"{indent}{(' ' * gap).join(each)}".rstrip()] for each in padded]
-
-
-def _breakable(word: str, width: int) -> str:
-    return word.replace(NO_BREAK, " ") if len(word) > width else word
 
 
 NOBODY: Final = "no models affected so far"

@@ -57,7 +57,6 @@ class WorkloadFault:
 
     @property
     def standing(self) -> str:
-        """`down` or `degraded`."""
         return "down" if self.down else "degraded"
 
     @property

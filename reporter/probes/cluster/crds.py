@@ -54,7 +54,6 @@ class RequiredCrd:
 
     @property
     def key(self) -> PartKey:
-        """What it is remembered by."""
         return reasons.CLUSTER_CRD_MISSING, self.name
 
     def served(self, discovery: Discovery) -> Served:

@@ -291,7 +291,6 @@ def _sources(policy: CiliumNetworkPolicy) -> Iterator[LabelSelector]:
 
 
 def _named(source: LabelSelector) -> Iterator[str]:
-    """Yield the namespaces that a source names."""
     for key, value in (source.match_labels or {}).items():
         if key in _NAMESPACE_KEYS:
             yield value

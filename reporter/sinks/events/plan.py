@@ -189,10 +189,6 @@ def repeat_patch(
     }
 
 
-def state_patch(state: RecordState, *, primary: bool) -> Document:
-    return {"metadata": _labels(state, primary=primary)}
-
-
 def over_patch(*, muted: bool, unmute: bool) -> Document:
     """`muted` notes that its episode goes on, `unmute` takes that note away."""
     labels = _labels(RecordState.OVER, primary=False)
@@ -430,7 +426,7 @@ def _close_or_mark(
     if record.state is wanted and not outdone:
         return []
     primary = finding.primary or (labels.get(PRIMARY_LABEL) == "true" and not outdone)
-    return [_patch(Purpose.STALE, record, state_patch(wanted, primary=primary))]
+    return [_patch(Purpose.STALE, record, {"metadata": _labels(wanted, primary=primary)})]
 
 
 def _patch(

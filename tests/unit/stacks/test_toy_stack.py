@@ -146,7 +146,6 @@ def test_what_it_writes_is_carried_from_pass_to_pass():
 EXEMPT = {
     "reporter/metrics/pages/names.py": "names of metrics, as KAITO's runtime serves them",
     "reporter/catalogue/needs.py": "the charts whose objects need the shared parts",
-    "reporter/catalogue/pickers.py": "in words, whose rate limit shows that requests are refused",
     "reporter/catalogue/resources.py": "the API group of APIKeys, which the gateway reads",
     "reporter/catalogue/runtime.py": "what to do names the autoscaler that KAITO users have",
     "reporter/catalogue/ways.py": "the sources of what parts on a way do, charts and projects",
