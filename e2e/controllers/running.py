@@ -50,6 +50,7 @@ class Running:
         self.webhook, free = free_ports(2)
         self.health = health or free
         self._authority = trustme.CA()
+        self._server: Server | None = None
 
     @contextlib.asynccontextmanager
     async def started(self) -> AsyncIterator[None]:
@@ -70,10 +71,9 @@ class Running:
         }
         variables = [f"{name}={value}" for name, value in environment.items()]
         command = ["env", *variables, str(built), *map(self._filled, self.program.arguments)]
-        server = Server(self.program.name, command, self.folder / "log")
-        server.start()
+        self._server = Server(self.program.name, command, self.folder / "log")
         try:
-            await self._ready(server)
+            await self.start()
             await self._apply(hooks)
             yield
         finally:
@@ -81,7 +81,18 @@ class Running:
             for each in hooks:
                 resource = await self.api.resource_of(each)
                 await self.api.delete(resource.name, name_of(each))
-            server.stop()
+            self.stop()
+
+    async def start(self) -> None:
+        """Start its process, and wait until it is ready."""
+        assert self._server is not None
+        self._server.start()
+        await self._ready(self._server)
+
+    def stop(self) -> None:
+        """End its process."""
+        assert self._server is not None
+        self._server.stop()
 
     def _write_files(self, access: Access) -> None:
         certificates = self.folder / "k8s-webhook-server" / "serving-certs"

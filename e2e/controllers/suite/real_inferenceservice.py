@@ -1,6 +1,6 @@
 """InferenceServices of KServe, Standard mode."""
 
-from e2e.controllers.suite.told import SETTLING, Model
+from e2e.controllers.suite.told import SOON, Model
 from reporter.stacks.kserve import reasons as c
 from tests.daemon.replica import until
 
@@ -47,10 +47,10 @@ def inferenceservice(namespace):
     }
 
 
-async def test_a_model_by_deployments(stage, controller, namespace, replica):
-    """Created, scaled, updated, stopped, started, without its runtime."""
-    await controller("kserve-controller-manager")
-    daemon = await (await replica(startup_grace_seconds=SETTLING)).ready()
+async def test_a_model_by_deployments(stage, binder, controller, namespace, replica):
+    """Created, scaled, without room, updated, without image, Secret, node, controller, stopped, started, without its runtime, deleted."""
+    running = await controller("kserve-controller-manager")
+    daemon = await (await replica(**SOON)).ready()
     await stage.api.create(runtime(namespace))
     wanted = inferenceservice(namespace)
     await stage.api.create(wanted)
@@ -60,6 +60,9 @@ async def test_a_model_by_deployments(stage, controller, namespace, replica):
 
     await model.patch({"spec": {"predictor": {"minReplicas": 2}}})
     await model.agrees()
+    await model.has_no_room(binder, "chat-predictor", c.PODS_NOT_READY)
+    await model.suffers(c.PODS_NOT_READY, "chat-predictor")
+    await model.has_no_controller(running, "chat-predictor", c.PODS_NOT_READY)
     await model.patch({"spec": {"predictor": {"model": {"image": "vllm:typo"}}}})
     await model.agrees()
 
@@ -94,6 +97,7 @@ async def test_a_model_by_deployments(stage, controller, namespace, replica):
     await stage.api.create(runtime(namespace))
     await model.over(c.RUNTIME_MISSING)
     await model.agrees()
+    await model.is_deleted()
 
 
 def stop(value):

@@ -1,6 +1,6 @@
 """LeaderWorkerSet."""
 
-from e2e.controllers.suite.told import SETTLING, Model
+from e2e.controllers.suite.told import SOON, Model
 from reporter.stacks.workloads import reasons as c
 
 SETS = "leaderworkersets.leaderworkerset.x-k8s.io"
@@ -30,10 +30,10 @@ def leaderworkerset(namespace, image="vllm/vllm-openai:v0.14.0"):
     }
 
 
-async def test_groups_of_two(stage, controller, namespace, replica):
-    """Created, a worker without its image, mended, updated, scaled to zero and back."""
-    await controller("lws-controller-manager")
-    daemon = await (await replica(startup_grace_seconds=SETTLING)).ready()
+async def test_groups_of_two(stage, binder, controller, namespace, replica):
+    """Created, updated, without image, room, Secret, node, controller, scaled to zero and back, deleted."""
+    running = await controller("lws-controller-manager")
+    daemon = await (await replica(**SOON)).ready()
     wanted = leaderworkerset(namespace)
     await stage.api.create(wanted)
     model = Model(stage, daemon, SETS, wanted)
@@ -51,8 +51,20 @@ async def test_groups_of_two(stage, controller, namespace, replica):
     await model.patch({"spec": {"leaderWorkerTemplate": {"workerTemplate": template}}})
     await model.condition("Available", "True")
     assert await stage.firing() == set()
+
+    binder.full = namespace
+    await model.patch({"spec": {"replicas": 3}})
+    await model.fires(c.PODS_NOT_READY, "nvidia.com/gpu")
+    await binder.has_room(namespace)
+    await model.over(c.PODS_NOT_READY)
+
+    await model.suffers(c.PODS_NOT_READY, "llama-")
+    await model.has_no_controller(running, "llama-", c.PODS_NOT_READY)
+
     await model.patch({"spec": {"replicas": 0}})
     await model.state("idle")
     await model.patch({"spec": {"replicas": 1}})
     await model.state("serving")
     assert await stage.firing() == set()
+
+    await model.is_deleted()

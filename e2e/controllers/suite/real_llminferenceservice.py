@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from e2e.controllers.suite.told import SETTLING, Model
+from e2e.controllers.suite.told import SOON, Model
 from e2e.stack.times import now
 from reporter.stacks.llmisvc import reasons as c
 from tests.daemon.replica import until
@@ -23,10 +23,10 @@ def llminferenceservice(namespace):
     }
 
 
-async def test_a_model_behind_a_picker(stage, controller, namespace, replica):
-    """Without its Gateway, with it, a pod without its image, stopped and started."""
-    await controller("llmisvc-controller-manager")
-    daemon = await (await replica(startup_grace_seconds=SETTLING)).ready()
+async def test_a_model_behind_a_picker(stage, binder, controller, namespace, replica):
+    """Without its Gateway, with it, without room, image, Secret, node, controller, stopped, started, deleted."""
+    running = await controller("llmisvc-controller-manager")
+    daemon = await (await replica(**SOON)).ready()
     wanted = llminferenceservice(namespace)
     await stage.api.create(wanted)
     model = Model(stage, daemon, LLMS, wanted)
@@ -46,12 +46,9 @@ async def test_a_model_behind_a_picker(stage, controller, namespace, replica):
     await model.condition("Ready", "True")
     await model.agrees()
 
-    await stage.stack.image_pull(namespace, "chat-kserve-", fails=True)
-    await model.fires(c.PODS_NOT_READY, "container main waits in ImagePullBackOff")
-    await model.agrees()
-    await stage.stack.image_pull(namespace, "chat-kserve-", fails=False)
-    await model.over(c.PODS_NOT_READY)
-    await model.agrees()
+    await model.has_no_room(binder, "chat-kserve-", c.PODS_NOT_READY)
+    await model.suffers(c.PODS_NOT_READY, "chat-kserve-")
+    await model.has_no_controller(running, "chat-kserve-", c.PODS_NOT_READY)
 
     await model.patch(stop("true"))
     await stage.told(c.STOPPED, model.subject)
@@ -60,6 +57,7 @@ async def test_a_model_behind_a_picker(stage, controller, namespace, replica):
     await model.over(c.STOPPED)
     await model.condition("Ready", "True")
     await model.agrees()
+    await model.is_deleted()
 
 
 GATEWAYS = "gateways.gateway.networking.k8s.io"

@@ -9,6 +9,9 @@ from tests.daemon.stage import key_of
 SETTLING = 10
 """Seconds for which controllers may be at work on a busy machine before anything is told."""
 
+SOON = {"startup_grace_seconds": SETTLING, "model_startup_budget_seconds": 2 * SETTLING}
+"""What a replica is started with."""
+
 _TIMES = frozenset({"lastTransitionTime", "time"})
 
 
@@ -25,6 +28,15 @@ def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
         by_type = [{each["type"]: each for each in side} for side in (ours, theirs)]
         return differences(*by_type, path)
     return [] if ours == theirs else [f"{path}: derived {ours!r}, written {theirs!r}"]
+
+
+_WAITING = (
+    ("CreateContainerConfigError", 'secret "hf-token" not found', "Secret hf-token does not exist"),
+    ("ImagePullBackOff", "Back-off pulling image x", "ImagePullBackOff"),
+)
+"""Why containers wait, what kubelets say, and what has to be told."""
+
+NODE_NOT_READY = ("clusterNodeNotReady", "cluster")
 
 
 class Model:
@@ -95,14 +107,14 @@ class Model:
 
     async def fires(self, reason: str, *words: str) -> None:
         """Wait until this reason fires of it, alone, with these words."""
-        event = await self._told(reason, "firing")
+        event = await self._told(reason)
         for each in words:
             assert each in event["message"], event["message"]
         await self._alone((reason, self.subject))
 
-    async def _told(self, reason: str, state: str) -> Any:
+    async def _told(self, reason: str) -> Any:
         try:
-            return await self.stage.told(reason, self.subject, state=state)
+            return await self.stage.told(reason, self.subject)
         except AssertionError as error:
             found = (await self.daemon.report())["findings"]
             said = [f"{each['disposition']} {each['reason']}: {each['message']}" for each in found]
@@ -117,5 +129,81 @@ class Model:
 
     async def over(self, reason: str) -> None:
         """Wait until it is over, and nothing fires."""
-        await self._told(reason, "over")
+
+        async def ended() -> bool:
+            await self._alone()
+            return bool(await self.stage.events((reason, self.subject), state="over"))
+
+        await until(ended, f"{reason} of {self.subject} is over")
+
+    async def suffers(self, reason: str, pods: str) -> None:
+        """Its Secret goes, its image goes and its node is lost: each is told alone, and over.
+
+        Args:
+            reason: that its pods are not ready.
+            pods: what their names begin with.
+        """
+        stack = self.stage.stack
+        for why, message, words in _WAITING:
+            await stack.pod_waiting(self.namespace, pods, (why, message))
+            await self.fires(reason, words)
+            await self.agrees_where_derived()
+            await stack.pod_ready(self.namespace, pods)
+            await self.over(reason)
+        of_namespace = await self.stage.api.items("pods", namespace=self.namespace)
+        found = [each for each in of_namespace if each["metadata"]["name"].startswith(pods)]
+        node = found[0]["spec"]["nodeName"]
+        await self._node(node, ("Ready", "Unknown", "NodeStatusUnknown", "lost"))
+        for each in found:
+            name = each["metadata"]["name"]
+            says = ("Ready", "False", "", "")
+            await stack.condition("pods", self.namespace, name, says=says)
+        await self.stage.told(*NODE_NOT_READY)
+        await self._alone(NODE_NOT_READY)
+        await self.agrees_where_derived()
+        await self._node(node, ("Ready", "True", "KubeletReady", "back"))
+        await stack.pod_ready(self.namespace, pods)
+        await self.stage.told(*NODE_NOT_READY, state="over")
+        await self._alone()
+        await self.agrees_where_derived()
+
+    async def _node(self, name: str, says: tuple[str, str, str, str]) -> None:
+        await self.stage.stack.condition("nodes", "", name, says=says)
+
+    async def agrees_where_derived(self) -> None:
+        """As `agrees`, where the reporter derives a status of its kind at all."""
+        if await self.derived():
+            await self.agrees()
+
+    async def has_no_room(self, binder: Any, pods: str, reason: str) -> None:
+        """New pods in place of its own find no GPU, and then one."""
+        binder.full = self.namespace
+        for each in await self.stage.api.items("pods", namespace=self.namespace):
+            if (name := each["metadata"]["name"]).startswith(pods):
+                await self.stage.api.delete("pods", name, namespace=self.namespace)
+        await self.fires(reason, "nvidia.com/gpu")
+        await self.agrees_where_derived()
+        await binder.has_room(self.namespace)
+        await self.over(reason)
+        await self.agrees_where_derived()
+
+    async def has_no_controller(self, controller: Any, pods: str, reason: str) -> None:
+        """While nobody works at it, its pods are judged by themselves; then all is as before."""
+        controller.stop()
+        await self.stage.stack.image_pull(self.namespace, pods, fails=True)
+        await self.fires(reason, "ImagePullBackOff")
+        await self.stage.stack.image_pull(self.namespace, pods, fails=False)
+        await self.over(reason)
+        await controller.start()
+        await self.agrees_where_derived()
+
+    async def is_deleted(self) -> None:
+        """Nothing is told of what goes."""
+        await self.stage.api.delete(self.resource, self.name, namespace=self.namespace)
+
+        async def gone() -> bool:
+            subjects = {each["subject"] for each in (await self.daemon.report())["subjects"]}
+            return self.subject not in subjects
+
+        await until(gone, f"{self.subject} is gone")
         await self._alone()
