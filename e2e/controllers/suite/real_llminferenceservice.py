@@ -23,8 +23,8 @@ def llminferenceservice(namespace):
     }
 
 
-async def test_a_model_behind_a_picker(stage, binder, controller, namespace, replica):
-    """Without its Gateway, with it, without room, image, Secret, node, controller, stopped, started, deleted."""
+async def test_a_model_behind_a_picker(stage, controller, namespace, replica):
+    """Without its Gateway, with it, without image, Secret, node, controller, stopped, started, deleted."""
     running = await controller("llmisvc-controller-manager")
     daemon = await (await replica(**SOON)).ready()
     wanted = llminferenceservice(namespace)
@@ -46,7 +46,6 @@ async def test_a_model_behind_a_picker(stage, binder, controller, namespace, rep
     await model.condition("Ready", "True")
     await model.agrees()
 
-    await model.has_no_room(binder, "chat-kserve-", c.PODS_NOT_READY)
     await model.suffers(c.PODS_NOT_READY, "chat-kserve-")
     await model.has_no_controller(running, "chat-kserve-", c.PODS_NOT_READY)
 

@@ -175,18 +175,6 @@ class Model:
         if await self.derived():
             await self.agrees()
 
-    async def has_no_room(self, binder: Any, pods: str, reason: str) -> None:
-        """New pods in place of its own find no GPU, and then one."""
-        binder.full = self.namespace
-        for each in await self.stage.api.items("pods", namespace=self.namespace):
-            if (name := each["metadata"]["name"]).startswith(pods):
-                await self.stage.api.delete("pods", name, namespace=self.namespace)
-        await self.fires(reason, "nvidia.com/gpu")
-        await self.agrees_where_derived()
-        await binder.has_room(self.namespace)
-        await self.over(reason)
-        await self.agrees_where_derived()
-
     async def has_no_controller(self, controller: Any, pods: str, reason: str) -> None:
         """While nobody works at it, its pods are judged by themselves; then all is as before."""
         controller.stop()
