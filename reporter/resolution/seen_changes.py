@@ -275,8 +275,12 @@ def _of_object(
     if not fields:
         return
     ref, write = resource.ref(new), newest_write(new)
-    if write is None or write == newest_write(old):
+    fresh = {*writes_of(new)} - {*writes_of(old)}
+    if write is None or write not in fresh:
         write = SpecWrite(at, by="")
+    elif len({each.by for each in fresh}) > 1:
+        # Whose a field is, is not read: the node controller adds a taint right after a cordon.
+        write = SpecWrite(write.at, by="")
     for name, before, after in fields:
         yield SpecChange(
             object=ref, at=write.at, by=write.by, field=name, before=before, after=after

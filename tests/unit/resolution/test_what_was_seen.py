@@ -103,6 +103,16 @@ def test_what_is_signed_was_made_when_it_says(by, earliest):
     assert SeenChange(scaled(1, 2, at=at(30), by=by), at(10)).earliest == at(earliest)
 
 
+@pytest.mark.parametrize(
+    ("before", "by"), [((), ""), ((entry(5),), "node-controller")], ids=["both", "the other"]
+)
+def test_of_several_writers_since_the_pass_before_none_is_named(before, by):
+    """A cordon by kubectl, and the taint that follows it, come in one pass: either may be whose it was."""
+    writers = entry(5), entry(40, "node-controller")
+    (seen,) = passes(cluster(web(1, *before)), cluster(web(2, *writers))).changes
+    assert seen.change == scaled(1, 2, at=at(40), by=by)
+
+
 def test_a_change_says_from_what_to_what_and_between_which_passes():
     """Nobody signed it, so that it was made since the pass before."""
     (seen,) = passes(cluster(web(1)), cluster(web(2))).changes
