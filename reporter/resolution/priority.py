@@ -26,7 +26,7 @@ from reporter.model.subject import Layer, Subject
 from reporter.resolution.grace import global_grace
 from reporter.resolution.hold import OF_FAULTS
 from reporter.resolution.memory import Primary
-from reporter.resolution.state import Candidate, PassState
+from reporter.resolution.state import Candidate, PassState, rests_on
 from reporter.setting_types import Emit
 
 
@@ -36,7 +36,8 @@ def outrank(state: PassState) -> PassState:
     What is clearing still outranks the others of its subject, or a fault that comes and goes would
     make its followers come and go too. So does the fault of a model that a node explains: what it would
     outrank is no more the one to look at while the node is told instead. What fires already is not taken
-    back while the node only holds. What the reporter cannot see is no cause of the stack: it is told
+    back while the node only holds. A status is written a moment after the pods are Ready again: what is
+    only said by the model's own object stays behind what it was outranked by. What the reporter cannot see is no cause of the stack: it is told
     apart from the causes, and neither outranks them nor is outranked.
     """
     active: dict[Subject, list[Candidate]] = defaultdict(list)
@@ -55,6 +56,7 @@ def outrank(state: PassState) -> PassState:
             clearing[key.subject].add(key.reason)
     suppressed = _on_nodes(decided, Disposition.SUPPRESSED)
     held = _on_nodes(decided, Disposition.HELD)
+    left = _left_by_nodes(state)
     order = state.catalogue.priority
     for subject, group in active.items():
         # What one namespace alone needs outranks nothing that others need.
@@ -64,6 +66,8 @@ def outrank(state: PassState) -> PassState:
         for each in group:
             # What fires already goes on next to what a node holds.
             others = rivals if each.was_told else rivals | held[subject]
+            if not each.was_told and _is_of_itself(each, state):
+                others = others | left[subject]
             if above := _above(each, others, state, is_first=each is group[0]):
                 told = replace(each, disposition=Disposition.SECONDARY, by=(above,))
             else:
@@ -80,6 +84,27 @@ def _on_nodes(candidates: Iterable[Candidate], disposition: Disposition) -> dict
         if on_node and each.reason.layer is Layer.DEPLOYMENT:
             found[each.key.subject].add(each.key.reason)
     return found
+
+
+def _left_by_nodes(state: PassState) -> Mapping[Subject, set[str]]:
+    """Return the reasons of each model that a node explained until just now, and are not seen any more."""
+    found: dict[Subject, set[str]] = defaultdict(set)
+    causes = state.upstreams.firing | state.upstreams.waiting
+    for key, episode in state.absence.kept.items():
+        rested = (rests_on(each.finding) for each in episode.faults.values() if each.finding)
+        if not episode.active and any(each in causes for each in rested):
+            found[key.subject].add(key.reason)
+    return found
+
+
+def _is_of_itself(candidate: Candidate, state: PassState) -> bool:
+    """Tell whether its faults are said by the object of its subject, and by no other one."""
+    subject = candidate.key.subject
+    own = {
+        each.ref_named(subject.namespace, subject.name).place
+        for each in state.catalogue.of_subject(subject.kind)
+    }
+    return all(each.says.related.place in own for each in candidate.ripe)
 
 
 def _above(candidate: Candidate, rivals: Iterable[str], state: PassState, *, is_first: bool) -> str:
