@@ -5,84 +5,14 @@ import asyncio
 import pytest
 
 from e2e.serving import running
-from e2e.stack.kthena import MANAGER, MODELSERVINGS
+from e2e.stack.kthena import MODELSERVINGS
 from e2e.stack.stack import CRDS
 from e2e.test_modelserving import _ours, _owner  # noqa: F401 - fixtures
 from lab.demo.modelserving import NAME
 from reporter.stacks.kthena import reasons as m
 from tests.daemon.replica import until
 
-RESYNC = 4
 MODES = pytest.mark.parametrize("mode", ["full", "roles"])
-
-
-async def test_a_field_that_is_erased_is_restored_and_then_fought_for_no_more(
-    stage, serving, owner, ours
-):
-    """Upstream's whole-status PUT: once it is mended, the second time within a resync it is told."""
-    daemon, _ = await owner("full", resync_seconds=RESYNC)
-    await serving.create(replicas=1)
-    await serving.shows(running(1))
-    before = await on_record(daemon, ours)
-
-    await serving.kthena.tell(serving.key)
-    await serving.shows(running(1))
-    await until(lambda: len(ours()) == before + 1, "it is written once more")
-    await serving.kthena.tell(serving.key)
-    event = await stage.told(m.STATUS_NOT_OWNED, serving.subject)
-    assert MANAGER in event["message"]
-    assert await serving.roles() == {}
-    assert len(ours()) == before + 1, "we stood back"
-
-    await serving.shows(running(1))
-    await stage.told(m.STATUS_NOT_OWNED, serving.subject, state="over")
-    assert await on_record(daemon, ours) == before + 2
-
-
-async def test_beside_kthena_a_field_that_is_erased_is_written_again(stage, serving, owner, ours):
-    """Kthena does not know the field and removes it with each write; that is no fight."""
-    daemon, _ = await owner("roles", resync_seconds=RESYNC)
-    await serving.create(replicas=1)
-    await serving.shows(running(1))
-    before = await on_record(daemon, ours)
-    for _ in range(3):
-        await serving.kthena.tell(serving.key)
-        await serving.shows(running(1))
-    assert await on_record(daemon, ours) == before + 3
-    assert await stage.events((m.STATUS_NOT_OWNED, serving.subject)) == []
-
-
-async def on_record(daemon, ours):
-    """How many writes there are, a pass later.
-
-    What a write changed can be seen before its line is in the audit log.
-    """
-    await daemon.passes(1)
-    return len(ours())
-
-
-async def test_a_controller_that_goes_on_is_left_to_it_for_a_growing_time(
-    stage, serving, owner, ours
-):
-    """Kthena's controller puts the whole status again whenever we have written."""
-    daemon, _ = await owner("full")
-    await serving.create(replicas=1)
-    await until(serving.roles, "the roles are there")
-
-    async def erase():
-        while True:
-            if await serving.roles():
-                await serving.kthena.tell(serving.key)
-            await asyncio.sleep(0.05)
-
-    erasing = asyncio.create_task(erase())
-    await stage.told(m.STATUS_NOT_OWNED, serving.subject)
-    before = len(ours())
-    await daemon.passes(8)
-    assert len(ours()) - before <= 3, "after 1, 2 and 4 resyncs, no more"
-    erasing.cancel()
-    await serving.shows(running(1))
-    await stage.told(m.STATUS_NOT_OWNED, serving.subject, state="over")
 
 
 async def test_conflicts_are_answered_from_fresh_state(stage, serving, owner, ours):

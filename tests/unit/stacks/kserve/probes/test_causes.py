@@ -242,19 +242,6 @@ def test_pods_that_are_not_ready(states, cause, at_once, budget):
     assert found.message.endswith("; Ready is True all the same")
 
 
-def test_a_pod_that_cannot_be_scheduled():
-    """Which KServe shows as Pending."""
-    pending = {
-        "status": {
-            "phase": "Pending",
-            "containerStatuses": None,
-            "conditions": [condition("PodScheduled", "False", "Unschedulable", "no GPU")],
-        }
-    }
-    found = only(seen(on_knative(), pod=pending), c.PODS_NOT_READY)
-    assert found.cause == "Unschedulable"
-
-
 @pytest.mark.parametrize(("revision", "told"), [("v1", False), ("v2", True), ("v3", True)])
 def test_pods_of_revisions_that_matter(revision, told):
     """The newest, and those with traffic; v1 is of the past."""
@@ -277,21 +264,6 @@ def test_pods_that_cannot_be_created(available, severity):
         "created, FailedCreate: exceeded quota"
     )
     assert found.severity == severity
-
-
-def test_secrets_and_links_do_not_reach_a_message():
-    """Whatever a container said last."""
-    said = ended(
-        "Error", 1, "GET https://user:pw@host/x failed: token=abcdefgh1234 \n" + "x" * 5000
-    )
-    found = only(
-        seen(on_knative() | one_pod(serving=container("kserve-container", said))),
-        c.MODEL_LOAD_FAILED,
-    )
-    assert len(found.message.encode()) <= 1024
-    assert "https://" not in found.message
-    assert "abcdefgh1234" not in found.message
-    assert "\n" not in found.message
 
 
 TO_FETCH = {"spec": {"predictor": {"model": {"storageUri": "s3://models/llm"}}}}

@@ -57,11 +57,6 @@ def test_start_up_has_a_budget_and_the_probe_s_own_if_there_is_one():
     assert only(stack({WORKER: patch}), ROLE_CREATING).budget == timedelta(hours=1)
 
 
-def test_a_pod_without_a_node_is_told_with_the_scheduler_s_words():
-    finding = only(stack({WORKER: pending("0/4 nodes have room")}), ROLE_CREATING)
-    assert said(finding).startswith("pod m-0-prefill-0-1: Unschedulable: 0/4 nodes have room")
-
-
 @pytest.mark.parametrize(
     ("status", "words"),
     [

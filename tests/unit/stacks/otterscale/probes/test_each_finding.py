@@ -100,12 +100,6 @@ RESOURCE = [
         "it has written no status yet",
     ),
     (
-        "ReconcileError",
-        [operator_says(conditions=[condition("Ready", "False", "ReconcileError", "no matches")])],
-        ["ReconcileFailed"],
-        "cannot reconcile it: no matches",
-    ),
-    (
         "StatusContradiction",
         [operator_says(conditions=[condition("Ready", "False", "PodsStarting")])],
         ["StatusStale"],
@@ -122,7 +116,7 @@ RESOURCE = [
         "InvalidCombination: prefill without routingProxy",
         [change("ModelService", NAME, {"spec": {"routingProxy": None}})],
         ["Drift", "Misconfigured"],
-        "",
+        "spec.prefill without spec.routingProxy",
     ),
 ]
 
@@ -149,12 +143,6 @@ PODS = [
         "pods cannot be created, FailedCreate: exceeded quota: gpus",
     ),
     (
-        "Unschedulable",
-        decode_pod(unschedulable("0/3 nodes are available: 3 node(s) had taints")),
-        ["PodsNotReady"],
-        "0/3 nodes are available",
-    ),
-    (
         "AcceleratorMissing",
         decode_pod(unschedulable("0/3 nodes are available: 3 Insufficient nvidia.com/gpu")),
         ["PodsNotReady"],
@@ -177,18 +165,6 @@ PODS = [
         "look for Secret reg and its key .dockerconfigjson",
     ),
     (
-        "KitImagePullFailed",
-        decode_pod(waiting("ErrImagePull", "model-unpack")),
-        ["PodsNotReady"],
-        "init container model-unpack waits in ErrImagePull",
-    ),
-    (
-        "EngineImagePullFailed",
-        decode_pod(waiting("ImagePullBackOff", "vllm")),
-        ["PodsNotReady"],
-        "container vllm waits in ImagePullBackOff",
-    ),
-    (
         "RunAsRootRejected",
         decode_pod(
             waiting(
@@ -199,13 +175,6 @@ PODS = [
         ),
         ["PodsNotReady"],
         "image ghcr.io/llm-d/llm-d-cuda:v0.5.1 runs as root, which runAsNonRoot forbids",
-    ),
-    ("EngineCrashLooping", decode_pod(crashing("vllm")), ["PodsNotReady"], "CrashLoopBackOff"),
-    (
-        "EngineOutOfMemory",
-        decode_pod(crashing("vllm", reason="OOMKilled", exitCode=137)),
-        ["PodsNotReady"],
-        "container vllm is killed for memory: OOMKilled (exit code 137: killed, out of memory)",
     ),
     (
         "StorageEvicted",
@@ -243,16 +212,10 @@ PICKER = [
         "CrashLoopBackOff",
     ),
     (
-        "EppUnschedulable",
-        [status(EPP), change("Pod", f"{EPP}-0", unschedulable("Insufficient cpu"))],
-        ["EPPNotReady"],
-        "Insufficient cpu",
-    ),
-    (
         "EppServiceAccountMissing",
         [status(EPP), remove(("Pod", f"{EPP}-0"), ("ServiceAccount", EPP))],
         ["Drift", "EPPNotReady"],
-        "",
+        "is down (ServiceAccount qwen3-epp is missing): no pods, 0/1 ready",
     ),
     (
         "EppConfigMissing",
@@ -262,7 +225,7 @@ PICKER = [
             remove(("ConfigMap", f"{EPP}-config")),
         ],
         ["Drift", "EPPNotReady"],
-        "",
+        "is down (ConfigMap qwen3-epp-config is missing): CrashLoopBackOff",
     ),
     (
         "EppConfigStale",
@@ -275,13 +238,13 @@ PICKER = [
         "EppPortMismatch",
         [change("Service", EPP, {"spec": {"ports": [{"name": "grpc-ext-proc", "port": 9004}]}})],
         ["Drift", "EPPNotReady"],
-        "",
+        "InferencePool qwen3 names port 9002 of Service qwen3-epp, which it does not have",
     ),
     (
         "EppNoEndpoints",
         [change("Service", EPP, {"spec": {"selector": {"app": "other"}}})],
         ["Drift", "EPPNotReady"],
-        "",
+        "Service qwen3-epp selects no ready pod of the endpoint picker",
     ),
 ]
 
@@ -291,19 +254,13 @@ ROUTING = [
         "PoolSelectorMismatch and PoolEmpty",
         [change("InferencePool", NAME, {"spec": {"selector": {"matchLabels": {"llm-d.ai/model": "x"}}}})],
         ["Drift", "RouteNotReady"],
-        "",
+        "its selector matches none of the pods",
     ),
     (
         "PoolNotAccepted",
         [change("InferencePool", NAME, parents(condition("Accepted", "False", "NotSupportedByParent")))],
         ["RouteNotReady"],
         "InferencePool qwen3: Accepted is False for Gateway gateways/inference, NotSupportedByParent",
-    ),
-    (
-        "PoolNotAccepted: unknown",
-        [change("InferencePool", NAME, parents(condition("Accepted", "Unknown", "Pending")))],
-        ["RouteNotReady"],
-        "Accepted is Unknown for Gateway gateways/inference, Pending",
     ),
     (
         "PoolRefsUnresolved",
@@ -349,18 +306,13 @@ def test_each(changes, told, part):
     docs = reduce(lambda so_far, change_: change_(so_far), changes, healthy())
     if told is not None:
         assert reasons(docs) == told
-    if told is not None and len(told) == 1:
-        assert part in one(docs, told[0]).message
+    if told:
+        assert part in one(docs, told[-1]).message
 
 
 @pytest.mark.parametrize(
     ("changes", "reason", "part"),
     [
-        (
-            [status(EPP), remove(("Pod", f"{EPP}-0"), ("ServiceAccount", EPP))],
-            "EPPNotReady",
-            "is down (ServiceAccount qwen3-epp is missing): no pods, 0/1 ready",
-        ),
         (
             [status(EPP), remove(("ConfigMap", f"{EPP}-config"))],
             "EPPNotReady",
@@ -375,26 +327,6 @@ def test_each(changes, told, part):
             [status(EPP), remove(("InferencePool", NAME))],
             "EPPNotReady",
             "is down (InferencePool qwen3 is missing)",
-        ),
-        (
-            [change("Service", EPP, {"spec": {"ports": [{"name": "x", "port": 9004}]}})],
-            "EPPNotReady",
-            "InferencePool qwen3 names port 9002 of Service qwen3-epp, which it does not have",
-        ),
-        (
-            [change("Service", EPP, {"spec": {"selector": {"app": "other"}}})],
-            "EPPNotReady",
-            "Service qwen3-epp selects no ready pod of the endpoint picker",
-        ),
-        (
-            [change("InferencePool", NAME, {"spec": {"selector": {"matchLabels": {"llm-d.ai/model": "x"}}}})],
-            "RouteNotReady",
-            "its selector matches none of the pods",
-        ),
-        (
-            [change("ModelService", NAME, {"spec": {"routingProxy": None}})],
-            "Misconfigured",
-            "spec.prefill without spec.routingProxy",
         ),
     ],
 )  # fmt: skip

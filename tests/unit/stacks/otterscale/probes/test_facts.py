@@ -32,22 +32,6 @@ def test_healthy():
     )
 
 
-def test_pods_have_no_probes():
-    """Ready says so: a pod is Ready before vLLM has loaded the model."""
-    assert "the pods have no probes" in ready_message(healthy())
-
-
-def test_phase_failed_is_never_written():
-    """A crash loop is told, whatever the phase."""
-    docs = changed(healthy(), "Pod", "qwen3-decode-0", crashing("vllm"))
-    docs = changed(docs, "Deployment", "qwen3-decode", {"status": rolled_out(1, 0)})
-    running = {"phase": "Running", "decodeReady": None}
-    told = [condition("Ready", "False", "PartiallyReady", "1/2 replicas ready")]
-    docs = changed(docs, "ModelService", "qwen3", {"status": {**running, "conditions": told}})
-    assert reasons(docs) == ["PodsNotReady"]
-    assert one(docs, "PodsNotReady").exempt
-
-
 def test_a_surplus_pod_hides_a_missing_one():
     """The sum of both roles is reached, and the operator calls it Ready."""
     docs = changed(healthy(), "Deployment", "qwen3-decode", {"status": rolled_out(1, 2)})
@@ -77,24 +61,6 @@ def test_zero_replicas_are_ready():
     docs = healthy(decode={"replicas": 0}, prefill=None, routingProxy=None)
     assert found(docs) == []
     assert "0 decode pods wanted" in ready_message(docs)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "reason"),
-    [
-        ("Deployment", EPP, "ObjectMissing"),
-        ("InferencePool", "qwen3", "ObjectMissing"),
-        ("HTTPRoute", "qwen3", "ObjectMissing"),
-        ("Gateway", "inference", "RouteNotReady"),
-        ("PodMonitor", "qwen3-decode", "Drift"),
-        ("ServiceMonitor", EPP, "Drift"),
-    ],
-)
-def test_what_the_operator_never_looks_at(kind, name, reason):
-    """Its status stays Ready; ours tells."""
-    docs = without(healthy(), (kind, name))
-    assert reasons(docs) == [reason]
-    assert evaluation(docs).derived[0].status["phase"] == "Ready"
 
 
 def test_an_error_leaves_the_phase_as_it_was():
