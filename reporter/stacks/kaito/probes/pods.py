@@ -188,7 +188,7 @@ def _from_node(scope: AnyScope, node: Node) -> Finding:
         cause=", ".join(types),
         text=f"node {node.name} is under {', '.join(types)}",
         severity=len(types),
-        transition=min((each for each in times if each is not None), default=None),
+        transition=min(filter(None, times), default=None),
         created=node.created,
         independent=True,
     )

@@ -219,7 +219,7 @@ def not_ready_since(scope: InferenceServiceScope, component: Component) -> datet
         for each in deployment.status.conditions or ()
         if (each.type, each.status) in _NOT_READY
     )
-    return min((each for each in times if each is not None), default=None)
+    return min(filter(None, times), default=None)
 
 
 def last_change(scope: InferenceServiceScope, *, pods: bool) -> datetime | None:

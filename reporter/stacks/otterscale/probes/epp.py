@@ -156,7 +156,19 @@ _NOT_INSTALLED, _NOT_PROGRAMMED, _RULE_MISSING, _SELECTS_NONE, _UNSETTLED = 50, 
 
 def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each object through which no request comes."""
-    yield from _not_installed(scope)
+    wanted: list[Resource[KubeObject]] = [r.INFERENCEPOOLS]
+    if scope.object.spec.http_route is not None:
+        wanted.append(r.HTTPROUTES)
+    for resource in wanted:
+        if scope.snapshot.state(resource).served is Served.ABSENT:
+            yield scope.finding(
+                reason=reasons.ROUTE,
+                related=resource.ref_named(scope.place, scope.name),
+                cause=f"{resource.kind} is not installed",
+                text=f"{resource.kind} {scope.name} cannot exist: CustomResourceDefinition "
+                f"{resource.crd_name} is not installed",
+                severity=_NOT_INSTALLED,
+            )
     route, pool = scope.route, scope.pool
     if route is not None and not route.deleting:
         ref, faults = r.HTTPROUTES.ref(route), _of_route(scope, route)
@@ -165,23 +177,6 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
         ref, faults = r.INFERENCEPOOLS.ref(pool), _of_pool(scope, pool)
         yield from worst_way(scope, ref, pool.created, reason=reasons.ROUTE, faults=faults)
     yield from _missing_rule(scope)
-
-
-def _not_installed(scope: ModelServiceScope) -> Iterator[Finding]:
-    """Yield a finding for each kind that requests need and that the cluster does not have."""
-    wanted: list[tuple[Resource[KubeObject], str]] = [(r.INFERENCEPOOLS, scope.name)]
-    if scope.object.spec.http_route is not None:
-        wanted.append((r.HTTPROUTES, scope.name))
-    for resource, name in wanted:
-        if scope.snapshot.state(resource).served is Served.ABSENT:
-            yield scope.finding(
-                reason=reasons.ROUTE,
-                related=resource.ref_named(scope.place, name),
-                cause=f"{resource.kind} is not installed",
-                text=f"{resource.kind} {name} cannot exist: CustomResourceDefinition "
-                f"{resource.crd_name} is not installed",
-                severity=_NOT_INSTALLED,
-            )
 
 
 def _of_route(scope: ModelServiceScope, route: HttpRoute) -> Iterator[routing.ParentFault]:

@@ -55,24 +55,29 @@ def probe_pods(scope: ModelServiceScope) -> Iterator[Finding]:
         for pod in role.pods:
             fault = fault_of_pod(scope, pod, role.pods)
             if fault is not None:
-                yield _about_pod(scope, role, pod, fault=fault)
+                yield pod_finding(
+                    scope,
+                    pod,
+                    fault,
+                    reason=PODS_NOT_READY,
+                    related=PODS.ref(pod),
+                    cause=f"{role.role}: {_cause(scope, pod, fault)}",
+                    text=f"{role.role} pod {pod.name}: {fault.detail}"
+                    f"{_hint(scope, pod, fault)} ({role.count}){_phase(scope, role)}",
+                    severity=_severity(role, fault.severity),
+                )
             elif _may_crash_again(scope, pod):
-                yield _unproven(scope, role, pod)
+                yield scope.finding(  # goes on where a crash was told, and never begins by itself
+                    reason=PODS_NOT_READY,
+                    related=PODS.ref(pod),
+                    cause="crashed",
+                    text=f"{role.role} pod {pod.name} ({role.count}): runs again after a crash, and "
+                    "its engine does not answer yet",
+                    severity=_MISSING,
+                    created=pod.created,
+                    sustains=True,
+                )
         yield from _too_few(scope, role)
-
-
-def _about_pod(scope: ModelServiceScope, role: RoleView, pod: Pod, *, fault: PodFault) -> Finding:
-    return pod_finding(
-        scope,
-        pod,
-        fault,
-        reason=PODS_NOT_READY,
-        related=PODS.ref(pod),
-        cause=f"{role.role}: {_cause(scope, pod, fault)}",
-        text=f"{role.role} pod {pod.name}: {fault.detail}"
-        f"{_hint(scope, pod, fault)} ({role.count}){_phase(scope, role)}",
-        severity=_severity(role, fault.severity),
-    )
 
 
 def _severity(role: RoleView, severity: int) -> int:
@@ -166,20 +171,6 @@ def _may_crash_again(scope: ModelServiceScope, pod: Pod) -> bool:
     if engine is None or not is_error(last_end(engine)):
         return False
     return not _has_answered(pod, scope.samples) and not _is_given_up(pod, scope.samples)
-
-
-def _unproven(scope: ModelServiceScope, role: RoleView, pod: Pod) -> Finding:
-    """Return what goes on where a crash was told, and never begins by itself."""
-    return scope.finding(
-        reason=PODS_NOT_READY,
-        related=PODS.ref(pod),
-        cause="crashed",
-        text=f"{role.role} pod {pod.name} ({role.count}): runs again after a crash, and its engine "
-        "does not answer yet",
-        severity=_MISSING,
-        created=pod.created,
-        sustains=True,
-    )
 
 
 def _engine(pod: Pod) -> ContainerStatus | None:
