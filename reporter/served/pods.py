@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reporter.catalogue.resources import PODS
+from reporter.catalogue.runtime import of_kind
 from reporter.diagnosis.case import ending, is_error, last_end, loops, refusal, why_not_made
 from reporter.model.finding import Derived, Evaluation, Fails, Finding, ServingEvidence
 from reporter.model.objects import (
@@ -32,11 +33,11 @@ from reporter.workload.standing import newest_failure
 
 
 def switched_off(
-    scope: SubjectScope[KubeObject], reason: str, *, by: str, derived: tuple[Derived, ...] = ()
+    scope: SubjectScope[KubeObject], *, by: str, derived: tuple[Derived, ...] = ()
 ) -> Evaluation:
     """Return all that is said of a model that somebody has stopped, by an annotation."""
     stopped = scope.finding(
-        reason=reason,
+        reason=of_kind("Stopped", scope.subject.kind),
         related=scope.ref,
         cause="stopped",
         text=f"is stopped, by the annotation {by}",
@@ -51,7 +52,6 @@ _UNWRITTEN: Final = timedelta(seconds=120)
 
 def not_ready(
     scope: SubjectScope[KubeObject],
-    reason: str,
     status: Conditioned,
     *,
     writer: str,
@@ -66,7 +66,7 @@ def not_ready(
     if not status.conditions:
         cause, text, budget = "no status", f"{writer} has not written any condition", _UNWRITTEN
     return scope.finding(
-        reason=reason,
+        reason=of_kind("NotReady", scope.subject.kind),
         related=scope.ref,
         cause=cause,
         text=text,
@@ -90,7 +90,7 @@ class _At:
 
     def reason(self, end: str) -> str:
         """Return the reason of the subject's kind whose name ends like this."""
-        return f"{self.scope.subject.kind}{end}"
+        return of_kind(end, self.scope.subject.kind)
 
 
 def judge_pods(scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...]) -> Iterator[Finding]:

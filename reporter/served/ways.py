@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
+from reporter.catalogue.runtime import of_kind
 from reporter.model.finding import Finding
 from reporter.model.objects import (
     Deployment,
@@ -123,8 +124,9 @@ class Ways:
         return routing.fails_open(pool) or not (missing or (picker and not is_available(picker)))
 
 
-def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
+def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways) -> Iterator[Finding]:
     """Yield a finding for each pool whose endpoint picker is missing or down."""
+    reason = of_kind("EPPNotReady", scope.subject.kind)
     for pool in ways.pools:
         reference = pool.spec.endpoint_picker_ref
         if reference is None:
@@ -158,8 +160,9 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -
             )
 
 
-def judge_routes(scope: SubjectScope[KubeObject], ways: Ways, *, reason: str) -> Iterator[Finding]:
+def judge_routes(scope: SubjectScope[KubeObject], ways: Ways) -> Iterator[Finding]:
     """Yield a finding for each route, pool and Service that does not lead to its pods."""
+    reason = of_kind("RouteNotReady", scope.subject.kind)
     for pool in ways.pools:
         ports = routing.wrong_port(pool, scope.snapshot, ways.listens)
         for fault in (*ports, *routing.pool_faults(pool, scope.snapshot)):

@@ -106,8 +106,8 @@ def _on_the_way(scope: DialectScope) -> Iterator[Finding]:
         what = f"what all requests pass{', ' * bool(through.why)}{through.why},"
         yield deployment_down(scope, deployment, reason=scope.reason("RouterNotReady"), what=what)
     for ways in scope.ways:
-        yield from judge_pickers(scope, ways, reason=scope.reason("EPPNotReady"))
-        yield from judge_routes(scope, ways, reason=scope.reason("RouteNotReady"))
+        yield from judge_pickers(scope, ways)
+        yield from judge_routes(scope, ways)
 
 
 def _stale(scope: DialectScope) -> Iterator[Finding]:

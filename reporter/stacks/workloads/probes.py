@@ -31,12 +31,12 @@ def probe_router(scope: WorkloadScope) -> Iterator[Finding]:
 
 
 def probe_pickers(scope: WorkloadScope) -> Iterator[Finding]:
-    return judge_pickers(scope, scope.ways, reason=w.EPP_NOT_READY)
+    return judge_pickers(scope, scope.ways)
 
 
 def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
     """Yield a finding for each route, pool and Service that does not lead to its pods alone."""
-    yield from judge_routes(scope, scope.ways, reason=w.ROUTE_NOT_READY)
+    yield from judge_routes(scope, scope.ways)
     for service, other in scope.shared_services:
         text = f"selects pods of {other} too, which serves another model: requests reach either"
         fault = ParentFault(f"selects pods of {other} too", text, WRONG_PORT)

@@ -16,7 +16,7 @@ from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_sta
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
 from reporter.stacks.kserve.probes.revisions import probe_revisions, probe_traffic
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope
-from reporter.stacks.kserve.reasons import INFERENCESERVICES, READY, STOPPED
+from reporter.stacks.kserve.reasons import INFERENCESERVICES, READY
 from reporter.workload.owners import is_false, is_true
 from reporter.workload.pod import NOT_SET_UP, STARTING, is_ready
 
@@ -148,7 +148,7 @@ def evaluate_inferenceservice(scope: InferenceServiceScope) -> Evaluation:
     Of one that is stopped only that is said.
     """
     if scope.stopped:
-        return switched_off(scope, STOPPED, by="serving.kserve.io/stop", derived=scope.derived)
+        return switched_off(scope, by="serving.kserve.io/stop", derived=scope.derived)
     return evaluated(
         scope,
         chain.from_iterable(probe(scope) for probe in _PROBES),

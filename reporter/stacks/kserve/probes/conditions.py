@@ -174,7 +174,6 @@ def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
     if not is_true(ready) and not moves_slowly:
         yield not_ready(
             scope,
-            reasons.NOT_READY,
             scope.object.status,
             writer="KServe",
             startup=scope.startup(),

@@ -33,7 +33,7 @@ from reporter.stacks.llmisvc.probes.stale import (
     probe_scaling,
     probe_stale,
 )
-from reporter.stacks.llmisvc.reasons import LLMS, PICKERS, STOPPED
+from reporter.stacks.llmisvc.reasons import LLMS, PICKERS
 
 
 def probe_runtime(scope: LlmScope) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
     Of one that is stopped only that is said: its URL and its conditions are of before.
     """
     if scope.object.stopped:
-        return switched_off(scope, STOPPED, by="serving.kserve.io/stop")
+        return switched_off(scope, by="serving.kserve.io/stop")
     return evaluated(
         scope,
         chain(

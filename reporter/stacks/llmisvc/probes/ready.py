@@ -118,9 +118,7 @@ def probe_whole(scope: LlmScope) -> Iterator[Finding]:
         return
     starts = any(counts(each) and not is_ready(each) for each in scope.pods)
     startup = startup_budget(scope)
-    yield not_ready(
-        scope, reasons.NOT_READY, status, writer="KServe", startup=startup, starts=starts
-    )
+    yield not_ready(scope, status, writer="KServe", startup=startup, starts=starts)
 
 
 def _is_explained(scope: LlmScope) -> bool:
