@@ -346,20 +346,17 @@ class LiveCluster:
 
     def _not_watched(self, resource: Resource[KubeObject]) -> ResourceState:
         current = self._discoverer.current
-        if current.discovery.served is not None and not self._is_of_use(resource):
+        served = current.discovery.state(resource.crd_name)
+        answered = current.discovery.served is not None
+        if served is Served.ABSENT or (answered and not self._is_of_use(resource)):
             return ResourceState(Served.ABSENT, confirmed=self._discoverer.confirmed)
-        match current.discovery.state(resource.crd_name):
-            case Served.ABSENT:
-                return ResourceState(Served.ABSENT, confirmed=self._discoverer.confirmed)
-            case Served.SERVED if self._reading.follows_discovery(resource) and not current.version(
-                resource
-            ):
-                other = in_other_versions(resource, current)
-                return replace(other, confirmed=False, since=self._started)
-            case _:
-                late = self._seconds_since_start() >= self._timing.unknown_after
-                cause = UNREACHABLE if late else NOT_LISTED
-                return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
+        follows = self._reading.follows_discovery(resource)
+        if served is Served.SERVED and follows and not current.version(resource):
+            other = in_other_versions(resource, current)
+            return replace(other, confirmed=False, since=self._started)
+        late = self._seconds_since_start() >= self._timing.unknown_after
+        cause = UNREACHABLE if late else NOT_LISTED
+        return ResourceState(Served.UNKNOWN, False, cause, since=self._started)
 
     def health(self) -> list[WatchHealth]:
         named: dict[str, Resource[KubeObject]] = {}
