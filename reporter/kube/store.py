@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from functools import cache
 from typing import Final, Generic, TypeAlias, TypeVar
 
 import aiohttp
+import msgspec.inspect
 
 from reporter.kube.decode import FrameType, SharedValues
 from reporter.kube.errors import AnswerTooLarge, mapped
@@ -72,23 +74,26 @@ class Store(Generic[ObjectT]):
         """
         objects: dict[Key, ObjectT] = {}
         left_out: list[SkippedObject] = []
+        like: ObjectT | None = None
         for new in page:
             key = (new.namespace, new.name)
             old = self.objects.get(key)
-            held = old if old is not None and _same_version(old, new) else self._held(key, new)
+            held = old if old is not None and _same_version(old, new) else self._held(new, like)
             if isinstance(held, SkippedObject):
                 left_out.append(held)
             else:
-                objects[key] = held
+                objects[key] = like = held
         return objects, left_out
 
-    def _held(self, key: Key, new: ObjectT, old: ObjectT | None = None) -> ObjectT | SkippedObject:
-        """Return an object as it is held, with the parts of `old`, which was held last; why it is
+    def _held(self, new: ObjectT, like: ObjectT | None) -> ObjectT | SkippedObject:
+        """Return an object as it is held, with the parts of another that are the same; why it is
         not, where its namespace has taken its share of memory.
         """
-        taken = self._bytes.get(key, 0) if old is not None else 0
+        key = (new.namespace, new.name)
+        like = like if like is not None and _is_typed(type(new)) else None
+        taken = self._bytes.get((like.namespace, like.name), 0) if like is not None else 0
         self._forget(key)
-        taken += self._values.measured(new, old)
+        taken += self._values.measured(new, like)
         if self._spent[new.namespace] + taken > MOST_BYTES:
             return skipped(self._resource, *key, cause=_TOO_MUCH)
         self._spent[new.namespace] += taken
@@ -114,7 +119,7 @@ class Store(Generic[ObjectT]):
         if type_ is FrameType.DELETED or isinstance(content, SkippedObject):
             self._forget(key)
         if type_ is not FrameType.DELETED:
-            held = content if isinstance(content, SkippedObject) else self._held(key, content, old)
+            held = content if isinstance(content, SkippedObject) else self._held(content, old)
             if not isinstance(held, SkippedObject):
                 self.objects[key] = held
             elif len(self.skipped) < SKIPPED:
@@ -131,6 +136,13 @@ class Store(Generic[ObjectT]):
         if old is None or self._versions_matter:
             return False
         return _reads_equal(old, content)
+
+
+@cache
+def _is_typed(type_: type[KubeObject]) -> bool:
+    """Tell whether equal objects are the same JSON: where anything may stand, 1 equals true."""
+    shape = repr(msgspec.inspect.type_info(type_))
+    return "AnyType" not in shape and repr(object) not in shape
 
 
 def _same_version(one: KubeObject, other: KubeObject) -> bool:

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reporter.catalogue.resources import PODS
+from reporter.catalogue.resources import ENVOYFILTERS, PODS
 from reporter.kube.decode import FrameType
 from reporter.kube.store import MOST_BYTES, Store
-from reporter.model.objects import Pod
+from reporter.model.objects import EnvoyFilter, Pod
 from reporter.model.report import SkippedObject
 from reporter.snapshot.dump import load_dump
 from reporter.stacks import BUILT_IN
@@ -162,3 +162,20 @@ def test_what_an_object_takes_is_what_it_holds_now():
     assert {name for _, name in store.objects} == {"p", "q"}
     store.apply(FrameType.ADDED, pod("1", name="r", labels=large))
     assert {name for _, name in store.skipped} == {"r"}
+
+
+def test_what_neighbours_have_in_common_is_one():
+    """In a list, and only where equal values are the same JSON: in free-form ones 1 equals true."""
+    first, second = Store(PODS).known([pod("1", name=name) for name in "ab"])[0].values()
+    assert (first.name, second.name) == ("a", "b")
+    assert first.status is second.status
+    patched = [
+        msgspec.convert(
+            {"metadata": {"name": name, "namespace": "n"}, "spec": {"configPatches": [value]}},
+            EnvoyFilter,
+        )
+        for name, value in (("a", 1), ("b", True))
+    ]
+    known = Store(ENVOYFILTERS).known(patched)[0].values()
+    assert [each.spec.config_patches[0] for each in known] == [1, True]
+    assert [type(each.spec.config_patches[0]) for each in known] == [int, bool]
