@@ -218,6 +218,7 @@ def refused_way(
         severity=fault.severity,
         transition=fault.transition,
         no_older_than=made,
+        diagnosis=fault.diagnosis,
     )
 
 
@@ -246,6 +247,7 @@ def worst_way(
         text=f"{related.kind} {related.name}: {worst.text}{more}",
         severity=worst.severity,
         transition=worst.transition,
+        diagnosis=worst.diagnosis,
         created=created,
         by_spec=worst.severity in {routing.GATEWAY_GONE, NO_SERVICE},
     )

@@ -13,7 +13,7 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.needs import API_KEY_PROVIDER, GATEWAY_NAME, is_of_harness
 from reporter.catalogue.shared_parts import GATEWAY_AUTH
 from reporter.model import objects as o
-from reporter.model.finding import Entrance
+from reporter.model.finding import Diagnosis, Entrance, Sureness
 from reporter.model.text import detail
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
@@ -53,6 +53,8 @@ class ParentFault:
     text: str
     severity: int
     transition: datetime | None = None
+    diagnosis: Diagnosis | None = None
+    """Where more can be said than the action of its reason: what to do about this one."""
 
 
 def parent_of(reference: o.RouteReference, namespace: str) -> Parent:
@@ -183,7 +185,8 @@ def wrong_port(
     """
     wanted = frozenset[int | str](each.number for each in pool.spec.target_ports or ())
     if pool.spec.selector is not None:
-        ports = _WantedPorts(wanted - {0}, pool.namespace, pool.spec.selector)
+        of = f"targetPorts of InferencePool {pool.name}"
+        ports = _WantedPorts(wanted - {0}, pool.namespace, pool.spec.selector, of)
         yield from ports.unheard(snapshot, listens)
 
 
@@ -199,7 +202,8 @@ def wrong_target(
     # The API server fills it in; dumps of before it was read have none.
     wanted = frozenset(each for each in targets if each) if all(targets) else frozenset[int | str]()
     selector = o.LabelSelector(match_labels=service.spec.selector)
-    yield from _WantedPorts(wanted, service.namespace, selector).unheard(snapshot, listens)
+    of = f"targetPort of Service {service.name}"
+    yield from _WantedPorts(wanted, service.namespace, selector, of).unheard(snapshot, listens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +213,14 @@ class _WantedPorts:
     ports: frozenset[int | str]
     namespace: str
     selector: o.LabelSelector
+    of: str
+    """The field that has them, as a message names it."""
 
     def unheard(self, snapshot: Snapshot, listens: Container[int | str]) -> tuple[ParentFault, ...]:
         """Return a fault if none of them is a port of the pods; all models that it leads to ask once."""
         if not self.ports or any(each in listens for each in self.ports):
             return ()
-        asked = ("no such port", self.namespace, repr(self.selector), self.ports)
+        asked = ("no such port", self.namespace, self.of, repr(self.selector), self.ports)
         return snapshot.once(asked, self._faults)
 
     def _faults(self, snapshot: Snapshot) -> tuple[ParentFault, ...]:
@@ -233,14 +239,14 @@ class _WantedPorts:
         if not pods:
             return ()
         wanted, told = (", ".join(sorted(map(str, each))) for each in (self.ports, found))
-        return (
-            ParentFault(
-                f"no pod has port {wanted}",
-                f"sends requests to port {wanted}, where probably nothing listens: the pods that it "
-                f"selects declare {told or 'none'}",
-                WRONG_PORT,
-            ),
+        brief = f"no pod has port {wanted}"
+        text = (
+            f"sends requests to port {wanted}, where probably nothing listens: the pods that it "
+            f"selects declare {told or 'none'}"
         )
+        action = f"Set {self.of} to {told.replace(', ', ' or ') or 'a port of its pods'}."
+        why = Diagnosis("wrong-port", text, brief, action, sureness=Sureness.LIKELY)
+        return (ParentFault(brief, text, WRONG_PORT, diagnosis=why),)
 
 
 _NEAR: Final = 20

@@ -11,6 +11,7 @@ from reporter.resolution import Memory, resolve
 from reporter.resolution.grace import hand_on, take_over
 from reporter.resolution.records import records_of
 from reporter.sinks.events.plan import plan_events
+from reporter.sinks.words import action_of
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.scenarios.world import COMPONENTS, SCENARIOS, World, span
 
@@ -23,7 +24,7 @@ _STEP = {
     "at", "change", "unknown", "unconfirmed", "absent", "discovery", "wall", "restart", "leader",
     "findings", "says", "ready", "events", "creations", "stale", "primary", "since", "fires",
     "muted_on", "mute_faults", "components", "dies", "rewrites", "event", "states", "state_since",
-    "impact", "causes", "led_by", "by", "state_cause", "changes",
+    "impact", "causes", "led_by", "by", "state_cause", "changes", "to_do",
 }  # fmt: skip
 _CASE = {"id", "why", "base", "settings", "components", "replicas", "steps"}
 
@@ -159,6 +160,10 @@ def _found(run: Run, step) -> dict[str, object]:
         "says": {
             name: _said(of(name, "message"), wanted)
             for name, wanted in step.get("says", {}).items()
+        },
+        "to_do": {
+            name: action_of(findings[_spelled(name, findings)], run.settings.catalogue)
+            for name in step.get("to_do", {})
         },
         "stale": sorted(line for line, each in findings.items() if each.stale),
         "primary": sorted(line for line, each in findings.items() if each.primary),

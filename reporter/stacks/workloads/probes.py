@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
+from reporter.model.finding import Diagnosis, Evaluation, Finding, ReadyEvidence, ServingEvidence
 from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes
 from reporter.served.pods import judge_pods, judge_workloads
@@ -38,8 +38,11 @@ def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
     """Yield a finding for each route, pool and Service that does not lead to its pods alone."""
     yield from judge_routes(scope, scope.ways)
     for service, other in scope.shared_services:
-        text = f"selects pods of {other} too, which serves another model: requests reach either"
-        fault = ParentFault(f"selects pods of {other} too", text, WRONG_PORT)
+        brief = f"selects pods of {other} too"
+        text = f"{brief}, which serves another model: requests reach either"
+        action = f"Narrow the selector of Service {service.name} to the pods of one model."
+        why = Diagnosis("shared-selector", text, brief, action)
+        fault = ParentFault(brief, text, WRONG_PORT, diagnosis=why)
         yield refused_way(scope, r.SERVICES.ref(service), fault, reason=w.ROUTE_NOT_READY)
 
 
