@@ -315,46 +315,50 @@ def _finding(branch: Branch, report: Report) -> view.FindingView:
     if finding.is_cause:
         # The page says next to it what else is explained.
         message = message.partition(SUPPRESSING)[0]
+    below = tuple(_finding(each, report) for each in branch.below)
+    stale = "stale: what it depends on cannot be read now" if finding.stale else ""
     hit = finding.impact.hit if finding.impact and finding.layer is not Layer.DEPLOYMENT else ()
     return view.FindingView(
+        finding=finding,
         id=finding_id(finding.key),
-        reason=finding.reason,
         mark=view.mark_of(finding),
         subject=clean(str(finding.subject)),
         message=message,
         cause=cut(clean(finding.message if finding.by else finding.cause), _CAUSE_BYTES),
-        since=finding.since,
-        age_known=finding.age_known,
-        not_before=finding.not_before,
-        fires_at=finding.fires_at,
         relation=relation,
-        stale=finding.stale,
+        brief=" · ".join(filter(None, (_explained(finding, below, report), relation, stale))),
         means=catalogue[finding.reason].summary if finding.reason in catalogue else "",
         to_do=words.action_of(finding, catalogue),
         object=clean(str(finding.related)),
-        commands=finding.commands,
-        explained=_explained(finding, report) if finding.is_cause else view.Explained(),
-        below=tuple(_finding(each, report) for each in branch.below),
+        below=below,
         # The line has no room for what kind of text it is, and its place tells.
         impact=words.impact_line(finding, report).partition(": ")[2],
         hits=tuple(clean(str(each)) for each in hit),
         changes=words.change_lines(finding),
-        last_words=finding.last_lines,
     )
 
 
-def _explained(finding: ResolvedFinding, report: Report) -> view.Explained:
-    """Count what a cause suppresses as its message does, and what waits for it."""
-    upstream, catalogue = upstream_key(finding.key), report.catalogue
-    behind = [
-        each
-        for each in report.findings
-        if each.by
-        and upstream in explainers(each.reason, each.by, catalogue, rests_on=each.rests_on)
-    ]
+def _explained(finding: ResolvedFinding, below: Sequence[view.FindingView], report: Report) -> str:
+    """Return how much a cause suppresses, as its message counts it, and what waits for it."""
+    marks = Counter(each.mark for each in below)
+    behind: list[ResolvedFinding] = []
+    if finding.is_cause:
+        upstream, catalogue = upstream_key(finding.key), report.catalogue
+        behind = [
+            each
+            for each in report.findings
+            if each.by
+            and upstream in explainers(each.reason, each.by, catalogue, rests_on=each.rests_on)
+        ]
     suppressed = [each for each in behind if each.disposition is Disposition.SUPPRESSED]
-    places = {each.subject.namespace for each in suppressed} - {""}
-    waiting = {Disposition.HELD, Disposition.PENDING}
-    return view.Explained(
-        len(suppressed), len(places), sum(each.disposition in waiting for each in behind)
-    )
+    places = len({each.subject.namespace for each in suppressed} - {""})
+    waiting = sum(each.disposition in {Disposition.HELD, Disposition.PENDING} for each in behind)
+    parts: list[str] = []
+    if explained := len(suppressed) or marks[view.SUPPRESSED]:
+        where = f" in {places} namespace(s)" if places else ""
+        parts.append(f"explains {explained} other{'' if explained == 1 else 's'}{where}")
+    if waiting := waiting or marks[view.HELD] + marks[view.PENDING]:
+        parts.append(f"{waiting} wait{'s' if waiting == 1 else ''} for it")
+    if outranked := marks[view.SECONDARY]:
+        parts.append(f"{outranked} outranked")
+    return ", ".join(parts)

@@ -18,10 +18,7 @@ from reporter.model.subject import (
     SubjectKind,
 )
 from reporter.model.text import clean, cut
-from reporter.sinks.page.findings import MANY
-from reporter.sinks.page.markup import LINES, NAMES, Bounds, Child, Markup, element, linked, shape
 from reporter.sinks.page.view import (
-    DEGRADED,
     READY,
     UNKNOWN,
     LayerView,
@@ -33,82 +30,6 @@ from reporter.sinks.page.view import (
 )
 
 _LINE_BYTES: Final = 120
-
-
-def layer(view: LayerView, bounds: Bounds) -> Markup:
-    groups = [_group(each, bounds) for each in view.groups]
-    return element(
-        "section",
-        element("h3", view.title, id=f"{view.id}-title"),
-        *(groups or [element("p", "No subjects.", class_="quiet")]),
-        id=view.id,
-        class_="layer",
-        aria_labelledby=f"{view.id}-title",
-        tabindex="-1",
-    )
-
-
-def _group(group: SubjectGroup, bounds: Bounds) -> Markup:
-    counts = ", ".join(f"{count} {mark.word}" for mark, count in group.counts)
-    told = element("span", counts or "no subjects", class_="counts")
-    return element(
-        "section",
-        element("h4", group.title, " ", told, id=f"{group.id}-title"),
-        *_tiles(group, bounds),
-        _ready(group, bounds),
-        id=group.id,
-        aria_labelledby=f"{group.id}-title",
-    )
-
-
-def _tiles(group: SubjectGroup, bounds: Bounds) -> tuple[Child, ...]:
-    if not group.tiles:
-        return ()
-    shown = bounds.first(group.tiles, LINES)
-    class_ = "tiles many" if len(shown) > MANY else "tiles"
-    return element("ul", *map(_tile, shown), class_=class_), bounds.rest(group.tiles, LINES)
-
-
-def _tile(tile: Tile) -> Markup:
-    lines = list(map(linked, tile.lines))
-    if not lines and not tile.ready:
-        lines.append(element("li", shape(tile.mark), element("span", tile.mark.word)))
-    if tile.ready:
-        word = f"{READY.word}, {tile.caveat}" if tile.caveat else READY.word
-        mark = DEGRADED if tile.caveat == DEGRADED.word else READY
-        lines.append(element("li", shape(mark), element("span", word)))
-    return element(
-        "li",
-        element("p", element("b", tile.name), " ", element("span", tile.namespace), class_="name"),
-        element("ul", *lines),
-        id=tile.id,
-        data_words=f"{tile.namespace}/{tile.name}",
-        class_=f"tile is-{tile.mark.name}",
-    )
-
-
-def _ready(group: SubjectGroup, bounds: Bounds) -> Markup | None:
-    if not group.ready:
-        return None
-    names = [
-        element(
-            "li",
-            element("b", name),
-            " ",
-            element("span", namespace) if namespace != name else None,
-            data_words=f"{namespace}/{name}",
-        )
-        for namespace, name in bounds.first(group.ready, NAMES)
-    ]
-    count = str(len(group.ready))
-    return element(
-        "details",
-        element("summary", shape(READY), element("span", element("b", count), " ready")),
-        element("ul", *names, class_="names"),
-        bounds.rest(group.ready, NAMES),
-        id=f"{group.id}-ready",
-        open=(len(group.ready) == 1 and not group.tiles) or bool(bounds.query),
-    )
 
 
 _TITLES: Final = {

@@ -3,11 +3,13 @@
 How a state looks: a word and a shape, never a colour alone.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
+from reporter.model.instant import rfc3339
 from reporter.model.reason import EventType
 from reporter.model.report import ResolvedFinding
 from reporter.sinks.history import SeenEpisode
@@ -63,6 +65,10 @@ class Lost:
     resources: tuple[str, ...] = ()
 
 
+_LATER: Final = timedelta(minutes=1)
+"""A page that was saved so soon after what it shows says only one time."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReportOrigin:
     """Where a report is from; `leading` is None where nobody writes, and `overdue` says that a
@@ -83,42 +89,31 @@ class ReportOrigin:
         """Whether nothing on the page can be trusted to be so still."""
         return self.overdue or (self.lost is not None and not self.lost.resources)
 
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """How much a cause explains: the same numbers as in its message."""
-
-    suppressed: int = 0
-    namespaces: int = 0
-    waiting: int = 0
+    def saved_later(self, at: datetime) -> bool:
+        return self.saved is not None and self.saved - at > _LATER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
     """A finding, ready to be drawn; its `id` is the same on every page."""
 
+    finding: ResolvedFinding
     id: str
-    reason: str
     mark: Mark
     subject: str
     message: str
     cause: str
-    since: datetime
-    age_known: bool
-    not_before: datetime | None
-    fires_at: datetime | None
     relation: str
-    stale: bool
+    brief: str
+    """What is told of a cause after its message: how much it explains, and how it stands."""
+
     means: str
     to_do: str
     object: str
-    commands: tuple[str, ...]
-    below: tuple["FindingView", ...] = ()
-    impact: str = ""
-    hits: tuple[str, ...] = ()
-    explained: Explained = Explained()
-    changes: tuple[str, ...] = ()
-    last_words: tuple[str, ...] = ()
+    below: tuple["FindingView", ...]
+    impact: str
+    hits: tuple[str, ...]
+    changes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +159,14 @@ class PathView:
     shared_mark: Mark
     lanes: tuple[Lane, ...]
     well: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return (
+            "Where requests stop"
+            if any(each.stops_at for each in self.lanes)
+            else "The request path"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +223,10 @@ class StripRow:
     episodes: tuple[ToldEpisode, ...]
 
 
+_TICKS: Final = 4
+"""Parts that the axis has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Strip:
     """The last day. Episodes that are over were seen since `counts_from`, None where there was one
@@ -231,6 +238,27 @@ class Strip:
     counts_from: datetime | None
     rows: tuple[StripRow, ...]
     recorded: bool = False
+
+    @property
+    def counted(self) -> str:
+        """Which episodes are known."""
+        events = "from Events on record, whose last refresh counts as the end"
+        if self.counts_from is None and self.recorded:
+            return f"Ended episodes are known {events}."
+        if self.counts_from is None:
+            return "Only what fires now is known: no earlier passes, and no Events could be read."
+        since = f"Ended episodes were seen since {rfc3339(self.counts_from)}"
+        return (
+            f"{since}; those that had ended by then are known {events}."
+            if self.recorded
+            else f"{since}."
+        )
+
+    @property
+    def ticks(self) -> list[datetime]:
+        """The times of the axis."""
+        step = (self.end - self.begin) / _TICKS
+        return [self.begin + step * each for each in range(_TICKS + 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +291,20 @@ class PageView:
     reasons: tuple[Explanation, ...]
     query: str = ""
     found: str = ""
+
+    @property
+    def title(self) -> str:
+        """Of a page that is not live or is old, with its time in front."""
+        if not self.about.live:
+            return f"Saved, {self.at:%Y-%m-%d %H:%M} UTC: {self.verdict} · status reporter"
+        return f"{'OLD · ' if self.about.is_old else ''}{self.verdict} · status reporter"
+
+    @property
+    def unknown_by_cause(self) -> list[tuple[str, str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for resource, cause in self.unknown:
+            found[cause].append(resource)
+        return [(cause, ", ".join(resources)) for cause, resources in found.items()]
 
 
 LONGEST: Final = 200
@@ -347,13 +389,15 @@ def _pairs(wanted: str, pairs: _Pairs) -> _Pairs:
 
 def _reasons(findings: Iterable[FindingView]) -> Iterable[str]:
     for each in findings:
-        yield each.reason
+        yield each.finding.reason
         yield from _reasons(each.below)
 
 
 def _in_finding(wanted: str, finding: FindingView) -> bool:
-    texts = (finding.reason, finding.subject, finding.message, finding.object, finding.mark.word)
-    return _in(wanted, *texts) or any(_in_finding(wanted, each) for each in finding.below)
+    texts = (finding.subject, finding.message, finding.object, finding.mark.word)
+    return _in(wanted, finding.finding.reason, *texts) or any(
+        _in_finding(wanted, each) for each in finding.below
+    )
 
 
 def _in_tile(wanted: str, tile: Tile) -> bool:

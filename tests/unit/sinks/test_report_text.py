@@ -216,7 +216,7 @@ def test_what_the_reporter_cannot_see_is_shown_apart():
     assert text.index("could not be programmed") < text.index("What the reporter cannot see")
     about = ReportOrigin()
     page = page_view(beside, about, EpisodeHistory.of(beside))
-    assert [each.reason for each in page.causes] == ["modelharnessGatewayProgrammingFailed"]
+    assert [each.finding.reason for each in page.causes] == ["modelharnessGatewayProgrammingFailed"]
     assert [each.mark.word for each in page.not_seen] == ["not seen"]
     quiet = page_view(alone, about, EpisodeHistory.of(alone))
     assert (quiet.verdict, quiet.mark.name) == (

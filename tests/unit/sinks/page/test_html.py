@@ -21,8 +21,7 @@ from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.resolution.message import SUPPRESSING
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.document import LISTED, POLICY, TYPES, asset, page_html
-from reporter.sinks.page.markup import SYMBOLS, Markup, breakable, element
+from reporter.sinks.page.document import LIMITS, POLICY, TYPES, asset, page_html
 from reporter.sinks.page.view import ALL, Lost, ReportOrigin, filtered
 from tests.unit.sinks.page.reports import EPP, KAITO, NOW, PODS, finding, large, model, report
 
@@ -119,11 +118,11 @@ READABLE = st.text(st.characters(exclude_characters="\r\x00", exclude_categories
 
 @given(READABLE)
 def test_text_and_attributes_come_back_as_they_were(text):
-    """The builder escapes whatever it is given."""
-    tree = Tree(element("p", text, breakable(text), title=text).html)
-    assert set(tree.tags) <= {"p", "wbr"}
-    assert tree.text == text + text
-    assert tree.attributes == [("p", "title", text)]
+    """The templates escape whatever they are given."""
+    commands = (text,)
+    tree = Tree(page(finding(KAITO, commands=commands)))
+    assert ("button", "data-command", text) in tree.attributes
+    assert f"Look{text}Copy" in tree.text
 
 
 @pytest.mark.parametrize("live", [True, False])
@@ -182,7 +181,7 @@ def test_ids_are_unique_and_every_link_within_the_page_leads_somewhere():
 
 
 def symbols():
-    return re.findall(r'<symbol id="([^"]+)"', SYMBOLS.html)
+    return re.findall(r'<symbol id="([^"]+)"', page())
 
 
 def test_every_state_has_a_shape():
@@ -235,9 +234,12 @@ def test_what_is_said_where_nothing_fires(changes, said):
 )
 def test_long_lists_end_with_how_many_more_there_are(part, entry, more, *, rest):
     """Thousands of pods that carry a mute, or are malformed, do not bury the page."""
-    refs = [ObjectRef("v1", "Pod", "team", f"p-{number:04}") for number in range(LISTED + more)]
+    refs = [
+        ObjectRef("v1", "Pod", "team", f"p-{number:04}")
+        for number in range(LIMITS["listed"] + more)
+    ]
     text = Tree(page(**{part: tuple(map(entry, refs))})).text
-    assert sum(ref.name in text for ref in refs) == LISTED
+    assert sum(ref.name in text for ref in refs) == LIMITS["listed"]
     assert rest is None or rest in text
     assert (rest is None) == (" more;" not in text)
 
@@ -295,14 +297,6 @@ def test_times_are_marked_for_the_script():
     tree = Tree(page(finding(KAITO), pending))
     relations = [value for _, name, value in tree.attributes if name == "data-relation"]
     assert relations == ["since", "until"]
-
-
-def test_markup_is_no_text():
-    """What is made here and what comes from elsewhere cannot be mixed up."""
-    assert not issubclass(Markup, str)
-    assert element("p", "<b>").html == "<p>&lt;b&gt;</p>"
-    assert element("p", Markup("<b></b>")).html == "<p><b></b></p>"
-    assert element("p", None, hidden=True, title=None, lang=False).html == "<p hidden></p>"
 
 
 def test_a_saved_page_says_of_when_it_is():
@@ -422,7 +416,8 @@ def test_what_changed_is_on_the_line_and_in_full_below():
     found = report(finding(KAITO))
     view = page_view(found, ReportOrigin(), EpisodeHistory.of(found))
     changes = ("spec.replicas 1 to 0 by kubectl-scale at 11:57:20", "image a to b")
-    cause = replace(view.causes[0], changes=changes, last_words=("Traceback", "killed <9>"))
+    crashed = replace(view.causes[0].finding, last_lines=("Traceback", "killed <9>"))
+    cause = replace(view.causes[0], finding=crashed, changes=changes)
     html = page_html(replace(view, causes=(cause,)))
     line, _, rest = html.partition("<summary>")[2].partition("</summary>")
     assert changes[0] in line

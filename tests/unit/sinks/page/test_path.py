@@ -7,8 +7,7 @@ from reporter.model.report import Disposition, Impact, ServingState, SubjectStat
 from reporter.model.subject import CLUSTER, Layer, RequestStage, Subject
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.document import picture, title
-from reporter.sinks.page.markup import Bounds
+from reporter.sinks.page.document import page_html
 from reporter.sinks.page.view import ReportOrigin, filtered
 from reporter.stacks import BUILT_IN
 from tests.unit.sinks.page.reports import (
@@ -29,9 +28,17 @@ DOWN, DEGRADED, SERVING = ServingState.NOT_SERVING, ServingState.DEGRADED, Servi
 IDLE = ServingState.IDLE
 
 
-def path(*findings, states=(), **changes):
+def view_of(*findings, states=(), live=False, **changes):
     found = report(*findings, states=tuple(SubjectState(*each) for each in states), **changes)
-    return page_view(found, ReportOrigin(), EpisodeHistory.of(found)).path
+    return page_view(found, ReportOrigin(live=live), EpisodeHistory.of(found))
+
+
+def path(*findings, **changes):
+    return view_of(*findings, **changes).path
+
+
+def picture(view):
+    return page_html(view).partition('id="path"')[2].partition("</section>")[0]
 
 
 def drawn(lane):
@@ -164,10 +171,10 @@ def test_what_lies_behind_where_requests_stop_first_is_told_apart(findings, stat
     assert [each.title for each in lane.stations if each.behind] == behind
     first = next(each.title for each in lane.stations if each.mark.name == "firing")
     assert lane.stops_at == first
-    (_, drawn_lane, *_) = picture(path(*findings, states=states), Bounds())
-    assert "<details open>" in drawn_lane.html
-    assert f"requests stop at: {first}" in drawn_lane.html
-    assert drawn_lane.html.count("is-behind") == len(behind)
+    drawn_path = picture(view_of(*findings, states=states))
+    assert "<details open>" in drawn_path
+    assert f"requests stop at: {first}" in drawn_path
+    assert drawn_path.count("is-behind") == len(behind)
 
 
 def test_where_most_stops_is_first_and_where_nothing_is_wrong_is_named():
@@ -196,22 +203,20 @@ def test_a_notice_stops_nobody():
 
 def test_each_station_leads_to_its_finding_and_is_read_in_order():
     """The text alone says it all."""
-    found = report(finding(EPP, model("a")), states=(SubjectState(model("a"), DOWN),))
-    view = page_view(found, ReportOrigin(), EpisodeHistory.of(found))
-    html = "".join(each.html for each in picture(view.path, Bounds()) if each)
+    view = view_of(finding(EPP, model("a")), states=[(model("a"), DOWN)])
+    html = picture(view)
     places = [html.index(f"<b>{stage}</b>") for stage in RequestStage]
     assert places == sorted(places)
     assert f'href="#{view.causes[0].id}"' in html
-    assert title(view.path) == "Where requests stop"
-    assert title(path()) == "The request path"
+    assert view.path.title == "Where requests stop"
+    assert path().title == "The request path"
 
 
 def test_many_namespaces_are_cut_and_the_filter_finds_them():
     """The worst twelve are drawn."""
     findings = [finding(PODS, model("a", f"team-{number:02}")) for number in range(40)]
-    found = report(*findings)
-    view = page_view(found, ReportOrigin(live=True), EpisodeHistory.of(found))
-    html = "".join(each.html for each in picture(view.path, Bounds(cut=True)) if each)
+    view = view_of(*findings, live=True)
+    html = picture(view)
     assert (html.count('class="lane"'), "28 more" in html) == (12, True)
     assert [lane.name for lane in filtered(view, "team-33").path.lanes] == ["team-33"]
 

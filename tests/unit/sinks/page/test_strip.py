@@ -12,8 +12,7 @@ from reporter.sinks import history as history_module
 from reporter.sinks.events.plan import finding_event, ready_event
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
-from reporter.sinks.page.episodes import day as day_html
-from reporter.sinks.page.markup import ROWS, Bounds
+from reporter.sinks.page.document import LIMITS, page_html
 from reporter.sinks.page.view import ReportOrigin
 from tests.unit.resolution.building import snapshot
 from tests.unit.sinks.page.reports import KAITO, NOW, PODS, finding, later, model, ready
@@ -149,9 +148,9 @@ def test_the_history_is_bounded(monkeypatch):
     history = after(later(0, *many), later(10, *many[50:]), later(20))
     assert len(history.over) == 40
     assert {each.key.subject.name for each in history.over} == {f"m{n:03}" for n in range(60, 100)}
-    shown = page_view(later(20), ReportOrigin(), history).strip
-    assert f" {40 - ROWS} more are not drawn." in day_html(shown, Bounds(cut=True)).html
-    assert len(shown.rows) == 40
+    shown = page_view(later(20), ReportOrigin(live=True), history)
+    assert f" {40 - LIMITS['rows']} more are not drawn." in page_html(shown)
+    assert len(shown.strip.rows) == 40
 
 
 def record(found, last, state="over"):
@@ -262,8 +261,8 @@ def test_a_link_leads_to_any_episode_of_the_day():
     """Where all is asked for; else the last ones are enough to be read."""
     reports = [later(n * 60, *([kaito(since=n * 60)] if n % 2 else [])) for n in range(1, 22)]
     history = after(*reports)
-    shown = page_view(reports[-1], ReportOrigin(), history).strip
+    shown = page_view(reports[-1], ReportOrigin(live=True), history)
     ids = [f'id="{each.id}"' for each in (*history.over, *history.going_on.values())]
-    whole = day_html(shown, Bounds(cut=False)).html
+    whole = page_html(shown, whole=True)
     assert [each for each in ids if each not in whole] == []
-    assert sum(each in day_html(shown, Bounds(cut=True)).html for each in ids) == 5
+    assert sum(each in page_html(shown) for each in ids) == 5
