@@ -93,6 +93,13 @@ _LONG_WORD: Final = re.compile(r"[A-Za-z0-9_+/-]{20,}+={0,2}")
 _JOINTS: Final = re.compile(r"[-_+/=]+")
 _HEXADECIMAL: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _UNBROKEN: Final = re.compile(r"[a-z0-9]{20}")
+_FIELD_WORDS: Final = re.compile(
+    "For(?:CausalLM|(?:Conditional)?Generation|(?:Sequence|Token)Classification|QuestionAnswering)"
+    "|LMHeadModel|ChatModel|(?:Fused)?MoE(?:Method)?|LinearMethod|CompressedTensors|ModelOpt|MiniMax"
+)
+"""Parts of names of models, of their classes and of quantizations: with a number or two before them
+such a name changes its class as often as a random word."""
+
 _LONG: Final = 20
 """Characters of a value that is judged by itself."""
 
@@ -201,7 +208,7 @@ BY_SHAPE: Final = re.compile(
     r"""(?x)
       (?i:\b(?:bearer|basic)\s{1,9}(?!auth|credential|token)[^\s"',;]{8,})
     | \beyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]++){0,4}+
-    | (?i:\b(?:sk[-_]|hf_|api_org_|gh[oprsu]_|github_pat_|glpat-|gl(?:dt|rt|ptt|ft|soat|cbt|agent)-|xox[abeoprs]-|xapp-)
+    | (?i:\b(?:sk[-_]|hf_(?![a-z]{2,12}_)|api_org_|gh[oprsu]_|github_pat_|glpat-|gl(?:dt|rt|ptt|ft|soat|cbt|agent)-|xox[abeoprs]-|xapp-)
           [a-z0-9_.-]{12,})
     | \b(?:A3T[A-Z0-9]|A[KSB]IA|ACCA|AROA|AIDA)[0-9A-Z]{12,}
     | \bLTAI[A-Za-z0-9]{12,}
@@ -302,7 +309,10 @@ def _is_random(word: str) -> bool:
             len(each) >= _LONG and change >= _ONE_CASE * len(each)
             for each, change in zip(pieces, changes, strict=True)
         )
-    return sum(changes) >= length * (_MIXED if any(map(str.isdigit, word)) else _NO_DIGIT)
+    if sum(changes) < length * (_MIXED if any(map(str.isdigit, word)) else _NO_DIGIT):
+        return False
+    rest = _FIELD_WORDS.sub("", word)
+    return rest == word or _is_random(rest)
 
 
 def _without_ends_of_keys(text: str) -> str:

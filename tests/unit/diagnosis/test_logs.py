@@ -129,6 +129,69 @@ CHOSEN = {
         'err="failed to list *v1.Pod: Get \\"https://10.0.0.1:443/api/v1/pods\\": context deadline exceeded"',
         "ctl-api-late",
     ),
+    "a quantization that wants another dtype": (
+        (
+            "ValueError: torch.bfloat16 is not supported for quantization method awq. "
+            "Supported dtypes: [torch.float16]"
+        ),
+        "v-dtype",
+    ),
+    "GPU memory in torch before 2.2": (
+        (
+            "CUDA out of memory. Tried to allocate 86.00 MiB (GPU 0; 14.58 GiB total capacity; "
+            "13.87 GiB already allocated; 43.56 MiB free)"
+        ),
+        "gpu-oom",
+    ),
+    "GPU memory of AMD": (
+        (
+            "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+            "capacity of 63.98 GiB of which 0 bytes is free."
+        ),
+        "gpu-oom",
+    ),
+    "GPU memory while graphs are captured": (
+        "Exception: Capture cuda graph failed: CUDA out of memory. Tried to allocate 20.00 MiB",
+        "s-graph",
+    ),
+    "memory of the container": (
+        (
+            "[enforce fail at alloc_cpu.cpp:118] err == 0. DefaultCPUAllocator: can't allocate memory: "
+            "you tried to allocate 150994944 bytes."
+        ),
+        "cpu-oom",
+    ),
+    "a GPU that the container does not have": ("CUDA error: invalid device ordinal", "gpu-ordinal"),
+    "too few GPUs in Ray": (
+        (
+            "ValueError: The number of required GPUs exceeds the total number of available GPUs in "
+            "the placement group."
+        ),
+        "ray-pg",
+    ),
+    "no GPU on the head of Ray": (
+        "ValueError: Current node has no GPU available. current_node_resource={'CPU': 8.0}.",
+        "ray-node",
+    ),
+    "a model of GGUF that is too new": (
+        "llama_model_load: error loading model: unknown model architecture: 'gemma3n'",
+        "lc-load",
+    ),
+    "a model of Triton": (
+        (
+            "E1028 12:00:00.1 1 model_lifecycle.cc:654] failed to load 'ensemble' version 1: "
+            "Invalid argument: unable to find model"
+        ),
+        "tr-load",
+    ),
+    "a folder without a configuration": (
+        "OSError: Can't load the configuration of '/mnt/models'. If you were trying to load it",
+        "hf-config",
+    ),
+    "the hub's own storage": (
+        "RuntimeError: Data processing error: CAS service error : Reqwest Error: HTTP status",
+        "hf-xet",
+    ),
     "nothing": ("", ""),
 }
 
