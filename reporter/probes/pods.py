@@ -6,7 +6,8 @@ What the pages of endpoint pickers say, as findings of the deployment that they 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final, Unpack
+from itertools import chain
+from typing import Final, TypeVar, Unpack
 
 from reporter.catalogue.pickers import NO_ENDPOINTS, PICKER_NAMES, SCHEDULING_FAILING, STALE_METRICS
 from reporter.catalogue.resources import PODS
@@ -19,15 +20,24 @@ from reporter.catalogue.runtime import (
     of_kind,
 )
 from reporter.metrics.looks.window import MetricFault, PodVerdict, Samples
-from reporter.model.finding import Finding, ServingEvidence, Undecided
+from reporter.model.finding import (
+    Derived,
+    Evaluation,
+    Finding,
+    ReadyEvidence,
+    ServingEvidence,
+    Undecided,
+)
 from reporter.model.objects import KubeObject, Pod
 from reporter.model.stack import ScrapedPickers
 from reporter.model.subject import ObjectRef
 from reporter.probes.runtime.judge import judged_of, running, verdicts
 from reporter.probes.runtime.pod_rules import EMPTY
-from reporter.probes.scope import FaultFields, SubjectScope
+from reporter.probes.scope import FaultFields, Probe, SubjectScope, evaluated
 from reporter.workload.components import picker_pods
 from reporter.workload.pod import STARTING, PodFault, counts, had_been_ready, is_ready, judge_pod
+
+ScopeT = TypeVar("ScopeT", bound=SubjectScope[KubeObject])
 
 OF_SCALE: Final = frozenset({BACKLOG, REJECTED})
 """What a replica that is on its way will relieve: it does not begin meanwhile."""
@@ -171,6 +181,27 @@ def _undecided(
         if reasons:
             found[PODS.ref(pod)] = frozenset(of_kind(each, kind) for each in reasons)
     return found
+
+
+def judged(
+    scope: ScopeT,
+    probes: Iterable[Probe[ScopeT]],
+    *,
+    ready: Iterable[ReadyEvidence],
+    serving: Iterable[ServingEvidence],
+    pods: tuple[Pod, ...],
+    waits: bool = False,
+    pickers: ScrapedPickers | None = None,
+    derived: tuple[Derived, ...] = (),
+) -> Evaluation:
+    """Return all that is said of a model: by its probes, and by the pages of its pods and its pickers."""
+    findings = chain.from_iterable(probe(scope) for probe in probes)
+    undecided = undecided_pods(scope, pods, waits=waits)
+    if pickers is not None:
+        findings = chain(findings, probe_pickers(scope, pickers, pods))
+        undecided = {**undecided, **undecided_pickers(scope, pickers)}
+        serving = as_picked(scope, pickers, serving)
+    return evaluated(scope, findings, ready, undecided=undecided, derived=derived, serving=serving)
 
 
 _UNREAD: Final = frozenset({SCRAPE_FAILING, METRICS_MISSING})

@@ -16,15 +16,17 @@ from reporter.model.objects import Deployment
 from reporter.model.subject import ObjectRef
 from reporter.stacks.kserve.derived.derive import DerivedInferenceService, derive, differs
 from reporter.stacks.kserve.derived.facts import InferenceServiceFacts
-from reporter.stacks.kserve.derived.mode import Component, Mode, named_mode
 from reporter.stacks.kserve.derived.revisions import RevisionHistory, read_component, walk
 from reporter.stacks.kserve.objects import (
+    Component,
     ComponentStatus,
     InferenceService,
     InferenceServiceStatus,
     KnativeService,
     KnativeServiceStatus,
+    Mode,
     TrafficEntry,
+    named_mode,
 )
 from tests.unit.probes.building import NOW, SINCE
 from tests.unit.stacks.kserve.derived.building import predictor_pod, typed

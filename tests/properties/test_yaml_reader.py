@@ -6,7 +6,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reporter.stacks.otterscale.render.command import yaml_text
+from reporter.stacks.otterscale.render import yaml_text
 from reporter.yaml_reader.limits import Limits, Unreadable
 from reporter.yaml_reader.reading import YamlReader, read_yaml
 

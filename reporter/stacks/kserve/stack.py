@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
 from reporter.stacks.kserve import reasons
-from reporter.stacks.kserve.derived.mode import Mode, named_mode
+from reporter.stacks.kserve.objects import Mode, named_mode
 from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:

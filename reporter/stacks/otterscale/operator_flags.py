@@ -4,7 +4,7 @@ What cannot be told from one ModelService's objects alone is compared only where
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from reporter.model.text import is_subdomain, meant
 from reporter.stacks.otterscale.manifests.names import GKE, ISTIO, NONE, Given
@@ -41,25 +41,44 @@ TRACING: Final = "tracing_enabled"
 ENDPOINT: Final = "tracing_otel_endpoint"
 SAMPLER: Final = "tracing_sampler"
 SAMPLER_ARG: Final = "tracing_sampler_arg"
+BOOL: Final = "BOOL"
 
-_WRONG: Final[Mapping[str, Callable[[str], str]]] = {
-    METRICS_AUTH: _no_switch,
-    GATEWAY: _no_gateway,
-    "default_engine_image": _no_image,
-    "default_epp_image": _no_image,
-    "default_routing_proxy_image": _no_image,
-    "kit_image": _no_text,
-    TRACING: _no_switch,
-    ENDPOINT: _no_text,
-    SAMPLER: _no_text,
-    SAMPLER_ARG: _no_text,
-    "provider": _no_provider,
+
+class Flag(NamedTuple):
+    placeholder: str
+    meaning: str
+    wrong: Callable[[str], str] | None = None  # says why a value is; None: it is not compared
+
+
+OPERATOR_FLAGS: Final[Mapping[str, Flag]] = {
+    METRICS_AUTH: Flag(BOOL, "whether the endpoint picker's metrics need a token", _no_switch),
+    GATEWAY: Flag(
+        "NAME", "Gateway of a ModelService without spec.httpRoute; empty for no route", _no_gateway
+    ),
+    "default_engine_image": Flag(
+        "IMAGE", "image of vLLM, where spec.engine.image is empty", _no_image
+    ),
+    "default_epp_image": Flag(
+        "IMAGE", "image of the endpoint picker, where none is named", _no_image
+    ),
+    "default_routing_proxy_image": Flag(
+        "IMAGE", "image of the routing proxy, where none is named", _no_image
+    ),
+    "kit_image": Flag("IMAGE", "image that unpacks the model; empty for no such step", _no_text),
+    TRACING: Flag(BOOL, "whether endpoint picker and routing proxy send traces", _no_switch),
+    ENDPOINT: Flag("URL", "endpoint that traces are sent to", _no_text),
+    SAMPLER: Flag("NAME", "OpenTelemetry's sampler; empty for none", _no_text),
+    SAMPLER_ARG: Flag("TEXT", "argument of the sampler; empty for none", _no_text),
+    "provider": Flag("|".join(_PROVIDERS), "the implementation of the Gateway", _no_provider),
+    "version": Flag("TEXT", "version of the operator, in labels; empty for no label"),
 }
-"""What can be given, and what says why a value is wrong. Labels are not compared, so neither is the
-version."""
+"""The operator's settings under its own names for its flags; it has none for its version, which is
+built in, and which is not compared, as labels are not."""
 
-FLAGS: Final[Mapping[str, str]] = {field.replace("_", "-"): field for field in _WRONG}
-"""The fields by the operator's flags for them, without hyphens in front."""
+FLAGS: Final[Mapping[str, str]] = {
+    field.replace("_", "-"): field for field, flag in OPERATOR_FLAGS.items() if flag.wrong
+}
+"""The fields that can be given, by the operator's flags for them, without hyphens in front."""
 
 _READ: Final = ("provider", GATEWAY)
 """What is read of the operator's own arguments: all ModelServices rest on these."""
@@ -76,10 +95,10 @@ def given_of(flags: Mapping[str, str]) -> Given:
     for flag, value in flags.items():
         if flag not in FLAGS:
             raise ValueError(f"{flag!r} is not a flag that is compared{meant(flag, FLAGS)}")
-        is_wrong = _WRONG[FLAGS[flag]]
-        if wrong := is_wrong(value):
+        row = OPERATOR_FLAGS[FLAGS[flag]]
+        if row.wrong and (wrong := row.wrong(value)):
             raise ValueError(f"{flag} {wrong}")
-        given[FLAGS[flag]] = _SWITCHES[value] if is_wrong is _no_switch else value
+        given[FLAGS[flag]] = _SWITCHES[value] if row.placeholder == BOOL else value
     lonely = next((each for each in (ENDPOINT, SAMPLER, SAMPLER_ARG) if each in given), "")
     if lonely and TRACING not in given:
         flag, needed = (each.replace("_", "-") for each in (lonely, TRACING))

@@ -19,13 +19,12 @@ from reporter.model.resource import Resource
 from reporter.model.stack import ScrapedPickers
 from reporter.model.subject import RequestStage, SubjectKind
 from reporter.stacks.otterscale import objects
-from reporter.stacks.otterscale.made import Made
 from reporter.stacks.otterscale.manifests import names
 
 STACK: Final = "otterscale"
 """Its name in `--stacks`."""
 
-MadeResource: TypeAlias = Resource[Made]
+MadeResource: TypeAlias = Resource[objects.Made]
 """A kind that is read in any case, with the whole of what the operator makes of it."""
 
 MODELSERVICE_KIND: Final = SubjectKind("modelservice")
@@ -39,18 +38,18 @@ MODELSERVICES: Final = Resource(
 PODMONITORS: Final = Resource(
     group="monitoring.coreos.com", versions=("v1",), plural="podmonitors", kind="PodMonitor",
     namespaced=True, custom=True,
-    type=objects.PodMonitor, purpose="whether the monitors of a ModelService exist",
+    type=objects.Monitor, purpose="whether the monitors of a ModelService exist",
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
 )  # fmt: skip
 SERVICEMONITORS: Final = Resource(
     group="monitoring.coreos.com", versions=("v1",), plural="servicemonitors",
     kind="ServiceMonitor", namespaced=True, custom=True,
-    type=objects.ServiceMonitor, purpose="whether the monitor of an endpoint picker exists",
+    type=objects.Monitor, purpose="whether the monitor of an endpoint picker exists",
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
 )  # fmt: skip
 SERVICEACCOUNTS: Final = Resource(
     group="", versions=("v1",), plural="serviceaccounts", kind="ServiceAccount", namespaced=True,
-    type=objects.ServiceAccount, purpose="whether the ServiceAccount of an endpoint picker exists",
+    type=objects.Present, purpose="whether the ServiceAccount of an endpoint picker exists",
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
     wide=True,
 )  # fmt: skip
@@ -62,14 +61,14 @@ PLUGINS_CONFIGMAPS: Final = Resource(
 )  # fmt: skip
 CLUSTERROLES: Final = Resource(
     group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterroles", kind="ClusterRole",
-    namespaced=False, type=objects.ClusterRole,
+    namespaced=False, type=objects.Present,
     purpose="whether the ClusterRole of an endpoint picker exists",
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
     opt_in="otterscale_cluster_roles",
 )  # fmt: skip
 CLUSTERROLEBINDINGS: Final = Resource(
     group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterrolebindings",
-    kind="ClusterRoleBinding", namespaced=False, type=objects.ClusterRoleBinding,
+    kind="ClusterRoleBinding", namespaced=False, type=objects.Present,
     purpose="whether its binding exists",
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
     opt_in="otterscale_cluster_roles",
@@ -79,7 +78,7 @@ CLUSTERROLEBINDINGS: Final = Resource(
 def _made(of: Resource[KubeObject], purpose: str) -> MadeResource:
     return Resource(
         group=of.group, versions=of.versions, plural=of.plural, kind=of.kind, namespaced=True,
-        custom=of.custom, type=Made, purpose=purpose,
+        custom=of.custom, type=objects.Made, purpose=purpose,
         label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
     )  # fmt: skip
 

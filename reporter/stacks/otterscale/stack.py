@@ -79,7 +79,7 @@ def _probes() -> "StackProbes":
 
 
 def _render(argv: Sequence[str]) -> int:
-    from reporter.stacks.otterscale.render.command import main
+    from reporter.stacks.otterscale.render import main
 
     return main(argv)
 

@@ -12,7 +12,7 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource, parse_selector
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
-from reporter.stacks.otterscale.made import Made
+from reporter.stacks.otterscale.objects import Made
 from tests.tables import ALL
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

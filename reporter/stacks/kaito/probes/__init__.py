@@ -8,7 +8,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS
 from reporter.model.finding import Evaluation, ReadyEvidence, ServingEvidence
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
-from reporter.probes.pods import as_picked, probe_pickers, undecided_pickers, undecided_pods
+from reporter.probes.pods import judged
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import ClusterProbe, StackProbes, SubjectProbes
@@ -129,18 +129,14 @@ def evaluate_workspace(scope: WorkspaceScope) -> Evaluation:
 
 
 def evaluate_inferenceset(scope: InferenceSetScope) -> Evaluation:
-    return evaluated(
+    return judged(
         scope,
-        chain(
-            chain.from_iterable(probe(scope) for probe in _PROBES),
-            probe_pickers(scope, reasons.PICKERS, scope.pods),
-        ),
-        probe_ready(scope),
-        undecided={
-            **undecided_pods(scope, scope.pods, waits=waits_for_replicas(scope)),
-            **undecided_pickers(scope, reasons.PICKERS),
-        },
-        serving=as_picked(scope, reasons.PICKERS, probe_serving(scope)),
+        _PROBES,
+        ready=probe_ready(scope),
+        serving=probe_serving(scope),
+        pods=scope.pods,
+        waits=waits_for_replicas(scope),
+        pickers=reasons.PICKERS,
     )
 
 

@@ -11,8 +11,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from reporter.model.objects import Condition, Deployment
-from reporter.stacks.kserve.derived.mode import INGRESS_READY, PREDICTOR_READY, READY, Component
-from reporter.stacks.kserve.objects import KnativeCondition
+from reporter.stacks.kserve.objects import (
+    INGRESS_READY,
+    PREDICTOR_READY,
+    READY,
+    Component,
+    KnativeCondition,
+)
 
 DEPENDENTS: Final = (PREDICTOR_READY, INGRESS_READY)
 """What Ready follows."""

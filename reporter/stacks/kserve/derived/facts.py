@@ -14,14 +14,15 @@ from reporter.model.stack import ObjectT
 from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.snapshot.table import Table
-from reporter.stacks.kserve.derived.mode import (
+from reporter.stacks.kserve.objects import (
     Component,
+    InferenceService,
+    KnativeService,
     Mode,
     components_of,
     named_mode,
     wanted_deployments,
 )
-from reporter.stacks.kserve.objects import InferenceService, KnativeService
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 
 INFERENCESERVICE: Final = "serving.kserve.io/inferenceservice"

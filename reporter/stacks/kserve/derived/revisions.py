@@ -32,8 +32,12 @@ from typing import Final, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from reporter.stacks.kserve.derived.conditions import TRUE, ConditionManager
-from reporter.stacks.kserve.derived.mode import Component
-from reporter.stacks.kserve.objects import ComponentStatus, KnativeServiceStatus, TrafficEntry
+from reporter.stacks.kserve.objects import (
+    Component,
+    ComponentStatus,
+    KnativeServiceStatus,
+    TrafficEntry,
+)
 
 WHOLE: Final = 100
 

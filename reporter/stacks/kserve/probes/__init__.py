@@ -6,12 +6,12 @@ from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
-from reporter.probes.pods import fault_of_pod, metric_faults, metric_finding, undecided_pods
-from reporter.probes.scope import Probe, evaluated
+from reporter.probes.pods import fault_of_pod, judged, metric_faults, metric_finding
+from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.served.pods import switched_off
 from reporter.served.scaledobjects import judge_scalers, scalers_of
-from reporter.stacks.kserve.derived.mode import INGRESS_READY, Component, Mode
+from reporter.stacks.kserve.objects import INGRESS_READY, Component, Mode
 from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_stale
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
 from reporter.stacks.kserve.probes.revisions import probe_revisions, probe_traffic
@@ -149,13 +149,9 @@ def evaluate_inferenceservice(scope: InferenceServiceScope) -> Evaluation:
     """
     if scope.stopped:
         return switched_off(scope, by="serving.kserve.io/stop", derived=scope.derived)
-    return evaluated(
-        scope,
-        chain.from_iterable(probe(scope) for probe in _PROBES),
-        probe_ready(scope),
-        undecided=undecided_pods(scope, scope.pods),
-        derived=scope.derived,
-        serving=probe_serving(scope),
+    ready, serving = probe_ready(scope), probe_serving(scope)
+    return judged(
+        scope, _PROBES, ready=ready, serving=serving, pods=scope.pods, derived=scope.derived
     )
 
 

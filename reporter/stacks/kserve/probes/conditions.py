@@ -22,15 +22,15 @@ from reporter.stacks.kserve.derived.conditions import (
     UNKNOWN,
 )
 from reporter.stacks.kserve.derived.derive import differs
-from reporter.stacks.kserve.derived.mode import (
+from reporter.stacks.kserve.objects import (
     CANARY_PREDICTOR_READY,
     INGRESS_READY,
     READY,
     Component,
+    KnativeService,
     Mode,
     wanted_deployments,
 )
-from reporter.stacks.kserve.objects import KnativeService
 from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
 from reporter.workload.owners import (
     is_false,

@@ -13,9 +13,7 @@ from reporter.model.text import clean, detail
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import REPLICA_FAILURE
-from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
-from reporter.stacks.kserve.derived.mode import Component
-from reporter.stacks.kserve.derived.model_state import (
+from reporter.stacks.kserve.derived.derive import (
     KSERVE_CONTAINER,
     STORAGE_INITIALIZER,
     Transition,
@@ -23,8 +21,9 @@ from reporter.stacks.kserve.derived.model_state import (
     failure_of,
     is_running,
 )
-from reporter.stacks.kserve.derived.model_state import MODEL_LOAD_FAILED as FAILED
-from reporter.stacks.kserve.objects import FailureInfo
+from reporter.stacks.kserve.derived.derive import MODEL_LOAD_FAILED as FAILED
+from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
+from reporter.stacks.kserve.objects import Component, FailureInfo
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope, named, others_with_traffic
 from reporter.workload.owners import words
 from reporter.workload.pod import counts, had_been_ready, is_ready, why_ended

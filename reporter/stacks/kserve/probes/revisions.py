@@ -12,7 +12,6 @@ from reporter.model.objects import Deployment
 from reporter.model.text import detail
 from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import PROGRESSING, UNKNOWN
-from reporter.stacks.kserve.derived.mode import Component
 from reporter.stacks.kserve.derived.revisions import (
     WHOLE,
     Conclusion,
@@ -22,7 +21,7 @@ from reporter.stacks.kserve.derived.revisions import (
     strays,
     total,
 )
-from reporter.stacks.kserve.objects import ComponentStatus, KnativeCondition
+from reporter.stacks.kserve.objects import Component, ComponentStatus, KnativeCondition
 from reporter.stacks.kserve.probes.scope import (
     InferenceServiceScope,
     named,

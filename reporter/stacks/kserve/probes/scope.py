@@ -24,22 +24,20 @@ from reporter.stacks.kserve.derived.facts import (
     made,
     object_name,
 )
-from reporter.stacks.kserve.derived.mode import (
-    Component,
-    Mode,
-    components_of,
-    is_frozen,
-    is_stopped,
-    spec_of,
-    wanted_deployments,
-)
 from reporter.stacks.kserve.objects import (
+    Component,
     ComponentStatus,
     InferenceService,
     InferenceServiceStatus,
     KnativeCondition,
     KnativeRevision,
+    Mode,
     TrafficEntry,
+    components_of,
+    is_frozen,
+    is_stopped,
+    spec_of,
+    wanted_deployments,
 )
 from reporter.stacks.kserve.reasons import KNATIVE_REVISIONS, KNATIVE_SERVICES
 from reporter.workload.owners import is_true, latest

@@ -30,12 +30,10 @@ from reporter.stacks.kthena.derived.facts import (
     InstanceState,
     InstanceStatus,
     ModelServingFacts,
-    owned,
-)
-from reporter.stacks.kthena.derived.revisions import (
     Revisions,
     Roles,
     commonest,
+    owned,
     revision_of,
     standing,
 )

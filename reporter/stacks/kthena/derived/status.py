@@ -25,9 +25,15 @@ import msgspec
 
 from reporter.model.finding import Document
 from reporter.model.instant import rfc3339
-from reporter.stacks.kthena.derived.facts import GroupState, InstanceStatus, ModelServingFacts
+from reporter.stacks.kthena.derived.facts import (
+    GroupState,
+    InstanceStatus,
+    ModelServingFacts,
+    Revisions,
+    commonest,
+    revisions_of,
+)
 from reporter.stacks.kthena.derived.groups import observe, to_create
-from reporter.stacks.kthena.derived.revisions import Revisions, commonest, revisions_of
 from reporter.stacks.kthena.objects import (
     ENTRY_LABEL,
     MOST,

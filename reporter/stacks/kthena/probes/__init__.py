@@ -14,8 +14,13 @@ from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ENTRY_LABEL
-from reporter.stacks.kthena.probes.creating import probe_creating, probe_deleting, probe_rollout
-from reporter.stacks.kthena.probes.groups import probe_gang, probe_groups
+from reporter.stacks.kthena.probes.groups import (
+    probe_creating,
+    probe_deleting,
+    probe_gang,
+    probe_groups,
+    probe_rollout,
+)
 from reporter.stacks.kthena.probes.scope import ModelServingScope
 from reporter.stacks.kthena.reasons import INVALID_SPEC, MODELSERVINGS, MODELSERVINGS_FORMER, READY
 

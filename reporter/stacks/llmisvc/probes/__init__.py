@@ -1,32 +1,39 @@
 """What is asked about LLMInferenceServices: a module for each thing that can fail."""
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Final
 
-from reporter.model.finding import Evaluation, Finding
-from reporter.probes.pods import (
-    as_picked,
-    metric_faults,
-    metric_finding,
-    probe_pickers,
-    undecided_pickers,
-    undecided_pods,
-)
-from reporter.probes.scope import Probe, evaluated
+from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, SERVICES
+from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
+from reporter.model.objects import Condition, KubeObject
+from reporter.model.resource import Resource
+from reporter.probes.pods import judged, metric_faults, metric_finding, startup_budget
+from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.served.pods import switched_off
-from reporter.stacks.llmisvc.probes.pool import probe_epp, probe_gateways, probe_pool, probe_route
-from reporter.stacks.llmisvc.probes.ready import (
-    probe_missing,
-    probe_pods,
-    probe_ready,
-    probe_serving,
-    probe_whole,
+from reporter.served.pods import judge_pods, judge_workloads, not_ready, switched_off
+from reporter.snapshot.snapshot import Served
+from reporter.stacks.llmisvc import reasons
+from reporter.stacks.llmisvc.objects import LONGEST_NAME
+from reporter.stacks.llmisvc.probes.pool import (
+    accepts,
+    is_accepted,
+    missing_service,
+    probe_epp,
+    probe_gateways,
+    probe_pool,
+    probe_route,
+    unreached_service,
 )
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.probes.spec import probe_spec
+from reporter.stacks.llmisvc.probes.spec import (
+    errors,
+    invalid_presets,
+    probe_spec,
+    refers_to_nothing,
+)
 from reporter.stacks.llmisvc.probes.stale import (
+    avoids_pools,
+    contradicted,
     derived,
     probe_group,
     probe_names,
@@ -34,6 +41,177 @@ from reporter.stacks.llmisvc.probes.stale import (
     probe_stale,
 )
 from reporter.stacks.llmisvc.reasons import LLMS, PICKERS
+from reporter.workload.components import maker_restarted
+from reporter.workload.deployment import is_available
+from reporter.workload.owners import is_false, is_true
+from reporter.workload.pod import counts, is_ready
+from reporter.workload.routing import entrances_of, fails_open, is_reachable
+
+
+def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
+    """Yield evidence if each role has a replica that serves, and requests find their way to it.
+
+    What KServe's status says is neither needed nor enough: an autoscaler without its metric makes it
+    False, and a stalled rollout leaves it True.
+    """
+    if not (scope.serves and _is_reached(scope)):
+        return
+    refs = ((each.title, each.ref) for each in scope.roles if not each.is_idle)
+    parts = " and ".join(f"{title}{ref.kind}" for title, ref in refs if ref)
+    idle = "".join(f", 0 {each.name} wanted" for each in scope.roles if each.is_idle)
+    wanted = scope.wanted
+    way = ["it is the endpoint picker"] if wanted.scheduler and not wanted.own_pool else []
+    way += ["its route"] if wanted.route is not None else []
+    ready = f", {' and '.join(way)} ready" if way else ""
+    yield scope.evidence(reasons.READY, f"{parts} available{idle}{ready}")
+
+
+def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
+    """Yield how many replicas serve, and whether requests reach them, by the same evidence.
+
+    Without a replica that decodes nothing serves; without one that prefills, those that decode do it
+    all.
+    """
+    if not _is_known(scope):
+        return
+    main = scope.roles[0]
+    yield ServingEvidence(
+        subject=scope.subject,
+        wanted=0
+        if main.exists and not main.replicas
+        else max(1, sum(each.replicas for each in scope.roles)),
+        serving=max(1, sum(each.serving for each in scope.roles)) if main.serves else 0,
+        reached=_is_reached(scope) or _is_reachable(scope),
+        entrances=entrances_of(scope.routes),
+    )
+
+
+def _is_known(scope: LlmScope) -> bool:
+    runs_on: set[Resource[KubeObject]] = {each.resource for each in scope.roles}
+    if scope.wanted.scheduler is not None:
+        runs_on.add(DEPLOYMENTS)
+    if scope.wanted.route is not None:
+        runs_on.add(HTTPROUTES)
+    return all(map(scope.known, runs_on))
+
+
+def _is_reachable(scope: LlmScope) -> bool:
+    """Tell whether some requests come through, even if not by every way."""
+    wanted = scope.wanted
+    if wanted.route is not None and not is_reachable(scope.routes):
+        return False
+    if wanted.scheduler is None or _picker_works(scope):
+        return True
+    return fails_open(scope.pool or scope.former_pool) or avoids_pools(scope.routes)
+
+
+def _picker_works(scope: LlmScope) -> bool:
+    """Tell whether requests find an endpoint picker; of somebody else's only its Service is known."""
+    if missing_service(scope):
+        return False
+    if scope.wanted.own_pool:
+        return True
+    available = scope.epp is not None and is_available(scope.epp)
+    return available and unreached_service(scope) is None
+
+
+def _is_reached(scope: LlmScope) -> bool:
+    wanted = scope.wanted
+    if wanted.scheduler is not None and not (_picker_works(scope) and is_accepted(scope)):
+        return False
+    return wanted.route is None or accepts(scope)
+
+
+_LEAVES: Final = (
+    "MainWorkloadReady", "WorkerWorkloadReady", "PrefillWorkloadReady",
+    "PrefillWorkerWorkloadReady", "ScalingReady", "PrefillScalingReady", "GatewaysReady",
+    "HTTPRoutesReady", "InferencePoolReady", "SchedulerWorkloadReady", "TokenizerReady",
+)  # fmt: skip
+_OF_SCALING: Final = frozenset({"ScalingReady", "PrefillScalingReady"})
+
+
+def probe_whole(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding if it is not Ready; the last that is told."""
+    status = scope.object.status
+    if status.conditions and (is_true(scope.condition("Ready")) or _is_explained(scope)):
+        return
+    starts = any(counts(each) and not is_ready(each) for each in scope.pods)
+    startup = startup_budget(scope)
+    yield not_ready(scope, status, writer="KServe", startup=startup, starts=starts)
+
+
+def _is_explained(scope: LlmScope) -> bool:
+    """Tell whether each condition that makes Ready False is told by name, or is no fault."""
+    if invalid_presets(scope) is not None or any(errors(scope)):
+        return True
+    wrong = [each for name in _LEAVES if (each := scope.condition(name)) and is_false(each)]
+    stale = frozenset(contradicted(scope))
+    return bool(wrong) and all(
+        each.type in _OF_SCALING or each.type in stale or _waits_for_nothing(scope, each)
+        for each in wrong
+    )
+
+
+def _waits_for_nothing(scope: LlmScope, condition: Condition) -> bool:
+    """Tell whether the pool is said to wait for a Gateway, and the cluster shows nothing of it.
+
+    KServe looks for the Gateways of routes alone: where it knows no route it waits for ever, while
+    requests are answered.
+    """
+    if (condition.type, condition.reason) != ("InferencePoolReady", "WaitingForGateway"):
+        return False
+    return scope.pool is not None and not any(probe_pool(scope))
+
+
+def probe_pods(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding for each pod at fault, and for each workload that lacks pods or stalls."""
+    yield from judge_pods(scope, scope.roles)
+    yield from judge_workloads(scope, scope.roles)
+
+
+def probe_missing(scope: LlmScope) -> Iterator[Finding]:
+    """Yield a finding for each object that KServe should have made in a pass without an error."""
+    if not scope.observed or not is_true(scope.condition("PresetsCombined")) or any(errors(scope)):
+        return
+    if scope.lacks_config:
+        return
+    for resource, suffix, what in _missing(scope):
+        if scope.snapshot.state(resource).served is Served.ABSENT or not scope.known(resource):
+            continue
+        name = f"{scope.name}{suffix}"[:LONGEST_NAME]
+        made = scope.object.created
+        again = maker_restarted(scope.resource.kind, made, scope.snapshot, settings=scope.settings)
+        yield scope.finding(
+            reason=reasons.OBJECT_MISSING,
+            related=resource.ref_named(scope.place, name),
+            cause=f"{resource.kind} {name} missing",
+            text=f"{resource.kind} {name} does not exist: {what}{again}",
+        )
+
+
+def _missing(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str, str]]:
+    for role in scope.roles:
+        if role.exists:
+            continue
+        side = "-prefill" if role.name == "prefill" else ""
+        what = f"its {role.title}pods are of it"
+        if role.resource is reasons.LEADERWORKERSETS:
+            yield reasons.LEADERWORKERSETS, f"-kserve-mn{side}", what
+        else:
+            yield DEPLOYMENTS, f"-kserve{side}", what
+    service = f"{scope.name}-kserve-workload-svc"
+    if len(service) <= LONGEST_NAME and scope.snapshot[SERVICES].get(scope.place, service) is None:
+        yield SERVICES, "-kserve-workload-svc", "it leads to its pods"
+    if refers_to_nothing(scope):
+        return
+    wanted = scope.wanted
+    if wanted.route is not None and not wanted.own_routes and scope.managed_route is None:
+        yield HTTPROUTES, "-kserve-route", "requests come by it"
+    if wanted.scheduler is not None and not wanted.own_pool:
+        if scope.epp is None:
+            yield DEPLOYMENTS, "-kserve-router-scheduler", "it is the endpoint picker"
+        if scope.pool is None and scope.former_pool is None:
+            yield INFERENCEPOOLS, "-inference-pool", "its route leads to it"
 
 
 def probe_runtime(scope: LlmScope) -> Iterator[Finding]:
@@ -67,16 +245,10 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
     """
     if scope.object.stopped:
         return switched_off(scope, by="serving.kserve.io/stop")
-    return evaluated(
-        scope,
-        chain(
-            chain.from_iterable(probe(scope) for probe in _PROBES),
-            probe_pickers(scope, PICKERS, scope.pods),
-        ),
-        probe_ready(scope),
-        undecided={**undecided_pods(scope, scope.pods), **undecided_pickers(scope, PICKERS)},
-        derived=derived(scope),
-        serving=as_picked(scope, PICKERS, probe_serving(scope)),
+    ready, serving = probe_ready(scope), probe_serving(scope)
+    told = derived(scope)
+    return judged(
+        scope, _PROBES, ready=ready, serving=serving, pods=scope.pods, pickers=PICKERS, derived=told
     )
 
 

@@ -25,9 +25,8 @@ from reporter.model.quantity import quantity
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale import reasons
-from reporter.stacks.otterscale.made import MASKED, Made, hidden
 from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.objects import MetricsEndpoint
+from reporter.stacks.otterscale.objects import MASKED, Made, MetricsEndpoint, hidden
 
 Entries: TypeAlias = Mapping[str, str]
 """A part of an object: what its entries are called, and what they hold."""

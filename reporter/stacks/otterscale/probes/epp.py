@@ -22,8 +22,8 @@ from reporter.served.ways import NO_SERVICE, selects_ready, worst_way
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests.names import ISTIO
-from reporter.stacks.otterscale.manifests.values import config_key
-from reporter.stacks.otterscale.probes.missing import is_missing
+from reporter.stacks.otterscale.manifests.wanted import config_key
+from reporter.stacks.otterscale.probes.drift import is_missing
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope
 from reporter.workload import routing
 from reporter.workload.deployment import judge_deployment

@@ -25,7 +25,7 @@ from reporter.probes.pods import (
 from reporter.probes.runtime.judge import judged_of
 from reporter.settings import EvaluationSettings
 from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.manifests.values import RESOURCE_NAMES
+from reporter.stacks.otterscale.manifests.wanted import RESOURCE_NAMES
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
 from reporter.stacks.otterscale.reasons import PODS as PODS_NOT_READY
 from reporter.stacks.otterscale.reasons import ROLLOUT_STALLED

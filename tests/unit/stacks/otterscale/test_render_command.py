@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
-from reporter.stacks.otterscale.render.command import FLAGS, yaml_text
+from reporter.stacks.otterscale.operator_flags import OPERATOR_FLAGS as FLAGS
+from reporter.stacks.otterscale.render import yaml_text
 
 MINIMAL = """\
 apiVersion: model.otterscale.io/v1alpha1
@@ -354,7 +355,7 @@ def test_text_that_looks_like_something_else_is_quoted(text):
 def test_no_client_of_an_api_server_is_loaded():
     """Nothing is read from a cluster, so that it also is quick."""
     code = (
-        "import sys; from reporter.stacks.otterscale.render import command; "
+        "import sys; from reporter.stacks.otterscale import render as command; "
         "print(sorted({'aiohttp', 'httpx', 'kubernetes_asyncio', 'pydantic'} & {*sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

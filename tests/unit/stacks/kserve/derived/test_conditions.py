@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from reporter.stacks.kserve.derived.conditions import ConditionManager, aggregate
-from reporter.stacks.kserve.derived.mode import Component
-from reporter.stacks.kserve.objects import KnativeCondition
+from reporter.stacks.kserve.objects import Component, KnativeCondition
 
 AT = datetime(2026, 11, 20, 11, tzinfo=UTC)
 LATER = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.stacks.kserve.derived.facts import facts_of
-from reporter.stacks.kserve.derived.mode import Component, Mode
+from reporter.stacks.kserve.objects import Component, Mode
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 from tests.unit.probes.building import pod
 from tests.unit.stacks.kserve.derived.building import (

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from reporter.stacks.kserve.derived.model_state import model_status
+from reporter.stacks.kserve.derived.derive import model_status
 from reporter.stacks.kserve.objects import FailureInfo, ModelCopies, ModelStates, ModelStatus
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,

@@ -5,7 +5,6 @@ from itertools import product
 import pytest
 
 from reporter.stacks.kserve.derived.conditions import ConditionManager
-from reporter.stacks.kserve.derived.mode import Component
 from reporter.stacks.kserve.derived.revisions import (
     TABLE,
     RevisionHistory,
@@ -13,7 +12,7 @@ from reporter.stacks.kserve.derived.revisions import (
     propagate,
     walk,
 )
-from reporter.stacks.kserve.objects import Addressable
+from reporter.stacks.kserve.objects import Addressable, Component
 from tests.unit.stacks.kserve.derived.building import (
     component,
     pair,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from reporter.stacks.otterscale.manifests.values import config_checksum
+from reporter.stacks.otterscale.manifests.wanted import config_checksum
 from tests.unit.stacks.otterscale.manifests import labels
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, container, document, service
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.stacks.otterscale.manifests import values as gpu
+from reporter.stacks.otterscale.manifests import wanted as gpu
 from reporter.stacks.otterscale.objects import Parallelism, Resources
 
 

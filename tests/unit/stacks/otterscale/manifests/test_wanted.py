@@ -7,7 +7,7 @@ import pytest
 from reporter.model.objects import Deployment, HttpRoute, InferencePool, Service
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import Manifest, unwanted, wanted
-from reporter.stacks.otterscale.objects import PodMonitor
+from reporter.stacks.otterscale.objects import Monitor
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, names, service
 
 POOL = {"inferencePool": {"endpointPicker": {}}}
@@ -141,7 +141,7 @@ def test_nothing_is_both_made_and_deleted():
         ("Service", "qwen3-epp", Service),
         ("InferencePool", "qwen3", InferencePool),
         ("HTTPRoute", "qwen3", HttpRoute),
-        ("PodMonitor", "qwen3-decode", PodMonitor),
+        ("PodMonitor", "qwen3-decode", Monitor),
     ],
 )
 def test_typed_form_is_that_of_what_is_read(kind, name, type_):

@@ -8,8 +8,8 @@ import pytest
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.stacks.otterscale import operator_flags as given
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
+from reporter.stacks.otterscale.operator_flags import OPERATOR_FLAGS as RENDER_FLAGS
 from reporter.stacks.otterscale.reasons import MADE_DEPLOYMENTS
-from reporter.stacks.otterscale.render.command import FLAGS as RENDER_FLAGS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.building import merged, snapshot_of
 from tests.unit.stacks.otterscale.probes.otterscale import (

@@ -6,7 +6,7 @@ from functools import reduce
 import msgspec
 import pytest
 
-from reporter.stacks.otterscale.made import Made
+from reporter.stacks.otterscale.objects import Made
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     IDLE,

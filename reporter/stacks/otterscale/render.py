@@ -1,27 +1,32 @@
-"""ModelServices as users write them, in YAML or JSON, before an API server has seen them.
+"""`status-reporter render`: what OtterScale's operator would create for a ModelService.
 
-Values are refused here too that the API server refuses in what the operator makes. The rules are
-those of pods (Kubernetes, pkg/apis/core/validation/validation.go, v1.34), of quantities
-(k8s.io/apimachinery, pkg/api/resource/quantity.go) and of host names (Gateway API,
-apis/v1/shared_types.go, v1.3).
+Server-side apply compares some fields as a whole. Where the operator made an object, the API server
+has filled in defaults there; a manifest without them says another value and is refused as a
+conflict (Kubernetes documentation, "Server-Side Apply", merge strategy). The object is the same
+either way.
 """
 
+import argparse
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
+import yaml
 
+from reporter.arguments import PROGRAM, Parser
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.errors import UsageError
 from reporter.model.objects import Deployment
-from reporter.model.text import clean, cut, is_label, is_subdomain
+from reporter.model.text import clean, cut, is_label, is_subdomain, json_text
 from reporter.snapshot.documents import BrokenDocument, read_documents, sources_of
 from reporter.snapshot.inputs.files import DumpError
 from reporter.stacks.otterscale.manifests import names
-from reporter.stacks.otterscale.manifests.wanted import script_of
+from reporter.stacks.otterscale.manifests.names import OperatorSettings
+from reporter.stacks.otterscale.manifests.wanted import script_of, unwanted, wanted
 from reporter.stacks.otterscale.objects import (
     ACCELERATORS,
     GROUP_VERSION,
@@ -29,6 +34,190 @@ from reporter.stacks.otterscale.objects import (
     ModelService,
     Resources,
 )
+from reporter.stacks.otterscale.operator_flags import BOOL, OPERATOR_FLAGS
+
+_FLAG_OF: Final = {"version": "--operator-version"}
+
+_EPILOG: Final = """\
+The script that unpacks the model is our own, unless a Deployment of the operator is among the
+files: then the script of that Deployment is used.
+
+What the operator would delete is listed at the end: as comments in YAML, on standard error with
+-o json. Nothing is read from a cluster and nothing is written to one. To see what would change:
+
+  status-reporter render -f modelservice.yaml | kubectl diff -f -
+
+To hand over to the operator, or to take its place for a while (docs/modelservice.md):
+
+  kubectl get modelservice NAME -o yaml | status-reporter render -f - | kubectl apply --server-side -f -
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the manifests.
+
+    Raises:
+        UsageError: a file cannot be used, or a value is not allowed.
+
+    """
+    arguments = command_parser().parse(argv)
+    if not arguments.filename:
+        raise UsageError("nothing to render; name a file with -f, or - for standard input")
+    if not arguments.namespace:
+        raise UsageError("--namespace: it is empty; without the flag it is default")
+    if not is_label(arguments.namespace):
+        raise UsageError(f"--namespace: {arguments.namespace!r} is not a valid name of a namespace")
+    operator = _operator(arguments)
+    read = read_modelservices(arguments.filename, arguments.namespace)
+    if read.scripts:
+        ((script, _),) = Counter(sorted(read.scripts)).most_common(1)
+        operator = replace(operator, unpack_script=script)
+    documents = [
+        _with_defaults(each.document) for one in read.services for each in wanted(one, operator)
+    ]
+    deleted: list[str] = []
+    for one in read.services:
+        place = f"{one.namespace}/{one.name}"
+        deleted.append(f"If these exist, the operator deletes them, for ModelService {place}:")
+        deleted += (f"  {each.ref}: {each.why}" for each in unwanted(one, operator))
+    for note in read.notes:
+        sys.stderr.write(f"{PROGRAM}: {note}\n")
+    if arguments.output == "json":
+        content = {"apiVersion": "v1", "kind": "List", "items": documents}
+        sys.stdout.write(json_text(content) + "\n")
+        sys.stderr.write("".join(f"{line}\n" for line in deleted))
+    else:
+        sys.stdout.write(yaml_text(documents))
+        sys.stdout.write("".join(f"# {line}\n" for line in deleted))
+    return 0
+
+
+def command_parser() -> Parser:
+    parser = Parser(
+        "render",
+        "Print what OtterScale's model operator creates for a ModelService, for kubectl.",
+        _EPILOG,
+        arguments="-f FILE [FLAGS]",
+    )
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="file with ModelServices, YAML or JSON; a folder, or - for standard input; may be "
+        "repeated",
+    )
+    parser.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        default="default",
+        help="namespace of a ModelService that names none (default)",
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("yaml", "json"), default="yaml", help="yaml or json (yaml)"
+    )
+    group = parser.add_argument_group("settings of the operator, as on its command line")
+    for name, (placeholder, meaning, _) in OPERATOR_FLAGS.items():
+        default, is_switch = getattr(OperatorSettings(), name), placeholder == BOOL
+        shown = str(default).lower() if is_switch else default
+        choices = ("true", "false") if is_switch else placeholder.split("|")
+        group.add_argument(
+            _FLAG_OF.get(name, "--" + name.replace("_", "-")),
+            dest=name,
+            nargs="?" if is_switch else None,
+            const="true" if is_switch else None,
+            default=shown,
+            metavar=placeholder,
+            choices=choices if len(choices) > 1 else None,
+            help=f"{meaning} ({shown})" if shown else meaning,
+        )
+    return parser
+
+
+def _operator(arguments: argparse.Namespace) -> OperatorSettings:
+    given = {name: getattr(arguments, name) for name in OPERATOR_FLAGS}
+    switches = {
+        name: given[name] == "true"
+        for name, flag in OPERATOR_FLAGS.items()
+        if flag.placeholder == BOOL
+    }
+    return OperatorSettings(**{**given, **switches})
+
+
+_OF_ROUTES: Final[Mapping[str, dict[str, object]]] = {
+    "parentRefs": {"group": "gateway.networking.k8s.io", "kind": "Gateway"},
+    "backendRefs": {"weight": 1},
+}
+"""Of entries of these lists (Gateway API, apis/v1/shared_types.go)."""
+
+_VERSION: Final = {"apiVersion": "v1"}
+
+
+def _with_defaults(document: Mapping[str, object]) -> dict[str, object]:
+    is_route = document["kind"] == "HTTPRoute"
+    return {key: _filled(each, key, is_route=is_route) for key, each in document.items()}
+
+
+def _filled(value: object, key: str, *, is_route: bool) -> object:
+    if isinstance(value, Mapping):
+        filled = {name: _filled(each, name, is_route=is_route) for name, each in value.items()}
+        return {**_VERSION, **filled} if key == "fieldRef" else filled
+    if isinstance(value, list | tuple):
+        filled_items = [_filled(each, "", is_route=is_route) for each in value]
+        defaults = _OF_ROUTES.get(key) if is_route else None
+        if defaults is None:
+            return filled_items
+        return [{**defaults, **each} if isinstance(each, dict) else each for each in filled_items]
+    return value
+
+
+_READ_OTHERWISE: Final = re.compile(r"[-+.]?[0-9]|[yYnN]\Z")
+"""Text that other parsers of YAML take for a number or a boolean, and PyYAML does not: `1e3`."""
+
+_ENDS_A_LINE: Final = re.compile("[\x85\u2028\u2029]")
+"""What ends a line in YAML 1.1, so that only quotes keep it (yaml.org/spec/1.1, 5.4)."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes as people do: lists indented, lines of text as lines, nothing by reference."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Write everything out where it belongs."""
+        del data
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT001, FBT002  # PyYAML's own
+        del indentless
+        super().increase_indent(flow, indentless=False)
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = None
+    if _ENDS_A_LINE.search(value):
+        style = '"'
+    elif "\n" in value:
+        style = "|"
+    elif _READ_OTHERWISE.match(value):
+        style = '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def yaml_text(documents: Iterable[Mapping[str, object]]) -> str:
+    text: str = yaml.dump_all(
+        map(dict, documents),
+        Dumper=_Dumper,
+        explicit_start=True,
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
+    )
+    return text
+
 
 _CAUSE_BYTES = 300
 _PICKER_MODES = ("FailOpen", "FailClose")
