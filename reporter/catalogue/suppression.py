@@ -31,21 +31,24 @@ def seen_on_objects(reasons: tuple[Reason, ...]) -> tuple[str, ...]:
     )
 
 
-def on_a_node(*downstream: str) -> SuppressionRow:
-    """Return the row of a node at fault: it explains each fault of these reasons that rests on it."""
-    return SuppressionRow(
-        c.CLUSTER_NODE,
-        downstream,
-        "no pod runs on a node that is lost, and one that the scheduler keeps from a node cannot start",
-    )
+def of_pods(
+    *downstream: str, on_a_node: tuple[str, ...] = (), at_one_object: tuple[str, ...] = ()
+) -> tuple[SuppressionRow, SuppressionRow]:
+    """Return the rows of what explains pods of these reasons from outside, each fault that rests on it.
 
-
-def at_one_object(*downstream: str) -> SuppressionRow:
-    """Return the row of an object that several need: it explains each fault of these reasons for it."""
-    return SuppressionRow(
-        c.CLUSTER_SHARED,
-        downstream,
-        "the diagnosis of each of these faults names that object, so none ends before it is mended",
+    That is a node at fault, and an object that several need; further reasons rest on one of the two only.
+    """
+    return (
+        SuppressionRow(
+            c.CLUSTER_NODE,
+            (*downstream, *on_a_node),
+            "no pod runs on a node that is lost, and one that the scheduler keeps from a node cannot start",
+        ),
+        SuppressionRow(
+            c.CLUSTER_SHARED,
+            (*downstream, *at_one_object),
+            "the diagnosis of each of these faults names that object, so none ends before it is mended",
+        ),
     )
 
 
@@ -54,8 +57,7 @@ _OF_PODS: Final = (
 )  # fmt: skip
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(*_OF_PODS),
-    at_one_object(*_OF_PODS),
+    *of_pods(*_OF_PODS),
     SuppressionRow(
         c.CLUSTER_ISTIO,
         (c.HARNESS_GATEWAY_CLASS, c.HARNESS_GATEWAY_PROGRAMMING),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.reason_pages import ReasonData, reasons_of
 from reporter.catalogue.reasons import ready_row
-from reporter.catalogue.suppression import at_one_object, on_a_node
+from reporter.catalogue.suppression import of_pods
 from reporter.errors import UsageError
 from reporter.model.objects import KubeObject, LeaderWorkerSet
 from reporter.model.paths import struct_of
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
 
 STACK: Final = "dialects"
-_OF_NODES: Final = ("PodsNotReady", "ModelLoadFailed", "RouterNotReady", "EPPNotReady")
-_OF_OBJECTS: Final = (*_OF_NODES, "PodsNotCreated", "StorageFailed")
+_OF_PODS: Final = ("PodsNotReady", "ModelLoadFailed", "RouterNotReady", "EPPNotReady")
+_OF_OBJECTS: Final = ("PodsNotCreated", "StorageFailed")
 
 
 def dialect_stack(
@@ -50,9 +50,9 @@ def dialect_stack(
         project="other projects, by dialects",
         resources=tuple(sorted(read.values(), key=lambda each: (each.group, each.plural))),
         reasons=tuple(x for each in kept for x in _reasons(rows, each, read[each.kind.crd])),
-        suppression=(
-            on_a_node(*(f"{kind}{each}" for kind in kinds for each in _OF_NODES)),
-            at_one_object(*(f"{kind}{each}" for kind in kinds for each in _OF_OBJECTS)),
+        suppression=of_pods(
+            *(f"{kind}{each}" for kind in kinds for each in _OF_PODS),
+            at_one_object=tuple(f"{kind}{each}" for kind in kinds for each in _OF_OBJECTS),
         ),
         scales=True,
         words=StackWords(

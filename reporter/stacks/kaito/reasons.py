@@ -12,7 +12,7 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import PICKER_NAMES, picker_rows_of
 from reporter.catalogue.reasons import SHARED_SILENT, SHARED_TRIGGER, ready_row, switch_off
 from reporter.catalogue.runtime import rows_of
-from reporter.catalogue.suppression import at_one_object, missing_kind, on_a_node
+from reporter.catalogue.suppression import missing_kind, of_pods
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
@@ -264,21 +264,10 @@ def _both(*reasons: str) -> tuple[str, ...]:
 
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(
-        CLUSTER_KAITO,
-        CLUSTER_NODE_PROVISIONER,
-        CLUSTER_KEDA,
-        CLUSTER_KEDA_SCALER,
-        MODEL_EPP,
-        *_both(MODEL_PODS, MODEL_NODE_PRESSURE),
-    ),
-    at_one_object(
-        CLUSTER_KAITO,
-        CLUSTER_NODE_PROVISIONER,
-        CLUSTER_KEDA,
-        CLUSTER_KEDA_SCALER,
-        MODEL_EPP,
-        *_both(MODEL_PODS),
+    *of_pods(
+        *(CLUSTER_KAITO, CLUSTER_NODE_PROVISIONER, CLUSTER_KEDA, CLUSTER_KEDA_SCALER),
+        *(MODEL_EPP, *_both(MODEL_PODS)),
+        on_a_node=_both(MODEL_NODE_PRESSURE),
     ),
     # A message names a whole row: those of Workspaces that stand alone have rows of their own.
     *(

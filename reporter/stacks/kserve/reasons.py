@@ -12,7 +12,7 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
-from reporter.catalogue.suppression import at_one_object, missing_kind, on_a_node, seen_on_objects
+from reporter.catalogue.suppression import missing_kind, of_pods, seen_on_objects
 from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType, Reason, SuppressionRow
 from reporter.model.resource import Resource
@@ -356,14 +356,9 @@ CLUSTER_REASONS: Final = (
 
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(CLUSTER_KSERVE, CLUSTER_KNATIVE, PODS_NOT_READY, MODEL_LOAD_FAILED),
-    at_one_object(
-        CLUSTER_KSERVE,
-        CLUSTER_KNATIVE,
-        PODS_NOT_READY,
-        PODS_NOT_CREATED,
-        STORAGE_FAILED,
-        MODEL_LOAD_FAILED,
+    *of_pods(
+        *(CLUSTER_KSERVE, CLUSTER_KNATIVE, PODS_NOT_READY, MODEL_LOAD_FAILED),
+        at_one_object=(PODS_NOT_CREATED, STORAGE_FAILED),
     ),
     SuppressionRow(
         CLUSTER_KSERVE,

@@ -11,7 +11,7 @@ from typing import Final
 from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import controller_row, ready_row, row
 from reporter.catalogue.runtime import rows_of
-from reporter.catalogue.suppression import at_one_object, missing_kind, on_a_node, seen_on_objects
+from reporter.catalogue.suppression import missing_kind, of_pods, seen_on_objects
 from reporter.model.objects import KubeObject, PodGroup
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
@@ -200,8 +200,7 @@ CLUSTER_REASONS: Final = (
 
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(CLUSTER_KTHENA, ROLE_CREATING, ROLE_DELETING),
-    at_one_object(CLUSTER_KTHENA, ROLE_CREATING),
+    *of_pods(CLUSTER_KTHENA, ROLE_CREATING, on_a_node=(ROLE_DELETING,)),
     SuppressionRow(
         CLUSTER_KTHENA,
         NEEDS_CONTROLLER,

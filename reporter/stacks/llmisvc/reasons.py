@@ -20,7 +20,7 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
-from reporter.catalogue.suppression import at_one_object, missing_kind, on_a_node, seen_on_objects
+from reporter.catalogue.suppression import missing_kind, of_pods, seen_on_objects
 from reporter.model.objects import KubeObject, LeaderWorkerSet
 from reporter.model.reason import EventType, Reason, SuppressionRow
 from reporter.model.resource import Resource
@@ -349,15 +349,9 @@ CLUSTER_REASONS: Final = (
 
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(CLUSTER_LLMISVC, CLUSTER_LWS, PODS_NOT_READY, MODEL_LOAD_FAILED, EPP_NOT_READY),
-    at_one_object(
-        CLUSTER_LLMISVC,
-        CLUSTER_LWS,
-        PODS_NOT_READY,
-        PODS_NOT_CREATED,
-        STORAGE_FAILED,
-        MODEL_LOAD_FAILED,
-        EPP_NOT_READY,
+    *of_pods(
+        *(CLUSTER_LLMISVC, CLUSTER_LWS, PODS_NOT_READY, MODEL_LOAD_FAILED, EPP_NOT_READY),
+        at_one_object=(PODS_NOT_CREATED, STORAGE_FAILED),
     ),
     SuppressionRow(
         CLUSTER_LLMISVC,

@@ -12,7 +12,7 @@ from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import picker_rows_of
 from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
-from reporter.catalogue.suppression import at_one_object, missing_kind, on_a_node, seen_on_objects
+from reporter.catalogue.suppression import missing_kind, of_pods, seen_on_objects
 from reporter.model.objects import KubeObject
 from reporter.model.reason import EventType, Reason, SuppressionRow
 from reporter.model.resource import Resource
@@ -349,8 +349,7 @@ CLUSTER_REASONS: Final = (
 
 
 SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(CLUSTER_OTTERSCALE, PODS, EPP),
-    at_one_object(CLUSTER_OTTERSCALE, PODS, EPP),
+    *of_pods(CLUSTER_OTTERSCALE, PODS, EPP),
     SuppressionRow(
         CLUSTER_OTTERSCALE,
         NEEDS_OPERATOR,

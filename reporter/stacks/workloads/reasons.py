@@ -9,7 +9,7 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.reasons import outside_chain, ready_row, row
-from reporter.catalogue.suppression import at_one_object, on_a_node
+from reporter.catalogue.suppression import of_pods
 from reporter.model.objects import LeaderWorkerSet
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
@@ -151,14 +151,7 @@ REASONS: Final[tuple[Reason, ...]] = (
 )
 """In the order of the priority chain, Ready last."""
 
-SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
-    on_a_node(PODS_NOT_READY, MODEL_LOAD_FAILED, ROUTER_NOT_READY, EPP_NOT_READY),
-    at_one_object(
-        PODS_NOT_READY,
-        PODS_NOT_CREATED,
-        STORAGE_FAILED,
-        MODEL_LOAD_FAILED,
-        ROUTER_NOT_READY,
-        EPP_NOT_READY,
-    ),
+SUPPRESSION: Final[tuple[SuppressionRow, ...]] = of_pods(
+    *(PODS_NOT_READY, MODEL_LOAD_FAILED, ROUTER_NOT_READY, EPP_NOT_READY),
+    at_one_object=(PODS_NOT_CREATED, STORAGE_FAILED),
 )
