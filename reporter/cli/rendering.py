@@ -9,9 +9,7 @@ says, with what to write instead.
 import argparse
 import asyncio
 import json
-import math
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -267,7 +265,6 @@ _HOME: Final = "\x1b[H"
 _CLEAR_LINE: Final = "\x1b[K"
 _CLEAR_BELOW: Final = "\x1b[J"
 _CLEAR: Final = "\x1b[2J"
-_STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Screen:
@@ -317,26 +314,9 @@ class Screen:
 
     def _draw(self, text: str) -> None:
         # Over the old text rather than on an empty screen, which would flicker.
-        lines = fitting(text, shutil.get_terminal_size())
-        drawn = "".join(f"{line}{_CLEAR_LINE}\n" for line in lines)
+        drawn = text.replace("\n", f"{_CLEAR_LINE}\n")
         self._stream.write(f"{_CLEAR if self._first else ''}{_HOME}{drawn}{_CLEAR_BELOW}")
         self._stream.flush()
-
-
-def fitting(text: str, size: os.terminal_size) -> list[str]:
-    lines = text.splitlines()
-    heights = [max(1, math.ceil(len(_STYLE.sub("", line)) / size.columns)) for line in lines]
-    # The cursor stands on a line of its own below.
-    room = max(2, size.lines - 1)
-    if sum(heights) <= room:
-        return lines
-    kept: list[str] = []
-    for line, height in zip(lines, heights, strict=True):
-        room -= height
-        if room < 1:
-            break
-        kept.append(line)
-    return [*kept, f"... {len(lines) - len(kept)} more lines; a larger terminal shows them"]
 
 
 SHORTEST_SECONDS: Final = 1.0

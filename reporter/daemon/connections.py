@@ -10,9 +10,10 @@ from typing import Final
 from aiohttp import web
 
 from reporter import __version__
-from reporter.daemon.passes import ServerClock
+from reporter.daemon.passes import server_now
 from reporter.kube.client import KubeClient, connect
-from reporter.kube.clock import ClockOffset, real_now
+from reporter.kube.clock import ClockOffset, Now, real_now
+from reporter.model.instant import Instant
 from reporter.sinks.own_metrics import Metrics
 from reporter.version import commit
 
@@ -149,7 +150,7 @@ def _close(transport: asyncio.BaseTransport) -> None:
 @dataclass(frozen=True, slots=True)
 class Connection:
     client: KubeClient
-    clock: ServerClock
+    now: Now
     metrics: Metrics
 
 
@@ -159,10 +160,13 @@ async def connected(
 ) -> AsyncIterator[Connection]:
     """Open the connection to the API server; sends no request."""
     offset = ClockOffset()
-    clock = ServerClock(real_now, offset.seconds)
-    metrics = Metrics(__version__, commit(), lambda: clock.now().wall)
+
+    def now() -> Instant:
+        return server_now(real_now(), offset.seconds())
+
+    metrics = Metrics(__version__, commit(), lambda: now().wall)
     client = await connect(
         kubeconfig=kubeconfig, context=context, observer=metrics.requested, clock_offset=offset
     )
     async with client:
-        yield Connection(client, clock, metrics)
+        yield Connection(client, now, metrics)

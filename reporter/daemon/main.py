@@ -29,7 +29,6 @@ from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace
 from reporter.daemon.listeners import listening
 from reporter.daemon.live_page import OVERDUE_RESYNCS, PASS_SECONDS, LivePage
 from reporter.daemon.passes import (
-    HandOver,
     Heartbeat,
     Passes,
     Publisher,
@@ -89,10 +88,9 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
 
     heartbeat = Heartbeat(paused)
     pauses = heartbeat.pauses
-    hand_over = HandOver()
     elector = None
     if settings.leader_elect:
-        elector = _elector(client, settings, instance=instance, hand_over=hand_over)
+        elector = _elector(client, settings, instance=instance, hand_on=lambda: passes.to_hand_on)
     leading = elector.is_leader if elector is not None else lambda: True
     gate = WriteGate(leading, pauses)
     writers = Writers(
@@ -103,7 +101,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
             settings,
             may_write=gate.may_write,
             observe=metrics.alerts_sent,
-            now=lambda: connection.clock.now().wall,
+            now=lambda: connection.now().wall,
         ),
         outputs=outputs_of(settings),
         may_write=gate.may_write,
@@ -133,7 +131,6 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         metrics=metrics,
         gate=gate,
         writers=writers,
-        hand_over=hand_over,
         evidence=evidence,
     )
     self_check = SelfCheck(settings.self_check_seconds, tell=metrics.self_checked, changed=due.set)
@@ -141,7 +138,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         cluster,
         settings=settings,
         instance=instance,
-        now=connection.clock.now,
+        now=connection.now,
         due=due,
         pauses=pauses,
         leading=leading,
@@ -178,7 +175,11 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
 
 
 def _elector(
-    client: KubeClient, settings: DaemonSettings, *, instance: str, hand_over: HandOver
+    client: KubeClient,
+    settings: DaemonSettings,
+    *,
+    instance: str,
+    hand_on: Callable[[], str | None],
 ) -> Elector:
     times = LeaseTimes(
         duration=settings.lease_duration_seconds,
@@ -192,7 +193,7 @@ def _elector(
         name=settings.leader_election_id,
         identity=identity,
         times=times,
-        hand_on=hand_over.outgoing,
+        hand_on=hand_on,
     )
 
 

@@ -29,7 +29,7 @@ import gc
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
 
@@ -114,6 +114,9 @@ class Passes:
     evidence: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot
 
     def __post_init__(self) -> None:
+        self.to_hand_on: str | None = (
+            None  # nothing before the first pass: what stands on the Lease stays
+        )
         self._led = False
         self._before = Before()
         self._thread = ThreadPoolExecutor(1, "passes")
@@ -171,7 +174,7 @@ class Passes:
         done = await loop.run_in_executor(self._thread, ask, snapshot, before)
         if self.pauses() != pauses:
             return None
-        self._before, self._led = done.after, leading
+        self._before, self._led, self.to_hand_on = done.after, leading, done.to_hand_on
         await self.publish(done)
         self.self_check.passed(Passed(ask, snapshot, before, done), busy=self.due.is_set())
         return done
@@ -191,30 +194,14 @@ class Passes:
         return True
 
 
-class HandOver:
-    """Stands between the passes and the elector; neither knows the other."""
-
-    def __init__(self) -> None:
-        self._text: str | None = None
-
-    def passed(self, done: Pass) -> None:
-        self._text = done.to_hand_on
-
-    def outgoing(self) -> str | None:
-        """Return what to write on the Lease; None before the first pass: what stands there stays."""
-        return self._text
-
-
 def handed_by(elector: Elector, now: Instant) -> Handed:
     left = elector.left_by_another
-    return NOTHING if left is None else take_over(left.text, _moment(left.renewed), now.wall)
-
-
-def _moment(text: str) -> datetime | None:
     try:
-        return parse_rfc3339(text)
+        return (
+            NOTHING if left is None else take_over(left.text, parse_rfc3339(left.renewed), now.wall)
+        )
     except ValueError:
-        return None
+        return NOTHING
 
 
 class WriteGate:
@@ -248,7 +235,6 @@ class Publisher:
     metrics: Metrics
     gate: WriteGate
     writers: Writers
-    hand_over: HandOver
     evidence: EvidenceTask
     changes: ChangeLog = field(default_factory=ChangeLog)
 
@@ -258,7 +244,6 @@ class Publisher:
         """
         self.state.passed(done)
         self.metrics.passed(done.seconds, done.report.now.timestamp())
-        self.hand_over.passed(done)
         self.evidence.passed(done.wanted, done.crashes)
         if self.gate.outdated:
             # A plan replaces only what it speaks of; nothing else from before a pause may stay.
@@ -314,19 +299,11 @@ CORRECTED_ABOVE_SECONDS: Final = 5.0
 """Timestamps of objects come from other clocks; below this the difference does not matter."""
 
 
-class ServerClock:
-    """Tells the time as the API server does, where ours is off by more than 5 s."""
-
-    def __init__(self, now: Callable[[], Instant], offset_seconds: Callable[[], float]) -> None:
-        self._now = now
-        self._offset_seconds = offset_seconds
-
-    def now(self) -> Instant:
-        instant = self._now()
-        offset = self._offset_seconds()
-        if abs(offset) <= CORRECTED_ABOVE_SECONDS:
-            return instant
-        return replace(instant, wall=instant.wall + timedelta(seconds=offset))
+def server_now(now: Instant, offset_seconds: float) -> Instant:
+    """Return the time as the API server has it, where ours is off by more than 5 s."""
+    if abs(offset_seconds) <= CORRECTED_ABOVE_SECONDS:
+        return now
+    return replace(now, wall=now.wall + timedelta(seconds=offset_seconds))
 
 
 EVERY_SECONDS: Final = 600.0

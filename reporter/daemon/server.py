@@ -271,25 +271,21 @@ def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Hand
     name of its own that resolves to the loopback address.
     """
 
-    def as_json(
-        render: Callable[[web.Request], bytes | None], status: int, missing: str
+    def route(
+        render: Callable[[web.Request], bytes | str | None], status: int, missing: str
     ) -> Handler:
         async def serve(request: web.Request) -> web.StreamResponse:
             check_host(request, address)
-            body = render(request)
-            if body is None:
-                return web.json_response({"error": missing}, status=status)
-            return web.Response(body=body, content_type="application/json")
-
-        return serve
-
-    def as_text(render: Callable[[web.Request], str | None], status: int, missing: str) -> Handler:
-        async def serve(request: web.Request) -> web.StreamResponse:
-            check_host(request, address)
-            text = render(request)
-            if text is None:
-                return web.Response(status=status, text=f"{missing}\n")
-            return web.Response(text=text)
+            is_json = request.path.startswith("/api/")
+            match render(request):
+                case None if is_json:
+                    return web.json_response({"error": missing}, status=status)
+                case None:
+                    return web.Response(status=status, text=f"{missing}\n")
+                case bytes(body):
+                    return web.Response(body=body, content_type="application/json")
+                case str(text):
+                    return web.Response(text=text)
 
         return serve
 
@@ -297,12 +293,12 @@ def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Hand
         return request.match_info["namespace"], request.match_info["name"]
 
     return {
-        "/api/v1/report": as_json(lambda _: pages.report_json(), 503, "no pass has ended yet"),
-        "/": as_text(lambda _: pages.report_text(), 503, "No pass has ended yet."),
-        "/api/v1/pods/{namespace}/{name}": as_json(
+        "/api/v1/report": route(lambda _: pages.report_json(), 503, "no pass has ended yet"),
+        "/": route(lambda _: pages.report_text(), 503, "No pass has ended yet."),
+        "/api/v1/pods/{namespace}/{name}": route(
             lambda request: pages.pod_json(pod_of(request)), 404, _NOT_SCRAPED
         ),
-        "/pods/{namespace}/{name}": as_text(
+        "/pods/{namespace}/{name}": route(
             lambda request: pages.pod_text(pod_of(request)), 404, _NOT_SCRAPED
         ),
     }

@@ -14,7 +14,7 @@ import pytest
 import trustme
 import yaml
 
-from reporter.daemon.passes import Heartbeat, ServerClock
+from reporter.daemon.passes import Heartbeat, server_now
 from reporter.model.instant import Instant
 from tests.daemon.replica import PATIENT_LEASE, free_port, until
 from tests.daemon.stage import KAITO, Stage
@@ -187,7 +187,7 @@ async def test_heartbeat_that_runs_is_no_pause():
 def test_clock_follows_the_api_server_where_it_is_far_off(offset, corrected):
     """Up to 5 s is the noise of a header in whole seconds; the boot clock is never touched."""
     present = Instant(datetime(2026, 1, 1, tzinfo=UTC), timedelta(seconds=7))
-    now = ServerClock(lambda: present, lambda: offset).now()
+    now = server_now(present, offset)
     assert now.wall - present.wall == timedelta(seconds=corrected)
     assert now.boot == present.boot
 

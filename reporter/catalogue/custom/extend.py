@@ -27,29 +27,13 @@ WORKLOADS: Final[Mapping[WorkloadKind, Resource[KubeObject]]] = {
 
 BUILT_IN_GROUPS: Final = frozenset(
     {
-        "",
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "apiregistration.k8s.io",
-        "apps",
-        "authentication.k8s.io",
-        "authorization.k8s.io",
-        "autoscaling",
-        "batch",
-        "certificates.k8s.io",
-        "coordination.k8s.io",
-        "discovery.k8s.io",
-        "events.k8s.io",
-        "flowcontrol.apiserver.k8s.io",
-        "networking.k8s.io",
-        "node.k8s.io",
-        "policy",
-        "rbac.authorization.k8s.io",
-        "resource.k8s.io",
-        "scheduling.k8s.io",
-        "storage.k8s.io",
+        "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+        "apps", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
+        "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
+        "flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "policy",
+        "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
     }
-)
+)  # fmt: skip
 """Groups of Kubernetes itself; kinds of any other are defined by CustomResourceDefinitions."""
 
 _ResourceKey = tuple[str, str, str, str]

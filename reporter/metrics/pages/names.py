@@ -210,16 +210,9 @@ FAMILIES: Final = (
 )
 
 _INFERENCE_HANDLERS: Final = (
-    "/v1/chat/completions/",
-    "/v1/completions/",
-    "/v1/responses/",
-    "/v1/embeddings/",
-    "/v1/rerank/",
-    "/score/",
-    "/pooling/",
-    "/tokenize/",
-    "/generate/",
-)
+    "/v1/chat/completions/", "/v1/completions/", "/v1/responses/", "/v1/embeddings/", "/v1/rerank/",
+    "/score/", "/pooling/", "/tokenize/", "/generate/",
+)  # fmt: skip
 
 
 def is_inference(handler: str) -> bool:

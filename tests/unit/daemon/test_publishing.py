@@ -42,7 +42,6 @@ async def published():
         "metrics",
         "gate",
         "writers",
-        "hand_over",
         "evidence",
         "changes",
     )
