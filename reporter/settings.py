@@ -20,10 +20,8 @@ from reporter.catalogue.custom import extended
 from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, STALLED_IDLE, of_kind
 from reporter.catalogue.shared_parts import SHARED_CONTROLLERS, SHARED_PARTS, built_in
-from reporter.custom_setting import CustomComponents, declared_right
 from reporter.metrics.looks.window import MOST_LOOKS
-from reporter.model.catalogue import Catalogue
-from reporter.model.custom import CustomComponent
+from reporter.model.catalogue import Catalogue, CustomComponent
 from reporter.model.objects import KubeObject
 from reporter.model.reason import Threshold
 from reporter.model.resource import Resource
@@ -33,6 +31,7 @@ from reporter.setting_types import (
     Address,
     Allowed,
     Components,
+    CustomComponents,
     DeploymentName,
     Emit,
     Graces,
@@ -60,6 +59,7 @@ from reporter.setting_types import (
     WebUrl,
     Windows,
     YamlSwitch,
+    declared_right,
 )
 
 ENV_PREFIX: Final = "STATUS_REPORTER_"

@@ -4,6 +4,7 @@ A row's place in its table is its priority. The reasons of a stack are in its fo
 has all of them. `docs/reasons.md` and `status-reporter explain` are rendered from these tables.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -13,6 +14,7 @@ from reporter.model.reason import EventType, Reason
 from reporter.model.report import BLIND
 from reporter.model.resource import Resource
 from reporter.model.subject import Layer, RequestStage, SubjectKind
+from reporter.yaml_reader.strict import FilePart
 
 SHARED_SILENT: Final = (
     "A rollout in progress within its deadline, terminating pods, a component that is switched off, "
@@ -308,3 +310,42 @@ HARNESS: Final[tuple[Reason, ...]] = (
         blocks_ready=False,
     ),
 )
+
+
+class ReasonData(FilePart, frozen=True):
+    """A row of a page; `{word}` in its summary and action is filled in."""
+
+    name: str
+    summary: str
+    trigger: str
+    action: str
+    silent: str = ""
+    grace_note: str = ""
+    grace_seconds: int | None = None
+    stage: str = ""
+    chain: bool = True
+    type: EventType = EventType.WARNING
+
+
+def reasons_of(
+    rows: tuple[ReasonData, ...],
+    of: SubjectKind,
+    *,
+    told: Mapping[str, str],
+    reads: tuple[Resource[KubeObject], ...],
+) -> Iterator[Reason]:
+    """Yield the reasons of a kind, in the order of the page."""
+    for each in rows:
+        reason = row(
+            f"{of}{each.name}",
+            each.summary.format_map(told),
+            of=of,
+            trigger=each.trigger,
+            silent=each.silent,
+            action=each.action.format_map(told),
+            reads=reads,
+            grace_note=each.grace_note,
+            grace_seconds=each.grace_seconds,
+            stage=RequestStage[each.stage] if each.stage else None,
+        )
+        yield reason if each.chain else outside_chain(reason, each.type)

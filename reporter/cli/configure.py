@@ -18,10 +18,9 @@ from pydantic_core import ErrorDetails
 
 from reporter.arguments import CONFIG_VARIABLE, PROGRAM, Parser
 from reporter.catalogue.custom.extend import DeclarationError, Wrong
-from reporter.custom_setting import FIELD, wrong_form, wrong_in_catalogue
 from reporter.errors import UsageError
 from reporter.model.text import clean, cut, meant
-from reporter.setting_types import Allowed, SettingError
+from reporter.setting_types import FIELD, Allowed, SettingError, wrong_form, wrong_in_catalogue
 from reporter.settings import ENV_PREFIX, DaemonSettings
 from reporter.stacks import stacks_with
 from reporter.stacks.settings import FullEvaluationSettings, with_stacks

@@ -32,12 +32,12 @@ from reporter.daemon.passes import (
     Heartbeat,
     Passes,
     Publisher,
+    SelfCheck,
     WriteGate,
     handed_by,
     spare_the_old,
 )
 from reporter.daemon.pod_scraping import SampleStore, run_scraper, way_to_pods
-from reporter.daemon.self_check import SelfCheck
 from reporter.daemon.state import DaemonState
 from reporter.daemon.writers import Writers
 from reporter.diagnosis.signatures import signatures_with

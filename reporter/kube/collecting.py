@@ -28,7 +28,7 @@ from reporter.catalogue.resources import (
 from reporter.catalogue.shared_parts import shared_parts
 from reporter.kube.client import KubeClient
 from reporter.kube.decode import ListBody
-from reporter.kube.discovery import Discovered, Discoverer
+from reporter.kube.discovery import Discovered, Discoverer, ReadPlan, in_other_versions
 from reporter.kube.errors import (
     AnswerTooLarge,
     Forbidden,
@@ -38,9 +38,7 @@ from reporter.kube.errors import (
     Unauthorized,
     mapped,
 )
-from reporter.kube.informer import Place
-from reporter.kube.informers import AnyPlace
-from reporter.kube.reading import ReadPlan, in_other_versions
+from reporter.kube.informer import AnyPlace, Place
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.settings import EvaluationSettings

@@ -27,7 +27,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, Generic, NoReturn, TypeVar
+from typing import Final, Generic, NoReturn, TypeAlias, TypeVar
 
 import structlog
 
@@ -494,3 +494,7 @@ class Informer(Generic[ObjectT]):
 
     def _seconds(self) -> float:
         return self._now().boot.total_seconds()
+
+
+AnyPlace: TypeAlias = Place[KubeObject]
+AnyInformer: TypeAlias = Informer[KubeObject]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from reporter.model.catalogue import Catalogue, Declared
-from reporter.model.custom import CustomComponent, CustomCondition
+from reporter.model.catalogue import Catalogue, CustomComponent, CustomCondition, Declared
 from reporter.model.finding import Evaluation, Finding
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.paths import condition_of, generation_of

@@ -15,8 +15,7 @@ from datetime import datetime
 from typing import Final, TypeAlias, TypeGuard, TypeVar
 
 from reporter.catalogue.resources import NAMESPACES
-from reporter.model.catalogue import Catalogue
-from reporter.model.custom import CustomComponent, CustomWorkload
+from reporter.model.catalogue import Catalogue, CustomComponent, CustomWorkload
 from reporter.model.instant import parse_rfc3339
 from reporter.model.objects import (
     Condition,

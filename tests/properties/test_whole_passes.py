@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reporter.catalogue.resources import EVENTS
 from reporter.daemon.one_pass import Before, RecentWrites, run_pass
-from reporter.daemon.self_check import Passed, differences
+from reporter.daemon.passes import Passed, differences
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.snapshot.table import table_of

@@ -18,8 +18,13 @@ from reporter.catalogue.custom.extend import (
 )
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
 from reporter.catalogue.resources import BY_PLACE
-from reporter.model.catalogue import Catalogue
-from reporter.model.custom import CustomComponent, CustomCondition, CustomCrd, CustomWorkload
+from reporter.model.catalogue import (
+    Catalogue,
+    CustomComponent,
+    CustomCondition,
+    CustomCrd,
+    CustomWorkload,
+)
 from reporter.model.resource import parse_selector
 from reporter.model.subject import Layer, SubjectKind
 from reporter.model.text import (

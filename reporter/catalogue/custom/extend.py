@@ -6,8 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Final, get_type_hints
 
 from reporter.catalogue.resources import DEPLOYMENTS, STATEFULSETS
-from reporter.model.catalogue import Catalogue, Declared
-from reporter.model.custom import CustomComponent, CustomCondition, CustomWorkload, WorkloadKind
+from reporter.model.catalogue import (
+    Catalogue,
+    CustomComponent,
+    CustomCondition,
+    CustomWorkload,
+    Declared,
+    WorkloadKind,
+)
 from reporter.model.objects import Conditioned, DaemonSet, KubeObject
 from reporter.model.paths import conditioned
 from reporter.model.reason import Reason, SuppressionRow

@@ -25,8 +25,7 @@ from reporter.resolution.message import SUPPRESSING
 from reporter.sinks import words
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page import view
-from reporter.sinks.page.episodes import strip_of
-from reporter.sinks.page.overview import Branch, grow, layers_of
+from reporter.sinks.page.overview import Branch, grow, layers_of, strip_of
 
 EVERYWHERE: Final = "All namespaces"
 

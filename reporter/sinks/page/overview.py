@@ -1,8 +1,9 @@
 """The subjects of each layer as tiles, the worst first, and which finding hangs below which."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from typing import Final, TypeAlias
 
@@ -18,14 +19,18 @@ from reporter.model.subject import (
     SubjectKind,
 )
 from reporter.model.text import clean, cut
+from reporter.sinks.history import KEPT, EpisodeHistory, SeenEpisode, when
 from reporter.sinks.page.view import (
     READY,
     UNKNOWN,
     LayerView,
     Link,
     Mark,
+    Strip,
+    StripRow,
     SubjectGroup,
     Tile,
+    ToldEpisode,
     mark_of,
 )
 
@@ -196,3 +201,54 @@ def _upstream(
 def _distance(upstream: ResolvedFinding, finding: ResolvedFinding) -> tuple[bool, bool, bool]:
     of_other = upstream.subject != finding.subject
     return of_other, upstream.related != finding.related, not upstream.fires
+
+
+_WHOLE: Final = int(KEPT.total_seconds())
+
+
+def strip_of(
+    now: datetime,
+    history: EpisodeHistory,
+    id_of: Callable[[FindingKey], str],
+    *,
+    catalogue: Catalogue,
+) -> Strip:
+    """Return the day that ends `now`: what goes on, then what ended last, then what is muted."""
+    by_finding: dict[str, list[SeenEpisode]] = defaultdict(list)
+    for episode in (*history.over, *history.going_on.values()):
+        by_finding[id_of(episode.key)].append(episode)
+    ordered = sorted(by_finding.items(), key=lambda item: _order(item[1][-1], now, catalogue))
+    rows = tuple(_strip_row(id_, episodes, now) for id_, episodes in ordered)
+    return Strip(now - KEPT, now, history.counts_from, rows, recorded=history.recorded)
+
+
+def _order(
+    episode: SeenEpisode, now: datetime, catalogue: Catalogue
+) -> tuple[bool, bool, float, int, object]:
+    over = episode.ended is not None
+    ago = (now - episode.ended).total_seconds() if episode.ended else 0.0
+    return episode.is_muted, over, ago, catalogue.rank(episode.key.reason), episode.key
+
+
+def _strip_row(id_: str, episodes: Sequence[SeenEpisode], now: datetime) -> StripRow:
+    newest = episodes[-1]
+    told = tuple(_told(each, now) for each in episodes)
+    subject = clean(str(newest.key.subject))
+    return StripRow(id_, mark_of(newest), newest.key.reason, subject, told)
+
+
+def _told(episode: SeenEpisode, now: datetime) -> ToldEpisode:
+    words = when(
+        episode.began,
+        episode.ended,
+        now,
+        muted=episode.is_muted,
+        about=episode.about,
+        age_known=episode.last is None or episode.last.age_known,
+    )
+
+    def seconds(moment: datetime) -> int:
+        return min(_WHOLE, max(0, int((moment - (now - KEPT)).total_seconds())))
+
+    begin, end = seconds(episode.began), seconds(episode.ended or now)
+    return ToldEpisode(episode.id, words, begin, end, episode.ended is None)

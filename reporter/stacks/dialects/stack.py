@@ -6,8 +6,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reason_pages import ReasonData, reasons_of
-from reporter.catalogue.reasons import ready_row
+from reporter.catalogue.reasons import ReasonData, ready_row, reasons_of
 from reporter.catalogue.suppression import of_pods
 from reporter.errors import UsageError
 from reporter.model.objects import KubeObject, LeaderWorkerSet

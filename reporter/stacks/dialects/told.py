@@ -4,9 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reporter.errors import UsageError
 from reporter.model.text import clean
-from reporter.snapshot.documents import read_documents, sources_of
+from reporter.snapshot.documents import (
+    objects_in,
+    of_kind,
+    read_documents,
+    sources_of,
+    told_of_path,
+)
 from reporter.snapshot.dump_served import part
-from reporter.snapshot.found_paths import objects_in, of_kind, told_of_path
 from reporter.snapshot.inputs.files import DumpError
 from reporter.stacks.dialects.reading import Dialect, none_because
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reporter.catalogue.custom import extended
 from reporter.catalogue.custom.checks import SUPPRESSED_BYTES, circles_of_suppression, find_wrong
 from reporter.catalogue.resources import DEPLOYMENTS, NODES
-from reporter.model.custom import (
+from reporter.model.catalogue import (
     CustomComponent,
     CustomCondition,
     CustomCrd,

@@ -10,8 +10,7 @@ from structlog.testing import capture_logs
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.daemon.one_pass import Before, ForeignWriters, RecentWrites
-from reporter.daemon.passes import Passes
-from reporter.daemon.self_check import Passed, SelfCheck, from_nothing
+from reporter.daemon.passes import Passed, Passes, SelfCheck, from_nothing
 from reporter.metrics.looks.window import NONE
 from reporter.probes.reuse import Answered
 from reporter.resolution.memory import Memory

@@ -17,7 +17,7 @@ from reporter.catalogue.custom.checks import (
 from reporter.catalogue.custom.extend import ALLOWED
 from reporter.cli.configure import load_settings
 from reporter.cli.main import main
-from reporter.custom_setting import PARTS, key_of
+from reporter.setting_types import PARTS, key_of
 from tests.unit.docs.pages import ROOT, code, page, section, table
 
 PAGE = page("custom-components.md")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.model.custom import CustomComponent, CustomCrd
+from reporter.model.catalogue import CustomComponent, CustomCrd
 from reporter.model.subject import CLUSTER, Layer
 from reporter.setting_types import Emit
 from tests.unit.resolution.building import Resolver, crd, finding

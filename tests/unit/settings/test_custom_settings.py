@@ -15,7 +15,7 @@ from reporter.catalogue.custom.extend import ALLOWED
 from reporter.cli.configure import FullProgramSettings, _explain, _Layer, load_settings
 from reporter.cli.main import main
 from reporter.errors import UsageError
-from reporter.model.custom import (
+from reporter.model.catalogue import (
     CustomComponent,
     CustomCondition,
     CustomCrd,
