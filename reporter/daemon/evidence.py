@@ -22,8 +22,7 @@ from typing import Final
 import structlog
 
 from reporter.catalogue.resources import AUTOSCALERS, LEASES, VOLUMES
-from reporter.diagnosis.logs import read_log
-from reporter.diagnosis.signatures import Signature
+from reporter.diagnosis.logs import Signature, read_log
 from reporter.diagnosis.wanted_evidence import NOTHING_WANTED, WantedEvidence, WantedRun, together
 from reporter.kube.client import KubeClient
 from reporter.kube.errors import ApiStatusError, KubeError, ServerError, TooManyRequests

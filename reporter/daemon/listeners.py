@@ -24,7 +24,6 @@ import structlog
 from aiohttp import hdrs, web
 
 from reporter.daemon.connections import Connection
-from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import (
     Handler,
     ListenAddress,
@@ -35,7 +34,7 @@ from reporter.daemon.server import (
     health_routes,
     report_routes,
 )
-from reporter.daemon.state import DaemonState
+from reporter.daemon.state import DaemonState, LivePage
 from reporter.kube.client import KubeClient, encode
 from reporter.kube.errors import ApiStatusError, KubeError
 from reporter.settings import DaemonSettings

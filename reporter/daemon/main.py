@@ -27,7 +27,6 @@ from reporter.daemon import logs
 from reporter.daemon.connections import Connection, connected
 from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace
 from reporter.daemon.listeners import listening
-from reporter.daemon.live_page import OVERDUE_RESYNCS, PASS_SECONDS, LivePage
 from reporter.daemon.passes import (
     Heartbeat,
     Passes,
@@ -38,9 +37,9 @@ from reporter.daemon.passes import (
     spare_the_old,
 )
 from reporter.daemon.pod_scraping import SampleStore, run_scraper, way_to_pods
-from reporter.daemon.state import DaemonState
+from reporter.daemon.state import OVERDUE_RESYNCS, PASS_SECONDS, DaemonState, LivePage
 from reporter.daemon.writers import Writers
-from reporter.diagnosis.signatures import signatures_with
+from reporter.diagnosis.logs import signatures_with
 from reporter.kube.client import KubeClient
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster

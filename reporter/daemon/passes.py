@@ -36,10 +36,9 @@ from typing import Final, Protocol
 import structlog
 
 from reporter.daemon.evidence import EvidenceTask
-from reporter.daemon.live_page import LivePage
 from reporter.daemon.logs import ChangeLog
 from reporter.daemon.one_pass import Before, Pass, RecentWrites, run_pass
-from reporter.daemon.state import DaemonState
+from reporter.daemon.state import DaemonState, LivePage
 from reporter.daemon.writers import Writers
 from reporter.kube.clock import boot_seconds
 from reporter.kube.lease import Elector

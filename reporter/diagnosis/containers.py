@@ -25,8 +25,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from reporter.diagnosis.case import Case, ending, is_error, last_end, loops, statuses
-from reporter.diagnosis.logs import WRAPPERS, read_log
-from reporter.diagnosis.signatures import built_in
+from reporter.diagnosis.logs import WRAPPERS, built_in, read_log
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
 from reporter.model.evidence import LogCause
 from reporter.model.finding import Diagnosis, Sureness

@@ -11,7 +11,7 @@ MADE_IN_FUNCTIONS = {
     "lab.sandbox.schema._validate_string",  # the user's own CustomResourceDefinitions
     "reporter.diagnosis.case.said",  # the name of a container, escaped
     "reporter.diagnosis.texts.meaning",  # rows of our own, which are tried
-    "reporter.diagnosis.signatures._signature",  # a user's own are checked, ours are tried
+    "reporter.diagnosis.logs._signature",  # a user's own are checked, ours are tried
     "reporter.metrics.pages.reader.__init__",  # tried by tests/fuzz
     "reporter.metrics.pages.reader.has_name_with",  # as above
     "reporter.snapshot.outputs.masking._number",  # names of the dump, escaped

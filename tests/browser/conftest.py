@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reporter.daemon.listeners import with_page
-from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
-from reporter.daemon.state import LostWatches
+from reporter.daemon.state import LivePage, LostWatches
 from tests.browser.chromium import launch_options
 from tests.daemon.conftest import (  # noqa: F401 - fixtures
     _impatient,

@@ -11,9 +11,8 @@ import pytest
 
 from lab.sandbox import InjectedFault
 from reporter.daemon import listeners
-from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
-from reporter.daemon.state import LostWatches
+from reporter.daemon.state import LivePage, LostWatches
 from reporter.model.report import Mute, MuteFault, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.sinks.page.document import POLICY

@@ -258,12 +258,6 @@ RANK: Final = b"dp_rank"
 BOUND: Final = b"le"
 SERVER: Final = b"server"
 
-KEPT_LABELS: Final = frozenset(
-    {
-        ENGINE,
-        RANK,
-        BOUND,
-        SERVER,
-        *(name for each in FAMILIES for names in each.labels for name in names),
-    }
+KEPT_LABELS: Final = frozenset({ENGINE, RANK, BOUND, SERVER}).union(
+    *(names for each in FAMILIES for names in each.labels)
 )

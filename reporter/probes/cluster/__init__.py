@@ -9,8 +9,12 @@ from reporter.catalogue import reasons
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.subject import CLUSTER
 from reporter.probes.cluster.blindness import probe_unknown_resources
-from reporter.probes.cluster.crds import probe_crds, probe_mesh_provider
-from reporter.probes.cluster.deployments import probe_cluster_ready, probe_component
+from reporter.probes.cluster.deployments import (
+    probe_cluster_ready,
+    probe_component,
+    probe_crds,
+    probe_mesh_provider,
+)
 from reporter.probes.reuse import Question
 from reporter.probes.scope import ComponentScope, Scope, contained, contained_probe, joined
 from reporter.probes.subjects import ClusterProbe

@@ -7,7 +7,6 @@ import pytest
 from aiohttp import web
 
 from reporter.daemon.listeners import RenderingPace, with_page
-from reporter.daemon.live_page import LivePage
 from reporter.daemon.server import (
     ListenAddress,
     Pages,
@@ -15,6 +14,7 @@ from reporter.daemon.server import (
     health_routes,
     report_routes,
 )
+from reporter.daemon.state import LivePage
 
 ANY = ListenAddress("report-bind-address", "127.0.0.1", 0)
 HTML = {"Accept": "text/html"}

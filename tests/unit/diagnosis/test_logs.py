@@ -10,11 +10,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.diagnosis.logs import MOST_BYTES, MOST_LINES, NOISE, WRAPPERS, read_log
-from reporter.diagnosis.signatures import (
+from reporter.diagnosis.logs import (
+    MOST_BYTES,
+    MOST_LINES,
+    NOISE,
+    WRAPPERS,
     Unreadable,
     built_in,
     pattern_fault,
+    read_log,
     signatures_with,
     texts,
 )

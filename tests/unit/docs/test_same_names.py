@@ -23,7 +23,6 @@ SAME_CLASSES = {
 SAME_MODULES = {
     "credentials": "how the API server is asked, and what a text must not show",
     "conditions": _DERIVED + "; of custom components too",
-    "custom": "what users declare: its nouns in `model`, its probes in `probes`",
     "decode": "objects of the API in `kube`, of a dump in `snapshot`",
     "discovery": _SANDBOX,
     "dump": "the command that writes one, and what reads it",

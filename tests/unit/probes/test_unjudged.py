@@ -234,8 +234,8 @@ def test_two_probes_that_fail_are_told_apart(monkeypatch):
     def failing(*_):
         raise OverflowError
 
-    monkeypatch.setattr("reporter.probes.cluster.crds.required_crds", failing)
-    monkeypatch.setattr("reporter.probes.cluster.crds.lacks_api_key_provider", failing)
+    monkeypatch.setattr("reporter.probes.cluster.deployments.required_crds", failing)
+    monkeypatch.setattr("reporter.probes.cluster.deployments.lacks_api_key_provider", failing)
     found = [each for each in evaluate(BROKEN, SETTINGS).findings if each.reason == UNKNOWN]
     assert len({each.key for each in found}) == 1
     assert len({each.related for each in found}) == len(found) == 2
