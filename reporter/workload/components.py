@@ -36,27 +36,28 @@ from reporter.workload.standing import pods_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneComponent:
-    """One configured Deployment of the shared control plane: a name of a `Controller`, which see.
+    """One configured Deployment of the shared control plane: a name of a `Controller`, its `row`.
 
     `namespaces` are where it may be. `image` is how the path of its image ends, and `label`,
     `key=value`, one that it has; both are empty where it is known by its name alone. `mode` says
     whether it is expected.
     """
 
-    reason: str
-    part: str = ""
+    row: Controller
+    part: str
     deployment: str
     namespaces: tuple[str, ...]
-    image: str = ""
-    label: str = ""
-    leases: tuple[str, ...] = ()
-    observes: bool = False
-    makes_for: tuple[str, ...] = ()
-    mode: PartMode = PartMode.ON
-    needs: tuple[Need, ...] = ()
-    governs: bool = False
-    revisions: bool = False
-    reads_pods: bool = False
+    image: str
+    label: str
+    mode: PartMode
+
+    @property
+    def reason(self) -> str:
+        return self.row.reason
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return self.row.needs
 
     @property
     def key(self) -> PartKey:
@@ -101,7 +102,7 @@ class ControlPlaneComponent:
         count, where a Deployment of its name would count too.
         """
         places = dict.fromkeys((*self.namespaces, r.EVENT_NAMESPACE))
-        return tuple((place, name) for place in places for name in self.leases)
+        return tuple((place, name) for place in places for name in self.row.leases)
 
     def is_at_work(self, snapshot: Snapshot) -> bool:
         """Tell whether it leads somewhere out of sight: a Lease of its is renewed."""
@@ -109,7 +110,7 @@ class ControlPlaneComponent:
 
     def keeps_up(self, snapshot: Snapshot) -> bool:
         """Tell whether all objects that need it and say so are observed in their present generation."""
-        return self.observes and snapshot.once(
+        return self.row.observes and snapshot.once(
             ("kept up", *self.needs), partial(_kept_up, self.needs)
         )
 
@@ -153,7 +154,7 @@ class ControlPlaneComponent:
 
     def is_named(self, name: str) -> bool:
         own = f"{self.deployment}-"
-        return name == self.deployment or (self.revisions and name.startswith(own))
+        return name == self.deployment or (self.row.revisions and name.startswith(own))
 
 
 @lru_cache(maxsize=8)
@@ -175,7 +176,7 @@ def maker_restarted(
     kind: str, since: datetime | None, snapshot: Snapshot, *, settings: EvaluationSettings
 ) -> str:
     """Say which controller that makes objects for those of a kind ended soon after a moment, if any did."""
-    makers = (each for each in components(settings) if kind in each.makes_for)
+    makers = (each for each in components(settings) if kind in each.row.makes_for)
     for deployment in chain.from_iterable(each.found(snapshot) for each in makers):
         pods = pods_of(deployment.spec.selector, deployment.namespace, snapshot)
         for status in chain.from_iterable(pod.status.container_statuses or () for pod in pods):
@@ -189,7 +190,7 @@ def maker_restarted(
 
 def readers_of_pods(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...]:
     """Return the components that network policies of model pods have to admit."""
-    return tuple(each for each in components(settings) if each.reads_pods)
+    return tuple(each for each in components(settings) if each.row.reads_pods)
 
 
 def _standing(found: tuple[o.Deployment, ...]) -> tuple[bool, float, bool]:
@@ -215,20 +216,13 @@ def _made(
     marks = zip_longest(names, controller.images[:count], controller.labels[:count], fillvalue="")
     for name, image, label in marks:
         yield ControlPlaneComponent(
-            reason=controller.reason,
+            row=controller,
             part=part,
             deployment=name,
             namespaces=settings.names_of(place),
             image=image,
             label=label,
-            leases=controller.leases,
-            observes=controller.observes,
-            makes_for=controller.makes_for,
             mode=mode,
-            needs=controller.needs,
-            governs=controller.governs,
-            revisions=controller.revisions,
-            reads_pods=controller.reads_pods,
         )
 
 
@@ -270,7 +264,7 @@ def with_verdicts(
     leases = tuple(
         key
         for each in components(settings)
-        if each.leases and (each.reason in told or each.is_at_work(snapshot))
+        if each.row.leases and (each.reason in told or each.is_at_work(snapshot))
         if each.is_missing(snapshot)
         for key in each.lease_keys
     )

@@ -103,7 +103,7 @@ def _judge_found(
             related=DEPLOYMENTS.ref(deployment),
             created=deployment.created,
             more=more,
-            governs=component.governs and not available,
+            governs=component.row.governs and not available,
         )
 
 
@@ -124,7 +124,7 @@ def _missing(
         related=was or DEPLOYMENTS.ref_named(namespace, component.deployment),
         more=more,
         # While statuses keep up, whoever writes them may work out of sight: no cause hides behind that.
-        governs=component.governs and (was is not None or not component.keeps_up(snapshot)),
+        governs=component.row.governs and (was is not None or not component.keeps_up(snapshot)),
         sole_place=component.sole_place(snapshot) if was is None else "",
         no_older_than=needed_since(component.needs, snapshot) if by and was is None else None,
     )

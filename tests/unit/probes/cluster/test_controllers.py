@@ -55,7 +55,7 @@ def test_every_stack_has_a_controller():
         Stack.WORKLOADS,
         Stack.DIALECTS,
     }
-    assert all(each.governs for each in CONTROLLERS)
+    assert all(each.row.governs for each in CONTROLLERS)
     assert OPTIONAL, "Knative's, which KServe's Standard mode does without"
 
 
