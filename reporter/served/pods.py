@@ -93,8 +93,12 @@ class _At:
         return of_kind(end, self.scope.subject.kind)
 
 
-def judge_pods(scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...]) -> Iterator[Finding]:
-    """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers."""
+def judge_roles(
+    scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...]
+) -> Iterator[Finding]:
+    """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers; then
+    for each workload that lacks pods, or whose rollout stalls.
+    """
     for role in roles:
         at = _At(scope, role)
         judged = [(pod, fault_of_pod(scope, pod, role.pods)) for pod in role.pods]
@@ -103,6 +107,16 @@ def judge_pods(scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...]) -
         for pod, fault in judged:
             if fault is not None:
                 yield from _told(at, pod, fault)
+    for role in roles:
+        at = _At(scope, role)
+        if role.deployment is not None:
+            yield from _refused(at, role.deployment)
+            yield from _stalled(at, role.deployment)
+        elif role.group_set is not None:
+            yield from _incomplete(at, role.group_set)
+            yield from _updating(at, role.group_set)
+        elif isinstance(role.workload, StatefulSet):
+            yield from _not_made(at, role.workload)
 
 
 def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
@@ -199,22 +213,6 @@ def _end(status: ContainerStatus) -> str:
 
 _ROLLOUT: Final = timedelta(seconds=600)
 _EXCEEDED: Final = "ProgressDeadlineExceeded"
-
-
-def judge_workloads(
-    scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...]
-) -> Iterator[Finding]:
-    """Yield a finding for each workload that lacks pods, or whose rollout stalls."""
-    for role in roles:
-        at = _At(scope, role)
-        if role.deployment is not None:
-            yield from _refused(at, role.deployment)
-            yield from _stalled(at, role.deployment)
-        elif role.group_set is not None:
-            yield from _incomplete(at, role.group_set)
-            yield from _updating(at, role.group_set)
-        elif isinstance(role.workload, StatefulSet):
-            yield from _not_made(at, role.workload)
 
 
 def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:

@@ -29,15 +29,6 @@ _OFF: Final = "ScalingDisabled"
 Scaler: TypeAlias = ScaledObject | PodAutoscaler
 
 
-def scalers_of(
-    snapshot: Snapshot, namespace: str, workloads: Iterable[tuple[str, str]]
-) -> tuple[Scaler, ...]:
-    """Return what sets the replicas of workloads, each given by its kind and name; ScaledObjects first."""
-    found = snapshot.once(("scalers", namespace), partial(_by_target, namespace))
-    scalers = [scaler for each in workloads for scaler in found.get(each, ())]
-    return tuple(sorted(scalers, key=lambda each: isinstance(each, PodAutoscaler)))
-
-
 def _by_target(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Scaler, ...]]:
     found: dict[tuple[str, str], list[Scaler]] = defaultdict(list)
     scalers: tuple[Scaler, ...] = (
@@ -66,18 +57,23 @@ def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | Non
 
 def judge_scalers(
     scope: SubjectScope[KubeObject],
-    scalers: Iterable[Scaler],
+    workloads: Iterable[tuple[str, str]],
     *,
+    also: Iterable[Scaler] = (),
     serves: str = "",
     budget: timedelta | None = None,
 ) -> Iterator[Finding]:
-    """Yield a finding for each that does not work; an autoscaler that KEDA made says no more than KEDA.
+    """Yield a finding for each of `also`, and of what sets the replicas of workloads, that does not work.
 
+    Each workload is given by its kind and name. An autoscaler that KEDA made says no more than KEDA.
     `serves` is added to the message where the model serves all the same. A ScaledObject may take its budget
     at first: there are no metrics of pods that start.
     """
-    told: set[str] = set()
-    for each in scalers:
+    place, told = scope.place, set[str]()
+    by_target = scope.snapshot.once(("scalers", place), partial(_by_target, place))
+    of_workloads = [scaler for each in workloads for scaler in by_target.get(each, ())]
+    found = (*also, *sorted(of_workloads, key=lambda each: isinstance(each, PodAutoscaler)))
+    for each in {(type(each), each.name): each for each in found}.values():
         rejected = rejection(each, scope.snapshot)
         if rejected is None or any(each.metadata.owned_by(uid) for uid in told):
             continue

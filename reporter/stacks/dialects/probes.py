@@ -14,9 +14,9 @@ from reporter.probes.pods import fault_of_pod, startup_budget
 from reporter.probes.reuse import Question
 from reporter.probes.scope import Scope, evaluated
 from reporter.probes.subjects import questions_of
-from reporter.served.pods import judge_pods, judge_workloads
+from reporter.served.pods import judge_roles
 from reporter.served.role import CountedRole
-from reporter.served.scaledobjects import judge_scalers, scalers_of
+from reporter.served.scaledobjects import judge_scalers
 from reporter.served.ways import deployment_down, judge_pickers, judge_routes
 from reporter.stacks.dialects.reading import Dialect
 from reporter.stacks.dialects.translate import DialectScope, Kinds
@@ -40,9 +40,7 @@ def _pods(scope: DialectScope) -> Iterator[Finding]:
     Where some pods are enough, others may wait for ever: they are judged while too few are Ready.
     """
     roles = [each for each in scope.roles if each.wanted]
-    judged = tuple(each.judged for each in roles)
-    yield from judge_pods(scope, judged)
-    yield from judge_workloads(scope, judged)
+    yield from judge_roles(scope, tuple(each.judged for each in roles))
     faults = [each for each in scope.said if each.claim.says != "ready"]
     why = f"its controller says: {faults[0].text}" if faults else "nothing says why"
     refused = any(each.claim.says == "refused" for each in faults)
@@ -64,8 +62,7 @@ def _pods(scope: DialectScope) -> Iterator[Finding]:
 
 def _scaling(scope: DialectScope) -> Iterator[Finding]:
     made = ((each.resource.kind, each.workload.name) for each in scope.roles if each.workload)
-    scalers = scalers_of(scope.snapshot, scope.place, made)
-    yield from judge_scalers(scope, scalers)
+    return judge_scalers(scope, made)
 
 
 def _claimed(scope: DialectScope) -> Iterator[Finding]:
@@ -181,10 +178,7 @@ class DialectProbes:
     def _answer(self, dialect: Dialect, obj: KubeObject, of: Scope) -> Evaluation:
         """Return all that is said about one model; of one that is stopped only that is said."""
         scope = DialectScope(
-            snapshot=of.snapshot,
-            settings=of.settings,
-            samples=of.samples,
-            earlier=of.earlier,
+            **of.basis,
             resource=self.kinds.read[dialect.kind.crd],
             object=obj,
             dialect=dialect,

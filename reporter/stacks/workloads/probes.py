@@ -1,26 +1,29 @@
 """What is asked about plain workloads: their pods, and what requests come by."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Diagnosis, Evaluation, Finding, ReadyEvidence, ServingEvidence
-from reporter.probes.scope import Probe, evaluated
+from reporter.model.subject import Subject
+from reporter.probes.reuse import Question
+from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import StackProbes
-from reporter.served.pods import judge_pods, judge_workloads
-from reporter.served.scaledobjects import judge_scalers, scalers_of
+from reporter.served.pods import judge_roles
+from reporter.served.scaledobjects import judge_scalers
 from reporter.served.ways import deployment_down, judge_pickers, judge_routes, refused_way
+from reporter.snapshot.trace import Cell, How
 from reporter.stacks.workloads import reasons as w
-from reporter.stacks.workloads.scope import WorkloadProbes, WorkloadScope
+from reporter.stacks.workloads.scope import Member, WorkloadScope, models_of
+from reporter.workload.components import is_left_out
 from reporter.workload.deployment import is_available
 from reporter.workload.routing import WRONG_PORT, ParentFault, entrances_of
 
 
 def probe_pods(scope: WorkloadScope) -> Iterator[Finding]:
-    """Yield a finding for each pod at fault, and for each workload that lacks pods or stalls."""
-    yield from judge_pods(scope, scope.roles)
-    yield from judge_workloads(scope, scope.roles)
+    return judge_roles(scope, scope.roles)
 
 
 def probe_router(scope: WorkloadScope) -> Iterator[Finding]:
@@ -47,9 +50,7 @@ def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
 
 
 def probe_scaling(scope: WorkloadScope) -> Iterator[Finding]:
-    workloads = ((resource.kind, obj.name) for resource, obj in scope.members)
-    scalers = scalers_of(scope.snapshot, scope.place, workloads)
-    yield from judge_scalers(scope, scalers)
+    return judge_scalers(scope, ((resource.kind, obj.name) for resource, obj in scope.members))
 
 
 def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
@@ -86,13 +87,30 @@ _WAYS: Final[tuple[Probe[WorkloadScope], ...]] = (probe_router, probe_pickers, p
 _PROBES: Final[tuple[Probe[WorkloadScope], ...]] = (probe_pods, *_WAYS, probe_scaling)
 
 
-def evaluate_workload(scope: WorkloadScope) -> Evaluation:
-    return evaluated(
-        scope,
-        chain.from_iterable(probe(scope) for probe in _PROBES),
-        probe_ready(scope),
-        serving=probe_serving(scope),
-    )
+class WorkloadProbes:
+    """How models are found among workloads, and what is asked about each."""
+
+    def questions(self, scope: Scope) -> Iterator[Question]:
+        catalogue = scope.settings.catalogue
+        models = scope.snapshot.once("models of no kind", lambda each: models_of(each, catalogue))
+        for members in models:
+            first = members[0][1]
+            if is_left_out(first.namespace, scope.snapshot, scope.settings):
+                continue
+            yield Question(
+                Subject(w.WORKLOAD_KIND, first.namespace, first.name),
+                partial(_answer, members),
+                rests_on=tuple(
+                    Cell(each, How.NAME, (one.namespace, one.name)) for each, one in members
+                ),
+            )
 
 
-PROBES: Final = StackProbes(subjects=WorkloadProbes(evaluate_workload))
+def _answer(members: tuple[Member, ...], of: Scope) -> Evaluation:
+    resource, obj = members[0]
+    scope = WorkloadScope(**of.basis, resource=resource, object=obj, members=members)
+    findings = chain.from_iterable(probe(scope) for probe in _PROBES)
+    return evaluated(scope, findings, probe_ready(scope), serving=probe_serving(scope))
+
+
+PROBES: Final = StackProbes(subjects=WorkloadProbes())

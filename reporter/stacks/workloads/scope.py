@@ -7,7 +7,7 @@ model: their pods carry the same labels but for the role.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice, pairwise
@@ -15,7 +15,6 @@ from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
 from reporter.model.catalogue import Catalogue
-from reporter.model.finding import Evaluation
 from reporter.model.objects import (
     Deployment,
     KubeObject,
@@ -29,14 +28,11 @@ from reporter.model.objects import (
 )
 from reporter.model.resource import Resource
 from reporter.model.subject import Subject
-from reporter.probes.reuse import Question
-from reporter.probes.scope import Scope, SubjectScope
+from reporter.probes.scope import SubjectScope
 from reporter.served.role import Containers, ServedRole, Workload
 from reporter.served.ways import Ways
 from reporter.snapshot.snapshot import Snapshot
-from reporter.snapshot.trace import Cell, How
 from reporter.stacks.workloads.reasons import LEADERWORKERSETS, STACK, WORKLOAD_KIND
-from reporter.workload.components import is_left_out
 from reporter.workload.engines import ROLE, command_line, engines_of, model_named
 
 Member: TypeAlias = tuple[Resource[Workload], Workload]
@@ -181,43 +177,7 @@ def labels_of(obj: Workload) -> Labels:
     return template_of(obj).metadata.labels or {}
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadProbes:
-    """How models are found among workloads, and what is asked about each."""
-
-    evaluate: Callable[[WorkloadScope], Evaluation]
-
-    def questions(self, scope: Scope) -> Iterator[Question]:
-        catalogue = scope.settings.catalogue
-        models = scope.snapshot.once("models of no kind", lambda each: _models(each, catalogue))
-        for members in models:
-            first = members[0][1]
-            if is_left_out(first.namespace, scope.snapshot, scope.settings):
-                continue
-            yield Question(
-                Subject(WORKLOAD_KIND, first.namespace, first.name),
-                partial(self._answer, members),
-                rests_on=tuple(
-                    Cell(each, How.NAME, (one.namespace, one.name)) for each, one in members
-                ),
-            )
-
-    def _answer(self, members: tuple[Member, ...], scope: Scope) -> Evaluation:
-        resource, obj = members[0]
-        return self.evaluate(
-            WorkloadScope(
-                snapshot=scope.snapshot,
-                settings=scope.settings,
-                samples=scope.samples,
-                earlier=scope.earlier,
-                resource=resource,
-                object=obj,
-                members=members,
-            )
-        )
-
-
-def _models(snapshot: Snapshot, catalogue: Catalogue) -> tuple[tuple[Member, ...], ...]:
+def models_of(snapshot: Snapshot, catalogue: Catalogue) -> tuple[tuple[Member, ...], ...]:
     groups, kinds = _owners(catalogue)
     ending = {each.name for each in snapshot[r.NAMESPACES] if each.deleting}
     found: dict[tuple[str, ...], list[Member]] = {}

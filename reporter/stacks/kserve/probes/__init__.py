@@ -10,7 +10,7 @@ from reporter.probes.pods import fault_of_pod, judged, metric_faults, metric_fin
 from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.served.pods import switched_off
-from reporter.served.scaledobjects import judge_scalers, scalers_of
+from reporter.served.scaledobjects import judge_scalers
 from reporter.stacks.kserve.objects import INGRESS_READY, Component, Mode
 from reporter.stacks.kserve.probes.conditions import probe_conditions, probe_stale
 from reporter.stacks.kserve.probes.model import probe_model, probe_pods, probe_spec
@@ -124,9 +124,7 @@ def probe_runtime(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 def probe_scaling(scope: InferenceServiceScope) -> Iterator[Finding]:
     found = chain.from_iterable((scope.facts.deployments or {}).values())
-    names = [(DEPLOYMENTS.kind, each.name) for each in found]
-    scalers = scalers_of(scope.snapshot, scope.place, names)
-    yield from judge_scalers(scope, scalers)
+    return judge_scalers(scope, ((DEPLOYMENTS.kind, each.name) for each in found))
 
 
 _PROBES: Final[tuple[Probe[InferenceServiceScope], ...]] = (

@@ -10,7 +10,7 @@ from reporter.model.resource import Resource
 from reporter.probes.pods import judged, metric_faults, metric_finding, startup_budget
 from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.served.pods import judge_pods, judge_workloads, not_ready, switched_off
+from reporter.served.pods import judge_roles, not_ready, switched_off
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
@@ -164,9 +164,7 @@ def _waits_for_nothing(scope: LlmScope, condition: Condition) -> bool:
 
 
 def probe_pods(scope: LlmScope) -> Iterator[Finding]:
-    """Yield a finding for each pod at fault, and for each workload that lacks pods or stalls."""
-    yield from judge_pods(scope, scope.roles)
-    yield from judge_workloads(scope, scope.roles)
+    return judge_roles(scope, scope.roles)
 
 
 def probe_missing(scope: LlmScope) -> Iterator[Finding]:

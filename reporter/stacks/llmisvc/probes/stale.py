@@ -26,7 +26,7 @@ from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import Scope
 from reporter.served.role import Workload, parts_of
-from reporter.served.scaledobjects import judge_scalers, scalers_of
+from reporter.served.scaledobjects import judge_scalers
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.llmisvc import reasons
@@ -231,10 +231,8 @@ def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
     serves = _ALTHOUGH if scope.serves and is_false(scope.condition("Ready")) else ""
     kinds: tuple[Resource[KubeObject], ...] = (r.DEPLOYMENTS, reasons.LEADERWORKERSETS)
     made = [(kind.kind, each.name) for kind in kinds for each in scope.made(kind)]
-    named = (*scope.made(r.SCALEDOBJECTS), *scalers_of(scope.snapshot, scope.place, made))
-    scalers = {(type(each), each.name): each for each in named}.values()
-    budget = startup_budget(scope)
-    failing = tuple(judge_scalers(scope, scalers, serves=serves, budget=budget))
+    named, budget = scope.made(r.SCALEDOBJECTS), startup_budget(scope)
+    failing = tuple(judge_scalers(scope, made, also=named, serves=serves, budget=budget))
     yield from failing
     for condition in map(scope.condition, _SCALING):
         if failing or not scope.wanted.scaling or not is_false(condition):
