@@ -256,9 +256,7 @@ def _is_missing(ref: ObjectRef, state: PassState) -> bool:
     if ref.kind == CRD_KIND:
         return snapshot.discovery.state(ref.name) is Served.ABSENT
     resource = _resource_of(ref, state.catalogue)
-    if resource is None or snapshot[resource].get(ref.namespace, ref.name) is not None:
-        return False
-    return snapshot.absence_known(resource, ref.namespace, ref.name)
+    return resource is not None and snapshot.lacks(resource, ref.namespace, ref.name)
 
 
 @lru_cache(maxsize=16_384)

@@ -184,6 +184,11 @@ class Snapshot:
             return True
         return namespace in self.covered or self._is_no_namespace(namespace)
 
+    def lacks(self, resource: Resource[KubeObject], namespace: str, name: str) -> bool:
+        """Tell whether an object is known not to exist."""
+        gone = self[resource].get(namespace, name) is None
+        return gone and self.absence_known(resource, namespace, name)
+
     def _malformed_in(
         self, resource: Resource[KubeObject], namespace: str
     ) -> Iterator[SkippedObject]:

@@ -108,9 +108,7 @@ class DeclaredWorkload:
 
     def absent(self, snapshot: Snapshot, namespace: str) -> bool:
         """Tell whether it is known not to be in a namespace."""
-        if snapshot[self.resource].get(namespace, self.workload.name) is not None:
-            return False
-        return snapshot.absence_known(self.resource, namespace, self.workload.name)
+        return snapshot.lacks(self.resource, namespace, self.workload.name)
 
     def home(self, snapshot: Snapshot) -> str:
         """Return the namespace where it belongs: the first candidate that exists."""

@@ -123,8 +123,7 @@ def route_faults(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault
         gateway = snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
         if parent.is_gateway and gateway is not None and gateway.deleting:
             continue
-        known = snapshot.absence_known(r.GATEWAYS, parent.namespace, parent.name)
-        if parent.is_gateway and gateway is None and known:
+        if parent.is_gateway and snapshot.lacks(r.GATEWAYS, parent.namespace, parent.name):
             yield ParentFault(f"{parent} is gone", f"{parent} does not exist", GATEWAY_GONE)
             continue
         entries = [entry for each, entry in _entries(route) if each == parent]
@@ -408,9 +407,8 @@ def missing_picker_service(pool: o.InferencePool, snapshot: Snapshot) -> str:
         return ""
     if reference.group or (reference.kind or r.SERVICES.kind) != r.SERVICES.kind:
         return ""
-    place, name = pool.namespace, reference.name
-    gone = snapshot[r.SERVICES].get(place, name) is None
-    return name if gone and snapshot.absence_known(r.SERVICES, place, name) else ""
+    gone = snapshot.lacks(r.SERVICES, pool.namespace, reference.name)
+    return reference.name if gone else ""
 
 
 def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[o.Gateway, ...]:

@@ -176,8 +176,7 @@ def _filters(scope: NamespaceScope) -> Iterator[Finding]:
         missing = sorted(
             (place, service)
             for place, service in _targets(envoy_filter, snapshot, settings)
-            if snapshot[SERVICES].get(place, service) is None
-            and snapshot.absence_known(SERVICES, place, service)
+            if snapshot.lacks(SERVICES, place, service)
         )
         if missing:
             names = [f"{place}/{service}" for place, service in missing]
@@ -253,8 +252,7 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
     missing = sorted(
         name
         for name in named.difference(scope.settings.network_policy_ignored_namespaces)
-        if scope.snapshot[NAMESPACES].get("", name) is None
-        and scope.snapshot.absence_known(NAMESPACES, name=name)
+        if scope.snapshot.lacks(NAMESPACES, "", name)
     )
     if missing:
         names = cut(clean(", ".join(missing)), _NAMES_BYTES)

@@ -68,10 +68,9 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
             continue
         names = {name for route in routes for name in routing.pool_names(route, resource.group)}
         for name in sorted(names):
-            known = scope.snapshot.absence_known(resource, namespace, name)
             if routing.other_pool(scope.snapshot, resource.group, namespace=namespace, name=name):
                 continue  # told of the route
-            if known and scope.snapshot[resource].get(namespace, name) is None:
+            if scope.snapshot.lacks(resource, namespace, name):
                 yield scope.finding(
                     reason=MODEL_ROUTE,
                     related=resource.ref_named(namespace, name),

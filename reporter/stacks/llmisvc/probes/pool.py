@@ -226,8 +226,7 @@ def probe_route(scope: LlmScope) -> Iterator[Finding]:
         return
     for each in scope.wanted.own_routes:
         place = each.namespace or scope.place
-        known = scope.snapshot.absence_known(r.HTTPROUTES, place, each.name)
-        if known and scope.snapshot[r.HTTPROUTES].get(place, each.name) is None:
+        if scope.snapshot.lacks(r.HTTPROUTES, place, each.name):
             yield scope.finding(
                 reason=reasons.ROUTE_NOT_READY,
                 related=r.HTTPROUTES.ref_named(place, each.name),
@@ -328,9 +327,8 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
 def at_fault(scope: LlmScope, parent: routing.Parent) -> bool:
     """Tell whether a Gateway is missing or not programmed, so that what it says counts for nothing."""
     gateway = scope.gateway(parent)
-    if gateway is None:
-        return scope.snapshot.absence_known(r.GATEWAYS, parent.namespace, parent.name)
-    return not is_programmed(gateway)
+    gone = scope.snapshot.lacks(r.GATEWAYS, parent.namespace, parent.name)
+    return gone or (gateway is not None and not is_programmed(gateway))
 
 
 def is_programmed(gateway: Gateway) -> bool:

@@ -90,9 +90,7 @@ def _invalid(scope: LlmScope) -> Iterator[Finding]:
     # Of the places where a config may be: a setting names more than one installation has.
     places = " nor in ".join(scope.config_places[:2])
     for name, candidates in scope.named_configs.items():
-        there = any(scope.snapshot[reasons.CONFIGS].get(place, name) for place in candidates)
-        absent = (scope.snapshot.absence_known(reasons.CONFIGS, each, name) for each in candidates)
-        if not there and all(absent):
+        if all(scope.snapshot.lacks(reasons.CONFIGS, each, name) for each in candidates):
             yield scope.finding(
                 reason=reasons.INVALID,
                 related=reasons.CONFIGS.ref_named(scope.place, name),

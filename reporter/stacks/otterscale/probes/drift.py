@@ -73,9 +73,7 @@ def is_missing(scope: ModelServiceScope, resource: Resource[KubeObject], name: s
     """Tell whether an object is known not to exist, although its kind is installed."""
     if scope.snapshot.state(resource).served is not Served.SERVED:
         return False
-    place = scope.place if resource.namespaced else ""
-    found = scope.snapshot[resource].get(place, name)
-    return found is None and scope.snapshot.absence_known(resource, place, name)
+    return scope.snapshot.lacks(resource, scope.place if resource.namespaced else "", name)
 
 
 def _effect(scope: ModelServiceScope, ref: ObjectRef) -> tuple[int, str]:

@@ -247,10 +247,9 @@ def _unsettled(
 
 
 def _is_gone(gateway: routing.Parent, snapshot: Snapshot) -> bool:
-    found = snapshot[r.GATEWAYS].get(gateway.namespace, gateway.name)
-    if found is not None:
-        return found.deleting
-    return snapshot.absence_known(r.GATEWAYS, gateway.namespace, gateway.name)
+    place = gateway.namespace, gateway.name
+    found = snapshot[r.GATEWAYS].get(*place)
+    return snapshot.lacks(r.GATEWAYS, *place) if found is None else found.deleting
 
 
 def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:

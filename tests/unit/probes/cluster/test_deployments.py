@@ -70,7 +70,12 @@ def about(findings):
 
 def expected():
     return {
-        name: (COMPONENTS[name].reason, COMPONENTS[name].governs, "cluster", f"Namespace {place}")
+        name: (
+            COMPONENTS[name].reason,
+            COMPONENTS[name].row.governs,
+            "cluster",
+            f"Namespace {place}",
+        )
         for name, place in PLACES.items()
     }
 
@@ -226,7 +231,7 @@ def test_a_component_governs_where_a_row_of_suppression_rests_on_it():
         node_provisioner_name="karpenter",
         node_provisioner_namespace=("karpenter",),
     )
-    governing = {each.reason for each in components(settings) if each.governs}
+    governing = {each.reason for each in components(settings) if each.row.governs}
     of_no_component = {CLUSTER_CRD_MISSING, CLUSTER_NODE, CLUSTER_SHARED}
     assert governing == {row.upstream for row in SUPPRESSION} - of_no_component
 
