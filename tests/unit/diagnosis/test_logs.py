@@ -196,6 +196,74 @@ CHOSEN = {
         "RuntimeError: Data processing error: CAS service error : Reqwest Error: HTTP status",
         "hf-xet",
     ),
+    "a tool parser of another engine": (
+        "KeyError: 'invalid tool call parser: qwen25 (chose from { hermes,llama3_json })'",
+        "v-parser",
+    ),
+    "tools without a parser": (
+        "TypeError: Error: --enable-auto-tool-choice requires --tool-call-parser",
+        "v-tool-flag",
+    ),
+    "an argument too few": (
+        "vllm: error: the following arguments are required: model_tag",
+        "v-args-needed",
+    ),
+    "an argument of another version of TGI": (
+        "error: unexpected argument '--foo' found",
+        "v-arg-clap",
+    ),
+    "an attention backend that was forced": (
+        (
+            "ValueError: Selected backend AttentionBackendEnum.FLASHINFER is not valid for "
+            "this configuration. Reason: ['head_size not supported']"
+        ),
+        "v-attn-set",
+    ),
+    "FP8 on Ampere": (
+        (
+            'ValueError("type fp8e4nv not supported in this architecture. The supported '
+            "fp8 dtypes are ('fp8e5',)\")"
+        ),
+        "fp8-old",
+    ),
+    "a kernel for a larger GPU": (
+        (
+            "OutOfResources: out of resource: shared memory, Required: 147456, Hardware "
+            "limit: 101376."
+        ),
+        "gpu-shared",
+    ),
+    "RDMA without locked memory": (
+        "UCX  ERROR ibv_create_cq(cqe=4096) failed: Cannot allocate memory",
+        "memlock",
+    ),
+    "GPU memory of llama.cpp": (
+        "llama_model_load: error loading model: unable to allocate CUDA0 buffer",
+        "lc-memory",
+    ),
+    "the vocabulary of gpt-oss": (
+        (
+            "openai_harmony.HarmonyError: error downloading or loading vocab file: failed "
+            "to download"
+        ),
+        "hf-vocabulary",
+    ),
+    "a volume that somebody replaced": (
+        "OSError: [Errno 116] Stale file handle: '/models/a'",
+        "stale-handle",
+    ),
+    "a volume that fails": (
+        "OSError: [Errno 5] Input/output error: '/models/a.safetensors'",
+        "io-error",
+    ),
+    "a hub that says no more": (
+        "HTTPError: 401 Client Error: Unauthorized for url: https://huggingface.co/api/models/a/b",
+        "hf-refused",
+    ),
+    "a hub that says no more, in Rust": (
+        "HTTP status client error (403 Forbidden) for url (https://huggingface.co/x/config.json)",
+        "hf-refused",
+    ),
     "nothing": ("", ""),
 }
 
