@@ -26,7 +26,7 @@ TRUE: Final = "True"
 FALSE: Final = "False"
 UNKNOWN: Final = "Unknown"
 
-_BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
+BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class ConditionManager:
@@ -121,7 +121,7 @@ class ConditionManager:
 
     def _age(self, type_: str) -> tuple[int, datetime, bool]:
         condition = self._present[type_]
-        moved = condition.last_transition_time or _BEFORE_ALL
+        moved = condition.last_transition_time or BEFORE_ALL
         last = max((at for at, each in enumerate(self._changes, 1) if each == type_), default=0)
         return last, moved, bool(condition.reason)
 

@@ -1,7 +1,7 @@
 """The objects that the status of an InferenceService is made of, and how they are found."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, takewhile
@@ -14,6 +14,7 @@ from reporter.model.stack import ObjectT
 from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.snapshot.table import Table
+from reporter.stacks.kserve.derived.conditions import BEFORE_ALL
 from reporter.stacks.kserve.objects import (
     Component,
     InferenceService,
@@ -42,7 +43,8 @@ class InferenceServiceFacts:
     Attributes:
         services: Knative Services by component, those that exist; None if they are unknown.
         deployments: Deployments by component, head before workers; None if they are unknown.
-        pods: those that the model status is read from, by name; None if they are unknown.
+        pods: those that the model status is read from, the newest first as KServe sorts them
+            (pkg/controller/v1beta1/inferenceservice/utils/utils.go); None if they are unknown.
         heads: the name of the Deployment by component, whether it exists or not; empty if they are
             unknown.
 
@@ -91,12 +93,13 @@ def facts_of(
         if mode is not Mode.KNATIVE:
             head = made(snapshot[DEPLOYMENTS], inferenceservice, Component.PREDICTOR)
             name = head.name if head else object_name(inferenceservice, Component.PREDICTOR)
-            pods = snapshot[PODS].labelled(place, "app", f"isvc.{name}")
+            pods = _newest_first(snapshot[PODS].labelled(place, "app", f"isvc.{name}"))
         elif services is not None:
             predictor = services.get(Component.PREDICTOR)
             # The newest revision, also while an older one serves.
             newest = predictor.status.latest_created_revision_name if predictor else ""
-            pods = snapshot[PODS].labelled(place, REVISION, newest) if newest else ()
+            own = snapshot[PODS].labelled(place, REVISION, newest) if newest else ()
+            pods = _newest_first(own)
     return InferenceServiceFacts(
         inferenceservice=inferenceservice,
         services=services,
@@ -106,6 +109,10 @@ def facts_of(
         mode=mode,
         without_knative=snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT,
     )
+
+
+def _newest_first(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    return tuple(sorted(pods, key=lambda each: each.created or BEFORE_ALL, reverse=True))
 
 
 def object_name(inferenceservice: InferenceService, component: Component) -> str:

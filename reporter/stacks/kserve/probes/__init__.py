@@ -56,11 +56,14 @@ def probe_serving(scope: InferenceServiceScope) -> Iterator[ServingEvidence]:
 
 
 def _serving(scope: InferenceServiceScope, *, serves: bool) -> ServingEvidence:
+    ingress = scope.condition(INGRESS_READY)
+    # What was made for the component before stays while it is not ready as a whole.
+    stays = ingress is not None and bool(scope.object.status.url) and scope.says_no_more(ingress)
     return ServingEvidence(
         subject=scope.subject,
         wanted=1,
         serving=int(serves),
-        reached=not is_false(scope.condition(INGRESS_READY)),
+        reached=stays or not is_false(ingress),
     )
 
 

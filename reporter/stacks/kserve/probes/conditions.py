@@ -46,9 +46,6 @@ _OF_KSERVE: Final = frozenset(
 )
 """Reasons that are told by name."""
 
-_OF_COMPONENTS: Final = (" ingress not created", " Deployment NotReady")
-"""How reasons of IngressReady end that say no more than that a component is not ready."""
-
 _SEVERITY: Final = {Component.PREDICTOR: 30, Component.TRANSFORMER: 20, Component.EXPLAINER: 10}
 """Without a predictor nothing is answered; a transformer is in the way of each request."""
 
@@ -150,10 +147,7 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
             text="Ready is True, and it has no URL",
         )
     ingress = stored.condition(INGRESS_READY, "False")
-    if ingress is None or ingress.reason in _OF_KSERVE:
-        return
-    ready = all(is_true(scope.condition(each.ready)) for each in scope.components)
-    if not ready and (not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)):
+    if ingress is None or ingress.reason in _OF_KSERVE or scope.says_no_more(ingress):
         return
     why = words(ingress)
     if not (ingress.reason or ingress.message):  # KServe may have said it in an Event instead

@@ -43,6 +43,9 @@ from reporter.stacks.kserve.reasons import KNATIVE_REVISIONS, KNATIVE_SERVICES
 from reporter.workload.owners import is_true, latest
 from reporter.workload.pod import counts, is_ready, startup_time
 
+_OF_COMPONENTS: Final = (" ingress not created", " Deployment NotReady")
+"""How reasons of IngressReady end that say no more than that a component is not ready."""
+
 GRADUAL: Final = "RolloutInProgress"
 """What Knative says while traffic moves gradually, as the Knative Service was annotated to."""
 
@@ -220,6 +223,12 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
     def condition(self, type_: str) -> KnativeCondition | None:
         """Return a condition by its objects, with its stored time where it is stored so."""
         return self.seen.condition(type_)
+
+    def says_no_more(self, ingress: KnativeCondition) -> bool:
+        """True if IngressReady is False only because a component is not ready."""
+        if all(is_true(self.condition(each.ready)) for each in self.components):
+            return False
+        return not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)
 
     def object_ref(self, component: Component) -> ObjectRef:
         """Return what stands for a component: its Knative Service or its Deployment."""

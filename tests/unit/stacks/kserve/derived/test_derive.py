@@ -274,6 +274,21 @@ def test_two_pods_that_tell_different_things():
     assert not derived(*docs, pods[0]).model_unsure
 
 
+def test_the_newest_pod_is_looked_at():
+    """KServe sorts pods so; one that no node has says nothing, and what was said before stays."""
+    before = {
+        "transitionStatus": "UpToDate",
+        "states": {"activeModelState": "Loaded", "targetModelState": "Loaded"},
+    }
+    docs = [
+        inferenceservice(STANDARD, {"status": {"modelStatus": before}}),
+        raw_deployment(Available="False MinimumReplicasUnavailable"),
+    ]
+    younger = {"metadata": {"creationTimestamp": rfc3339(NOW)}, "status": {"containerStatuses": []}}
+    pods = [predictor_pod(ready=True), predictor_pod(younger, name="pod-b")]
+    assert model(derived(*docs, *pods)) == ("Loaded", "Loaded", "UpToDate")
+
+
 @pytest.mark.parametrize("value", ["true", "True", "TRUE"])
 def test_stopped(value):
     """All components and the ingress are False, and everything else is gone."""
