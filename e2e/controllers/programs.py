@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from e2e.envtest.binaries import cache
+from e2e.envtest.binaries import built, cache
 from e2e.envtest.errors import EnvtestError
 
 
@@ -206,12 +206,16 @@ REQUESTS: Final = Program(
 
 PROGRAMS: Final = (LEADERWORKERSET, ENDPOINT_PICKER, REQUESTS, KSERVE, LLMISVC)
 
+CONTROLLER_MANAGER: Final = "kube-controller-manager"
+"""Of the Kubernetes that the end-to-end tests pin; it makes pods, collects garbage, and scales."""
+
 
 def main() -> None:
     """Build what is missing, and say where each is."""
     try:
         for program in PROGRAMS:
             print(f"{program.module.path} {program.module.version}: {program.built()}")
+        print(f"{CONTROLLER_MANAGER}: {built(CONTROLLER_MANAGER)}")
     except EnvtestError as error:
         sys.exit(f"controllers: {error}")
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from e2e.stack.api import Api, unless_gone
+from e2e.stack.conditions import with_condition
 from e2e.stack.controller import Controller, Key, deleting, key_of
 from e2e.stack.times import now
 from lab.sandbox.objects import Object, dig, meta
@@ -54,13 +55,14 @@ class Kubelet(Controller):
             await self._start(key, pod)
 
     async def _start(self, key: Key, pod: Object) -> None:
-        version = meta(pod)["resourceVersion"]
         # No two objects of a cluster have the same version.
-        number = int(version) % (250 * 250)
+        number = int(meta(pod)["resourceVersion"]) % (250 * 250)
         address = f"127.244.{number // 250}.{number % 250 + 1}"
-        status = running_status(pod, now=now(), address=address)
+        await self._says(key, pod, running_status(pod, now=now(), address=address))
+
+    async def _says(self, key: Key, pod: Object, status: Object) -> None:
         # Whoever was first to give it a status is right.
-        seen = {"resourceVersion": version}
+        seen = {"resourceVersion": meta(pod)["resourceVersion"]}
         await unless_gone(
             self.api.patch(
                 "pods",
@@ -70,6 +72,25 @@ class Kubelet(Controller):
                 subresource="status",
             )
         )
+
+
+def not_ready(status: Object, why: tuple[str, str] | None = None) -> Object:
+    """Return the status of a running pod as one of a pod that loads, or whose containers wait.
+
+    Args:
+        status: of the pod, which is changed.
+        why: reason and message of containers that wait.
+    """
+    for each in status["containerStatuses"]:
+        each |= {"ready": False, "started": False}
+        if why is not None:
+            each["state"] = {"waiting": {"reason": why[0], "message": why[1]}}
+    if why is not None:
+        status["phase"] = "Pending"
+    for type_ in ("Ready", "ContainersReady"):
+        says = (type_, "False", "ContainersNotReady", "containers are not ready")
+        status["conditions"] = with_condition(status["conditions"], says)
+    return status
 
 
 def _is_new(pod: Object) -> bool:

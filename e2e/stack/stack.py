@@ -17,7 +17,7 @@ from e2e.stack.controller import Controller, deleting
 from e2e.stack.deployments import DEPLOYMENTS, Deployments
 from e2e.stack.errors import ApiError, StackError
 from e2e.stack.garbage import Garbage
-from e2e.stack.kubelet import Kubelet
+from e2e.stack.kubelet import Kubelet, not_ready
 from e2e.stack.namespaces import Namespaces
 from e2e.stack.stateful_sets import STATEFUL_SETS, StatefulSets
 from e2e.stack.times import now
@@ -40,15 +40,21 @@ class Stack:
         api: the API server, seen by an admin, entered already.
         ready_after_seconds: from the creation of a pod to Ready.
         without: names of CustomResourceDefinitions that somebody else installs.
+        controllers: who plays; None stands for all.
     """
 
     def __init__(
-        self, api: Api, *, ready_after_seconds: float = 0.0, without: Collection[str] = ()
+        self,
+        api: Api,
+        *,
+        ready_after_seconds: float = 0.0,
+        without: Collection[str] = (),
+        controllers: Sequence[Controller] | None = None,
     ) -> None:
         self.api = api
         self._without = without
         self._workloads: set[str] = set()
-        self._controllers: Sequence[Controller] = (
+        self._controllers: Sequence[Controller] = controllers or (
             Deployments(api),
             StatefulSets(api),
             Kubelet(api, ready_after_seconds=ready_after_seconds),
@@ -213,24 +219,16 @@ class Stack:
             restarts: with any, the pods had been Ready before; else they never were.
 
         """
-        reason, message = why
-        state = {"waiting": {"reason": reason, "message": message}}
         for pod in await self._named("pods", namespace, owner):
-            fresh = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
-            for each in fresh["containerStatuses"]:
-                each |= {"ready": False, "started": False, "state": state, "restartCount": restarts}
-                if restarts:
+            status = running_status(pod, now=now(), address=dig(pod, "status", "podIP"))
+            if restarts:
+                status["conditions"] = dig(pod, "status", "conditions")
+            not_ready(status, why)
+            if restarts:
+                status["phase"] = "Running"
+                for each in status["containerStatuses"]:
+                    each["restartCount"] = restarts
                     each["lastState"] = {"terminated": {"exitCode": 1, "reason": "Error"}}
-            conditions = dig(pod, "status", "conditions") if restarts else fresh["conditions"]
-            for type_ in ("Ready", "ContainersReady"):
-                conditions = with_condition(
-                    conditions, (type_, "False", "ContainersNotReady", "containers are not ready")
-                )
-            status = {
-                "phase": "Pending" if not restarts else "Running",
-                "containerStatuses": fresh["containerStatuses"],
-                "conditions": conditions,
-            }
             await self.status("pods", namespace, name_of(pod), status=status)
 
     async def pod_loading(self, namespace: str, name: str, address: str) -> None:
@@ -238,13 +236,7 @@ class Stack:
         pod = await self.api.get("pods", name, namespace=namespace)
         if pod is None:
             raise StackError(f"there is no pod {namespace}/{name}")
-        status = running_status(pod, now=now(), address=address)
-        for each in status["containerStatuses"]:
-            each |= {"ready": False, "started": False}
-        for type_ in ("Ready", "ContainersReady"):
-            status["conditions"] = with_condition(
-                status["conditions"], (type_, "False", "ContainersNotReady", "it loads")
-            )
+        status = not_ready(running_status(pod, now=now(), address=address))
         await self.status("pods", namespace, name, status=status)
 
     async def pod_ready(self, namespace: str, owner: str) -> None:

@@ -1,4 +1,4 @@
-"""A control plane with real controllers; kubelets and built-in controllers are played."""
+"""A control plane with real controllers, those of Kubernetes too; nodes are played."""
 
 import asyncio
 import contextlib
@@ -8,14 +8,11 @@ import pytest
 
 from e2e.controllers.programs import PROGRAMS
 from e2e.controllers.running import Running
+from e2e.controllers.suite.cluster import METRICS_CRD, Binder, Images, Metrics, controller_manager
 from e2e.stack.api import Api
-from e2e.stack.controller import Controller, key_of
-from e2e.stack.errors import ApiError
-from e2e.stack.nodes import schedulable
 from e2e.stack.stack import CRDS, Stack
-from e2e.stack.times import now
 from e2e.stage import Stage
-from lab.sandbox.objects import dig, name_of
+from lab.sandbox.objects import name_of
 
 _OF_CONTROLLERS = {
     "clusterstoragecontainers.serving.kserve.io",
@@ -29,79 +26,41 @@ _OF_CONTROLLERS = {
 """CustomResourceDefinitions that the controllers' charts install, whole."""
 
 
-UNSCHEDULABLE = {
-    "type": "PodScheduled",
-    "status": "False",
-    "reason": "Unschedulable",
-    "message": "0/7 nodes are available: 7 Insufficient nvidia.com/gpu.",
-}
+@pytest.fixture(name="plane", scope="session")
+def _plane(plane):
+    """The control plane, with the controllers of Kubernetes beside it."""
+    with controller_manager(plane):
+        yield plane
 
 
-class Binder(Controller):
-    """The scheduler: any node is good for any pod, but for those of a namespace that is full."""
+@pytest.fixture(name="api")
+async def _api(plane):
+    async with Api(plane.admin) as api:
+        yield api
 
-    follows = ("pods",)
 
-    def __init__(self, api):
-        super().__init__(api)
-        self.full = ""
+@pytest.fixture(name="binder")
+async def _binder(api):
+    return Binder(api)
 
-    async def has_room(self, namespace):
-        """Let the pods of a namespace be scheduled again."""
-        self.full = ""
-        for pod in await self.api.items("pods", namespace=namespace):
-            self.add(key_of(pod))
 
-    def keys(self, resource, obj, *, exists):
-        return (key_of(obj),) if exists and not dig(obj, "spec", "nodeName") else ()
-
-    async def reconcile(self, key):
-        if key.namespace == self.full:
-            status = {
-                "phase": "Pending",
-                "conditions": [UNSCHEDULABLE | {"lastTransitionTime": now()}],
-            }
-            with contextlib.suppress(ApiError):
-                await self.api.patch(
-                    "pods",
-                    key.name,
-                    {"status": status},
-                    namespace=key.namespace,
-                    subresource="status",
-                )
-            return
-        node = schedulable(await self.api.items("nodes"))[0]
-        target = {"apiVersion": "v1", "kind": "Node", "name": node}
-        binding = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": key.name, "namespace": key.namespace},
-            "target": target,
-        }
-        path = f"/api/v1/namespaces/{key.namespace}/pods/{key.name}/binding"
-        with contextlib.suppress(ApiError):
-            await self.api.request("POST", path, body=binding)
+@pytest.fixture(name="metrics")
+async def _metrics(api):
+    return Metrics(api)
 
 
 @pytest.fixture(name="stage")
-async def _stage(plane, kubectl):
-    async with Api(plane.admin) as api:
-        there = {name_of(each) for each in await api.items(CRDS)}
-        for name in sorted(there & _OF_CONTROLLERS):
-            await api.delete(CRDS, name)
-        async with Stack(api, without=_OF_CONTROLLERS) as stack:
-            await stack.install_shared()
-            stage = Stage(api, stack, kubectl)
-            yield stage
-            await stage.forget()
-
-
-@pytest.fixture(name="binder", autouse=True)
-async def _binder(stage):
-    binder = Binder(stage.api)
-    binder.start()
-    yield binder
-    await binder.stop()
+async def _stage(api, binder, metrics, kubectl):
+    there = {name_of(each) for each in await api.items(CRDS)}
+    for name in sorted(there & _OF_CONTROLLERS):
+        await api.delete(CRDS, name)
+    await api.apply(METRICS_CRD)
+    played = (binder, Images(api), metrics)
+    async with Stack(api, without=_OF_CONTROLLERS, controllers=played) as stack:
+        await stack.install_shared()
+        stage = Stage(api, stack, kubectl)
+        yield stage
+        await stage.forget()
 
 
 @pytest.fixture(name="controller")

@@ -1,8 +1,10 @@
 """InferenceServices of KServe, Standard mode."""
 
-from e2e.controllers.suite.told import SOON, Model
+import asyncio
+
+from e2e.controllers.suite.told import SETTLING, SOON, Model
+from reporter.daemon.evidence import AGAIN
 from reporter.stacks.kserve import reasons as c
-from tests.daemon.replica import until
 
 ISVCS = "inferenceservices.serving.kserve.io"
 RUNTIMES = "servingruntimes.serving.kserve.io"
@@ -13,6 +15,7 @@ def runtime(namespace):
         "name": "kserve-container",
         "image": "kserve/huggingfaceserver:v0.20.0",
         "args": ["--model_name={{.Name}}", "--model_dir=/mnt/models"],
+        "resources": {"requests": {"cpu": "1"}},
     }
     return {
         "apiVersion": "serving.kserve.io/v1alpha1",
@@ -47,8 +50,8 @@ def inferenceservice(namespace):
     }
 
 
-async def test_a_model_by_deployments(stage, controller, namespace, replica):
-    """Created, scaled, without Secret, image, node, controller, updated, stopped, started, without its runtime, deleted."""
+async def test_a_model_by_deployments(stage, binder, controller, namespace, replica):
+    """The whole story, and without its runtime."""
     running = await controller("kserve-controller-manager")
     daemon = await (await replica(**SOON)).ready()
     await stage.api.create(runtime(namespace))
@@ -58,27 +61,10 @@ async def test_a_model_by_deployments(stage, controller, namespace, replica):
     await model.over(c.READY)
     await model.agrees()
 
-    await model.patch({"spec": {"predictor": {"minReplicas": 2}}})
-    await model.agrees()
+    await model.is_updated(image, c.PODS_NOT_READY)
+    await model.has_no_room(binder, {"spec": {"predictor": {"minReplicas": 2}}}, c.PODS_NOT_READY)
     await model.suffers(c.PODS_NOT_READY, "chat-predictor")
     await model.has_no_controller(running, "chat-predictor", c.PODS_NOT_READY)
-    await model.patch({"spec": {"predictor": {"model": {"image": "vllm:typo"}}}})
-    await model.agrees()
-
-    async def updated():
-        pods = await stage.api.items("pods", namespace=namespace)
-        new = [each for each in pods if each["spec"]["containers"][0]["image"] == "vllm:typo"]
-        return new[0]["metadata"]["name"] if new and len(new) == len(pods) else ""
-
-    name = await until(updated, "the pods are those of the new image")
-    await stage.stack.image_pull(namespace, name, fails=True)
-    await model.fires(
-        c.PODS_NOT_READY, f"pod {name}: container kserve-container waits in ImagePullBackOff"
-    )
-    await model.agrees()
-    await stage.stack.image_pull(namespace, name, fails=False)
-    await model.over(c.PODS_NOT_READY)
-    await model.agrees()
 
     await model.patch(stop("true"))
     await stage.told(c.STOPPED, model.subject)
@@ -97,6 +83,40 @@ async def test_a_model_by_deployments(stage, controller, namespace, replica):
     await model.over(c.RUNTIME_MISSING)
     await model.agrees()
     await model.is_deleted()
+
+
+async def test_a_model_that_is_scaled(stage, metrics, controller, namespace, replica):
+    """Scaled up by its autoscaler and to its minimum, and without the metrics for that."""
+    await controller("kserve-controller-manager")
+    shorter = {"model_startup_budget_seconds": 2 * SETTLING}
+    daemon = await (await replica(**SOON | shorter)).ready()
+    await stage.api.create(runtime(namespace))
+    wanted = inferenceservice(namespace)
+    wanted["spec"]["predictor"]["maxReplicas"] = 3
+    await stage.api.create(wanted)
+    model = Model(stage, daemon, ISVCS, wanted)
+    await model.over(c.READY)
+    for processor, pods in (("1600m", 3), ("10m", 1)):
+        await metrics.use(namespace, processor)
+        await model.has_pods(pods)
+    await model.has_told_no_more()
+
+    await metrics.use(namespace, "")
+    await asyncio.sleep(AGAIN)
+    await model.fires(
+        c.SCALING_NOT_READY,
+        "HorizontalPodAutoscaler chat-predictor does not work: FailedGetResourceMetric",
+    )
+    await model.agrees()
+    await metrics.use(namespace, "10m")
+    await asyncio.sleep(AGAIN)
+    await model.over(c.SCALING_NOT_READY)
+    await model.is_ready()
+    await model.is_deleted()
+
+
+def image(name):
+    return {"spec": {"predictor": {"model": {"image": name}}}}
 
 
 def stop(value):

@@ -6,32 +6,34 @@ from reporter.stacks.workloads import reasons as c
 SETS = "leaderworkersets.leaderworkerset.x-k8s.io"
 
 
-def leaderworkerset(namespace, image="vllm/vllm-openai:v0.14.0"):
+def image(name):
     container = {
         "name": "vllm",
-        "image": image,
+        "image": name,
         "command": ["vllm", "serve", "meta-llama/Llama-3.1-405B"],
         "ports": [{"containerPort": 8000}],
         "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
     }
     template = {"metadata": {"labels": {"app": "llama"}}, "spec": {"containers": [container]}}
+    pods = {"leaderTemplate": template, "workerTemplate": template}
+    return {"spec": {"leaderWorkerTemplate": pods}}
+
+
+def leaderworkerset(namespace):
+    spec = image("vllm/vllm-openai:v0.14.0")["spec"]
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
         "metadata": {"name": "llama", "namespace": namespace},
         "spec": {
             "replicas": 2,
-            "leaderWorkerTemplate": {
-                "size": 2,
-                "leaderTemplate": template,
-                "workerTemplate": template,
-            },
+            "leaderWorkerTemplate": {"size": 2, **spec["leaderWorkerTemplate"]},
         },
     }
 
 
 async def test_groups_of_two(stage, binder, controller, namespace, replica):
-    """Created, updated, without image, room, Secret, node, controller, scaled to zero and back, deleted."""
+    """The whole story, for groups of two."""
     running = await controller("lws-controller-manager")
     daemon = await (await replica(**SOON)).ready()
     wanted = leaderworkerset(namespace)
@@ -41,23 +43,8 @@ async def test_groups_of_two(stage, binder, controller, namespace, replica):
     await model.over(c.READY)
     await model.condition("Available", "True")
 
-    await stage.stack.image_pull(namespace, "llama-0-1", fails=True)
-    await model.fires(c.PODS_NOT_READY, "pod llama-0-1: container vllm waits in ImagePullBackOff")
-    await stage.stack.image_pull(namespace, "llama-0-1", fails=False)
-    await model.over(c.PODS_NOT_READY)
-
-    container = wanted["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
-    template = {"spec": {"containers": [container | {"image": "vllm/vllm-openai:v0.15.0"}]}}
-    await model.patch({"spec": {"leaderWorkerTemplate": {"workerTemplate": template}}})
-    await model.condition("Available", "True")
-    assert await stage.firing() == set()
-
-    binder.full = namespace
-    await model.patch({"spec": {"replicas": 3}})
-    await model.fires(c.PODS_NOT_READY, "nvidia.com/gpu")
-    await binder.has_room(namespace)
-    await model.over(c.PODS_NOT_READY)
-
+    await model.is_updated(image, c.PODS_NOT_READY)
+    await model.has_no_room(binder, {"spec": {"replicas": 3}}, c.PODS_NOT_READY)
     await model.suffers(c.PODS_NOT_READY, "llama-")
     await model.has_no_controller(running, "llama-", c.PODS_NOT_READY)
 

@@ -23,8 +23,8 @@ def llminferenceservice(namespace):
     }
 
 
-async def test_a_model_behind_a_picker(stage, controller, namespace, replica):
-    """Without its Gateway, with it, without image, Secret, node, controller, stopped, started, deleted."""
+async def test_a_model_behind_a_picker(stage, binder, controller, namespace, replica):
+    """The whole story, and without its Gateway."""
     running = await controller("llmisvc-controller-manager")
     daemon = await (await replica(**SOON)).ready()
     wanted = llminferenceservice(namespace)
@@ -46,6 +46,8 @@ async def test_a_model_behind_a_picker(stage, controller, namespace, replica):
     await model.condition("Ready", "True")
     await model.agrees()
 
+    await model.is_updated(image, c.PODS_NOT_READY)
+    await model.has_no_room(binder, {"spec": {"replicas": 2}}, c.PODS_NOT_READY)
     await model.suffers(c.PODS_NOT_READY, "chat-kserve-")
     await model.has_no_controller(running, "chat-kserve-", c.PODS_NOT_READY)
 
@@ -69,6 +71,10 @@ GATEWAY = {
         "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
     },
 }
+
+
+def image(name):
+    return {"spec": {"template": {"containers": [{"name": "main", "image": name}]}}}
 
 
 def stop(value):

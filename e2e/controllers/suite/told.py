@@ -1,7 +1,9 @@
 """What a controller wrote, held against the status that the reporter derives, and what was told."""
 
+from collections.abc import Callable
 from typing import Any
 
+from e2e.controllers.suite.cluster import Binder
 from lab.sandbox.objects import Object
 from tests.daemon.replica import Replica, until
 from tests.daemon.stage import key_of
@@ -9,8 +11,11 @@ from tests.daemon.stage import key_of
 SETTLING = 10
 """Seconds for which controllers may be at work on a busy machine before anything is told."""
 
-SOON = {"startup_grace_seconds": SETTLING, "model_startup_budget_seconds": 2 * SETTLING}
-"""What a replica is started with."""
+SOON = {"startup_grace_seconds": SETTLING, "model_startup_budget_seconds": 4 * SETTLING}
+"""What a replica is started with; the budget is longer than a slow image and a slow probe take."""
+
+SLOW, GOOD, BAD = (f"registry.example/vllm:{each}" for each in ("slow", "v2", "typo"))
+"""Images by what becomes of them, see `cluster.Images`."""
 
 _TIMES = frozenset({"lastTransitionTime", "time"})
 
@@ -50,6 +55,7 @@ class Model:
         self.name = obj["metadata"]["name"]
         self.kind = obj["kind"]
         self.subject = f"{self.kind.lower()}/{self.namespace}/{self.name}"
+        self._expected: set[tuple[str, str]] = set()
 
     async def written(self) -> Object:
         """Return the status that the controller wrote."""
@@ -107,6 +113,7 @@ class Model:
 
     async def fires(self, reason: str, *words: str) -> None:
         """Wait until this reason fires of it, alone, with these words."""
+        self._expected.add((reason, self.subject))
         event = await self._told(reason)
         for each in words:
             assert each in event["message"], event["message"]
@@ -136,6 +143,71 @@ class Model:
 
         await until(ended, f"{reason} of {self.subject} is over")
 
+    async def has_told_no_more(self) -> None:
+        """Check that of all that was ever told nothing was false."""
+        told = {key_of(each) for each in await self.stage.events() if each["type"] == "Warning"}
+        assert told <= self._expected, told - self._expected
+
+    async def runs(self, image: str) -> None:
+        """Wait until its containers have this image, and those of pods that have another are gone."""
+
+        async def so() -> bool:
+            found = await self.stage.api.items("pods", namespace=self.namespace)
+            images = {each["image"] for pod in found for each in pod["spec"]["containers"]}
+            assert image in images
+            assert not images & {SLOW, GOOD, BAD} - {image}, images
+            return True
+
+        await until(so, f"{self.subject} runs {image}")
+
+    async def has_pods(self, count: int) -> None:
+        """Wait until it has so many pods, and all is well."""
+
+        async def has() -> bool:
+            found = await self.stage.api.items("pods", namespace=self.namespace)
+            return len(found) == count
+
+        await until(has, f"{self.subject} has {count} pods")
+        await self.is_ready()
+
+    async def is_updated(self, patch: Callable[[str], Object], reason: str) -> None:
+        """It loads slowly, is updated, then by an image that is not there, and that is rolled back.
+
+        Args:
+            patch: what sets an image.
+            reason: that its pods are not ready.
+        """
+        for image in (SLOW, GOOD):
+            await self.patch(patch(image))
+            await self.runs(image)
+            await self.is_ready()
+        await self.has_told_no_more()
+        await self.patch(patch(BAD))
+        await self.fires(reason, "waits in ImagePullBackOff")
+        await self.state("degraded")
+        await self.agrees_where_derived()
+        await self.patch(patch(GOOD))
+        await self.over(reason)
+        await self.runs(GOOD)
+        await self.is_ready()
+
+    async def is_ready(self) -> None:
+        """Wait until all is well, and the controller says the same."""
+        await self.state("serving")
+        await self._alone()
+        await self.agrees_where_derived()
+
+    async def has_no_room(self, binder: Binder, patch: Object, reason: str) -> None:
+        """It is scaled up by a patch without a node for what is added; then there is one."""
+        binder.full = self.namespace
+        await self.patch(patch)
+        await self.fires(reason, "nvidia.com/gpu")
+        await self.state("degraded")
+        await self.agrees_where_derived()
+        await binder.has_room(self.namespace)
+        await self.over(reason)
+        await self.is_ready()
+
     async def suffers(self, reason: str, pods: str) -> None:
         """Its Secret goes, its image goes and its node is lost: each is told alone, and over.
 
@@ -158,6 +230,7 @@ class Model:
             name = each["metadata"]["name"]
             says = ("Ready", "False", "", "")
             await stack.condition("pods", self.namespace, name, says=says)
+        self._expected.add(NODE_NOT_READY)
         await self.stage.told(*NODE_NOT_READY)
         await self._alone(NODE_NOT_READY)
         await self.agrees_where_derived()
@@ -195,3 +268,4 @@ class Model:
 
         await until(gone, f"{self.subject} is gone")
         await self._alone()
+        await self.has_told_no_more()

@@ -1,0 +1,220 @@
+"""What is around the controllers: those of Kubernetes, which are real, and nodes, which are played."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Iterator
+
+from e2e.controllers.programs import CONTROLLER_MANAGER
+from e2e.envtest.binaries import built
+from e2e.envtest.control_plane import ControlPlane, Server, free_ports
+from e2e.stack.api import Api
+from e2e.stack.controller import Again, Controller, Key, key_of
+from e2e.stack.errors import ApiError
+from e2e.stack.kubelet import Kubelet, not_ready
+from e2e.stack.nodes import schedulable
+from e2e.stack.times import now
+from lab.sandbox.objects import Object, dig, meta
+from lab.sandbox.workloads import is_ready, running_status
+
+OF_KUBERNETES = (
+    "deployment-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+    "horizontal-pod-autoscaler-controller",
+    "garbage-collector-controller",
+    "namespace-controller",
+)
+"""Those of kube-controller-manager that run; what looks after nodes is the tests'."""
+
+PULLS_SECONDS = PROBES_SECONDS = 12
+"""How long a slow image is pulled, and how long it takes then until its probe is answered."""
+
+UNSCHEDULABLE = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "0/7 nodes are available: 7 Insufficient nvidia.com/gpu.",
+}
+
+
+@contextlib.contextmanager
+def controller_manager(plane: ControlPlane) -> Iterator[None]:
+    """Run kube-controller-manager, whose autoscaler looks every two seconds and believes at once."""
+    (port,) = free_ports(1)
+    command = [
+        str(built(CONTROLLER_MANAGER) / CONTROLLER_MANAGER),
+        f"--kubeconfig={plane.admin.write_kubeconfig(plane.folder / 'controller-manager.yaml')}",
+        f"--controllers={','.join(OF_KUBERNETES)}",
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+        f"--cert-dir={plane.folder}",
+        "--leader-elect=false",
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
+        "--horizontal-pod-autoscaler-sync-period=2s",
+        "--horizontal-pod-autoscaler-downscale-stabilization=4s",
+        "--horizontal-pod-autoscaler-cpu-initialization-period=0s",
+        "--horizontal-pod-autoscaler-initial-readiness-delay=0s",
+    ]
+    server = Server(CONTROLLER_MANAGER, command, plane.folder / "controller-manager.log")
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop()
+
+
+class Binder(Controller):
+    """The scheduler: any node is good for any pod, but for those of a namespace that is full."""
+
+    follows = ("pods",)
+
+    def __init__(self, api: Api) -> None:
+        super().__init__(api)
+        self.full = ""
+
+    async def has_room(self, namespace: str) -> None:
+        """Let the pods of a namespace be scheduled again."""
+        self.full = ""
+        for pod in await self.api.items("pods", namespace=namespace):
+            self.add(key_of(pod))
+
+    def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
+        """A pod without a node."""
+        del resource
+        return (key_of(obj),) if exists and not dig(obj, "spec", "nodeName") else ()
+
+    async def reconcile(self, key: Key) -> None:
+        """Bind a pod, or say why not."""
+        if key.namespace == self.full:
+            status = {
+                "phase": "Pending",
+                "conditions": [UNSCHEDULABLE | {"lastTransitionTime": now()}],
+            }
+            with contextlib.suppress(ApiError):
+                await self.api.patch(
+                    "pods",
+                    key.name,
+                    {"status": status},
+                    namespace=key.namespace,
+                    subresource="status",
+                )
+            return
+        nodes = schedulable(await self.api.items("nodes"))
+        if not nodes:
+            raise Again("no node is there")
+        target = {"apiVersion": "v1", "kind": "Node", "name": nodes[0]}
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": key.name, "namespace": key.namespace},
+            "target": target,
+        }
+        path = f"/api/v1/namespaces/{key.namespace}/pods/{key.name}/binding"
+        with contextlib.suppress(ApiError):
+            await self.api.request("POST", path, body=binding)
+
+
+class Images(Kubelet):
+    """The kubelets: an image with the tag `typo` cannot be pulled, one with `slow` takes its time."""
+
+    async def _says(self, key: Key, pod: Object, status: Object) -> None:
+        tags = {each["image"].rpartition(":")[2] for each in dig(pod, "spec", "containers")}
+        if "typo" in tags:
+            text = "Back-off pulling image registry.example/vllm:typo"
+            status = not_ready(status, ("ImagePullBackOff", text))
+        elif "slow" in tags:
+            self._tasks.append(asyncio.create_task(self._takes_its_time(key, pod)))
+            status = not_ready(status, ("ContainerCreating", ""))
+        await super()._says(key, pod, status)
+
+    async def _takes_its_time(self, key: Key, pod: Object) -> None:
+        for seconds, change in ((PULLS_SECONDS, not_ready), (PROBES_SECONDS, dict)):
+            await asyncio.sleep(seconds)
+            there = await self.api.get("pods", key.name, namespace=key.namespace)
+            if there is None or meta(there)["uid"] != meta(pod)["uid"]:
+                return
+            status = running_status(there, now=now(), address=dig(there, "status", "podIP"))
+            await self.api.patch(
+                "pods",
+                key.name,
+                {"status": change(status)},
+                namespace=key.namespace,
+                subresource="status",
+            )
+
+
+PODMETRICS = "pods.metrics.k8s.io"
+METRICS_CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+        "name": PODMETRICS,
+        "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
+    },
+    "spec": {
+        "group": "metrics.k8s.io",
+        "scope": "Namespaced",
+        "names": {"plural": "pods", "kind": "PodMetrics", "listKind": "PodMetricsList"},
+        "versions": [
+            {
+                "name": "v1beta1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+class Metrics(Controller):
+    """The metrics server: each pod that is ready uses as much of a processor as its namespace is told to."""
+
+    follows = ("pods",)
+
+    def __init__(self, api: Api) -> None:
+        super().__init__(api)
+        self._used: dict[str, str] = {}
+
+    async def use(self, namespace: str, processor: str) -> None:
+        """Let each pod of a namespace use so much, such as `900m`; empty says nothing of them."""
+        self._used[namespace] = processor
+        for pod in await self.api.items("pods", namespace=namespace):
+            self.add(key_of(pod))
+
+    def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
+        """Each pod, those that are gone too."""
+        del resource, exists
+        return (key_of(obj),)
+
+    async def reconcile(self, key: Key) -> None:
+        """Say what a pod uses."""
+        pod = await self.api.get("pods", key.name, namespace=key.namespace)
+        used = self._used.get(key.namespace, "10m")
+        if pod is None or not is_ready(pod) or not used:
+            await self.api.delete(PODMETRICS, key.name, namespace=key.namespace)
+            return
+        usage = {"cpu": used, "memory": "1Gi"}
+        await self.api.apply(
+            {
+                "apiVersion": "metrics.k8s.io/v1beta1",
+                "kind": "PodMetrics",
+                "metadata": {
+                    "name": key.name,
+                    "namespace": key.namespace,
+                    "labels": meta(pod).get("labels") or {},
+                },
+                "timestamp": now(),
+                "window": "10s",
+                "containers": [
+                    {"name": each["name"], "usage": usage}
+                    for each in dig(pod, "spec", "containers")
+                ],
+            }
+        )
