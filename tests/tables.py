@@ -1,8 +1,11 @@
 """What the built-in catalogue holds, as tests ask for it."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from types import SimpleNamespace
+
+import pytest
 
 from reporter.catalogue import runtime
 from reporter.catalogue.pickers import FROM_PAGES
@@ -30,6 +33,11 @@ SCRAPED = tuple(
 
 FROM_METRICS = frozenset(of_kind(each, BUILT_IN.metrics_kind) for each in FROM_PAGES)
 """The reasons that come from metrics, by the names that settings call them."""
+
+
+def rows(names: str | Sequence[str], table: Mapping[str, object]) -> pytest.MarkDecorator:
+    """Run a test for each row of a table, under the row's name."""
+    return pytest.mark.parametrize(names, table.values(), ids=table)
 
 
 def subjects_of(stack):

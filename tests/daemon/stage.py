@@ -139,8 +139,3 @@ def key_of(event: dict[str, Any]) -> tuple[str, str]:
 def state_of(event: dict[str, Any]) -> str:
     """Return the state label of an Event."""
     return event["metadata"]["labels"]["status-reporter.io/state"]
-
-
-def version_of(event: dict[str, Any]) -> str:
-    """Return the resource version."""
-    return event["metadata"]["resourceVersion"]

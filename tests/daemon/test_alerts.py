@@ -16,7 +16,7 @@ from reporter.sinks.alerts import Address, AlertApi
 from reporter.stacks.settings import FullDaemonSettings
 from tests.daemon.alertmanager import Alertmanager
 from tests.daemon.replica import SHORT_LEASE, free_port, until
-from tests.daemon.stage import BBR, KAITO
+from tests.daemon.stage import KAITO
 from tests.daemon.test_process import certificate
 from tests.helm.charts import REPORTER
 from tests.rules.recipes import ALERTMANAGER as RECIPE
@@ -182,43 +182,6 @@ async def test_a_failover_neither_ends_nor_doubles_an_alert(stage, program, pair
         assert [each[key] for each in again] == [each[key] for each in first]
     assert not one.told(KAITO[0], "resolved")
     assert len(one.told(KAITO[0], "firing")) == len(other.told(KAITO[0], "firing")) == 1
-
-
-async def test_a_restart_ends_what_ended_meanwhile(stage, inside, pair):
-    """By our Events on record: else Alertmanager would call for minutes for what is over."""
-    one, _ = pair
-    replica = await (await inside(**told_by(one)).start()).ready()
-    stage.scale_kaito(0)
-    stage.scale_bbr(0)
-    began = await fires(one, KAITO)
-    await fires(one, BBR)
-    await replica.stop()
-    stage.scale_kaito(1)
-    await (await inside(**told_by(one)).start()).ready()
-    await over(one, KAITO)
-    (end,) = await until(lambda: one.told(KAITO[0], "resolved"), "somebody is told")
-    assert end["fingerprint"] == began["fingerprint"]
-    await fires(one, BBR)
-    assert not one.told(BBR[0], "resolved")
-
-
-async def test_one_of_a_pair_that_is_down_holds_up_nobody_and_is_told_when_it_is_back(
-    stage, inside, pair
-):
-    one, other = pair
-    replica = await (await inside(**told_by(*pair)).start()).ready()
-    await other.stop()
-    stage.scale_kaito(0)
-    await fires(one, KAITO)
-    await until(lambda: replica.metric("alerts_waiting"), "the other one is waited for")
-    assert (await replica.get("health-probe", "/readyz"))[0] == 200
-    await other.start()
-    await fires(other, KAITO)
-
-    async def nobody_waits():
-        return await replica.metric("alerts_waiting") == 0
-
-    await until(nobody_waits, "nobody waits")
 
 
 async def test_a_certificate_and_a_token_from_files(tmp_path):

@@ -53,7 +53,6 @@ def iter_until(lines, start):
 
 
 async def test_a_daemon_that_does_not_start_is_noticed_at_once(tmp_path):
-    """Its log says why."""
     log = tmp_path / "log"
     async with daemon(["--nonsense"], log) as page:
         assert page is None

@@ -19,12 +19,6 @@ def lists(stage, namespace) -> int:
     )
 
 
-async def test_nothing_is_read_of_a_healthy_stack(stage, inside):
-    replica = await (await inside(pod_logs=True).start()).ready()
-    await replica.passes()
-    assert lists(stage, SEARCH) == 0
-
-
 async def test_events_and_logs_of_what_is_at_fault(stage, inside):
     """They are read beside the passes, and only in the namespace where something is at fault."""
     await inside(pod_logs=True).start()

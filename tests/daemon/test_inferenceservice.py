@@ -11,7 +11,7 @@ from lab.simulation import ModelPod, Phase
 from reporter.catalogue.runtime import KV_CACHE, of_kind
 from reporter.model.instant import rfc3339
 from reporter.stacks.kserve.reasons import INFERENCESERVICE_KIND
-from tests.daemon.replica import free_port, until
+from tests.daemon.replica import free_port
 from tests.tables import of_inferencesets as t
 
 WINDOW = 2
@@ -19,7 +19,6 @@ SUBJECT = f"inferenceservice/{NAMESPACE}/chat"
 POD = "chat-predictor-00001-deployment-0"
 FULL = (of_kind(KV_CACHE, INFERENCESERVICE_KIND), SUBJECT)
 ADDRESS = "127.246.0.1"
-OTHER_ENGINE = "text-generation-inference:3.3"
 
 
 @pytest.fixture(name="port")
@@ -68,15 +67,3 @@ async def test_full_kv_cache_of_a_kserve_pod_is_told_of_its_inferenceservice(
         assert event["related"]["name"] == POD
         pod.become(Phase.SERVING)
         await stage.told(FULL, "over")
-
-
-async def test_pod_of_another_engine_is_not_scraped(stage, kserve, inside, *, settings, port):
-    """Its container has the same name; its pages would be read wrongly."""
-    create(stage, kserve, port, image=OTHER_ENGINE)
-    async with ModelPod(host=ADDRESS, port=port) as pod:
-        pod.become(Phase.SATURATED)
-        replica = await inside(**settings).start()
-        await until(stage.events, "the daemon tells what it sees")
-        await replica.passes(8)
-        assert pod.requests == 0
-        assert (await replica.get("report", f"/api/v1/pods/{NAMESPACE}/{POD}"))[0] == 404

@@ -10,7 +10,7 @@ import pytest
 
 from lab.sandbox import InjectedFault
 from tests.daemon.replica import LONG_LEASE, SHORT_LEASE, Program, Replica, passes, until
-from tests.daemon.stage import BBR, CLUSTER_READY, KAITO, READY, key_of, state_of
+from tests.daemon.stage import BBR, CLUSTER_READY, KAITO, READY, key_of
 
 
 async def leader_of(stage, *replicas: Program) -> Program:
@@ -71,29 +71,6 @@ async def test_standby_takes_over_from_a_killed_leader(stage, program):
     assert stage.events(KAITO)[0]["metadata"]["name"] == fired["metadata"]["name"]
 
 
-async def test_a_container_that_restarts_does_not_take_the_lease_of_its_former_process(
-    stage, program
-):
-    """Under the name of its pod it would lead at once, from a standby that knows more.
-
-    Who leads then depends on how this machine stutters; `test_lease.py` has it by a clock of its own.
-    """
-    both = await two(program, **SHORT_LEASE)
-    await stage.all_ready()
-    leader = await leader_of(stage, *both)
-    leader.send(signal.SIGKILL)
-    await leader.ended()
-    last = stage.lease()
-    await (await leader.start()).ready()
-    held = await until(
-        lambda: (now := stage.lease())["holderIdentity"] != last["holderIdentity"] and now,
-        "another process leads",
-    )
-    silent = datetime.fromisoformat(held["acquireTime"]) - datetime.fromisoformat(last["renewTime"])
-    assert silent >= timedelta(seconds=SHORT_LEASE["lease_duration_seconds"])
-    assert held["leaseTransitions"] == last["leaseTransitions"] + 1
-
-
 async def test_grace_goes_on_where_the_only_process_is_killed(stage, program):
     """A fault in its grace, of which no object says since when, keeps its start in the next process."""
     one = program("replica-a", **SHORT_LEASE | {"startup_grace_seconds": 300})
@@ -120,22 +97,6 @@ async def test_grace_goes_on_where_the_only_process_is_killed(stage, program):
         return abs(late - early) <= timedelta(seconds=1)
 
     await until(is_the_same, "the next process knows since when")
-
-
-async def test_ready_that_the_killed_leader_owed_is_told_by_the_next(stage, program):
-    """A recovery between two leaders is told once."""
-    both = await two(program, **SHORT_LEASE)
-    await stage.all_ready()
-    leader = await leader_of(stage, *both)
-    stage.scale_kaito(0)
-    await stage.told(KAITO)
-    standby = other(both, leader)
-    leader.send(signal.SIGKILL)
-    stage.scale_kaito(1)
-    await stage.told(KAITO, "over")
-    await stage.ready_again()
-    await standby.passes()
-    assert counts(stage) == Counter([*READY, KAITO, CLUSTER_READY])
 
 
 async def test_leader_that_was_stopped_does_not_write_when_it_wakes(stage, program):
@@ -194,14 +155,6 @@ async def test_sigterm_hands_the_lease_over(stage, program):
     assert counts(stage) == Counter(READY)
 
 
-async def test_interrupt_ends_well(stage, program):
-    """Ctrl-C is a proper end as well."""
-    replica = await (await program().start()).ready()
-    replica.send(signal.SIGINT)
-    assert await replica.ended() == 0
-    assert "Traceback" not in replica.output
-
-
 @pytest.mark.quick
 async def test_standby_writes_nothing_at_all(stage, inside):
     """It lists, watches and looks at the Lease; it sees the same and says nothing."""
@@ -217,43 +170,6 @@ async def test_standby_writes_nothing_at_all(stage, inside):
         assert await standby.metric("api_requests_total", verb=verb) == 0
     assert await standby.writes() == 0
     assert {event["reportingInstance"] for event in stage.events()} == {"replica-a"}
-
-
-async def test_standby_that_was_replaced_knows_what_was_told(stage, inside):
-    """A replica that starts as standby and then leads repeats no Ready."""
-    leader = await (await inside("replica-a").start()).ready()
-    await stage.all_ready()
-    old = await (await inside("replica-b").start()).ready()
-    await old.stop()
-    new = await (await inside("replica-c").start()).ready()
-    await leader.stop()
-    await until(new.leads, "it leads")
-    stage.scale_kaito(0)
-    await stage.told(KAITO)
-    await new.passes()
-    assert counts(stage) == Counter([*READY, KAITO])
-
-
-async def test_leader_that_loses_the_lease_comes_back(stage, inside):
-    """A former leader goes on as standby and may lead again, with nothing told twice."""
-    one = await (await inside("replica-a").start()).ready()
-    await stage.all_ready()
-    lease = stage.sandbox.get(
-        "leases.coordination.k8s.io", "productionstack-status-reporter", namespace="kube-system"
-    )
-    lease["spec"] |= {"holderIdentity": "somebody", "leaseDurationSeconds": 3}
-    stage.sandbox.replace(lease)
-
-    async def leads_no_more() -> bool:
-        return not await one.leads()
-
-    await until(leads_no_more, "it sees that somebody else holds the Lease")
-    stage.scale_kaito(0)
-    event = await stage.told(KAITO)
-    assert state_of(event) == "firing"
-    assert holds(stage, one)
-    await one.passes()
-    assert counts(stage) == Counter([*READY, KAITO])
 
 
 async def test_without_election_there_is_no_lease(stage, inside):

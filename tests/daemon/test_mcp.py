@@ -25,17 +25,3 @@ async def test_a_daemon_tells_report_and_history(stage, inside):
     (episode,) = [each for each in over["episodes"] if each["reason"] == KAITO[0]]
     assert episode["ended"] >= episode["began"]
     assert {each["subject"] for each in over["episodes"]} == {"cluster"}
-
-
-async def test_the_cluster_itself_tells_the_same(stage, inside):
-    """With a kubeconfig in place of a daemon: a look of its own, and the Events of whoever wrote them."""
-    await (await inside().start()).ready()
-    await stage.all_ready()
-    stage.scale_kaito(0)
-    await stage.told(KAITO)
-    async with assistant("--kubeconfig", stage.kubeconfig) as client:
-        report = await ask(client, "report")
-        history = await ask(client, "history")
-    assert report["about"] == "the live cluster"
-    assert report["findings"][0]["reason"] == KAITO[0]
-    assert KAITO[0] in {each["reason"] for each in history["episodes"] if each["ended"] is None}

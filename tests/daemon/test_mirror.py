@@ -14,12 +14,11 @@ from lab.sandbox.access import Rule
 from reporter.sinks.mirror import plan, writer
 from reporter.sinks.mirror import writer as refusals
 from tests.daemon.replica import SHORT_LEASE, until
-from tests.daemon.stage import CHAT, CODE, GATEWAY, INFRA, KAITO, PODS, READY, SEARCH
+from tests.daemon.stage import CHAT, CODE, INFRA, PODS, READY, SEARCH
 
 MIRRORING = {"mirror_to_workload": True}
 LABEL = "status-reporter.io/mirror"
 PULL = "inferencesetModelPodsNotReady"
-MISTRAL = ("InferenceSet", "mistral-7b")
 MODELS = {subject.partition("/")[2] for _, subject in READY if subject.startswith("inferenceset/")}
 
 
@@ -82,41 +81,8 @@ async def test_an_event_about_a_model_is_told_on_the_model(stage, inside):
     await until(lambda: Counter(models(mirrors(stage)))[f"{SEARCH}/mistral-7b"] == 3, "ready again")
 
 
-async def test_a_mirror_follows_its_event_at_once(stage, inside):
-    """Not at the next resync."""
-    await inside(**MIRRORING, resync_seconds=120).start()
-    await all_mirrored(stage)
-    fail_pull(stage)
-    await mirrored(stage, PULL)
-    fail_pull(stage, fails=False)
-    await mirrored(stage, PULL, "over")
-
-
-async def test_an_event_about_a_namespace_is_told_on_the_object_at_fault(stage, inside):
-    """Those about the cluster, and that a namespace is ready, are told in kube-system only."""
-    replica = await inside(**MIRRORING).start()
-    await all_mirrored(stage)
-    stage.scale_kaito(0)
-    stage.cluster.condition(
-        "gateways.gateway.networking.k8s.io", CHAT, "chat-models-gw",
-        type_="Programmed", status="False",
-        reason="AddressNotUsable", message="the Service is gone",
-    )  # fmt: skip
-    await stage.told(KAITO)
-    await stage.told(GATEWAY)
-    mirror = await mirrored(stage, GATEWAY[0])
-    assert mirror["involvedObject"]["kind"] == "Gateway"
-    await replica.passes(3)
-    assert Counter(each["reason"] for each in mirrors(stage)) == {
-        "inferencesetReady": len(MODELS),
-        GATEWAY[0]: 1,
-    }
-    assert not mirrors(stage, namespace="kube-system")
-
-
 @pytest.mark.quick
 async def test_off_writes_nothing_where_workloads_are(stage, inside):
-    """It is off unless asked for."""
     replica = await inside().start()
     fail_pull(stage)
     await stage.told(PODS)
@@ -219,34 +185,7 @@ async def test_a_right_that_is_missing_is_said_and_disturbs_nothing(stage, insid
     )
 
 
-@pytest.mark.usefixtures("_quick")
-async def test_a_namespace_that_refuses_costs_the_others_nothing(stage, inside):
-    """A quota, an admission plugin, a namespace that goes: 403."""
-    refuse = InjectedFault(action="forbidden", resources=("events",), namespaces=(SEARCH,))
-    number = stage.sandbox.faults.add(refuse)
-    await inside(**MIRRORING).start()
-    fail_pull(stage)
-    elsewhere = {each for each in MODELS if not each.startswith(SEARCH)}
-    await until(lambda: set(models(mirrors(stage))) == elsewhere, "the others are mirrored")
-    assert not mirrors(stage, namespace=SEARCH)
-    stage.sandbox.faults.remove(number)
-    await mirrored(stage, PULL)
-
-
-async def test_without_its_own_events_nothing_is_mirrored(stage, inside):
-    """What is told follows from them; clusterStatusUnknown says what is missing."""
-    stage.sandbox.access.deny(Rule(resources=("events",), verbs=("list", "watch")))
-    fail_pull(stage)
-    replica = await inside(**MIRRORING).start()
-    await stage.told(PODS)
-    await replica.passes(3)
-    assert writes(stage) == 0
-    stage.sandbox.access.reset()
-    await mirrored(stage, PULL)
-
-
 async def test_events_are_not_delayed_by_mirrors_that_hang(stage, inside, monkeypatch):
-    """A webhook that does not answer in one namespace."""
     hang = InjectedFault(action="hang", resources=("events",), namespaces=(SEARCH,))
     stage.sandbox.faults.add(hang)
     await inside(**MIRRORING).start()
@@ -260,38 +199,8 @@ async def test_events_are_not_delayed_by_mirrors_that_hang(stage, inside, monkey
     await mirrored(stage, INFRA[0])
 
 
-async def test_a_workload_in_kube_system_has_a_mirror_beside_the_event(stage, inside):
-    """They have different names, and the mirror is not read back as an Event of ours."""
-    replica = await inside(**MIRRORING).start()
-    await all_mirrored(stage)
-    managed = {"metadata": {"labels": {"productionstack.kaito.sh/managed-by": "modelharness"}}}
-    stage.sandbox.patch("namespaces", "kube-system", managed)
-    model = stage.sandbox.get("inferencesets.kaito.sh", "mistral-7b", namespace=SEARCH)
-    metadata = {**model["metadata"], "name": "own", "namespace": "kube-system"}
-    for each in ("uid", "resourceVersion"):
-        del metadata[each]
-    stage.sandbox.create({**model, "metadata": metadata})
-
-    def own():
-        found = stage.sandbox.list("events", namespace="kube-system")
-        about = [each for each in found if "inferenceset/kube-system/own" in str(each["metadata"])]
-        return about, mirrors(stage, namespace="kube-system")
-
-    await until(lambda: own()[0] and len(own()[0]) == len(own()[1]), "what is told is mirrored")
-    _, earlier = own()
-    await replica.passes(4)
-    told, mirrored_here = own()
-    assert len(told) == len(mirrored_here) > 0
-    assert {each["metadata"]["annotations"][f"{LABEL}-of"] for each in mirrored_here} == {
-        f"kube-system/{each['metadata']['name']}" for each in told
-    }
-    assert {each["involvedObject"]["name"] for each in mirrored_here} == {"own"}
-    assert mirrored_here == earlier
-
-
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
 async def test_kubectl_describe_shows_it(stage, inside, tmp_path):
-    """What a tenant does."""
     await inside(**MIRRORING).start()
     fail_pull(stage)
     await mirrored(stage, PULL)

@@ -16,7 +16,6 @@ from tests.daemon.replica import until
 FULL = {"modelserving_status": "full"}
 ROLES = ("prefill-0", "decode-0", "decode-1")
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"
-FORMER = "modelservings.workload.volcano.sh"
 
 
 @pytest.fixture(name="serving")
@@ -108,19 +107,6 @@ async def test_off_writes_nothing(stage, serving, inside):
     assert status_of(stage) == {}
 
 
-async def test_a_new_daemon_finds_the_status_as_it_should_be(stage, serving, inside):
-    first = await inside(**FULL).start()
-    stage.sandbox.create(modelserving())
-    await until(lambda: roles_of(stage) == running(0, 1), "all roles run")
-    await first.passes(2)
-    await first.stop()
-    before = writes(stage)
-    second = await inside("replica-b", **FULL).start()
-    await until(second.leads, "replica-b leads")
-    await second.passes(3)
-    assert writes(stage) == before > 0
-
-
 async def test_entries_that_full_mode_wrote_go_in_roles_mode(stage, inside):
     """They are ours by the PUT too, and an apply that does not name them leaves them there."""
     first = await inside(modelserving_status="full").start()
@@ -154,16 +140,6 @@ async def test_the_kind_is_followed_once_it_is_served(stage, inside):
         await until(lambda: status_is(stage, observedGeneration=1), "the status is there")
         stage.sandbox.delete(CRDS, MODELSERVINGS)
         await daemon.passes(2)
-
-
-async def test_the_former_group_is_served_instead(stage, inside):
-    """As clusters have it whose Kthena is of before its first release."""
-    crd = load_crd()
-    crd["metadata"]["name"], crd["spec"]["group"] = FORMER, FORMER.partition(".")[2]
-    stage.sandbox.load([crd, namespace()])
-    stage.sandbox.create(modelserving() | {"apiVersion": "workload.volcano.sh/v1alpha1"})
-    await inside(**FULL).start()
-    await until(lambda: status_of(stage, FORMER).get("observedGeneration"), "the status is there")
 
 
 def namespace():

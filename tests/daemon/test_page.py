@@ -4,12 +4,10 @@ import asyncio
 import json
 import re
 import socket
-from urllib.parse import quote
 
 import aiohttp
 import pytest
 
-from lab.sandbox import InjectedFault
 from reporter.daemon import listeners
 from reporter.daemon.server import ListenAddress, Pages, Servers, report_routes
 from reporter.daemon.state import LivePage, LostWatches
@@ -17,7 +15,7 @@ from reporter.model.report import Mute, MuteFault, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef
 from reporter.sinks.page.document import POLICY
 from tests.daemon.replica import PATIENCE_SECONDS, free_port, until
-from tests.daemon.stage import BBR, KAITO
+from tests.daemon.stage import KAITO
 from tests.unit.sinks.page.reports import KAITO as KAITO_REASON
 from tests.unit.sinks.page.reports import finding, large, later, report
 
@@ -117,72 +115,6 @@ async def test_the_page_says_that_the_api_server_is_away_before_anything_is_unkn
             pass
 
 
-async def test_the_page_names_the_one_kind_that_is_out_of_reach(stage, inside):
-    """Its webhook is down, say; the API server is well."""
-    replica = await (await inside().start()).ready()
-    await stage.all_ready()
-    fault = InjectedFault(action="error", code=503, resources=("inferencesets.kaito.sh",))
-    stage.sandbox.faults.add(fault)
-    stage.sandbox.faults.cut_watches()
-
-    async def named():
-        return "The connection is lost for inferencesets.kaito.sh:" in await page_of(replica)
-
-    await until(named, "it is named")
-    async with Stream(f"http://127.0.0.1:{replica.ports['report']}/live") as stream:
-        assert (await stream.next())["lost"] is False
-
-
-async def test_a_restart_does_not_empty_the_last_day(stage, inside):
-    """Our Events on record tell what the process before has seen."""
-    first = await (await inside().start()).ready()
-    await stage.all_ready()
-    stage.scale_kaito(0)
-    await stage.told(KAITO)
-    stage.scale_kaito(1)
-    await stage.told(KAITO, "over")
-    await first.stop()
-    second = await (await inside().start()).ready()
-    await second.passes(1)
-    strip = (await page_of(second)).partition('id="day"')[2].replace("<wbr>", "")
-    assert KAITO[0] in strip
-    assert " to about " in strip
-
-
-async def test_the_version_stays_while_nothing_changes(stage, inside):
-    """A browser loads the page again only for what it does not show yet; its time goes on."""
-    replica = await (await inside().start()).ready()
-    await stage.all_ready()
-    await replica.passes(2)
-    url = f"http://127.0.0.1:{replica.ports['report']}/live"
-
-    async def news():
-        async with Stream(url) as stream:
-            return await stream.next()
-
-    first = await news()
-    await replica.passes(2)
-    second = await news()
-    assert second["version"] == first["version"]
-    assert second["now"] > first["now"]
-    assert 0 <= second["age"] < PATIENCE_SECONDS
-
-
-async def test_the_page_can_be_narrowed_by_its_address(stage, inside):
-    """Also without script, and what was asked for comes back as text."""
-    replica = await (await inside().start()).ready()
-    await stage.all_ready()
-    for scale, key in ((stage.scale_kaito, KAITO), (stage.scale_bbr, BBR)):
-        scale(0)
-        await stage.told(key)
-    text = await page_of(replica, f"/?q={quote('body-based')}")
-    assert "Deployment kaito-system/body-based-router" in text
-    assert "Deployment kaito-system/kaito-workspace is" not in text
-    odd = "<script>alert(1)</script>"
-    assert odd not in await page_of(replica, f"/?q={quote(odd)}")
-    assert await page_of(replica, "/?q=%ED%A0%80%FF%00")
-
-
 @pytest.mark.parametrize("accept", [{}, {"Accept": "*/*"}, {"Accept": "text/plain"}])
 async def test_who_does_not_ask_for_html_gets_text(served, accept):
     """Curl and `status-reporter status` go on as they did."""
@@ -269,7 +201,6 @@ async def test_the_name_of_a_proxy_is_served_where_it_was_given(serve, host, sta
 
 
 async def test_before_the_first_pass_the_page_says_so(serve):
-    """A browser that is too early."""
     early = await serve(None)
     status, headers, text = await early.get("/", **HTML)
     assert (status, text) == (503, "No pass has ended yet.\n")
@@ -379,18 +310,6 @@ async def test_who_takes_nothing_delays_nobody_and_is_dropped(served, monkeypatc
         served.page.passed(later(1))
         assert asyncio.get_running_loop().time() - began < 0.1
         await until(let_in, "the deaf one is dropped")
-
-
-@pytest.mark.parametrize(("most", "old"), [(0.0, True), (3600.0, False)])
-async def test_a_daemon_whose_passes_have_stopped_says_so(most, *, old):
-    """It answers, and what it answers is not the present: also in a browser without script."""
-    page = LivePage(lambda: True, overdue_seconds=most)
-    page.passed(report(ready_ones=[CLUSTER]))
-    assert page.news["limit"] == most
-    html = (await page.html()).decode()
-    assert ("has not looked at the cluster since" in html) is old
-    assert ("<title>OLD · Nothing fires" in html) is old
-    assert (" data-old>" in html) is old
 
 
 async def test_long_lists_are_cut_unless_all_is_asked_for(serve):

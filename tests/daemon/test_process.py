@@ -1,11 +1,9 @@
 """The program as a process: how it is refused, what it logs, and what it does with time."""
 
 import asyncio
-import shutil
 import socket
 import ssl
 import subprocess
-import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -40,7 +38,6 @@ async def test_kubeconfig_that_points_nowhere_is_refused_in_one_line(program, tm
 
 
 async def test_address_that_is_taken_is_refused_in_one_line(stage, program):
-    """Setting and address are named, and what to do about it."""
     with socket.create_server(("127.0.0.1", free_port())) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         line = await refused(
@@ -127,25 +124,6 @@ async def test_log_of_an_outage_does_not_grow_with_every_pass(stage, program, ki
     told = Counter(tuple(map(line.get, what)) for line in replica.lines()[before:])
     assert max(told.values()) <= 2, told
     assert "Traceback" not in replica.output
-
-
-async def test_change_is_told_within_two_seconds_of_kubectl(stage, inside):
-    """From the end of `kubectl scale` to the Event, without grace; the best of a few tries."""
-    if shutil.which("kubectl") is None:
-        pytest.skip("kubectl makes the change")
-    await (await inside(leader_elect=False).start()).ready()
-    await stage.all_ready()
-    best = 60.0
-    for _ in range(3):
-        await scale(stage, 0)
-        began = time.monotonic()
-        await stage.told(KAITO)
-        best = min(best, time.monotonic() - began)
-        if best < 2.0:
-            return
-        await scale(stage, 1)
-        await until(lambda: not stage.events(KAITO, state="firing"), "it recovers")
-    assert best < 2.0
 
 
 async def scale(stage, replicas: int) -> None:

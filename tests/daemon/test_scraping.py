@@ -10,23 +10,20 @@ from aiohttp import web
 
 from lab.demo.models import ModelPods
 from lab.demo.story import CHAT, SEARCH
-from lab.simulation import Misbehaviour, Phase
+from lab.simulation import Phase
 from tests.daemon.replica import free_port, passes, until
 from tests.daemon.stage import key_of
 from tests.tables import of_inferencesets as t
 from tests.unit.metrics.pages.reading import PAGES
 
-PERIOD = 0.25
 WINDOW = 2
 LLAMA, PHI, MISTRAL = (
     (CHAT, "llama-3-1-8b"),
     (CHAT, "phi-4-mini"),
     (SEARCH, "mistral-7b"),
 )
-SLOW = (t.DOWNLOAD_SLOW, f"inferenceset/{SEARCH}/mistral-7b")
 KV_CACHE = (t.KV_CACHE, f"inferenceset/{CHAT}/phi-4-mini")
 PREEMPTION = (t.PREEMPTION, f"inferenceset/{CHAT}/phi-4-mini")
-NOT_SCRAPED = (t.SCRAPE_FAILING, f"inferenceset/{CHAT}/phi-4-mini")
 UNKNOWN = ("clusterStatusUnknown", "cluster")
 
 
@@ -117,46 +114,6 @@ def told(stage) -> list[tuple[str, str]]:
     return [key_of(event) for event in stage.warnings()]
 
 
-async def test_slow_download_is_told_after_its_window_and_over_after_one_good_scrape(
-    stage, pods, inside, *, settings
-):
-    """Not from a part of the window; and to be slow again takes a whole window again."""
-    pod = pods.of(*MISTRAL)
-    pod.become(Phase.DOWNLOADING, speed=5e6)
-    stage.cluster.replace_pod(*MISTRAL)
-    began = asyncio.get_running_loop().time()
-    await inside(**settings).start()
-    first = await stage.told(SLOW)
-    assert asyncio.get_running_loop().time() - began >= WINDOW
-    assert "5.0 MB/s" in first["message"]
-    assert "mistral-7b-8nwwd-0" in first["message"]
-
-    pod.become(Phase.DOWNLOADING, speed=150e6)
-    await scraped(pod, 1)
-    good = asyncio.get_running_loop().time()
-    pod.become(Phase.DOWNLOADING, speed=5e6)
-    await stage.told(SLOW, "over")
-    again = await stage.told(SLOW)
-    assert asyncio.get_running_loop().time() - good >= WINDOW
-    assert again["metadata"]["name"] != first["metadata"]["name"]
-    assert told(stage) == [SLOW, SLOW]
-
-
-async def test_dip_shorter_than_the_window_is_not_told(stage, pods, inside, *, settings):
-    """Slow, quick, slow: each part alone is too short."""
-    pod = pods.of(*MISTRAL)
-    pod.become(Phase.DOWNLOADING, speed=5e6)
-    stage.cluster.replace_pod(*MISTRAL)
-    replica = await inside(**settings).start()
-    for _ in range(3):
-        await scraped(pod, 3)
-        pod.become(Phase.DOWNLOADING, speed=150e6)
-        await scraped(pod, 2)
-        pod.become(Phase.DOWNLOADING, speed=5e6)
-    assert (await verdict(replica, name_of_pod(pods, MISTRAL), t.DOWNLOAD_SLOW))[0] != "fault"
-    assert told(stage) == []
-
-
 @pytest.mark.quick
 async def test_full_kv_cache_explains_preemptions(stage, pods, inside, *, settings):
     """They are in the report, suppressed by it, and in no Event of their own."""
@@ -181,30 +138,7 @@ async def test_full_kv_cache_explains_preemptions(stage, pods, inside, *, settin
     assert told(stage) == [KV_CACHE]
 
 
-async def test_pod_that_hangs_costs_only_itself(stage, pods, inside, *, settings):
-    """Its scrapes last to the timeout; the others do not wait for it."""
-    replica = await inside(**settings, scrape_concurrency=2).start()
-    hanging, others = pods.of(*PHI), [pods.of(*LLAMA), pods.of(*MISTRAL)]
-    hanging.misbehave(Misbehaviour.HANG)
-    await until(lambda: hanging.requests, "the first scrape of it")
-    before = [pod.requests for pod in others]
-    began = asyncio.get_running_loop().time()
-    await scraped(hanging, 2)
-    lasted = asyncio.get_running_loop().time() - began
-    assert lasted >= settings["scrape_timeout_seconds"]
-    for pod, count in zip(others, before, strict=True):
-        # If they waited for it, they were asked once or twice; a busy machine asks less often, too.
-        assert pod.requests - count >= 0.25 * lasted / PERIOD
-    event = await stage.told(NOT_SCRAPED)
-    assert "timeout" in event["message"]
-    assert told(stage) == [NOT_SCRAPED]
-    assert await replica.metric("scrapes_skipped_total", cause="busy") > 0
-    hanging.misbehave(None)
-    await stage.told(NOT_SCRAPED, "over")
-
-
 async def test_no_pod_reachable_is_one_event_about_us(stage, pods, inside, *, settings):
-    """That says nothing of the pods."""
     replica = await inside(**settings).start()
     await until(lambda: all(pod.requests for pod in pods.all.values()), "all are scraped")
     for pod in pods.all.values():
@@ -315,25 +249,6 @@ async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, *, sett
     assert reasons[t.KV_CACHE][0] == "not judged"
 
 
-@pytest.mark.parametrize("via", ["direct", "off", "auto"])
-async def test_status_of_a_pod_that_was_not_scraped_says_why_that_may_be(
-    stage, pods, inside, *, settings, via
-):
-    """One line, and the exit status of a wrong argument; outside of the cluster nothing is scraped by itself."""
-    settings["scrape_via"] = via
-    replica = await inside(**settings).start()
-    await stage.all_ready()
-    pod = name_of_pod(pods, PHI) if via != "direct" else f"{CHAT}/nobody"
-    code, out, err = await status_of(replica, pod)
-    assert (code, out) == (2, "")
-    assert re.search(rf": {pod}: this pod was not scraped: .*scraping is off\n\Z", err)
-    status_code, _ = await replica.get("report", f"/api/v1/pods/{pod}")
-    assert status_code == 404
-    if via != "direct":
-        assert all(each.requests == 0 for each in pods.all.values())
-        assert UNKNOWN not in await replica.dispositions()
-
-
 async def test_an_endpoint_picker_without_endpoints(stage, picker, inside, *, settings):
     """It is told of its model, and over once it sees a pod; no token is ever sent."""
     settings["runtime_window"]["inferencesetEPPNoEndpoints"] = WINDOW
@@ -343,17 +258,3 @@ async def test_an_endpoint_picker_without_endpoints(stage, picker, inside, *, se
     assert "endpoint picker pod phi-4-mini-inferencepool-epp" in event["message"]
     picker["body"] = EPP_PAGE
     await stage.told(NO_ENDPOINTS, "over")
-
-
-async def test_an_endpoint_picker_that_wants_a_token(stage, picker, inside, *, settings):
-    """It is asked once and then left alone, which is counted; that is no fault of it."""
-    picker["status"], picker["body"] = 401, b"Unauthorized"
-    replica = await inside(**settings).start()
-
-    async def left_out() -> bool:
-        return await replica.metric("scrapes_skipped_total", cause="closed") > 2
-
-    await until(left_out, "turns are left out")
-    assert picker["requests"] == 1
-    assert await disposed(replica, NO_ENDPOINTS) is None
-    assert told(stage) == []

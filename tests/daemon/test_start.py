@@ -47,7 +47,6 @@ async def test_kind_that_never_answers_is_declared_unknown(stage, inside, monkey
 
 
 async def test_two_replicas_that_start_at_once_say_everything_once(stage, inside):
-    """One of them creates the Lease, the other stands by."""
     stage.scale_kaito(0)
     both = [await inside(name).start() for name in ("replica-a", "replica-b")]
     for replica in both:
@@ -59,37 +58,3 @@ async def test_two_replicas_that_start_at_once_say_everything_once(stage, inside
     keys = [key_of(event) for event in stage.events()]
     assert len(keys) == len(set(keys))
     assert stage.lease()["leaseTransitions"] == 0
-
-
-async def test_restart_goes_on_where_the_last_one_ended(stage, inside):
-    """No Ready is repeated; an Event that fires keeps its name and its count rises."""
-    old = await inside().start()
-    await stage.all_ready()
-    stage.scale_kaito(0)
-    before = await stage.told(KAITO)
-    first = stage.events()
-    await old.stop()
-    replica = await inside("replica-new").start()
-    await until(lambda: stage.events(KAITO)[0]["count"] > before["count"] + 1, "count rises")
-    await replica.passes()
-    assert names(stage.events()) == names(first)
-    assert stage.events(KAITO)[0]["firstTimestamp"] == before["firstTimestamp"]
-
-
-async def test_recovery_while_no_replica_ran_is_told_by_the_next(stage, inside):
-    """An Event that fires on record is closed, and the Ready that is due comes once."""
-    old = await inside().start()
-    await stage.all_ready()
-    stage.scale_kaito(0)
-    await stage.told(KAITO)
-    await old.stop()
-    stage.scale_kaito(1)
-    replica = await inside("replica-new").start()
-    await stage.told(KAITO, "over")
-    await stage.ready_again()
-    await replica.passes()
-    assert len(stage.events()) == len(READY) + 2
-
-
-def names(events) -> list[str]:
-    return sorted(event["metadata"]["name"] for event in events)

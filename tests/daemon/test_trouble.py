@@ -14,7 +14,7 @@ from reporter.daemon import passes as heartbeat
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
 from reporter.sinks import outbox as setbacks
-from tests.daemon.replica import SHORT_LEASE, until
+from tests.daemon.replica import until
 from tests.daemon.stage import CLUSTER_READY, CODE, INFRA, KAITO, PODS, READY, key_of
 
 UNKNOWN = ("clusterStatusUnknown", "cluster")
@@ -72,22 +72,6 @@ async def test_throttled_writes_come_later_and_all_of_them(stage, inside):
     assert Counter(map(key_of, stage.events())) == Counter([*without, KAITO])
 
 
-async def test_storm_of_refusals_changes_no_verdict(stage, inside):
-    """While everything is throttled the report stands still; afterwards it goes on."""
-    replica = await inside().start()
-    await stage.all_ready()
-    storm = stage.sandbox.faults.add(InjectedFault(action="throttle", seconds=1))
-    stage.sandbox.faults.cut_watches()
-    await replica.passes()
-    assert await replica.dispositions() == {}
-    stage.scale_kaito(0)
-    await replica.passes(1)
-    stage.sandbox.faults.remove(storm)
-    await stage.told(KAITO)
-    await replica.passes()
-    assert told_once(stage, KAITO)
-
-
 async def test_watch_of_our_events_that_brings_nothing_is_noticed_by_conflicts(stage, inside):
     """Its connection hangs, and Events have no bookmarks that would tell so."""
     replica = await inside().start()
@@ -102,38 +86,6 @@ async def test_watch_of_our_events_that_brings_nothing_is_noticed_by_conflicts(s
 
 async def _conflicts(replica, count: int) -> bool:
     return await replica.writes(outcome="conflict") >= count
-
-
-async def test_writes_that_hang_are_given_up_and_repeated(stage, inside):
-    """A request without an answer is cut, and what it should have said is said."""
-    hang = InjectedFault(action="hang", verbs=("create",), resources=("events",), times=2)
-    stage.sandbox.faults.add(hang)
-    replica = await inside().start()
-    await stage.all_ready()
-    await replica.passes()
-    assert told_once(stage)
-    assert await replica.writes(outcome="failed") == 2
-
-
-async def test_leader_whose_renewals_hang_stops_writing(stage, inside):
-    """Without an answer the lease runs out, and nothing is written until it is held again."""
-    replica = await inside(**SHORT_LEASE).start()
-    await stage.all_ready()
-    hang = InjectedFault(action="hang", resources=("leases.coordination.k8s.io",))
-    number = stage.sandbox.faults.add(hang)
-
-    async def leads_no_more() -> bool:
-        return not await replica.leads()
-
-    await until(leads_no_more, "it leads no more")
-    stage.scale_kaito(0)
-    await replica.passes()
-    assert (await replica.dispositions())[KAITO] == "firing"
-    assert not stage.warnings()
-    stage.sandbox.faults.remove(number)
-    await stage.told(KAITO)
-    await replica.passes()
-    assert told_once(stage, KAITO)
 
 
 @pytest.mark.quick
@@ -163,59 +115,6 @@ async def test_api_server_that_restarts_is_found_again(stage, inside):
     assert not (await replica.report())["unknown"]
     stage.scale_kaito(0)
     await stage.up()
-    await stage.told(KAITO)
-    await replica.passes()
-    assert told_once(stage, KAITO)
-
-
-async def test_fault_repaired_while_the_event_could_not_be_written_is_never_told(stage, inside):
-    """Writes that wait are derived again from what the cluster says when it can be read again."""
-    replica = await inside().start()
-    await stage.all_ready()
-    writes = ("create", "patch")
-    stage.sandbox.faults.add(
-        InjectedFault(action="error", code=503, verbs=writes, resources=("events",))
-    )
-    stage.scale_kaito(0)
-
-    async def fires() -> bool:
-        return (await replica.dispositions()).get(KAITO) == "firing"
-
-    await until(fires, "it fires")
-    await stage.down()
-    await replica.passes(1)
-    stage.scale_kaito(1)
-    await stage.up()
-    await until(lambda: stage.sandbox.faults.open_watches("deployments.apps"), "it is watched")
-    await until(lambda: stage.sandbox.faults.open_watches("events"), "Events are watched")
-    await replica.passes(3)
-    assert told_once(stage)
-
-
-async def test_another_cluster_at_the_same_address_is_read_from_scratch(stage, inside):
-    """An API server that lost its memory, versions included, is listed and judged as it is."""
-    replica = await inside().start()
-    await stage.all_ready()
-    await stage.down(forget=True)
-    await replica.passes(1)
-    stage.scale_kaito(0)
-    await stage.up()
-    await stage.told(KAITO)
-    await replica.passes()
-    assert [key_of(event) for event in stage.warnings()] == [KAITO]
-
-
-async def test_page_of_a_proxy_is_no_cluster(stage, inside):
-    """HTML in place of JSON decides nothing, at the start and later."""
-    replica = await inside().start()
-    await stage.all_ready()
-    number = stage.sandbox.faults.add(InjectedFault(action="html", code=200))
-    stage.sandbox.faults.cut_watches()
-    await replica.passes()
-    assert await replica.dispositions() == {}
-    stage.scale_kaito(0)
-    await replica.passes(1)
-    stage.sandbox.faults.remove(number)
     await stage.told(KAITO)
     await replica.passes()
     assert told_once(stage, KAITO)
@@ -264,29 +163,6 @@ async def test_right_that_is_withdrawn_is_named_and_blinds_nothing_else(stage, i
     await stage.told(PODS)
     await replica.passes()
     assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN, KAITO])
-
-
-async def test_right_that_was_never_granted_hides_nothing_that_is_seen_elsewhere(stage, inside):
-    """What only the causes of a fault are read from is unknown: the fault begins, and it ends."""
-    stage.sandbox.access.deny(Rule(resources=("deployments",), verbs=("list", "watch")))
-    replica = await inside().start()
-    await stage.told(UNKNOWN)
-    stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
-    await stage.told(PODS)
-    stage.cluster.image_pull("search-models", "mistral-7b", fails=False)
-    await stage.told(PODS, "over")
-    await replica.passes()
-    assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN])
-
-
-async def test_fault_is_told_from_pods_where_nodes_may_not_be_read(stage, inside):
-    """What is seen is not unknown; where it is not seen any more it is stale, not over."""
-    stage.sandbox.access.deny(Rule(resources=("nodes",), verbs=("list", "watch")))
-    await inside().start()
-    stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
-    await stage.told(PODS)
-    stage.cluster.image_pull("search-models", "mistral-7b", fails=False)
-    await stage.told(PODS, "stale")
 
 
 async def test_events_that_may_not_be_written_are_said_elsewhere(stage, inside, monkeypatch):
@@ -349,22 +225,6 @@ async def test_kind_that_cannot_be_reached_becomes_unknown_and_comes_back(
     await stage.told(PODS, "over")
     await replica.passes()
     assert Counter(key_of(event) for event in stage.warnings()) == Counter([PODS, UNKNOWN])
-
-
-async def test_kind_that_stays_out_of_reach_hides_nothing_that_is_seen_elsewhere(
-    stage, inside, monkeypatch
-):
-    """A conversion webhook that is broken for hours: the API server is well, the kind is not."""
-    timing = Timing(backoff=0.05, unknown_after=1.0)
-    quick = functools.partial(LiveCluster, timing=timing, discovery_seconds=0.5)
-    monkeypatch.setattr(wiring, "LiveCluster", quick)
-    await inside().start()
-    await stage.all_ready()
-    stage.sandbox.faults.add(InjectedFault(action="error", code=500, resources=("nodes",)))
-    stage.sandbox.faults.cut_watches("nodes")
-    await stage.told(UNKNOWN)
-    stage.cluster.image_pull("search-models", "mistral-7b", fails=True)
-    await stage.told(PODS)
 
 
 async def test_pause_of_the_process_lets_no_old_data_decide(stage, inside, monkeypatch):

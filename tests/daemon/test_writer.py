@@ -1,7 +1,6 @@
 """The writer on virtual time: order, pace, and what it does when it is refused."""
 
 import asyncio
-import itertools
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -11,7 +10,6 @@ import pytest
 from reporter.kube.errors import (
     AlreadyExists,
     Conflict,
-    ConnectionFailed,
     Forbidden,
     Invalid,
     NotFound,
@@ -62,8 +60,6 @@ def plan(*writes: Write) -> Plan:
 
 
 MANY = [write(f"w{number}") for number in range(12)]
-IN_FLIGHT = [each.name for each in MANY[:8]]
-"""What is sent of them before the first answer."""
 
 
 @asynccontextmanager
@@ -90,16 +86,6 @@ async def writing():
     task.cancel()
 
 
-async def test_writes_go_in_the_order_of_the_plan():
-    """And what waits can be seen."""
-    async with writing() as at:
-        at.writer.offer(plan(write("a", "1", Purpose.CLOSE), write("b"), write("c")))
-        assert at.writer.waiting == 3
-        await asyncio.sleep(1)
-        assert at.api.names == ["a@1", "b", "c"]
-        assert at.writer.waiting == 0
-
-
 async def test_refreshes_are_five_a_second_and_others_are_not_held_up():
     """Many Events that go on firing do not load the API server."""
     async with writing() as at:
@@ -110,75 +96,6 @@ async def test_refreshes_are_five_a_second_and_others_are_not_held_up():
         assert 5 <= len(at.api.names) - 1 <= 6
         await asyncio.sleep(4)
         assert len(at.api.names) == 21
-
-
-async def test_a_new_plan_replaces_what_waits():
-    """What was not written is derived again, or is not wanted any more."""
-    async with writing() as at:
-        at.api.seconds = 1.0
-        at.writer.offer(plan(*MANY))
-        await asyncio.sleep(0.5)
-        at.writer.offer(plan(write("c")))
-        await asyncio.sleep(3)
-        assert at.api.names == [*IN_FLIGHT, "c"]
-
-
-async def test_write_that_fails_after_its_plan_was_replaced_is_not_repeated():
-    """The fault may be repaired: only the newest plan says what is still true."""
-    async with writing() as at:
-        at.api.seconds = 1.0
-        at.api.faults = [ConnectionFailed("cut")]
-        at.writer.offer(plan(write("repaired meanwhile")))
-        await asyncio.sleep(0.5)
-        at.writer.offer(plan())
-        await asyncio.sleep(60)
-        assert at.api.names == ["repaired meanwhile"]
-
-
-async def test_retry_after_is_honoured_for_all_writes():
-    """No request starts before the API server wants one."""
-    async with writing() as at:
-        at.api.faults = [TooManyRequests("busy", status=429, retry_after=7.0)]
-        at.writer.offer(plan(write("a"), write("b")))
-        await asyncio.sleep(3)
-        at.writer.offer(plan(write("a"), write("b"), write("c")))
-        await asyncio.sleep(10)
-        assert at.api.names == ["a", "b", "a", "c"]
-        assert at.api.requests[2][0] == pytest.approx(7.0, abs=0.1)
-
-
-async def test_failures_are_repeated_ever_more_slowly():
-    """From half a second, doubled, up to half a minute."""
-    async with writing() as at:
-        at.api.faults = [ConnectionFailed("away")] * 9
-        at.writer.offer(plan(write("a")))
-        await asyncio.sleep(300)
-        times = [moment for moment, _ in at.api.requests]
-        gaps = [round(after - before, 1) for before, after in itertools.pairwise(times)]
-        assert gaps == pytest.approx([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0], abs=0.15)
-        assert at.outcomes.count(("FIRE", "failed")) == 9
-
-
-async def test_nothing_is_written_without_the_lease():
-    """What waited when the lease was lost is forgotten, also if it is held again."""
-    async with writing() as at:
-        at.leads = False
-        at.writer.offer(plan(write("a")))
-        await asyncio.sleep(1)
-        at.leads = True
-        await asyncio.sleep(10)
-        assert at.api.names == []
-
-
-async def test_lease_is_asked_for_before_each_write():
-    """A plan that was begun under the lease does not go on without it."""
-    async with writing() as at:
-        at.api.seconds = 1.0
-        at.writer.offer(plan(*MANY))
-        await asyncio.sleep(0.5)
-        at.leads = False
-        await asyncio.sleep(10)
-        assert at.api.names == IN_FLIGHT
 
 
 @pytest.mark.parametrize(

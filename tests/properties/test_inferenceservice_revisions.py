@@ -163,7 +163,6 @@ def written(facts_, derivation):
 
 @given(HISTORIES, SERVICES)
 def test_a_second_pass_over_the_same_knative_service_changes_nothing(history, service):
-    """Whatever percents, flags and names there are."""
     once = walk(history, service)[0]
     assert walk(once, service)[0] == once
 
@@ -215,7 +214,6 @@ def test_a_second_pass_over_the_same_objects_changes_nothing(facts_):
 
 @given(facts())
 def test_conditions_are_sorted_and_dated_only_if_they_stay(facts_):
-    """A condition with a time is one that is stored just so."""
     kept = facts_.inferenceservice.status.conditions or ()
     found = derive(facts_).status.get("conditions", [])
     if derive(facts_).decided:
@@ -232,7 +230,6 @@ def test_conditions_are_sorted_and_dated_only_if_they_stay(facts_):
 
 @given(HISTORIES, SERVICES, PERCENTS)
 def test_reading_never_raises(history, service, percent):
-    """Any percents and flags."""
     status = ComponentStatus(
         latest_created_revision=service.latest_created_revision_name,
         latest_ready_revision=service.latest_ready_revision_name,

@@ -6,7 +6,6 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reporter.model.objects import Condition, Pod
 from reporter.stacks.kthena.derived.status import MAX_ENTRIES, derive
 from tests.unit.probes.building import condition, merged
 from tests.unit.stacks.kthena.derived.building import (
@@ -150,15 +149,6 @@ def test_the_order_of_objects_says_nothing(known, random):
     assert derive(mixed) == derive(known)
 
 
-@given(worlds(), st.dictionaries(st.sampled_from(("app", "x/y", "zone")), st.text(max_size=4)))
-def test_labels_of_others_say_nothing(known, labels):
-    pods = tuple(
-        msgspec.convert(merged(msgspec.to_builtins(each), {"metadata": {"labels": labels}}), Pod)
-        for each in known.pods
-    )
-    assert derive(replace(known, pods=pods)).status == derive(known).status
-
-
 @given(worlds())
 def test_a_second_pass_writes_nothing(known):
     first = derive(known)
@@ -217,13 +207,6 @@ def test_a_condition_keeps_its_time_exactly_while_it_keeps_its_status(known):
 
 
 @given(worlds())
-def test_conditions_of_others_stay(known):
-    before = [each for each in known.modelserving.status.conditions or () if each.type not in TYPES]
-    after = derive(known).status["conditions"][len(TYPES) :]
-    assert [msgspec.convert(each, Condition) for each in after] == before
-
-
-@given(worlds())
 def test_the_counters_add_up(known):
     """The counters of a status fit each other, its condition, and the groups that there are."""
     status, groups = derive(known).status, derive(known).groups
@@ -258,10 +241,3 @@ def test_role_statuses_are_in_order_and_once_each(known):
     ]
     assert places == sorted(set(places))
     assert len(listed) <= MAX_ENTRIES
-
-
-@given(worlds())
-def test_a_running_group_has_only_running_instances_of_its_roles(known):
-    for group in derive(known).groups:
-        if group.available:
-            assert {str(each.status) for each in group.instances if each.listed} <= {"Running"}

@@ -1,14 +1,11 @@
 """Properties of mutes that hold for every sequence of passes."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue import resources as r
-from reporter.model.finding import Evaluation
-from reporter.model.instant import Instant
 from reporter.model.objects import Annotations, Metadata, Namespace, Pod
 from reporter.model.report import Disposition
 from reporter.resolution import Memory, resolve
@@ -166,62 +163,12 @@ def test_the_rules_are_kept(passes: list[Pass], settings):
         assert found == expected, f"pass {number}"
 
 
-@given(mutes_that_change(), settings_(), st.randoms(use_true_random=False))
-def test_the_order_of_findings_means_nothing(passes: list[Pass], settings, random):
-    """The same findings in another order give the same report, and the same once more."""
-    shuffled = []
-    for each in passes:
-        seen = list(each.evaluation.findings)
-        random.shuffle(seen)
-        evaluation = Evaluation(tuple(seen), each.evaluation.ready, each.evaluation.subjects)
-        shuffled.append(Pass(evaluation, each.snapshot, each.now))
-    first = run_changing(passes, settings)
-    assert [each.report for each in first] == [
-        each.report for each in run_changing(shuffled, settings)
-    ]
-    for given_, before in zip(passes, first, strict=True):
-        again = resolve(
-            given_.evaluation, given_.snapshot, before.memory, now=given_.now, settings=settings
-        )
-        assert again.report == before.report
-        assert again.wake_in == before.wake_in
-
-
-@given(sequences(jumps=False), settings_(), muted_tables())
-def test_nothing_changes_before_the_timer(passes: list[Pass], settings, tables):
-    """Until `wake_in` has passed the report stays, if the cluster does."""
-    passes = [
-        Pass(each.evaluation, replace(each.snapshot, tables=tables), each.now) for each in passes
-    ]
-    for given_, before in zip(passes, run_changing(passes, settings), strict=True):
-        wait = before.wake_in or timedelta(days=2)
-        now = Instant(given_.now.wall + wait, given_.now.boot + wait).after(-1e-6)
-        later = resolve(
-            given_.evaluation, given_.snapshot, before.memory, now=now, settings=settings
-        )
-        assert later.report.findings == before.report.findings
-
-
 def _names(report, *dispositions):
     return {
         event_name(each.key, each.since)
         for each in report.findings
         if each.disposition in dispositions and not each.stale
     }
-
-
-@given(mutes_that_change(), settings_())
-def test_events_say_what_the_report_says(passes: list[Pass], settings):
-    """After each pass exactly what fires, or clears, has an Event; a second look writes nothing."""
-    writer = Writer(settings)
-    for given_ in passes:
-        report = writer.look(given_)
-        fires = _names(report, Disposition.FIRING)
-        clears = _names(report, Disposition.CLEARING)
-        assert fires <= writer.firing() <= fires | clears
-        before = dict(writer.store.events)
-        writer.look(given_)
-        assert writer.store.events == before
 
 
 @given(mutes_that_change(jumps=False), settings_())

@@ -90,7 +90,6 @@ def test_a_reason_reads_of_stacks_only_its_own():
 
 
 def test_a_stack_has_subjects_of_one_kind():
-    """By that kind it is seen whether the cluster has the stack."""
     kinds = {stack: {each.subject_kind for each in subjects_of(stack)} for stack in Stack}
     several = {
         stack: found
@@ -107,22 +106,18 @@ def test_resources_of_one_kind_differ_in_what_they_select():
 
 
 def test_suppression_names_reasons():
-    """A row that names none would do nothing."""
     assert {each for row in SUPPRESSION for each in (row.upstream, *row.downstream)} <= NAMES
 
 
 def test_nothing_suppresses_itself():
-    """It would never be told."""
     assert [row for row in SUPPRESSION if row.upstream in row.downstream] == []
 
 
 def test_every_row_of_suppression_says_why():
-    """`explain` shows it."""
     assert [row for row in SUPPRESSION if not row.why] == []
 
 
 def test_kinds_whose_pods_are_judged():
-    """Each stack says it of its own."""
     scraping = [each for each in BUILT_IN.stacks if each.scraped]
     assert [each.scraped.kind for each in scraping if each.scraped.kind not in each.kinds] == []
 
@@ -184,7 +179,6 @@ def test_suppression_in_a_pod_is_the_same_for_every_kind():
 
 
 def test_suppression_in_a_pod_stays_within_a_kind():
-    """The faults of one pod belong to one subject."""
     assert {each for row in POD_SUPPRESSION for each in (row.upstream, *row.downstream)} <= NAMES
     kinds = {
         row.upstream: {BY_NAME[each].subject_kind for each in (row.upstream, *row.downstream)}

@@ -21,7 +21,7 @@ from reporter.model.subject import CLUSTER as SHARED
 from reporter.model.subject import Layer
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.unit.resolution.building import Resolver, crd, finding
+from tests.unit.resolution.building import Resolver, finding
 
 CRD = CustomCrd(name="certificates.cert-manager.io")
 CLUSTER = [each.name for each in BUILT_IN if each.layer is Layer.CLUSTER]
@@ -148,10 +148,6 @@ def test_the_built_in_reasons_stay_in_order(components):
     assert catalogue.suppression[: len(BUILT_IN.suppression)] == BUILT_IN.suppression
 
 
-def test_without_any_it_is_the_same():
-    assert extended(BUILT_IN, ()) is BUILT_IN
-
-
 def resources(*components):
     catalogue = extended(BUILT_IN, components)
     return [each.resource for each in catalogue.declared], catalogue.resources
@@ -216,19 +212,6 @@ def test_what_it_suppresses(fields, wanted):
     catalogue = extended(BUILT_IN, [declared(suppresses=(name,), why="it is so", **fields)])
     row = catalogue.upstreams_of(name)[-1]
     assert (row.upstream, row.crd, row.why) == ("clusterStoreNotReady", wanted, "it is so")
-
-
-def test_a_declaration_suppresses_in_a_report():
-    """By the same rules as a built-in row."""
-    name, route = "clusterCertManagerCRDMissing", "inferencesetRouteNotReady"
-    component = declared(name, suppresses=(route,), why="it is so")
-    resolver = Resolver(custom_components=(component,))
-    told = finding(name, "up", subject=SHARED, exempt=True, governs=True, involved=crd(CRD.name))
-    assert resolver.look(0, told, finding(route, exempt=True)) == {
-        name: "firing",
-        route: "suppressed",
-    }
-    assert f"suppressing downstream reasons: {route} in 1 namespace" in resolver[name].message
 
 
 def test_rows_that_are_there_close_a_circle_too():

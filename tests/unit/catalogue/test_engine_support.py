@@ -58,7 +58,6 @@ def says(condition, release):
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 def test_a_page_that_a_release_served_has_what_the_table_says(path):
-    """Of each reason and the release that was recorded."""
     missing = not_told(list(load(path).values())[-1])
     _, release, _ = path.stem.split("-")
     wrong = {

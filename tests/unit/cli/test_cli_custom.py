@@ -76,13 +76,6 @@ def test_what_is_declared_is_judged(check, documents, told):
     assert status == (1 if told else 0)
 
 
-def test_the_events_are_those_that_would_be_written(check):
-    """`kubectl get events` would show the same reason and object."""
-    _, out, _ = check(NAMESPACE, statefulset(0), options=("-o", "events"))
-    assert "clusterVectorStoreNotReady" in out
-    assert "StatefulSet vectors/qdrant is down" in out
-
-
 def crds(name: str) -> dict:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

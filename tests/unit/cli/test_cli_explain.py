@@ -2,12 +2,10 @@ import json
 
 import pytest
 
-from reporter.cli import kubectl
 from tests.tables import REASONS
 
 
 def test_without_a_reason_all_are_listed(run):
-    """One line for each reason, under its layer."""
     status, out, _ = run("explain")
     assert status == 0
     for reason in REASONS:
@@ -88,35 +86,3 @@ def test_reasons_of_the_file_are_explained_like_the_others(run, config):
     )
     assert f"{name}, because requests are answered from the vector store" in downstream
     assert name not in run("explain", "inferencesetRouteNotReady")[1]
-
-
-def test_reasons_of_the_file_are_listed_at_their_place(run, config):
-    lines = run("explain", "--config", config)[1].splitlines()
-    above, own = (line for line in lines if "BBR" in line or "VectorStore" in line)
-    assert lines.index(own) == lines.index(above) + 1
-    assert own.endswith("(yours)")
-    assert [line for line in lines if line.endswith("(yours)")] == [own]
-    rows = json.loads(run("explain", "-o", "json", "--config", config)[1])
-    assert [each["reason"] for each in rows if each["declared"]] == ["clusterVectorStoreNotReady"]
-
-
-def test_the_file_may_be_named_by_the_environment(run, config, monkeypatch):
-    monkeypatch.setenv("STATUS_REPORTER_CONFIG", config)
-    assert run("explain", "clusterVectorStoreNotReady")[0] == 0
-
-
-def test_a_near_name_of_the_file_is_told(run, config):
-    status, _, error = run("explain", "clusterVectorStoreDown", "--config", config)
-    assert status == 2
-    assert "did you mean clusterVectorStoreNotReady?" in error
-
-
-def test_other_settings_do_not_matter_without_a_file(run, monkeypatch):
-    """Whoever asks what a reason means need not have set the daemon right."""
-    monkeypatch.setenv("STATUS_REPORTER_EMIT", "wrong")
-    assert run("explain", "clusterReady")[0] == 0
-
-
-def test_the_plugin_explains_reasons_of_the_file_too(config, capsys):
-    assert kubectl.main(["--explain", "clusterVectorStoreNotReady", "--config", config]) == 0
-    assert "Declared:" in capsys.readouterr().out

@@ -77,7 +77,6 @@ def test_the_text_tells_the_story(run):
 
 
 def test_a_span_that_is_none_is_refused(run):
-    """In one line that says what is allowed."""
     status, _, err = run("history", "--since", "yesterday")
     assert status == 2
     assert "'yesterday' is not allowed; allowed: such as 30m, 2h, 1d" in err

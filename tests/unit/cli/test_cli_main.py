@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from reporter import __version__
-from reporter.cli import explain
 from reporter.cli.main import COMMANDS, LABORATORY, known_commands
 
 
@@ -39,17 +38,8 @@ def test_a_short_help_leaves_the_settings_to_the_long_one(run):
     assert "STATUS_REPORTER_RESYNC_SECONDS" in whole
 
 
-@pytest.mark.parametrize("flag", ["--help", "-h", "help"])
-def test_help_names_every_command(run, flag):
-    """The overview is one line for each command."""
-    status, out, _ = run(flag)
-    assert status == 0
-    assert all(f"\n  {command}" in out for command in known_commands())
-
-
 @pytest.mark.parametrize("command", LABORATORY)
 def test_without_the_laboratory_one_line_says_how_it_is_installed(run, monkeypatch, command):
-    """Production has no sandbox and no demo."""
     monkeypatch.setattr("reporter.cli.main.entry_points", lambda **_: ())
     status, out, err = run(command)
     assert (status, out) == (2, "")
@@ -60,7 +50,6 @@ def test_without_the_laboratory_one_line_says_how_it_is_installed(run, monkeypat
 
 
 def test_version_and_commit(run):
-    """`--version` says both."""
     status, out, _ = run("--version")
     assert status == 0
     assert out.startswith(f"status-reporter {__version__} (commit ")
@@ -94,16 +83,6 @@ def test_wrong_usage_is_one_line_and_status_2(run, argv, says):
     assert err.count("\n") == 1
 
 
-def test_interruption_ends_with_130(run, monkeypatch):
-    """Ctrl-C is no crash."""
-
-    def interrupt(_argv):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(explain, "main", interrupt)
-    assert run("explain")[0] == 130
-
-
 def test_a_closed_pipe_is_quiet():
     """`status-reporter explain | head` ends without a traceback."""
     code = (
@@ -119,7 +98,6 @@ def test_a_closed_pipe_is_quiet():
 
 
 def test_a_full_disk_is_one_line_and_status_2(healthy):
-    """Status 1 would say that something fires."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "reporter", "check", "--from", healthy],
@@ -130,14 +108,6 @@ def test_a_full_disk_is_one_line_and_status_2(healthy):
         )
     assert done.returncode == 2
     assert done.stderr == "status-reporter: cannot write the output: no space left on device\n"
-
-
-def test_the_module_is_the_program():
-    """`python -m reporter` and the entry point are the same."""
-    command = [sys.executable, "-m", "reporter", "explain", "clusterReady"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("clusterReady (cluster, Normal)")
 
 
 def test_explain_starts_without_the_clients():

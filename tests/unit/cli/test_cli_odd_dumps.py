@@ -5,6 +5,8 @@ import json
 import pytest
 import yaml
 
+from tests.tables import rows
+
 NOW = "2026-11-20T12:00:00Z"
 MODEL = "inferenceset/team/m"
 PICKER = "m-inferencepool-epp"
@@ -38,15 +40,6 @@ def revised(version):
 
 def listed(*objects):
     return {"apiVersion": "v1", "items": [*objects], "kind": "List", "metadata": {}}
-
-
-def crd(name):
-    return obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, namespace="")
-
-
-def refused(group, plural):
-    details = {"group": group, "kind": plural}
-    return {"apiVersion": "v1", "kind": "Status", "reason": "Forbidden", "details": details}
 
 
 SET = obj(
@@ -92,34 +85,42 @@ def told(report):
     }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("documents", "is_told"),
-    [
-        ([SET, OTHER], True),
-        ([SET], False),
-        ([SET, deployment("other", **MALFORMED)], True),
-        ([SET, deployment(PICKER, **MALFORMED)], False),
-        ([SET, OTHER, deployment("", **MALFORMED)], False),
-        ([SET, OTHER, {**deployment(""), "metadata": {"namespace": "elsewhere"}}], True),
-        ([SET, OTHER, {**deployment(""), "metadata": 5}], False),
-        ([SET, OTHER, obj("apps/v1", "Deployment", PICKER, namespace="")], False),
-        ([SET, OTHER, obj("apps/v1", "Deployment", "some", namespace="")], True),
-        ([SET, OTHER, {**OTHER, "apiVersion": "apps/v1beta9", "metadata": {"name": "x"}}], True),
-        ([SET, deployment("other", **revised("7")), deployment("other", **revised("8"))], True),
-    ],
-    ids=[
-        "a neighbour is there",
-        "nobody looked",
-        "a neighbour is malformed",
-        "it is malformed itself",
-        "one without a name is in its namespace",
-        "one without a name is elsewhere",
-        "one without a name and a namespace",
-        "it is there without a namespace",
-        "another is there without a namespace",
-        "another is in an unknown version",
-        "a neighbour is there twice",
-    ],
+    {
+        "a neighbour is there": ([SET, OTHER], True),
+        "nobody looked": ([SET], False),
+        "a neighbour is malformed": ([SET, deployment("other", **MALFORMED)], True),
+        "it is malformed itself": ([SET, deployment(PICKER, **MALFORMED)], False),
+        "one without a name is in its namespace": (
+            [SET, OTHER, deployment("", **MALFORMED)],
+            False,
+        ),
+        "one without a name is elsewhere": (
+            [SET, OTHER, {**deployment(""), "metadata": {"namespace": "elsewhere"}}],
+            True,
+        ),
+        "one without a name and a namespace": (
+            [SET, OTHER, {**deployment(""), "metadata": 5}],
+            False,
+        ),
+        "it is there without a namespace": (
+            [SET, OTHER, obj("apps/v1", "Deployment", PICKER, namespace="")],
+            False,
+        ),
+        "another is there without a namespace": (
+            [SET, OTHER, obj("apps/v1", "Deployment", "some", namespace="")],
+            True,
+        ),
+        "another is in an unknown version": (
+            [SET, OTHER, {**OTHER, "apiVersion": "apps/v1beta9", "metadata": {"name": "x"}}],
+            True,
+        ),
+        "a neighbour is there twice": (
+            [SET, deployment("other", **revised("7")), deployment("other", **revised("8"))],
+            True,
+        ),
+    },
 )
 def test_a_missing_object_is_told_if_nothing_may_be_it(check, documents, is_told):
     """A malformed object makes itself unknown; one without a name, its kind."""
@@ -128,7 +129,6 @@ def test_a_missing_object_is_told_if_nothing_may_be_it(check, documents, is_told
 
 
 def test_a_skipped_object_stands_with_its_cause_and_what_it_makes_unknown(check):
-    """In text and in JSON."""
     _, report, said = check(text(SET, OTHER, {**deployment(""), "metadata": {"namespace": "team"}}))
     skipped = {
         "resource": "deployments.apps", "namespace": "team", "name": "",
@@ -139,91 +139,6 @@ def test_a_skipped_object_stands_with_its_cause_and_what_it_makes_unknown(check)
     assert {"resource": "deployments.apps", "cause": cause} in report["unknown"]
     assert "Skipped (1):\n    deployments.apps team: metadata.name is missing" in said
     assert f"    deployments.apps: {cause}\n" in said
-
-
-def test_of_several_copies_the_newest_counts(check):
-    """The older ones are superseded, which is no fault of theirs."""
-    old = deployment(PICKER, spec={"replicas": 0}, status={}, **revised("7"))
-    broken = deployment(PICKER, **MALFORMED, **revised("6"))
-    _, report, said = check(text(SET, deployment(PICKER, **revised("8")), old, broken))
-    assert told(report) == set()
-    assert [each["cause"] for each in report["skipped"]] == ["superseded by a newer copy"]
-    assert "Skipped (1):\n    older copies of 1 object(s); the newest of each counts" in said
-    assert "malformed" not in said
-
-
-def test_namespaces_are_known_by_a_list_only(check):
-    """That its picker is missing in a namespace nobody looked into is known if there is none."""
-    elsewhere = deployment("other", metadata={"namespace": "elsewhere"})
-    policy = obj(
-        "cilium.io/v2", "CiliumNetworkPolicy", "inference-pods-ingress",
-        spec={"ingress": [{"fromEndpoints": [
-            {"matchLabels": {"k8s:io.kubernetes.pod.namespace": "nowhere"}}]}]},
-    )  # fmt: skip
-    wrong = "modelharnessNetworkPolicyMisconfigured"
-    alone = [TEAM, elsewhere, policy]
-    for documents, options, is_told in (
-        (alone, (), False),
-        (alone, ("--complete",), True),
-        ([listed(TEAM, obj("v1", "Namespace", "elsewhere", namespace="")), policy], (), True),
-    ):
-        _, report, _ = check(text(*documents), *options)
-        unlisted = {"resource": "namespaces", "cause": "no list of them in the dump"}
-        assert (wrong in {each["reason"] for each in report["findings"]}) is is_told
-        assert (unlisted in report["unknown"]) is not is_told
-
-
-@pytest.mark.parametrize(
-    ("documents", "missing"),
-    [
-        ([crd("workspaces.kaito.sh")], False),
-        ([listed(crd("workspaces.kaito.sh"))], False),
-        ([listed(crd("workspaces.kaito.sh"), crd("widgets.example.com"))], True),
-    ],
-    ids=["one", "a list of one", "a list"],
-)
-def test_one_definition_proves_nothing_about_others(check, documents, missing):
-    """And a kind of which the dump holds objects is served whatever is listed."""
-    _, report, _ = check(text(*documents, SET, OTHER), "--stacks", "kthena=on")
-    absent = {
-        each["involvedObject"]["name"]
-        for each in report["findings"]
-        if each["reason"] == "clusterCRDMissing"
-    }
-    assert bool(absent) is missing
-    assert not absent & {"workspaces.kaito.sh", "inferencesets.kaito.sh"}
-    name = "customresourcedefinitions.apiextensions.k8s.io"
-    assert (name in {each["resource"] for each in report["unknown"]}) is not missing
-
-
-def test_a_refusal_for_definitions_stands_under_unknown(check):
-    """Like any other."""
-    group = "apiextensions.k8s.io"
-    _, report, said = check(text(SET, OTHER, refused(group, "customresourcedefinitions")))
-    name = f"customresourcedefinitions.{group}"
-    assert {"resource": name, "cause": "forbidden"} in report["unknown"]
-    assert f"{name}: forbidden" in " ".join(said.split())
-
-
-def test_a_refusal_stands_under_unknown_whatever_the_kind_is_read_for(check):
-    """Somebody looked, and was not let in."""
-    _, report, _ = check(text(SET, OTHER, refused("serving.kserve.io", "inferenceservices")))
-    name = "inferenceservices.serving.kserve.io"
-    assert {"resource": name, "cause": "forbidden"} in report["unknown"]
-
-
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_loop_without_marks_between_documents(check, whole):
-    """`kubectl get ... >> file` for each namespace; where it was cut off, nothing is missing."""
-    lists = [listed(SET), listed(OTHER, deployment("b", metadata={"uid": "u"})), listed(TEAM)]
-    content = [yaml.safe_dump(each) for each in lists]
-    if not whole:
-        content[1] = content[1][: content[1].rindex("replicas")]
-    _, report, said = check("".join(content))
-    assert told(report) == ({MISSING_PICKER} if whole else set())
-    if not whole:
-        assert "deployments.apps: not all of" in said
-        assert "deployments.apps team/b: it is cut off" in said
 
 
 def test_errors_that_kubectl_wrote_into_the_file(check):
@@ -266,7 +181,6 @@ def test_a_finding_without_an_age_is_no_older_than_its_object(check):
 
 
 def test_nothing_fires_does_not_stand_alone_above_subjects_without_a_verdict(check):
-    """A malformed model is one too."""
     broken = obj("kaito.sh/v1beta1", "InferenceSet", "broken", spec=5)
     status, _, said = check(text({**SET, "spec": {"replicas": 0}}, deployment(PICKER), broken))
     assert status == 2

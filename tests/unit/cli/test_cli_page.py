@@ -28,14 +28,6 @@ def test_the_page_is_one_file_that_tells_what_the_text_tells(run, examples):
     assert "kubectl -n kaito-system describe deployment kaito-workspace" in html
 
 
-def test_a_healthy_stack_has_a_page_too(run, healthy):
-    """Nothing fires, and what is ready is counted."""
-    status, html, _ = run("check", "--from", healthy, "-o", "html")
-    assert status == 0
-    assert "<span>Nothing fires</span></h1>" in html
-    assert "<b>5</b> ready" in html
-
-
 def test_the_last_day_is_told_by_the_events_of_a_dump(run, healthy, tmp_path):
     """What they say is over has a bar; without Events the page says that it cannot know."""
     now = ("--now", "2026-11-20T12:30:00Z", "-o", "html")

@@ -49,15 +49,6 @@ def _without(text):
     return re.sub(r"\(the (daemon|newest time in the dump)\)", "", text)
 
 
-def test_html_is_the_page(run, daemon, served):
-    """As one file, to be sent."""
-    daemon.get(f"{URL}/api/v1/report").respond(text=served)
-    status, out, _ = run("status", "-o", "html")
-    assert status == 1
-    assert out.startswith("<!doctype html>")
-    assert "clusterKaitoControllerNotReady" in out
-
-
 def test_one_namespace_of_what_a_daemon_sees(run, daemon, served):
     """The faults there, and those of the cluster, which may be behind them."""
     daemon.get(f"{URL}/api/v1/report").respond(text=served)
@@ -100,14 +91,6 @@ def test_what_status_cannot_do_says_what_to_write(run, daemon, argv, says):
     assert (status, out) == (2, "")
     assert says in err
     assert not daemon.calls
-
-
-def test_an_answer_that_is_no_report_is_one_line(run, daemon):
-    """Something else may listen there."""
-    daemon.get(f"{URL}/api/v1/report").respond(text='{"kind": "Status"}')
-    status, out, err = run("status")
-    assert (status, out) == (2, "")
-    assert "is not a report that this version reads" in err
 
 
 @pytest.mark.parametrize(

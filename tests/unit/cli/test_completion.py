@@ -120,7 +120,6 @@ def test_bash(programs):
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_other_shells_read_their_script(run, shell):
-    """No more than that it is a script of theirs, where the machine has them."""
     script = run("completion", shell)[1]
     assert "status-reporter __complete" in script
     if program := shutil.which(shell):

@@ -10,13 +10,10 @@ import pytest
 
 from lab.sandbox.faults import InjectedFault
 from lab.sandbox.serve import running
-from reporter.catalogue.resources import STORAGECLASSES
 from reporter.cli.saved_pages import DumpedPage, learn_pages, members_of_pages
 from reporter.model.instant import parse_rfc3339
 from reporter.snapshot.documents import read_documents
-from reporter.snapshot.dump import load_dump
 from reporter.snapshot.outputs.masking import Redaction, vocabulary
-from reporter.stacks import BUILT_IN
 from tests.unit.conftest import EXAMPLES
 
 NOW = "2026-11-20T12:00:00Z"
@@ -73,25 +70,6 @@ def test_the_report_is_that_of_the_cluster(cluster, run, tmp_path, stack):
     live = cluster(documents_of(stack), ask)
     for (status, out, _), output in zip(live, ("json", "text"), strict=True):
         assert run("check", "--from", path, "--now", NOW, "-o", output) == (status, out, "")
-
-
-def test_objects_that_are_malformed_stay_so(cluster, run, tmp_path):
-    """A kind that is empty, an object that does not fit: both reports say the same of them."""
-    path = tmp_path / "d.tgz"
-    broken = {
-        "apiVersion": "kaito.sh/v1beta1",
-        "kind": "Workspace",
-        "metadata": {"name": "w", "namespace": "chat-models"},
-        "status": {"conditions": "none"},
-    }
-
-    def ask(command):
-        assert command("dump", "-o", path)[0] == 0
-        return command("check", "--now", NOW, "-o", "json")
-
-    status, out, _ = cluster([*documents_of("healthy-stack"), broken], ask)
-    assert json.loads(out)["skipped"]
-    assert run("check", "--from", path, "--now", NOW, "-o", "json") == (status, out, "")
 
 
 def test_what_was_refused_is_recorded(cluster, run, tmp_path):
@@ -161,7 +139,6 @@ def test_the_file(cluster, tmp_path):
     ],
 )
 def test_what_cannot_be_done_is_said_at_once(run, tmp_path, flags, says):
-    """Status 2, one line, and no file."""
     status, out, err = run("dump", *flags)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert says in err
@@ -281,29 +258,3 @@ def test_pages_have_other_names_too():
         b'vllm:num_requests_running{engine="0",model_name="namespace1/model1"} 3.0\n'
     )
     assert members_of_pages(pages, None)[0].raw == raw
-
-
-EVENT = {
-    "apiVersion": "v1", "kind": "Event", "metadata": {"name": "p.1", "namespace": "chat-models"},
-    "involvedObject": {"kind": "Pod", "namespace": "chat-models", "name": "p", "uid": "u"},
-    "type": "Normal", "reason": "Killing", "message": "failed liveness probe, token=abcdefghij0123456789",
-    "source": {"component": "kubelet"}, "reportingComponent": "kubelet",
-    "firstTimestamp": "2026-11-24T10:00:00Z", "lastTimestamp": "2026-11-24T10:05:00Z", "count": 3,
-}  # fmt: skip
-CLASS = {
-    "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
-    "provisioner": "disk.csi.example.com",
-}  # fmt: skip
-
-
-def test_what_explains_faults_goes_in(cluster, tmp_path):
-    """Events of others and what is looked up on demand, so that a dump tells what the cluster does."""
-    path = tmp_path / "a.tgz"
-    documents = [*documents_of("healthy-stack"), EVENT, CLASS]
-    assert cluster(documents, lambda command: command("dump", "-o", path))[0] == 0
-    snapshot = load_dump([path], BUILT_IN).snapshot
-    (event,) = snapshot.evidence.events_about("chat-models", "Pod", "p")
-    assert (event.reason, event.count, event.component) == ("Killing", 3, "kubelet")
-    assert "abcdefghij0123456789" not in event.message
-    assert [each.name for each in snapshot[STORAGECLASSES]] == ["fast"]
-    assert snapshot.evidence.reads_events("chat-models")

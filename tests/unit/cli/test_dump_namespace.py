@@ -83,22 +83,11 @@ def test_a_tenant_gets_the_report_of_the_namespace(tenant, run, tmp_path, stack,
     assert {each["metadata"].get("namespace", namespace) for each in items(path)} == {namespace}
 
 
-def test_another_namespace_is_not_in_it(tenant, run, tmp_path):
-    """Who asks for one that was not read is told so; the one that was may be named."""
-    path = tmp_path / "d.tgz"
-    tenant("broken-stack", rights(NS), ("dump", "-n", NS, "-o", path))
-    status, out, err = run("check", "--from", path, "-n", "chat-models")
-    assert (status, out) == (2, "")
-    assert f"only namespace {NS} was read, not chat-models" in err
-    assert run("check", "--from", path, "-n", NS) == run("check", "--from", path)
-
-
 @pytest.mark.parametrize(
     ("namespace", "says"),
     [("nowhere", "there is no namespace nowhere; see -n"), ("chat-models", "nothing could be read; forbidden: ")],
 )  # fmt: skip
 def test_a_wrong_namespace_leaves_no_file(tenant, tmp_path, namespace, says):
-    """A misspelt one, and one without rights."""
     path = tmp_path / "d.tgz"
     rules = [*rights(NS), Rule(verbs=("get", "list"), namespaces=("nowhere",))]
     rules.append(Rule(verbs=("get",), resources=("namespaces",), resource_names=("nowhere",)))
@@ -121,12 +110,3 @@ def test_the_name_of_the_namespace_is_replaced_too(tenant, run, tmp_path):
     ]  # fmt: skip
     assert reasons[0] == reasons[1] != []
     assert "get on namespaces/namespace1 in namespace1" in text_of(other)
-
-
-def test_who_may_read_one_namespace_only_is_told_how(tenant, tmp_path):
-    """Without `-n` everything is refused."""
-    path = tmp_path / "d.tgz"
-    ((status, out, err),), _ = tenant("broken-stack", rights(NS), ("dump", "-o", path))
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.endswith("; with rights in one namespace only: -n NAMESPACE\n")
-    assert not path.exists()

@@ -36,7 +36,6 @@ def test_a_notice_alone(run, healthy, *, flag, status):
     ("flag", "status"), [("cause", 1), ("notice", 1), ("unknown", 1), ("none", 0)]
 )
 def test_a_cause(run, broken, *, flag, status):
-    """It counts with everything but `none`."""
     assert run("check", broken, "--fail-on", flag)[0] == status
 
 

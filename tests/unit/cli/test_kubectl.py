@@ -1,7 +1,6 @@
 """`kubectl status-reporter`, by kubectl itself where there is one, against the sandbox."""
 
 import json
-import os
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -13,13 +12,10 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from reporter.cli.judged import in_namespace
 from reporter.cli.kubectl import PROGRAM, main
 from reporter.cli.main import exit_status
-from reporter.model.subject import CLUSTER
 from tests.unit.cli.plugin import Plugin, install, read_until, sandbox, served
 from tests.unit.conftest import EXAMPLES
-from tests.unit.sinks.page.reports import model, report
 
 KAITO = "clusterKaitoControllerNotReady"
 
@@ -100,26 +96,10 @@ def test_exit_status(ask, stack, flags, *, status):
 
 
 def test_the_cause_comes_first_and_in_no_colours_where_nobody_sees_them(ask):
-    """What is piped is plain text."""
     text = ask("broken").stdout
     assert "4 causes fire" in text
     assert text.index(KAITO) < text.index("Not causes:")
     assert "\x1b" not in text
-
-
-def test_json_is_the_report_of_check(ask):
-    """So that scripts need not know which of the two they have."""
-    report = json.loads(ask("broken", "-o", "json").stdout)
-    assert (report["apiVersion"], report["kind"]) == ("status-reporter/v1", "Report")
-    assert "Metrics of model pods were not read" in report["notLookedAt"][0]
-    assert sum(each["disposition"] == "firing" for each in report["findings"]) == 4
-
-
-def test_events_are_those_that_a_daemon_would_write(ask):
-    """As kubectl get events has them."""
-    head, *rows = ask("broken", "-o", "events").stdout.splitlines()
-    assert head.split()[:4] == ["LAST", "SEEN", "TYPE", "REASON"]
-    assert any(KAITO in row for row in rows)
 
 
 def test_a_namespace_alone_is_read(ask):
@@ -131,20 +111,6 @@ def test_a_namespace_alone_is_read(ask):
     assert "the cluster layer is unknown" in " ".join(
         ask("broken", "-n", "search-models").stdout.split()
     )
-
-
-def test_subjects_of_other_namespaces_are_not_counted():
-    """Those without a verdict are, where they are of the namespace or the cluster."""
-    here, there = model("a", "here"), model("b", "there")
-    whole = report(subjects=(CLUSTER, here, there))
-    assert in_namespace(whole, "here").subjects == (CLUSTER, here)
-
-
-def test_a_namespace_that_does_not_exist_is_not_green(ask):
-    """A misspelt name must not look like one where all is well."""
-    done = ask("healthy", "-n", "search-model")
-    assert done.stdout == ""
-    assert "there is no namespace search-model" in done.stderr
 
 
 ATTRIBUTES = {
@@ -180,20 +146,6 @@ def test_junit_is_what_pipelines_read(ask):
         "testcase[@classname='inferenceset/search-models/mistral-7b']/skipped"
     )
     assert skipped.get("message") == f"suppressed by {KAITO}: ImagePullBackOff"
-
-
-def test_a_reason_is_explained_without_a_cluster(bin_, tmp_path):
-    """The plugin is the whole manual."""
-    plugin = Plugin(bin_, tmp_path / "no-kubeconfig", tmp_path)
-    assert "Raised when:" in plugin("--explain", KAITO.upper()).stdout
-
-
-def test_reasons_are_explained_as_by_the_command(capsys):
-    """One as an object, and all of them."""
-    assert main(["--explain", KAITO, "-o", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["reason"] == KAITO
-    assert main(["--explain"]) == 0
-    assert f"  {KAITO} " in capsys.readouterr().out
 
 
 @pytest.fixture(name="own")
@@ -244,33 +196,3 @@ def test_watch_does_not_take_a_lost_connection_for_health(bin_, tmp_path):
             again = process.stdout.read()
             assert b"No Events" not in again
             assert b"LAST SEEN" not in again
-
-
-@pytest.mark.long
-def test_watch_redraws_a_terminal_in_colours(own):
-    """In place: the second text begins where the first one did."""
-    terminal, theirs = os.openpty()
-    try:
-        with own.running("-w", output=theirs) as process:
-            first = read_until(terminal, "Nothing fires[^$]*\x1b\\[J")
-            assert first.startswith("\x1b[2J\x1b[H\x1b[1;32mNothing fires")
-            _scale(own, 0)
-            assert read_until(terminal, "1 cause fires").startswith("\x1b[H\x1b[1;31m1 cause")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=30) == 0
-    finally:
-        os.close(terminal)
-        os.close(theirs)
-
-
-@pytest.mark.long
-def test_no_color_is_heeded(own):
-    """https://no-color.org."""
-    terminal, theirs = os.openpty()
-    own.environment["NO_COLOR"] = "1"
-    try:
-        with own.running(output=theirs):
-            assert read_until(terminal, "Nothing fires").startswith("Nothing fires")
-    finally:
-        os.close(terminal)
-        os.close(theirs)

@@ -95,7 +95,6 @@ async def test_one_namespace_comes_with_the_causes_of_the_cluster():
 
 @pytest.mark.long
 async def test_a_long_answer_is_cut_and_says_so():
-    """An assistant reads only so much."""
     async with assistant("--from", "broken-stack") as client:
         told = await ask(client, "report", limit=1, everything=True)
     total = sum(told["counts"]["findings"].values())
@@ -119,7 +118,6 @@ async def test_a_dump_is_judged_below_the_folder_alone(tmp_path):
 
 @pytest.mark.long
 async def test_reasons_are_explained_one_or_all():
-    """All of them in short; one of them with what to do."""
     async with assistant("--from", "healthy-stack") as client:
         one = await ask(client, "explain", reason=KAITO.lower())
         every = await ask(client, "explain")
@@ -146,17 +144,7 @@ async def test_credentials_are_masked_as_everywhere(tmp_path):
 
 
 @pytest.mark.long
-async def test_history_of_a_dump_is_that_of_its_events(tmp_path):
-    """Without Events of the daemon there is none, and it is said where it would come from."""
-    async with assistant("--from", "broken-stack") as client:
-        told = await ask(client, "history")
-    assert told["episodes"] == []
-    assert "Events on record" in told["note"]
-
-
-@pytest.mark.long
 async def test_a_daemon_that_is_not_there_is_named():
-    """And what to do about it."""
     async with assistant("--url", "http://127.0.0.1:1") as client:
         for tool in ("report", "history"):
             said = await refused(client, tool)
@@ -165,7 +153,6 @@ async def test_a_daemon_that_is_not_there_is_named():
 
 @pytest.mark.long
 def test_without_the_extra_it_says_what_to_install():
-    """The image and a plain installation have no SDK."""
     code = (
         "import sys\nsys.modules['mcp'] = None\n"
         "from reporter.cli.main import main\nsys.exit(main(['mcp']))\n"
@@ -212,7 +199,6 @@ def test_the_image_is_without_it():
     ],
 )
 def test_a_wrong_flag_is_refused_before_anything_is_served(flags, says):
-    """In one line, as by the other commands."""
     done = started(*flags, cwd=ROOT)
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr

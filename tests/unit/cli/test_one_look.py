@@ -48,17 +48,6 @@ def _check(tmp_path, capsys):
     return check
 
 
-@pytest.fixture(name="run_dump")
-def _run_dump(tmp_path, capsys):
-    """Run `dump` against what is served: status, what it printed, and what it wrote to stderr."""
-
-    async def dump():
-        code = await asyncio.to_thread(main, ["dump", "--kubeconfig", str(tmp_path / "config")])
-        return code, *capsys.readouterr()
-
-    return dump
-
-
 def firing(report):
     return [
         (each["reason"], each["subject"])
@@ -68,7 +57,6 @@ def firing(report):
 
 
 async def test_one_look_lists_everything_once_and_watches_nothing(stack, check):
-    """What nobody goes on looking at needs no watch."""
     async with stack("broken-stack") as sandbox:
         code, _, err = await check("-o", "json")
         lists = [each for each in sandbox.request_log.recent if each.verb == "list"]
@@ -216,7 +204,6 @@ async def test_a_server_that_is_of_no_use_is_told_in_one_line(tmp_path, handler,
 
 @pytest.mark.parametrize("handler", [after_version(hanging), lists_hang])
 async def test_a_dump_does_not_wait_for_a_server_that_hangs(tmp_path, handler):
-    """Nobody waits for each list in turn."""
     listed = asyncio.Event()
     async with serving(handler) as url:
         settings = settings_for(kubeconfig(tmp_path / "config", url))
@@ -225,33 +212,6 @@ async def test_a_dump_does_not_wait_for_a_server_that_hangs(tmp_path, handler):
             with pytest.raises(KubeError, match="nothing could be listed within 0 s; see what"):
                 await result_of(reading, listed, server=url, patience=0.2)
             assert reading.cancelled()
-
-
-async def test_a_dump_says_which_credentials_are_to_be_renewed(tmp_path, run_dump):
-    """At once, as `check` does, and without a file."""
-    async with serving(refused) as url:
-        kubeconfig(tmp_path / "config", url)
-        code, out, err = await run_dump()
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "credentials expired or refused" in err
-    assert "to renew: the token of user u in " in err
-    assert not list(tmp_path.glob("*.tgz"))
-
-
-async def test_what_is_listed_counts_although_the_rest_hangs(tmp_path):
-    """One kind that does not answer delays the verdict on the others for a while only."""
-
-    async def answer(request):
-        if request.path.endswith("/pods"):
-            body = {"kind": "PodList", "metadata": {"resourceVersion": "1"}, "items": []}
-            return web.json_response(body)
-        return await lists_hang(request)
-
-    async with serving(answer) as url:
-        kubeconfig(tmp_path / "config", url)
-        snapshot = await read_cluster(settings_for(tmp_path / "config"), patience=0.3)
-    states = {str(resource): state.cause for resource, state in snapshot.states.items()}
-    assert (states["pods"], states["nodes"]) == ("", "not listed yet")
 
 
 def told_by_a_daemon(at):

@@ -36,7 +36,6 @@ def test_kinds_are_asked_for_with_the_label_that_is_read():
 
 
 def test_nothing_is_asked_for_of_a_stack_that_is_off():
-    """Whichever it is."""
     found = {stack: asked(FullEvaluationSettings(stacks={stack: "off"})) for stack in Stack}
     assert found == {stack: wanted(stack) for stack in Stack}
 

@@ -37,7 +37,6 @@ def test_a_remark_is_no_output_where_nothing_can_be_redrawn():
 
 
 def test_a_remark_stands_above_what_is_kept_on_a_terminal():
-    """Or in its place."""
     terminal, errors = Terminal(), io.StringIO()
     screen = Screen(terminal, errors)
     screen.show(view(), "text")

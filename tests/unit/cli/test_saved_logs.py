@@ -15,7 +15,7 @@ from reporter.diagnosis.wanted_evidence import together, wanted_logs
 from reporter.model.evidence import ContainerLog, LogCause
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.dump import load_dump
-from reporter.snapshot.inputs.files import MOST_LINES, LogFile, end_of, log_of
+from reporter.snapshot.inputs.files import LogFile, log_of
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks import BUILT_IN
 
@@ -149,30 +149,12 @@ def test_layouts(files, packed, tmp_path):
     }
 
 
-def test_one_stream(tmp_path):
-    """`kubectl cluster-info dump > file` has lists and logs in a row."""
-    path = tmp_path / "dump.json"
-    path.write_bytes(CRASHES + b"\n" + STREAM)
-    dump = load_dump([path], BUILT_IN)
-    assert [each.log for each in dump.logs] == [
-        ContainerLog("n", "p", "c0"),
-        ContainerLog("n", "p", "c1"),
-    ]
-    assert dump.snapshot.skipped == ()
-
-
 def test_a_link_out_of_the_folder_is_not_read(tmp_path):
     outside = tmp_path / "secret.log"
     outside.write_bytes(CAUSE)
     folder = as_folder({"pods.json": CRASHES, "logs/n/p/x": b""}, tmp_path / "dump")
     (folder / "logs/n/p/c0.log").symlink_to(outside)
     assert load_dump([folder], BUILT_IN).logs == ()
-
-
-def test_only_the_end_is_kept():
-    kept = end_of(io.BytesIO(b"x\n" * 5_000_000 + b"last\n"), "logs/n/p/c.log")
-    assert kept == b"x\n" * (MOST_LINES - 1) + b"last\n"
-    assert end_of(io.BytesIO(b"a\nb"), "logs/n/p/c.log") == b"a\nb"
 
 
 def test_a_log_of_no_pod_is_not_matched():

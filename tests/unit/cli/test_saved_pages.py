@@ -85,16 +85,9 @@ def test_pages_that_make_no_window_raise_nothing(save, check, ages):
 
 
 def test_pages_from_hours_before_the_dump_say_nothing_of_it(save, check):
-    """A daemon would have forgotten them, too."""
     folder = save(0, 20, 40, 60)
     assert fired(check(folder, *QUICK, "--now", "2026-11-20T12:05:00Z")) == [KV_CACHE]
     assert fired(check(folder, *QUICK, "--now", "2026-11-20T15:00:00Z")) == []
-
-
-def test_pages_after_the_time_of_the_evaluation_are_not_read(save, check):
-    """`--now` goes back to before the fault."""
-    folder = save(*range(0, 80, 20))
-    assert fired(check(folder, *QUICK, "--now", "2026-11-20T11:59:45Z")) == []
 
 
 def test_page_that_cannot_be_read_counts_as_a_failed_scrape(save, check):
@@ -108,20 +101,7 @@ def test_page_that_cannot_be_read_counts_as_a_failed_scrape(save, check):
     assert "its metrics could not be read for 2 min: unreadable" in report["findings"][0]["message"]
 
 
-@pytest.mark.parametrize("limit", ["bytes", "series"])
-def test_limits_of_pages_are_those_of_the_settings(save, check, limit):
-    folder = save(0, 60, 120, 180)
-    assert fired(check(folder, *QUICK)) == [KV_CACHE]
-    assert [
-        reason
-        for reason, _ in fired(
-            check(folder, *QUICK, f"--scrape-max-{limit}", "1024" if limit == "bytes" else "100")
-        )
-    ] == [t.SCRAPE_FAILING]
-
-
 def test_misnamed_file_is_skipped_by_name(save, check):
-    """The others are read."""
     folder = save(0, 20, 40, 60)
     (folder / "metrics" / PHI / "latest.prom").write_text("vllm:num_requests_running 1\n")
     report = check(folder, *QUICK)
@@ -136,21 +116,7 @@ def test_misnamed_file_is_skipped_by_name(save, check):
     ]
 
 
-def test_pages_of_pods_that_the_dump_does_not_have_say_nothing(save, check):
-    """Nobody knows whether they are Ready, or whose they are."""
-    report = check(save(0, 20, 40, 60, pod="chat-models/phi-4-mini-other-0"), *QUICK)
-    assert fired(report) == []
-
-
-def test_empty_folder_of_pages_is_none(check, dump):
-    """The report is the same."""
-    alone = check(dump)
-    (dump / "metrics" / PHI).mkdir(parents=True)
-    assert check(dump) == alone
-
-
 def test_newest_page_sets_the_time(save, check):
-    """It is newer than all objects of the dump."""
     late = NOON + timedelta(hours=1)
     at = int(late.timestamp())
     folder = save(0, 20)

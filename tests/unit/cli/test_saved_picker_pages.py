@@ -98,7 +98,6 @@ def test_a_picker_without_endpoints(dump, check, *, page, says, state):
     ],
 )
 def test_what_raises_nothing(dump, check, *, page, ages):
-    """And the model serves."""
     picker = save(dump, page, ages)
     told, states = check(dump)
     assert told == []

@@ -256,12 +256,6 @@ async def test_a_log_of_too_many_bytes_is_asked_for_with_fewer_lines():
     assert lines == ["1000", "100"]
 
 
-async def test_without_the_switch_no_log_is_read():
-    stage = Stage()
-    await stage.run([wants("n", logs=(RUN,))], 5)
-    assert stage.api.times("/log") == []
-
-
 async def test_a_volume_that_is_gone():
     stage = Stage()
     stage.api.fault = NotFound("gone", status=404)

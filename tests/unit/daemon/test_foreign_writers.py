@@ -66,7 +66,6 @@ class Daemon:
 
 
 def test_a_quarrel_about_events_is_told():
-    """From the third time on."""
     assert [*Daemon().quarrel(3)] == [False] * 5 + [True]
 
 

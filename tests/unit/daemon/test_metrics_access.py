@@ -67,7 +67,6 @@ async def _guarded(tmp_path):
     ids=["none", "basic", "empty", "long", "unknown", "no-right", "good", "blanks"],
 )
 async def test_who_may_read(guarded, request_with, status, word):
-    """A refusal says what is missing."""
     got, text = await guarded.get(**request_with)
     assert got == status
     assert word in text
@@ -121,7 +120,6 @@ async def test_without_the_rights_to_ask_it_says_which(guarded):
 
 
 async def test_without_an_api_server_nobody_is_let_in(guarded):
-    """But who was, while the answer lasts."""
     assert (await guarded.get(GOOD))[0] == 200
     await guarded.sandbox.stop()
     assert (await guarded.get(GOOD))[0] == 200

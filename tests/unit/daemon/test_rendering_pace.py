@@ -118,22 +118,3 @@ async def test_an_answer_does_not_wait_for_the_rest_after_it(rendering):
         go_on.set()
         assert (await after).status == 200
     assert rendering.rendered == ["json", "json"]
-
-
-async def test_what_fails_to_render_is_followed_by_a_rest_too(rendering):
-    """It took the loop's time all the same, and the next one must have its turn."""
-
-    class Client:
-        transport = object()
-
-    async def fails(_request):
-        rendering.now += SECONDS
-        raise web.HTTPInternalServerError
-
-    async with asyncio.timeout(30):
-        for _ in range(2):
-            with pytest.raises(web.HTTPInternalServerError):
-                await rendering.pace.paced(fails)(Client())
-            seconds, go_on = await rendering.rests.get()
-            assert seconds == SECONDS
-            go_on.set()

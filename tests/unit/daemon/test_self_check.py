@@ -9,11 +9,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.daemon.one_pass import Before, ForeignWriters, RecentWrites
-from reporter.daemon.passes import Passed, Passes, SelfCheck, from_nothing
+from reporter.daemon.one_pass import Before, RecentWrites
+from reporter.daemon.passes import Passed, Passes, SelfCheck
 from reporter.metrics.looks.window import NONE
-from reporter.probes.reuse import Answered
-from reporter.resolution.memory import Memory
 from reporter.snapshot.dump import load_dump
 from reporter.snapshot.table import Table
 from reporter.stacks import BUILT_IN
@@ -140,16 +138,6 @@ async def test_what_is_reused_rightly_is_no_difference():
         assert EPP in await daemon.report()
         assert await daemon.results.get() == "same"
     assert daemon.source.indexed_again == 0
-
-
-def test_only_what_is_kept_for_speed_is_left_out():
-    """What has become of our Events before is nothing that a pass could find out again."""
-    quarrel = ForeignWriters(changes={("an-event", "7"): at(0).boot})
-    judged = Memory(judged={EPP: at(0).wall})
-    before = Before(memory=judged, outputs={"kaito": "remembered"}, foreign_writers=quarrel)
-    given = from_nothing(replace(before, answered=Answered(shared=("asked",))))
-    assert given.answered.shared == ()
-    assert given == replace(before, answered=given.answered)
 
 
 async def test_a_check_that_fails_is_counted_and_the_next_one_takes_place():

@@ -34,7 +34,6 @@ print(*sys.modules)
 
 
 def test_run_loads_what_a_daemon_needs_and_nothing_else():
-    """Each replica would keep it for ever."""
     environment = {
         name: value for name, value in os.environ.items() if "STATUS_REPORTER" not in name
     }

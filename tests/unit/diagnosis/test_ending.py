@@ -72,6 +72,5 @@ def test_the_last_words_are_bounded():
 
 
 def test_code_and_words_together():
-    """What follows `ended with Error`."""
     ended = Terminated(exit_code=143, reason="Error", message="bye")
     assert ending(ended) == " (exit code 143: asked to stop): bye"

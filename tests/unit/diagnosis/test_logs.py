@@ -315,7 +315,6 @@ def test_a_message_has_no_address():
 
 @given(st.text(max_size=400))
 def test_any_text_is_read(text):
-    """No log ends the program."""
     read_log(text, built_in())
 
 

@@ -199,7 +199,6 @@ def test_nodes_that_are_not_here_are_not_judged():
 
 
 def test_nobody_runs_the_scheduler():
-    """It has 30 s to look at a pod."""
     pod = waiting(None, schedulerName="volcano")
     assert why(pod, now=CREATED_AT + timedelta(seconds=29)) is None
     found = why(pod, now=CREATED_AT + timedelta(seconds=31))

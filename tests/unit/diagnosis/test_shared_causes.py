@@ -52,7 +52,6 @@ def told(*findings, snapshot=None):
 
 
 def test_two_models_with_one_cause_rest_on_the_node():
-    """It is told of the node."""
     assert told(finding("a"), finding("b")) == (
         ["gpu-1", "gpu-1"], ["Node gpu-1: the CNI on node gpu-1 fails"],
     )  # fmt: skip
@@ -116,7 +115,6 @@ def test_a_webhook_is_a_cause_of_all_where_nothing_is_behind_it(snapshot, *, mis
 
 
 def test_what_two_models_of_one_namespace_need_is_a_matter_of_that_namespace():
-    """Or one of all, where a model of another namespace needs it too."""
     fast = ObjectRef("storage.k8s.io/v1", "StorageClass", "", "fast")
     why = Diagnosis(
         code="class-missing", cause="no class", brief="no class", object=fast, shared=True

@@ -79,7 +79,6 @@ def test_a_text_is_understood(rows, text, code):
 
 @pytest.mark.parametrize(("text", "code", "cause"), REFUSED, ids=[each[1] for each in REFUSED])
 def test_a_refusal_is_understood(text, code, cause):
-    """Who refuses, and for what, with the numbers."""
     found = refusal(text, "models")
     assert found is not None
     assert found.code == code
@@ -87,7 +86,6 @@ def test_a_refusal_is_understood(text, code, cause):
 
 
 def test_a_node_is_the_object_where_it_is_to_be_mended():
-    """The object to mend has its kind, name and namespace."""
     node = meaning(STARTS, "unresolvable CDI devices nvidia.com/gpu=0", PLACE)
     assert str(node.object) == "Node gpu-1"
     secret = meaning(STARTS, 'secret "hf-token" not found', PLACE)
@@ -105,7 +103,6 @@ def test_a_text_is_quoted_from_its_end():
 
 
 def test_a_text_that_nobody_knows_means_nothing():
-    """Better none than a wrong one."""
     assert meaning(STARTS, "something else entirely", PLACE) is None
     assert refusal(None, "models") is None
 

@@ -27,7 +27,6 @@ def test_the_cause_is_told(case, tmp_path):
 
 
 def test_a_pod_that_never_ran_has_no_log_to_look_at(tmp_path):
-    """The commands fit the cause."""
     by_id = {each["id"]: each for each in CASES}
     for name in ("more-gpus-than-any-node-has", "no-such-tag", "secret-without-the-key"):
         folder = tmp_path / name

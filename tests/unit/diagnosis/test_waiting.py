@@ -253,7 +253,6 @@ CLAIMS = {
 
 @pytest.mark.parametrize(("said", "docs", "events", "words"), CLAIMS.values(), ids=CLAIMS)
 def test_why_a_claim_has_no_volume(said, docs, events, words):
-    """Or has one where the pod cannot go."""
     snapshot = cluster(
         waiting(said, claims=["c"]), node("a", labels={"zone": "a"}), *docs, events=events
     )
@@ -263,7 +262,6 @@ def test_why_a_claim_has_no_volume(said, docs, events, words):
 
 @pytest.mark.parametrize(("named", "missing"), [("no such class", True), ("no provisioner", False)])
 def test_claims_of_one_class_share_their_cause(named, missing):
-    """It is told at the class, also where that does not exist."""
     said, docs, events, _ = CLAIMS[named]
     snapshot = cluster(waiting(said, claims=["c"]), node("a"), *docs, events=events)
     found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot)
@@ -316,7 +314,6 @@ ATTACHED = {
 
 @pytest.mark.parametrize(("docs", "events", "wanted"), ATTACHED.values(), ids=ATTACHED)
 def test_why_a_volume_is_not_there(docs, events, wanted):
-    """Who has it, and what ends that."""
     pod = placed("m", "n2", ready=False, claims=["c"], phase="Pending")
     snapshot = cluster(pod, BOUND, node("n2"), *docs, events=events)
     found = why_not_attached(snapshot[PODS].get("ns", "m"), snapshot)

@@ -50,7 +50,6 @@ def test_there_are_transcripts():
 
 
 def test_the_examples_are_those_of_the_file():
-    """Which are read, and are all that there are."""
     shown = [yaml.safe_load(each) for each in indented() if each.lstrip().startswith("- reason:")]
     given = yaml.safe_load(EXAMPLE.read_text())["custom-components"]
     assert [entry for entries in shown for entry in entries] == given
@@ -119,7 +118,6 @@ def _default(value):
 
 
 def test_every_key_is_in_the_table():
-    """With its default and what it takes, as the program has them."""
     told = {code(row[0])[0]: row[1:3] for row in table(section(PAGE, "## Keys"), "key")}
     wanted = {
         f"{part}.{key_of(each.name)}".lstrip("."): _default(each.default)

@@ -17,7 +17,6 @@ def test_each_claim_names_what_holds_it():
 
 
 def test_what_holds_a_claim_exists():
-    """A test that was renamed holds nothing."""
     missing, file = [], ""
     for path, name in re.findall(r"`(tests/[\w/]+\.py)?(?:::(\w+))?`", PAGE):
         file = path or file

@@ -12,7 +12,6 @@ SETTINGS = FullEvaluationSettings()
 
 
 def test_the_table_is_rendered():
-    """`make docs` renders it again."""
     assert stacks_page(page("stacks.md"), BUILT_IN) == page("stacks.md")
     assert ROWS.keys() == set(Stack)
 
@@ -64,7 +63,6 @@ STACKS = {each.name: each for each in BUILT_IN.stacks}
 
 
 def test_controllers_are_those_that_are_looked_for():
-    """By their reasons, and by the names of their Deployments."""
     assert {
         stack: {each.reason for each in STACKS[stack].controllers if each.with_stack}
         for stack in Stack

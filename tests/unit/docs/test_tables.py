@@ -99,7 +99,6 @@ def test_versions_are_those_of_the_resource_table():
 
 
 def test_kinds_that_are_missed_and_the_parts_that_they_follow():
-    """One may be there for several parts."""
     text = section(page("compatibility.md"), "## What is read")
     told = {
         kind: {*code(parts)}

@@ -75,21 +75,6 @@ async def test_each_answer_has_its_error(client_for, answer, error):
     assert type(caught.value) is error
 
 
-async def test_status_object_is_read(client_for):
-    """Reason, causes and the time to wait are there for the caller."""
-
-    async def handler(_: web.Request) -> web.Response:
-        answer = status(429, "TooManyRequests", causes=[{"field": "f", "message": "bad"}])
-        answer.headers["Retry-After"] = "7"
-        return answer
-
-    async with client_for(handler) as client:
-        with pytest.raises(TooManyRequests) as caught:
-            await get(client)
-    assert (caught.value.reason, caught.value.retry_after) == ("TooManyRequests", 7.0)
-    assert caught.value.details == ("f: bad",)
-
-
 async def hang(_: web.Request) -> web.Response:
     await asyncio.Event().wait()
     raise AssertionError
@@ -320,18 +305,6 @@ async def test_stream_failures(client_for, parts, error):
     ):
         with pytest.raises(error):
             await anext(aiter(lines))
-
-
-async def test_stream_refused(client_for):
-    """A watch that is refused raises before it gives a line."""
-
-    async def handler(_: web.Request) -> web.Response:
-        return status(403, "Forbidden")
-
-    async with client_for(handler) as client:
-        with pytest.raises(Forbidden):
-            async with client.stream("/x", resource="x", params={}, idle_seconds=1):
-                pytest.fail("the watch was refused")
 
 
 async def test_keep_alive_is_on(client_for):

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import certifi
@@ -90,7 +88,6 @@ async def test_a_broken_kubeconfig_is_one_error(tmp_path: Path, text: str):
 
 
 async def test_an_unknown_context_is_named(tmp_path: Path):
-    """A wrong --context is told."""
     path = kubeconfig(tmp_path / "config", "http://127.0.0.1")
     with pytest.raises(ConfigurationError, match="elsewhere"):
         await connect(kubeconfig=path, context="elsewhere")
@@ -203,15 +200,6 @@ async def test_in_cluster(tmp_path: Path, monkeypatch):
         assert await client._credentials.headers() == {"Authorization": "Bearer mounted"}
 
 
-def test_the_library_is_loaded_only_to_connect():
-    """Importing our modules costs nothing of what the library takes."""
-    code = "import reporter.kube.live, sys; print('urllib3' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "False"
-
-
 @pytest.mark.parametrize("content", [None, "no certificate"])
 async def test_certificates_that_cannot_be_used(tmp_path: Path, content):
     """A certificate authority that is missing or no certificate is told at start."""
@@ -252,7 +240,6 @@ async def test_what_is_to_be_renewed_is_named(tmp_path: Path, user, says):
 
 
 async def test_of_a_plugin_what_to_log_in_with_is_named(tmp_path: Path):
-    """Its command is what the user knows."""
     user = plugin(tmp_path / "cloud-login", credential("secret"))
     source = Kubeconfig(str(kubeconfig(tmp_path / "config", "http://127.0.0.1:1", user)), None)
     await source.load()

@@ -59,7 +59,6 @@ def names(informer: Informer) -> list[str]:
 
 
 async def test_lists_then_follows_the_watch():
-    """The copy has what the list had, and then each change."""
     api = Collection()
     api.put("a")
     async with informing(api) as informer:
@@ -454,28 +453,3 @@ async def test_pages_that_are_too_large_shrink():
         await asyncio.sleep(2)
         assert informer.state.confirmed
     assert [call[1]["limit"] for call in api.lists] == ["250", "50"]
-
-
-async def test_a_list_without_news_changes_nothing():
-    """A new list of the same objects keeps them, so that tables are reused."""
-    api = Collection()
-    api.put("a")
-    async with informing(api) as informer:
-        changes, before = informer.store.changes, informer.store.objects["n", "a"]
-        informer.unconfirm()
-        await asyncio.sleep(0.01)
-        assert len(api.lists) == 2
-        assert informer.store.changes == changes
-        assert informer.store.objects["n", "a"] is before
-
-
-async def test_place_is_restricted_by_selectors():
-    """One namespace, one name and the resource's label selector reach the server."""
-    from reporter.catalogue.resources import CONFIGMAPS, EVENTS
-
-    place = Place(resource=CONFIGMAPS, version="v1", namespace="istio-system", name="istio")
-    assert place.path == "/api/v1/namespaces/istio-system/configmaps"
-    assert place.selectors == {"fieldSelector": "metadata.name=istio"}
-    assert place.permission("list, watch") == "list, watch on configmaps/istio in istio-system"
-    events = Place(resource=EVENTS, version="v1", namespace="kube-system")
-    assert events.selectors == {"labelSelector": "status-reporter.io/reason"}

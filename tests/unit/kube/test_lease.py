@@ -247,7 +247,6 @@ async def test_what_a_leader_leaves_is_read_by_the_next():
 
 
 async def test_nothing_to_hand_on_leaves_no_annotation():
-    """What others wrote on the Lease stays there."""
     api = LeaseApi()
     api.store({"metadata": {"name": "l", "annotations": {"of": "others"}}, "spec": {}})
     text = ["something"]

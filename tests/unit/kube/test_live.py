@@ -1,6 +1,5 @@
 """The live cluster against the sandbox: a real server, real sockets, its faults switched on."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -8,10 +7,8 @@ import pytest
 from lab.sandbox import Sandbox
 from lab.sandbox.access import Rule
 from lab.sandbox.faults import InjectedFault
-from reporter.catalogue.resources import CONFIGMAPS, DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PODS
-from reporter.kube.client import connect
-from reporter.kube.informer import Informer, Timing
-from reporter.kube.live import LiveCluster
+from reporter.catalogue.resources import CONFIGMAPS, EVENTS, NAMESPACES, NODES, PODS
+from reporter.kube.informer import Informer
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.reasons import WORKSPACES
 from reporter.stacks.settings import FullEvaluationSettings
@@ -33,18 +30,6 @@ async def test_a_snapshot_has_what_the_cluster_has(sandbox: Sandbox, tmp_path: P
         await until(cluster, lambda found: found[PODS].get("n", "q") is not None)
 
 
-async def test_tables_of_unchanged_kinds_are_reused(sandbox: Sandbox, tmp_path: Path):
-    """A change of one kind costs nothing for the others."""
-    sandbox.load([obj("Namespace", "n"), obj("Node", "node")])
-    async with living(sandbox, tmp_path) as cluster:
-        before = await until(cluster, lambda found: len(found[NODES]) == 1)
-        sandbox.load([obj("Pod", "p", "n")])
-        after = await until(cluster, lambda found: len(found[PODS]) == 1)
-        assert after[NODES] is before[NODES]
-        assert after[PODS] is not before[PODS]
-        assert not len(before[PODS])
-
-
 async def test_custom_kinds_come_and_go(sandbox: Sandbox, tmp_path: Path):
     """A kind is watched as soon as it is served, and absent as soon as it is not."""
     sandbox.load([obj("Namespace", "n")])
@@ -58,15 +43,6 @@ async def test_custom_kinds_come_and_go(sandbox: Sandbox, tmp_path: Path):
         assert not len(gone[WORKSPACES])
 
 
-async def test_discovery_is_confirmed_like_any_kind(sandbox: Sandbox, tmp_path: Path):
-    """Whether a definition is missing is not decided on an answer from before a pause."""
-    async with living(sandbox, tmp_path) as cluster:
-        assert cluster.snapshot().discovery.confirmed
-        cluster.unconfirm_all()
-        assert not cluster.snapshot().discovery.confirmed
-        await until(cluster, lambda found: found.discovery.confirmed)
-
-
 async def test_the_version_that_is_served_is_used(sandbox: Sandbox, tmp_path: Path):
     """An older cluster serves only an older version; one that nobody knows is unknown."""
     sandbox.create(definition("workspaces", "Workspace", version="v1alpha1"))
@@ -77,22 +53,6 @@ async def test_the_version_that_is_served_is_used(sandbox: Sandbox, tmp_path: Pa
         states = {str(resource): state for resource, state in snapshot.states.items()}
         assert states["apikeys.kaito.sh"].served is Served.UNKNOWN
         assert "version" in states["apikeys.kaito.sh"].cause
-
-
-async def test_a_missing_permission_is_named_and_its_return_noticed(
-    sandbox: Sandbox, tmp_path: Path
-):
-    """A kind that may not be read is unknown at once; the others are not touched."""
-    sandbox.load([obj("Namespace", "n"), obj("Pod", "p", "n")])
-    sandbox.access.deny(Rule(resources=("pods",)))
-    async with living(sandbox, tmp_path) as cluster:
-        snapshot = await until(cluster, lambda found: found.state(NODES).confirmed)
-        state = snapshot.state(PODS)
-        assert (state.served, state.cause) == (Served.UNKNOWN, "forbidden")
-        assert state.permission == "list, watch on pods"
-        assert cluster.all_listed()
-        sandbox.access.reset()
-        await until(cluster, lambda found: len(found[PODS]) == 1)
 
 
 async def test_istio_configmaps_are_read_by_name_where_istio_is(sandbox: Sandbox, tmp_path: Path):
@@ -198,39 +158,6 @@ async def test_odd_answers_pass(sandbox: Sandbox, tmp_path: Path, fault: Injecte
         await until(cluster, lambda found: found.state(WORKSPACES).served is Served.ABSENT)
 
 
-async def test_malformed_objects_are_named(sandbox: Sandbox, tmp_path: Path):
-    """A bad object is in the snapshot's list of skipped ones; its neighbour is read."""
-    sandbox.load(
-        [
-            obj("Namespace", "n"),
-            obj("Deployment", "bad", "n", api="apps/v1", status={"conditions": {"a": 1}}),
-            obj("Deployment", "good", "n", api="apps/v1"),
-        ]
-    )
-    async with living(sandbox, tmp_path) as cluster:
-        snapshot = await until(cluster, lambda found: len(found[DEPLOYMENTS]) == 1)
-        (skipped,) = snapshot.skipped
-        assert (skipped.resource, skipped.namespace, skipped.name, skipped.cause) == (
-            "deployments.apps",
-            "n",
-            "bad",
-            "status.conditions is not a list",
-        )
-
-
-async def test_health_has_one_entry_for_each_resource(sandbox: Sandbox, tmp_path: Path):
-    """Metrics get each resource once, however many places it is read in."""
-    sandbox.load([obj("Namespace", "istio-system"), obj("Namespace", "aks-istio-system")])
-    async with living(sandbox, tmp_path) as cluster:
-        await until(cluster, lambda found: found.state(CONFIGMAPS).confirmed)
-        health = {each.resource: each for each in cluster.health()}
-        assert len(health) == len(cluster.health())
-        assert health["configmaps"].relists == 2
-        assert health["namespaces"].objects == 6
-        assert health["namespaces"].age_seconds is not None
-        assert health["workspaces.kaito.sh"].state == "absent"
-
-
 async def test_a_crashed_informer_is_started_again(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -249,42 +176,6 @@ async def test_a_crashed_informer_is_started_again(
     async with living(sandbox, tmp_path) as cluster:
         await until(cluster, lambda found: len(found[PODS]) == 1)
     assert crashes
-
-
-async def test_a_server_that_restarts_is_read_anew(sandbox: Sandbox, tmp_path: Path):
-    """While the server is away nothing counts; when it is back, everything does again."""
-    sandbox.load([obj("Namespace", "n"), obj("Pod", "p", "n")])
-    async with living(sandbox, tmp_path) as cluster:
-        await until(cluster, lambda found: len(found[PODS]) == 1)
-        port = int(sandbox.url.rpartition(":")[2])
-        await sandbox.stop()
-        away = await until(
-            cluster, lambda found: not any(state.confirmed for state in found.states.values())
-        )
-        assert away.state(PODS).served is Served.SERVED
-        sandbox.delete("pods", "p", namespace="n")
-        await sandbox.start(port=port)
-        back = await until(
-            cluster, lambda found: all(state.confirmed for state in found.states.values())
-        )
-        assert not len(back[PODS])
-
-
-async def test_an_unreachable_cluster_is_declared_unknown(tmp_path: Path):
-    """Without a server every kind is unknown, and none is taken for absent or empty."""
-    async with Sandbox() as sandbox:
-        sandbox.write_kubeconfig(tmp_path / "config")
-    async with await connect(kubeconfig=tmp_path / "config") as client:
-        cluster = LiveCluster(
-            client, FullEvaluationSettings(), timing=Timing(backoff=0.01, unknown_after=0.0)
-        )
-        task = asyncio.create_task(cluster.run())
-        snapshot = await until(cluster, lambda found: found.state(PODS).cause == "unreachable")
-        assert snapshot.state(WORKSPACES).served is Served.UNKNOWN
-        assert snapshot.discovery.served is None
-        assert not cluster.all_listed()
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_one_namespace_is_read_with_the_rights_in_it(sandbox, tmp_path):

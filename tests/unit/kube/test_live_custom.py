@@ -7,18 +7,13 @@ from structlog.testing import capture_logs
 
 from lab.sandbox import Sandbox
 from reporter.catalogue.custom import DAEMONSETS
-from reporter.catalogue.resources import PODS
 from reporter.evaluation import evaluate
 from reporter.snapshot.snapshot import Served
-from reporter.stacks.kaito.reasons import INFERENCESETS
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.kube.living import definition, living, obj, until
 
 WIDGET = {"group": "example.com", "version": "v1", "plural": "widgets", "kind": "Widget"}
 JOBS = {"group": "batch", "version": "v1beta9", "plural": "jobs", "kind": "Job"}
-SETS = {
-    "group": "kaito.sh", "version": "v1beta1", "plural": "inferencesets", "kind": "InferenceSet",
-}  # fmt: skip
 STORE = {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["data"]}
 
 
@@ -109,7 +104,6 @@ async def test_a_kind_that_is_not_served_is_in_the_log(
 
 
 async def test_a_kind_that_is_served_is_not_in_the_log(sandbox: Sandbox, tmp_path: Path):
-    """Nor is one that is read anyway."""
     sandbox.create(widgets())
     with capture_logs() as lines:
         async with living(sandbox, tmp_path, WIDGETS):
@@ -127,28 +121,3 @@ async def test_only_what_is_declared_is_read(sandbox: Sandbox, tmp_path: Path):
     async with living(sandbox, tmp_path, settings, asked=asked) as cluster:
         assert cluster.snapshot().known(DAEMONSETS)
     assert "daemonsets" in asked
-
-
-async def test_watches_of_one_kind_have_names_of_their_own(sandbox: Sandbox, tmp_path: Path):
-    """Metrics are told apart by them; what is read anyway is not read twice."""
-    pods = {"group": "", "version": "v1", "plural": "pods", "kind": "Pod", "type": "Audited"}
-    settings = settings_of(
-        clusterPodNotAudited={"condition": pods},
-        clusterPodNotSafe={"condition": pods | {"selector": "tier in (a, b)"}},
-        clusterSetNotAudited={"condition": SETS | {"type": "Audited"}},
-    )
-    every, selected, sets = (each.resource for each in settings.catalogue.declared)
-    assert every is PODS
-    assert sets is not INFERENCESETS  # its stack may be switched off
-    sandbox.load([obj("Namespace", "n")])
-    for name, tier in (("one", "a"), ("two", "c")):
-        pod = obj("Pod", name, "n", spec={"containers": [{"name": "c", "image": "i"}]})
-        pod["metadata"]["labels"] = {"tier": tier}
-        sandbox.load([pod])
-    async with living(sandbox, tmp_path, settings) as cluster:
-        snapshot = await until(cluster, lambda found: len(found[every]) == 2)
-        assert [each.name for each in snapshot[PODS]] == ["one", "two"]
-        assert [each.name for each in snapshot[selected]] == ["one"]
-        health = [each.resource for each in cluster.health()]
-        assert len(health) == len(set(health))
-        assert {"pods", "pods[tier in (a, b)]", str(sets), f"{sets} v1beta1"} <= set(health)

@@ -6,7 +6,7 @@ import pytest
 
 from lab.sandbox import Sandbox
 from lab.sandbox.faults import InjectedFault
-from reporter.catalogue.resources import CONFIGMAPS, SHARED
+from reporter.catalogue.resources import SHARED
 from reporter.kube.informer import Timing
 from reporter.kube.live import LiveCluster
 from reporter.model.objects import KubeObject
@@ -141,7 +141,6 @@ async def test_what_takes_a_wide_right_is_read_only_where_its_stack_is_on(
 async def test_a_stack_that_is_on_is_read_without_its_subjects(
     sandbox: Sandbox, tmp_path: Path, stack: Stack
 ):
-    """It is expected to be there."""
     serve(sandbox, *(each for each in HELPERS[stack] if each.custom))
     settings = FullEvaluationSettings(stacks={stack: "on"})
     async with living(sandbox, tmp_path, settings) as cluster:
@@ -204,30 +203,6 @@ async def test_only_objects_with_the_label_are_read(sandbox: Sandbox, tmp_path: 
     async with living(sandbox, tmp_path, settings) as cluster:
         found = await until(cluster, lambda found: all(len(found[each]) for each in selected))
         assert {each.selection: [one.name for one in found[each]] for each in selected} == wanted
-
-
-async def test_two_resources_of_one_kind_are_told_apart(sandbox: Sandbox, tmp_path: Path):
-    """Istio's ConfigMaps and those of endpoint pickers have tables and metrics of their own."""
-    serve(sandbox, MODELSERVICES)
-    sandbox.load(
-        [
-            obj("Namespace", "istio-system"),
-            obj("Namespace", "n"),
-            obj("ConfigMap", "istio", "istio-system", data={"mesh": "a"}),
-            labelled(PLUGINS_CONFIGMAPS, "one", data={}),
-            labelled(PLUGINS_CONFIGMAPS, "two", data={}),
-        ]
-    )
-    async with living(sandbox, tmp_path, OTTERSCALE_ON) as cluster:
-        snapshot = await until(
-            cluster,
-            lambda found: len(found[CONFIGMAPS]) == 1 and len(found[PLUGINS_CONFIGMAPS]) == 2,
-        )
-        assert snapshot[CONFIGMAPS].get("n", "one") is None
-        health = {each.resource: each.objects for each in cluster.health()}
-        assert len(health) == len(cluster.health())
-        assert health["configmaps"] == 1
-        assert health[PLUGINS_CONFIGMAPS.selection] == 2
 
 
 async def test_what_is_watched_goes_on_while_discovery_is_away(sandbox: Sandbox, tmp_path: Path):

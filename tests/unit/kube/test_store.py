@@ -93,32 +93,6 @@ def test_a_deletion_is_a_change():
     assert store.objects == {}
 
 
-def test_equal_strings_of_two_objects_are_one():
-    """Of a pod that was listed and one that a watch brought."""
-    store = Store(PODS)
-    listed, brought = pod("1", labels={"app": "a-model"}), pod("2", labels={"app": "a-model"})
-    store.replace(store.known([listed])[0], {})
-    store.apply(FrameType.ADDED, msgspec.structs.replace(brought, metadata=_named(brought, "q")))
-    one, other = store.objects.values()
-    assert one.metadata.labels["app"] is other.metadata.labels["app"]
-    assert next(iter(one.metadata.labels)) is next(iter(other.metadata.labels))
-    assert one.metadata.namespace is other.metadata.namespace
-
-
-def test_equal_times_of_two_objects_are_one():
-    """What was made in the same second keeps one time."""
-    store = Store(PODS)
-    listed = [pod("1", name=name, creationTimestamp="2026-11-20T12:00:00Z") for name in "pq"]
-    assert listed[0].created is not listed[1].created
-    store.replace(store.known(listed)[0], {})
-    one, other = store.objects.values()
-    assert one.created is other.created
-
-
-def _named(obj, name):
-    return msgspec.structs.replace(obj.metadata, name=name)
-
-
 @pytest.mark.parametrize("folder", ["healthy-stack", "broken-stack", "modelserving/healthy"])
 def test_an_object_with_shared_strings_is_equal(folder):
     """Whatever its kind: nothing of it is lost or becomes another value."""

@@ -63,7 +63,6 @@ async def test_an_event_is_created_and_patched(client: KubeClient):
 
 
 async def test_refused_writes_are_told_apart(client: KubeClient, sandbox: Sandbox):
-    """The writer has another answer to each of these."""
     events = KubeEvents(client)
     stored = await events.create_event(event("e"))
     with pytest.raises(AlreadyExists):

@@ -34,7 +34,6 @@ def test_a_lock_is_read_with_extras_and_markers(lines, said):
 
 
 def test_a_line_for_some_pythons_is_none_for_the_others():
-    """`tool` is needed on all of them."""
     text = "plugin==1\ntool==2 ; python_version < '3.13'\ncolours==1\nbackport==1\narm-only==1\n"
     said = "no line for tool, which plugin needs (Python 3.13, 3.14)"
     assert complete.missing(text, ["plugin"], NEEDS.get) == [said]

@@ -43,7 +43,6 @@ NONE = (
     ],
 )  # fmt: skip
 def test_a_failure_is_one_line_that_says_what_to_do(monkeypatch, tmp_path, output, said):
-    """What pip 23 and 26 printed; all of it is kept."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     line = explained(output)
     assert line.startswith(said)
@@ -54,7 +53,6 @@ def test_a_failure_is_one_line_that_says_what_to_do(monkeypatch, tmp_path, outpu
 
 
 def test_how_far_it_is_follows_what_pip_says(tmp_path):
-    """Of what is not for this machine, nothing comes."""
     lock = tmp_path / "x.lock"
     lock.write_text("a==1 \\\n    --hash=sha256:00\nb==2 ; sys_platform == 'win32'\nc==3\n")
     progress = _Progress(lock, tmp_path)
@@ -102,7 +100,6 @@ def test_a_python_without_venv_makes_nothing(monkeypatch, tmp_path, module):
 
 
 def test_a_disk_without_room_makes_nothing(monkeypatch, tmp_path):
-    """It is told before, with what is needed."""
     free = SimpleNamespace(free=300_000_000)
     monkeypatch.setattr("shutil.disk_usage", lambda _: free)
     with pytest.raises(SetupError, match="has 300 MB free, and 700 MB are needed: make room"):
@@ -112,7 +109,6 @@ def test_a_disk_without_room_makes_nothing(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("was_there", [False, True])
 def test_what_could_not_be_filled_is_taken_away(monkeypatch, tmp_path, was_there):
-    """But not an environment that was there before."""
     venv = tmp_path / "env"
     if was_there:
         venv.mkdir()
@@ -130,7 +126,6 @@ def test_what_could_not_be_filled_is_taken_away(monkeypatch, tmp_path, was_there
 
 
 def test_a_command_that_fails_is_explained(capfd):
-    """And nothing of it but the line is shown."""
     code = "print('OSError: [Errno 28] No space left on device'); raise SystemExit(1)"
     with pytest.raises(SetupError, match=r"^the disk is full: make room"):
         setup._run([sys.executable, "-c", code], "trying")

@@ -29,7 +29,6 @@ POD = ObjectRef("v1", "Pod", "team", "a-0")
     ],
 )
 def test_the_first_command_shows_the_object_and_more_follow(related, first):
-    """Two to five commands, each with its names."""
     commands = commands_for(related)
     assert commands[0] == first
     assert 2 <= len(commands) <= MOST
@@ -48,7 +47,6 @@ def test_the_first_command_shows_the_object_and_more_follow(related, first):
     ],
 )
 def test_a_command_holds_nothing_but_proper_names(related):
-    """It is copied into a shell."""
     assert commands_for(related) == ()
     assert describe_command(related) == ""
 
@@ -67,7 +65,6 @@ def test_the_logs_before_a_crash_are_there_though_other_containers_had_no_run_be
     [("container vllm", "vllm"), ("init container storage-initializer", "storage-initializer")],
 )
 def test_the_logs_are_those_of_the_container_at_fault(about, name):
-    """Where it is known, kubectl is asked for it and no other."""
     assert commands_for(POD, about=about, fails=Fails.CRASHING)[1:] == (
         f"kubectl -n team logs a-0 -c {name} --tail=50 --previous",
         f"kubectl -n team logs a-0 -c {name} --tail=50",
@@ -98,7 +95,6 @@ def test_kinds_of_one_name_are_told_apart_by_their_group(ref, second):
 
 
 def test_commands_of_the_reason_come_behind_and_none_twice():
-    """There are five at most."""
     own = commands_for(KAITO)
     assert commands_for(KAITO, (own[0], "kubectl get x")) == (*own, "kubectl get x")
     assert len(commands_for(KAITO, map(str, range(9)))) == MOST
@@ -116,7 +112,6 @@ def test_commands_of_the_reason_come_behind_and_none_twice():
     ],
 )
 def test_what_is_typed_fits_the_way_in_which_it_fails(fails, shown):
-    """In the order in which one would type it."""
     found = commands_for(KAITO, fails=fails)
     assert len(found) == len(shown)
     assert all(word in each for word, each in zip(shown, found, strict=True))

@@ -60,7 +60,6 @@ NAMES = (
 
 @pytest.mark.parametrize("template", MESSAGES)
 def test_none_is_changed(template):
-    """Two hundred of them."""
     for names in NAMES:
         text = template.format(**names)
         assert without_credentials(text) == text

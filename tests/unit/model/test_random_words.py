@@ -38,7 +38,6 @@ def test_random_words_are_masked(form, letters):
 
 
 def test_the_id_of_a_private_key_is_masked_by_its_name():
-    """It is hexadecimal, as digests are."""
     text = '{"private_key_id": "0123456789abcdef0123456789abcdef01234567"}'
     assert "01234567" not in without_credentials(text)
 

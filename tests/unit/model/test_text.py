@@ -48,12 +48,10 @@ def test_what_is_useful_stays(text):
     ],
 )
 def test_credentials_are_taken_out(secret):
-    """Whatever their issuer writes before them."""
     assert clean(f"refused: {secret}") == "refused: <redacted>"
 
 
 def test_the_key_stays():
-    """It says which of the credentials was wrong."""
     assert (
         clean('{"db_password": "abc def", "user": "me"}')
         == '{"db_password": <redacted>, "user": "me"}'

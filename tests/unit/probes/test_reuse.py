@@ -58,7 +58,6 @@ CHANGES = {
 @pytest.mark.parametrize("snapshot", [HEALTHY, BROKEN], ids=["healthy", "broken"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_reuse_changes_no_answer(snapshot, change):
-    """Whatever changed, the evaluation is the one without reuse."""
     _, answered = evaluate_again(snapshot, SETTINGS, Answered())
     after = changed(snapshot, *CHANGES[change])
     assert evaluate_again(after, SETTINGS, answered)[0] == evaluate(after, SETTINGS)
@@ -75,7 +74,6 @@ def test_a_finding_refers_to_the_object_that_is_there():
 
 
 def test_only_the_namespace_that_changed_is_asked_again():
-    """The others keep their answer."""
     _, before = evaluate_again(HEALTHY, SETTINGS, Answered())
     _, after = evaluate_again(changed(HEALTHY, DEPLOYMENTS, without_replicas), SETTINGS, before)
     kept = {name for name, each in after.answers.items() if each is before.answers[name]}

@@ -137,19 +137,6 @@ def other(name):
     return change
 
 
-def test_nobody_is_asked_again_without_a_change(asked):
-    assert again(asked) == set()
-
-
-def test_a_changed_pod_costs_its_subjects_only(asked):
-    assert again(asked, other("a-0")) == {"inferenceservice/one/a", "inferenceservice/two/a"}
-
-
-def test_a_changed_subject_costs_itself_only(asked):
-    found = again(asked, other("b"), resource=INFERENCESERVICES)
-    assert found == {"inferenceservice/one/b", "inferenceservice/two/b"}
-
-
 def test_a_subject_that_comes_from_another_group_is_asked_about(asked):
     """The ModelServing has moved to the present API group, and is still served in the former one."""
     former = modelserving("m", MODELSERVINGS_FORMER)
@@ -158,10 +145,6 @@ def test_a_subject_that_comes_from_another_group_is_asked_about(asked):
     both = snapshot_of(former, modelserving("m", MODELSERVINGS))
     evaluation, _ = evaluate_again(both, SETTINGS, answered)
     assert [each.object.api_version for each in evaluation.derived] == [MODELSERVINGS.api_version()]
-
-
-def test_other_settings_ask_everybody(asked):
-    assert again(asked, settings=FullEvaluationSettings(model_startup_budget_seconds=1)) == ALL
 
 
 def test_a_subject_that_is_gone_is_forgotten(asked):

@@ -9,7 +9,7 @@ import reporter.probes.harness
 import reporter.stacks.kaito.probes
 import reporter.stacks.kserve.probes.scope
 from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, NAMESPACES
-from reporter.evaluation import evaluate, evaluate_again
+from reporter.evaluation import evaluate
 from reporter.model.finding import Evaluation
 from reporter.model.subject import CLUSTER, Subject
 from reporter.probes.reuse import Answered, Question, answer, changed_cells
@@ -194,15 +194,6 @@ def test_one_deployment_costs_its_own_component_only():
     assert [each.reason for each in found.unjudged] == ["clusterKedaNotReady"]
 
 
-@pytest.mark.usefixtures("keda_fails")
-def test_what_cannot_be_judged_is_told_once_and_is_not_ready():
-    """The evidence rests on the same Deployments."""
-    found = evaluate(snapshot_of(*healthy_cluster()), SETTINGS)
-    assert [each.reason for each in found.unjudged] == ["clusterKedaNotReady"]
-    assert [each.reason for each in found.findings] == [UNKNOWN]
-    assert found.ready == ()
-
-
 STORE = {
     "reason": "clusterVectorStoreNotReady",
     "layer": "cluster",
@@ -226,41 +217,3 @@ def test_a_custom_component_costs_its_own_reason_only(monkeypatch):
         (UNKNOWN, "clusterVectorStoreNotReady/custom component"),
     ]
     assert [each.reason for each in found.unjudged] == ["clusterVectorStoreNotReady"]
-
-
-def test_two_probes_that_fail_are_told_apart(monkeypatch):
-    """Under the one key of what is unknown, as two faults of it."""
-
-    def failing(*_):
-        raise OverflowError
-
-    monkeypatch.setattr("reporter.probes.cluster.deployments.required_crds", failing)
-    monkeypatch.setattr("reporter.probes.cluster.deployments.lacks_api_key_provider", failing)
-    found = [each for each in evaluate(BROKEN, SETTINGS).findings if each.reason == UNKNOWN]
-    assert len({each.key for each in found}) == 1
-    assert len({each.related for each in found}) == len(found) == 2
-
-
-FOLDER = EXAMPLES / "inferenceservice" / "healthy"
-STORY = load_dump([FOLDER], BUILT_IN).snapshot
-
-
-def test_a_subject_that_fails_before_it_is_asked_about_costs_no_other(monkeypatch):
-    """What its answer rests on is derived from its objects too; it is asked again when they change."""
-    before = evaluate(STORY, SETTINGS)
-    odd, *others = (each for each in before.subjects if each.subject.kind == "inferenceservice")
-
-    facts = reporter.stacks.kserve.probes.scope.facts_of
-
-    def failing(service, *others):
-        if service.name == odd.subject.name:
-            raise OverflowError
-        return facts(service, *others)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("reporter.stacks.kserve.probes.scope.facts_of", failing)
-        found, answered = evaluate_again(STORY, SETTINGS, Answered())
-        assert [each.about for each in found.unjudged] == [odd.subject]
-        assert set(others) < set(found.subjects)
-    mended = evaluate_again(load_dump([FOLDER], BUILT_IN).snapshot, SETTINGS, answered)[0]
-    assert set(mended.findings) == set(before.findings)

@@ -1,21 +1,18 @@
 """What a release is made of, as far as no network is needed; `make release-try` installs a whole one."""
 
-import gzip
 import hashlib
-import json
 import shutil
 import subprocess
 import tarfile
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
 
 import reporter
 from release import charts
-from release.__main__ import ROOT, URL, _compared
-from release.archives import pack, unpack
+from release.__main__ import ROOT, _compared
+from release.archives import pack
 from release.build import requirements, write_sums
 from release.distributions import NotReleasedError, standing_alone
 from release.image import Wanted, write_image
@@ -45,17 +42,6 @@ def test_an_archive_tells_nothing_of_who_packed_it(tmp_path):
         assert (member.mtime, member.mode, member.uname) == (1_700_000_000, 0o644, "")
 
 
-def test_an_archive_is_compressed_only_where_its_name_says_so(tmp_path):
-    """Engines read an image from a plain tar."""
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "text").write_text("x")
-    pack(tmp_path / "folder", tmp_path / "x.tar")
-    pack(tmp_path / "folder", tmp_path / "x.tar.gz")
-    assert (
-        gzip.decompress((tmp_path / "x.tar.gz").read_bytes()) == (tmp_path / "x.tar").read_bytes()
-    )
-
-
 def test_the_laboratory_stands_alone():
     """Its sources name nothing outside of them that is needed to build its wheel."""
     text = standing_alone((ROOT / "lab" / "pyproject.toml").read_text())
@@ -81,14 +67,6 @@ def test_the_chart_is_the_same_twice_and_helm_takes_it(tmp_path):
     assert "kind: Deployment" in charts.helm("template", "x", str(first))
 
 
-def test_the_chart_comes_with_its_values_explained(tmp_path):
-    """Whoever has only the archive finds each value with what it means."""
-    charts.package_chart(tmp_path)
-    unpack(next(tmp_path.iterdir()), tmp_path / "chart")
-    readme = (tmp_path / "chart" / "productionstack-status-reporter" / "README.md").read_text()
-    assert "| `replicas` | `2` |" in readme
-
-
 def test_the_alerts_are_a_file_of_rules(tmp_path):
     """All of the chart's, in the form that Prometheus reads without its operator."""
     charts.write_alerts(tmp_path / "rules.yaml")
@@ -105,12 +83,6 @@ def test_the_alerts_are_a_file_of_rules(tmp_path):
     assert all(rule["record"] and rule["expr"] for each in served for rule in each["rules"])
 
 
-def test_the_dashboard_is_the_charts(tmp_path):
-    """It can be imported into Grafana as it is."""
-    charts.write_dashboard(tmp_path / "x.json")
-    assert json.loads((tmp_path / "x.json").read_text())["panels"]
-
-
 def test_the_lock_of_a_release_names_its_wheels_and_the_libraries(tmp_path):
     """Both wheels with their hashes, found next to it; then what was tested, as it is locked."""
     for name in ("productionstack_status_reporter", "productionstack_status_reporter_lab"):
@@ -124,7 +96,6 @@ def test_the_lock_of_a_release_names_its_wheels_and_the_libraries(tmp_path):
 
 
 def test_checksums_are_what_sha256sum_checks(tmp_path):
-    """A file that was changed is found."""
     (tmp_path / "a").write_text("a")
     (tmp_path / "b").write_text("b")
     write_sums(tmp_path)
@@ -135,7 +106,6 @@ def test_checksums_are_what_sha256sum_checks(tmp_path):
 
 
 def test_two_builds_that_differ_are_told_apart(tmp_path, capsys):
-    """The file that is not the same is named."""
     for name, text in (("one", "x"), ("other", "y")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "same").write_text("same")
@@ -178,8 +148,3 @@ def test_all_that_carries_the_version_carries_the_same():
     versions |= {each["version"] for each in umbrella["dependencies"]}
     assert versions == {VERSION}
     assert f"\n## {VERSION}" in (ROOT / "CHANGELOG.md").read_text()
-
-
-def test_nobody_can_download_from_the_default_address():
-    """What is built by hand names no place that somebody else could own."""
-    assert Path(URL).parent.name.endswith(".invalid")

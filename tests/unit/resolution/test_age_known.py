@@ -4,6 +4,7 @@ import pytest
 
 from reporter.model.finding import KnownSubject
 from reporter.resolution import OneLook
+from tests.tables import rows
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
@@ -21,20 +22,16 @@ def ago(number):
     return NOON - seconds(number)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("faults", "since", "known"),
-    [
-        ([{}], -60, False),
-        ([{"transition": ago(500)}], -500, True),
-        ([{"transition": ago(500)}, {}], -500, True),
-        ([{"transition": ago(60)}, {}], -60, True),
-        ([{"transition": ago(30)}, {}], -60, False),
-    ],
-    ids=[
-        "nothing tells", "a condition", "the oldest has a time", "one of the oldest has a time",
-        "only a younger one has a time",
-    ],
-)  # fmt: skip
+    {
+        "nothing tells": ([{}], -60, False),
+        "a condition": ([{"transition": ago(500)}], -500, True),
+        "the oldest has a time": ([{"transition": ago(500)}, {}], -500, True),
+        "one of the oldest has a time": ([{"transition": ago(60)}, {}], -60, True),
+        "only a younger one has a time": ([{"transition": ago(30)}, {}], -60, False),
+    },
+)
 def test_of_faults(faults, since, known):
     """The age is that of the oldest fault that fires, and known where one so old has a time."""
     resolver = Resolver()
@@ -50,14 +47,6 @@ def test_of_two_faults_of_an_object(dated):
     timeless = finding(PODS, severity=5, message="timeless")
     resolver.look(0, timeless, finding(PODS, transition=ago(60), **dated), one_look=OneLook())
     assert (resolver[PODS].since, resolver[PODS].age_known) == (ago(60), True)
-
-
-def test_passes_see_when_a_fault_begins():
-    """What was not there a moment ago is as old as it looks."""
-    resolver = Resolver()
-    for at in (0, 10):
-        resolver.look(at, finding(PODS))
-        assert (resolver[PODS].since, resolver[PODS].age_known) == (NOON, True)
 
 
 def test_an_event_on_record_tells():

@@ -9,12 +9,12 @@ from reporter.catalogue.resources import ENVOYFILTERS
 from reporter.model.finding import KnownSubject, ServingEvidence
 from reporter.model.objects import AskedService, without_patches
 from reporter.model.report import Impact
-from reporter.model.subject import CLUSTER, ObjectRef, Subject
+from reporter.model.subject import ObjectRef, Subject
 from reporter.setting_types import Emit
 from reporter.snapshot.decode import decode_object
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
+from tests.tables import rows
 from tests.unit.resolution.building import (
-    HARNESS,
     MODEL,
     NOON,
     ROUTER,
@@ -64,38 +64,35 @@ def look(resolver, *findings, at=0, working=()):
     resolver.look(at, *findings, serving=serving, ready=ready, seen=seen)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("reason", "findings", "impact"),
-    [
-        (
+    {
+        "explained-model": (
             KAITO,
             [now(KAITO, governs=True), now(PODS), now(PODS, subject=FAR)],
             Impact(not_serving=1, namespaces=1),
         ),
-        (AUTH, [now(AUTH, governs=True), now(KEY)], Impact(otherwise=2)),
-        (PLANE, [now(PLANE)], Impact(otherwise=2)),
-        (PLANE, [now(PLANE, subject=FAR_HARNESS)], Impact(degraded=1, namespaces=1)),
-        (
+        "explained-namespace": (AUTH, [now(AUTH, governs=True), now(KEY)], Impact(otherwise=2)),
+        "namespace": (PLANE, [now(PLANE)], Impact(otherwise=2)),
+        "other-namespace": (
+            PLANE,
+            [now(PLANE, subject=FAR_HARNESS)],
+            Impact(degraded=1, namespaces=1),
+        ),
+        "part-on-the-way": (
             BBR,
             [now(BBR, down=True, related=ROUTER)],
             Impact(degraded=1, namespaces=1, otherwise=2),
         ),
-        (BBR, [now(BBR, "a"), now(BBR, down=True, related=ROUTER)], Impact(0, 1, 1, 2)),
-        (BBR, [now(BBR, down=True, governs=True)], Impact()),
-        (BBR, [now(BBR), finding(BBR, "young", down=True)], Impact()),
-        (KEDA, [now(KEDA, down=True)], Impact()),
-    ],
-    ids=[
-        "explained-model",
-        "explained-namespace",
-        "namespace",
-        "other-namespace",
-        "part-on-the-way",
-        "one-fault-of-the-part",
-        "part-that-writes-statuses",
-        "fault-in-its-grace",
-        "part-off-the-way",
-    ],
+        "one-fault-of-the-part": (
+            BBR,
+            [now(BBR, "a"), now(BBR, down=True, related=ROUTER)],
+            Impact(0, 1, 1, 2),
+        ),
+        "part-that-writes-statuses": (BBR, [now(BBR, down=True, governs=True)], Impact()),
+        "fault-in-its-grace": (BBR, [now(BBR), finding(BBR, "young", down=True)], Impact()),
+        "part-off-the-way": (KEDA, [now(KEDA, down=True)], Impact()),
+    },
 )
 def test_whom_a_cause_hits(reason, findings, impact):
     """Two models do not serve, and one elsewhere is well until what it rests on is at fault."""
@@ -114,44 +111,11 @@ def test_what_a_cause_outranks_is_not_explained_by_it():
     assert resolver[CLUSTER_NODE].impact == Impact()
 
 
-def test_what_does_not_fire_any_more_hits_nobody():
-    resolver = Resolver()
-    look(resolver, now(PODS))
-    assert (resolver[PODS].primary, resolver[PODS].impact) == (True, Impact(1, 0, 1))
-    look(resolver, at=10)
-    assert resolver[PODS].disposition == "clearing"
-    assert (resolver[PODS].primary, resolver[PODS].impact) == (False, None)
-
-
-def test_what_serves_has_no_cause():
-    """A model may be well although the controller that writes its status is down."""
-    resolver = resolver_of(FAR)
-    symptoms = now(PODS), now(PODS, subject=FAR)
-    look(resolver, now(KAITO, governs=True), *symptoms, working=[FAR])
-    told = {each.subject: (str(each.state), each.cause) for each in resolver.report.states}
-    assert told[MODEL] == ("not-serving", KAITO)
-    assert told[FAR] == ("serving", "")
-    assert (told[CLUSTER], told[HARNESS]) == (("degraded", KAITO), ("unknown", ""))
-
-
 def test_what_nothing_explains_yet_has_no_cause():
-    """A fault in its grace is told as no cause."""
     resolver = resolver_of(MODEL)
     look(resolver, finding(PODS, "llama"))
     told = {each.subject: (str(each.state), each.cause) for each in resolver.report.states}
     assert told[MODEL] == ("not-serving", "")
-
-
-def test_the_state_that_lasts_is_the_one_of_the_pass_before():
-    """Thousands of them are compared in each pass, and the same object needs no comparing."""
-    resolver, states = resolver_of(FAR), []
-    for at, working in ((0, [FAR]), (10, [])):
-        look(resolver, now(PODS), at=at, working=working)
-        states.append({each.subject: each for each in resolver.report.states})
-    before, after = states
-    assert before[FAR] != after[FAR]
-    assert before[MODEL].cause == PODS
-    assert before[MODEL] is after[MODEL]
 
 
 FIRST, SECOND = crd("a.example.com"), crd("b.example.com")
@@ -197,7 +161,6 @@ def test_the_order_of_causes(findings, order):
     ids=["by-nothing", "in-one-place"],
 )
 def test_what_nothing_uses_comes_last(needed, order):
-    """It takes one who uses it to come in its turn."""
     resolver = Resolver()
     resolver.look(
         0,

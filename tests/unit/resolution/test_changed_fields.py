@@ -39,7 +39,6 @@ def test_at_most_eight_fields_are_told(changed, expected):
 
 @pytest.mark.parametrize(("length", "whole"), [(120, True), (121, False)])
 def test_a_value_has_at_most_120_bytes(length, whole):
-    """A longer one is cut, and says so."""
     (change,) = told("i" * length)
     assert len(change.after.encode()) == VALUE_BYTES == 120
     assert (change.after == "i" * length) is whole
@@ -112,7 +111,6 @@ def anything(annotations=None, **parts):
 
 @pytest.mark.parametrize("field", Names.__struct_fields__)
 def test_names_of_objects_and_of_ways_to_work_are_told(field):
-    """From what, to what."""
     before, after = (anything(spec=Names(**{field: text})) for text in ("one", "other"))
     (change,) = changed_fields(before, after)
     encoded = dict(zip(Names.__struct_fields__, Names.__struct_encode_fields__, strict=True))
@@ -211,7 +209,6 @@ UNNAMED = Entry(image="u1")
     ],
 )
 def test_entries_of_a_list_are_told_by_their_names(before, after, expected):
-    """Where all have one and the names stay; else only that the list changed."""
     changes = changed_fields(*(anything(spec=Nested(entries=each)) for each in (before, after)))
     assert changes == (expected,)
 
@@ -274,7 +271,6 @@ def test_parts_of_parts(field, before, after, expected):
     ids=["another kind", "unset and empty", "differs behind what is told"],
 )
 def test_what_reads_the_same_is_only_told_to_have_changed(field, before, after):
-    """Never "from g to g"."""
     (change,) = changed_fields(
         *(anything(spec=Nested(**{field: each})) for each in (before, after))
     )

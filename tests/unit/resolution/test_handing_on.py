@@ -49,22 +49,6 @@ def test_what_waits_is_handed_on_with_its_start():
     assert since_of(handed, found.key, (found.related, True)) is None
 
 
-@pytest.mark.parametrize("same", [True, False], ids=["same", "another"])
-def test_the_next_process_counts_the_time_that_the_one_before_saw(same):
-    """A fault in its grace fires when it would have fired there; another reason has its own time."""
-    epp, route = finding("inferencesetEPPNotReady"), finding("inferencesetRouteNotReady")
-    before, after = Resolver(), Resolver()
-    before.look(0, epp)
-    handed = take_over(hand_on(before.memory), NOON, NOON)
-    seen = epp if same else route
-    after.look(40, seen, handed=handed)
-    due = 60 if same else 100
-    assert after[seen.reason].fires_at == NOON + timedelta(seconds=due)
-    assert after.look(due - 1, seen) == {seen.reason: "pending"}
-    assert after.look(due, seen) == {seen.reason: "firing"}
-    assert after[seen.reason].since == NOON + timedelta(seconds=0 if same else 40)
-
-
 def test_what_was_told_or_can_be_read_again_is_not_handed_on():
     """The Event on record tells of the one, the object's condition of the other."""
     told = finding("inferencesetEPPNotReady")

@@ -22,17 +22,6 @@ def down(name="up", **fields):
     return finding(KAITO, name, **{"governs": True} | fields)
 
 
-def test_an_upstream_that_may_not_be_told_yet_holds():
-    """Its data is not confirmed, so that it may be well; nor is it told that it suppresses."""
-    found = Resolver().look(
-        0,
-        down(exempt=True),
-        finding(PODS, exempt=True),
-        seen=snapshot(unconfirmed=[DEPLOYMENTS]),
-    )
-    assert found == {KAITO: "pending", PODS: "held"}
-
-
 def test_one_of_several_young_faults_that_governs_is_enough_to_hold():
     found = Resolver().look(0, down("a"), down("b", governs=False), finding(PODS, exempt=True))
     assert found == {KAITO: "pending", PODS: "held"}
@@ -44,18 +33,7 @@ def test_one_of_several_faults_that_governs_is_enough_to_suppress():
     assert found == {KAITO: "firing", PODS: "suppressed"}
 
 
-def test_an_upstream_that_cannot_be_read_any_more_neither_suppresses_nor_holds():
-    """Nothing is known of it, and a permission that was taken away must not hide what is seen."""
-    resolver = Resolver()
-    resolver.look(0, down(exempt=True))
-    blind = snapshot(unknown=[DEPLOYMENTS], unconfirmed=[DEPLOYMENTS], cause="forbidden")
-    found = resolver.look(60, finding(PODS, exempt=True), seen=blind)
-    assert found == {KAITO: "firing", PODS: "firing"}
-    assert resolver[KAITO].stale
-
-
 def test_what_is_no_upstream_holds_nothing_when_it_recovers():
-    """There is nothing to wait for."""
     resolver = Resolver()
     resolver.look(0, finding(EPP, exempt=True, governs=True))
     resolver.look(30)
@@ -80,14 +58,6 @@ def test_one_of_several_young_faults_that_governs_still_holds_when_they_are_gone
     assert resolver.look(10, finding(PODS, exempt=True)) == {PODS: "held"}
 
 
-def test_an_upstream_that_is_clearing_suppresses():
-    """A component that comes and goes does not let its symptoms through in between."""
-    resolver = Resolver()
-    symptom = finding(PODS, exempt=True)
-    resolver.look(0, down(exempt=True), symptom)
-    assert resolver.look(10, symptom) == {KAITO: "clearing", PODS: "suppressed"}
-
-
 def test_an_upstream_that_is_clearing_suppresses_beside_one_that_cannot_be_judged():
     """Of that one nothing is known; it keeps no other from what it explains."""
     resolver = Resolver()
@@ -95,15 +65,6 @@ def test_an_upstream_that_is_clearing_suppresses_beside_one_that_cannot_be_judge
     resolver.look(0, finding(ISTIO, exempt=True, governs=True), down(exempt=True), symptom)
     found = resolver.look(10, symptom, unjudged=[Unjudged(CLUSTER, "", ISTIO, "istiod")])
     assert found == {ISTIO: "firing", KAITO: "clearing", PODS: "suppressed"}
-
-
-def test_without_grace_an_upstream_that_recovered_holds_for_a_second():
-    """So long that a status can be rewritten."""
-    resolver = Resolver(startup_grace_seconds=0)
-    resolver.look(0, down())
-    assert resolver.look(10, finding(PODS)) == {PODS: "held"}
-    assert resolver.wake_in == seconds(1)
-    assert resolver.look(11, finding(PODS)) == {PODS: "firing"}
 
 
 def test_an_upstream_that_is_merely_degraded_holds_no_longer_than_since_it_works_again():
@@ -167,7 +128,6 @@ def test_what_was_active_does_not_wait_for_a_young_upstream():
 
 
 def test_a_young_fault_that_an_upstream_does_not_explain_waits_for_its_grace_alone():
-    """Also beside one that the upstream explains, which would never be told."""
     both = finding(PODS, "never-ready"), finding(PODS, "was-ready", independent=True)
     resolver = Resolver()
     assert resolver.look(0, down(exempt=True), *both)[PODS] == "pending"
@@ -217,15 +177,3 @@ def test_a_finding_is_explained_by_what_it_names(by, rests_on, expected):
     """By no other upstream of its reason, and by no node that it only depends on."""
     found = explainers("modelservingRoleStuckCreating", by, BUILT_IN, rests_on=rests_on)
     assert found == expected
-
-
-def test_a_symptom_on_record_that_an_upstream_hides_may_be_gone_next():
-    """What is remembered of it is in part from its Event, which does not say what was found."""
-    before = Resolver()
-    symptom = finding(PODS, exempt=True)
-    before.look(0, symptom)
-    seen = snapshot(events=before.events())
-    resolver = Resolver()
-    found = resolver.look(10, down(exempt=True), symptom, seen=seen)
-    assert found == {KAITO: "firing", PODS: "suppressed"}
-    assert resolver.look(20, down(exempt=True)) == {KAITO: "firing"}

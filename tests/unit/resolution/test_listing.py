@@ -46,7 +46,6 @@ def lines(resolver):
     ],
 )
 def test_what_is_no_cause_is_listed_by_subject_and_chain(ordered):
-    """In whatever order it is found; all of it is pending."""
     for found in permutations(ordered):
         resolver = Resolver()
         resolver.look(0, *(finding(reason, subject=subject) for reason, subject in found))
@@ -67,7 +66,6 @@ def test_what_is_gone_stands_with_what_is_seen(gone, seen):
 
 
 def test_the_first_of_the_chain_names_the_others_of_its_node():
-    """Not the first by name."""
     resolver = Resolver()
     resolver.look(0, *(at_once(each, lost_node="cpu-1") for each in (BBR, ISTIO)))
     assert resolver[ISTIO].message == f"{ISTIO} of x (node cpu-1 also explains: {BBR})"
@@ -91,12 +89,6 @@ def test_what_was_changed_before_a_fault_stands_in_its_line_and_in_its_message()
     (change,) = resolver[KAITO].changes
     assert (change.before, change.after) == ("1", "2")
     assert resolver[KAITO].message == f"{KAITO} of x ({change})"
-
-
-def test_what_is_muted_says_by_what():
-    resolver = Resolver()
-    assert resolver.look(0, at_once(PODS, "b"), seen=mutes("b")) == {PODS: "muted"}
-    assert [each.object.name for each in resolver[PODS].mutes] == ["b"]
 
 
 def test_what_is_clearing_says_what_mutes_the_fault_that_is_left():

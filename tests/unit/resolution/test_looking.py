@@ -102,7 +102,6 @@ def test_the_object_at_fault_comes_first_and_then_what_belongs_to_the_reason(
 
 
 def test_the_logs_are_those_of_the_container_at_fault():
-    """The finding says which one it is."""
     found = commands_of(
         PODS, model("look-j"), pod("look-j"), about="container vllm", fails=Fails.CRASHING
     )
@@ -131,7 +130,6 @@ def test_of_what_does_not_exist_is_shown_what_is_there_instead(related, first):
 
 
 def test_of_a_pod_that_is_lost_with_its_node_the_node_is_looked_at_first():
-    """Nobody answers for its log."""
     found = commands_of(
         PODS, model("look-l"), pod("look-l"), lost_node="gpu-1", fails=Fails.WAITING
     )

@@ -49,7 +49,6 @@ def test_the_longest_suffixes_leave_room():
 
 
 def test_four_that_are_outranked_are_all_named():
-    """Nothing is left to be counted."""
     chain = [
         "inferencesetScalingMisconfigured", "inferencesetInfraProvisioningFailed", PODS,
         "inferencesetRouteNotReady", EPP,
@@ -125,7 +124,6 @@ def test_what_is_about_the_whole_cluster_counts_no_namespace(beside, where):
 
 
 def test_faults_in_their_grace_are_not_counted():
-    """A message speaks of what fires."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, "a", exempt=True), finding(PODS, "b", severity=9))
     assert resolver[PODS].message == f"{PODS} of a"
@@ -181,7 +179,6 @@ def test_upstream_text_is_cleaned():
     ],
 )
 def test_links_leave_whatever_stands_before_them(text, end):
-    """A link needs no space before it, and no host."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, exempt=True, message=text))
     assert resolver[PODS].message.endswith(end)

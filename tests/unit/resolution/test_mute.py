@@ -36,19 +36,7 @@ def test_a_muted_episode_keeps_its_start():
     assert resolver[PODS].since == NOON
 
 
-def test_a_mute_of_a_part_leaves_the_start_of_what_is_told():
-    """The Event that is there goes on, about the other fault."""
-    resolver = Resolver()
-    first, second = finding(PODS, "a", exempt=True), finding(PODS, "b", exempt=True)
-    resolver.look(0, first)
-    resolver.look(10, first, second)
-    assert resolver.look(20, first, second, seen=mutes("a")) == {PODS: "firing"}
-    assert resolver[PODS].since == NOON
-    assert resolver[PODS].message == f"{PODS} of b"
-
-
 def test_a_muted_episode_beside_what_an_upstream_explains_keeps_its_start():
-    """What is told is only the fault that the upstream does not explain, and that is muted."""
     resolver = Resolver()
     explained = finding(PODS, "a", exempt=True)
     own = finding(PODS, "b", exempt=True, independent=True)
@@ -63,7 +51,6 @@ def test_a_muted_episode_beside_what_an_upstream_explains_keeps_its_start():
 
 @pytest.mark.parametrize("base", [None, BLIND], ids=["clearing", "stale"])
 def test_a_fault_that_is_not_seen_any_more_is_muted(base):
-    """And is not the one to look at any more."""
     resolver = Resolver()
     resolver.look(0, fault())
     assert resolver[PODS].primary
@@ -93,7 +80,6 @@ def test_a_fault_that_is_not_seen_any_more_is_muted_with_all_the_others(muted):
 
 
 def test_a_young_fault_does_not_keep_what_is_clearing_from_being_muted():
-    """Nothing of it would be told."""
     resolver = Resolver()
     resolver.look(0, fault("a"))
     for at in (10, 20):
@@ -112,7 +98,6 @@ def test_a_finding_that_is_stale_for_longer_than_its_fault_is_remembered_stays()
 
 
 def test_a_secondary_fault_that_is_stale_is_muted():
-    """Nothing outranks it then."""
     resolver = Resolver()
     resolver.look(0, fault(), finding(EPP, "a", exempt=True))
     unread = snapshot(unknown=[WORKSPACES, r.DEPLOYMENTS])
@@ -124,55 +109,17 @@ def test_a_secondary_fault_that_is_stale_is_muted():
 
 
 def test_a_secondary_fault_that_is_gone_is_not_listed_for_a_mute():
-    """There is nothing that would be told of it."""
     resolver = Resolver()
     resolver.look(0, fault("b"), finding(EPP, "a", exempt=True))
     for at in (10, 20):
         assert resolver.look(at, fault("b"), seen=mutes("a")) == {PODS: "firing"}
 
 
-def test_a_fault_in_its_grace_that_is_stale_stays_pending():
-    """A mute changes nothing of what would not be told anyway."""
-    resolver = Resolver()
-    resolver.look(0, fault(exempt=False))
-    assert resolver.look(10, seen=mutes("a", base=BLIND)) == {PODS: "pending"}
-
-
-def test_a_suppressed_fault_that_is_stale_stays_so():
-    """A cause is told instead of it."""
-    resolver = Resolver()
-    upstream = finding(KAITO, exempt=True, governs=True)
-    for seen, faults in ((None, [fault()]), (mutes("a", base=BLIND), [])):
-        found = resolver.look(0, upstream, *faults, seen=seen)
-        assert found == {KAITO: "firing", PODS: "suppressed"}
-
-
-def test_what_is_pending_or_explained_is_not_muted():
-    """Nothing would be told of it anyway."""
-    seen = mutes("a")
-    assert Resolver().look(0, fault(exempt=False), seen=seen) == {PODS: "pending"}
-    upstream = finding(KAITO, exempt=True, governs=True)
-    found = Resolver().look(0, upstream, fault(), seen=seen)
-    assert found == {KAITO: "firing", PODS: "suppressed"}
-
-
 def test_a_muted_fault_beside_one_that_an_upstream_explains():
-    """The explained one is told no more for that."""
     upstream = finding(KAITO, exempt=True, governs=True)
     own = fault("a", independent=True)
     found = Resolver().look(0, upstream, own, fault("b"), seen=mutes("a"))
     assert found == {KAITO: "firing", PODS: "muted"}
-
-
-def test_a_muted_cause_says_nothing_of_what_it_explains():
-    """It is not told, so there is no message that would hide a symptom."""
-    place = r.DEPLOYMENTS.ref_named("kaito", "up")
-    upstream = finding(KAITO, exempt=True, governs=True, related=place)
-    namespace = (r.NAMESPACES, obj(r.NAMESPACES, "kaito", **{MUTE: KAITO}))
-    resolver = Resolver()
-    found = resolver.look(0, upstream, fault(), seen=holding(namespace))
-    assert found == {KAITO: "muted", PODS: "suppressed"}
-    assert resolver[KAITO].message == f"{KAITO} of x"
 
 
 @pytest.mark.parametrize(("exempt", "gone_for"), [(True, 60), (False, 5)])
@@ -197,7 +144,6 @@ def test_what_clears_beside_a_muted_fault_outranks_others():
 
 
 def test_a_secondary_fault_beside_a_muted_one_does_not_clear():
-    """It was not told."""
     resolver = Resolver()
     muted, other = finding(EPP, "a", exempt=True), finding(EPP, "b", exempt=True)
     resolver.look(0, fault("c"), muted, other, seen=mutes("a"))

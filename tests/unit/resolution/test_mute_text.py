@@ -5,6 +5,7 @@ import pytest
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
 from reporter.resolution.mutes import Hints, asked
 from reporter.stacks import BUILT_IN
+from tests.tables import rows
 from tests.unit.resolution.building import NOON
 
 EPP = "inferencesetEPPNotReady"
@@ -19,22 +20,18 @@ def said(mute, until=None, hints=None):
     return asked(annotations, NOON, BUILT_IN, hints=hints or Hints(BUILT_IN))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "hint"),
-    [
-        ("inferencesetEPPReady", f"; did you mean {EPP}?"),
-        (KAITO.upper(), f"; did you mean {KAITO}?"),
-        ("kaitoControllerNotReady", f"; did you mean {KAITO}?"),
-        ("KaitoController", ""),
-        ("GatewayMissing", ""),
-        ("clusterStatusUnknwn", ""),
-        ("clusterCRDMising", ""),
-    ],
-    ids=[
-        "near", "in-capitals", "the-nearest-of-two", "two-thirds-alike", "less-alike",
-        "near-to-what-no-object-carries", "near-to-a-missing-definition",
-    ],
-)  # fmt: skip
+    {
+        "near": ("inferencesetEPPReady", f"; did you mean {EPP}?"),
+        "in-capitals": (KAITO.upper(), f"; did you mean {KAITO}?"),
+        "the-nearest-of-two": ("kaitoControllerNotReady", f"; did you mean {KAITO}?"),
+        "two-thirds-alike": ("KaitoController", ""),
+        "less-alike": ("GatewayMissing", ""),
+        "near-to-what-no-object-carries": ("clusterStatusUnknwn", ""),
+        "near-to-a-missing-definition": ("clusterCRDMising", ""),
+    },
+)
 def test_which_reason_may_be_meant(name, hint):
     """Only one that can be muted, and only if most of the name is the same."""
     assert said(name).faults == (f'no reason is called "{name}"{hint}',)
@@ -57,7 +54,6 @@ def test_a_name_is_shown_in_at_most_80_bytes(length, shown):
     ],
 )
 def test_five_names_are_objected_to_one_by_one(wrong, last):
-    """Of the others only the number is told."""
     faults = said(",".join(f"x{number}" for number in range(wrong))).faults
     assert faults[:5] == tuple(f'no reason is called "x{number}"' for number in range(5))
     assert faults[4:][-1] == last
@@ -95,14 +91,12 @@ def test_the_first_8192_characters_are_read(text, reasons, is_longer):
     ids=["ended", "no-time"],
 )
 def test_a_wrong_name_is_told_beside_a_wrong_end(until, fault):
-    """Both are to be put right."""
     found = said(f"{EPP},x", until)
     assert found.reasons == ()
     assert found.faults == ('no reason is called "x"', fault)
 
 
 def test_a_hundred_names_have_hints():
-    """And they have them again, on whatever object they stand."""
     hints = Hints(BUILT_IN)
     names = [f"{EPP}{number}" for number in range(102)]
     meant = f"; did you mean {EPP}?"
@@ -112,7 +106,6 @@ def test_a_hundred_names_have_hints():
 
 
 def test_names_of_one_beginning_are_one_name_to_look_for():
-    """What is not shown of them is not compared either."""
     hints = Hints(BUILT_IN)
     for number in range(150):
         assert said(f"{'y' * 80}{number}", hints=hints).reasons == ()

@@ -104,7 +104,6 @@ def test_other_peoples_text_is_cleaned_and_bounded():
 
 
 def test_objects_without_ours_do_not_count():
-    """Nor do annotations of others."""
     other = (r.NAMESPACES, obj(r.NAMESPACES, "demo", **{"example.com/mute": EPP}))
     found = find_mutes(holding(other), (), NOON, catalogue=BUILT_IN)
     assert (found.all, found.faults, found.next_in) == ((), (), None)
@@ -164,7 +163,6 @@ def test_reasons_that_are_right_count_beside_more_faults_than_are_listed():
 
 
 def test_it_wakes_when_the_first_mute_ends():
-    """Also one that mutes nothing: that it ended is said."""
     seen = holding(
         muted("a", until=LATER),
         muted("b", until=rfc3339(NOON + timedelta(minutes=3))),
@@ -182,19 +180,7 @@ def test_it_wakes_when_the_first_mute_ends():
     assert resolver.wake_in is None
 
 
-def test_a_mute_whose_object_cannot_be_read_goes_on_until_its_end():
-    seen = holding(muted("demo", until=LATER))
-    blind = snapshot(unknown=[r.NAMESPACES])
-    resolver = Resolver()
-    resolver.look(0, seen=seen)
-    resolver.look(60, seen=blind)
-    assert [each.object.name for each in resolver.report.mutes] == ["demo"]
-    resolver.look(300, seen=blind)
-    assert resolver.report.mutes == ()
-
-
 def test_a_mute_that_is_taken_away_ends_beside_a_malformed_object():
-    """What is malformed may be the object with the mute only if that is not there."""
     skipped = (SkippedObject(str(r.NAMESPACES), "", "", "metadata.name is missing"),)
     resolver = Resolver()
     resolver.look(0, seen=replace(holding(muted("demo")), skipped=skipped))
@@ -202,13 +188,6 @@ def test_a_mute_that_is_taken_away_ends_beside_a_malformed_object():
     assert [each.object.name for each in resolver.report.mutes] == ["demo"]
     bare = (r.NAMESPACES, obj(r.NAMESPACES, "demo"))
     resolver.look(2, seen=replace(holding(bare), skipped=skipped))
-    assert resolver.report.mutes == ()
-
-
-def test_a_mute_goes_with_its_object():
-    resolver = Resolver()
-    resolver.look(0, seen=holding(muted("demo")))
-    resolver.look(1)
     assert resolver.report.mutes == ()
 
 
@@ -239,12 +218,3 @@ def test_what_is_told_beside_a_muted_fault_does_not_go_back_to_the_former_episod
         seen = replace(seen, tables={**seen.tables, **holding(pod).tables})
         resolver.look(seconds, first, other, seen=seen)
         assert resolver[first.reason].since == NOON + timedelta(seconds=2)
-
-
-def test_one_look_is_muted_too():
-    """`check` has no earlier passes."""
-    from reporter.resolution import OneLook
-
-    kaito = finding(KAITO, related=r.DEPLOYMENTS.ref_named("kaito-system", "kaito-workspace"))
-    seen = holding(muted("kaito-system", KAITO))
-    assert Resolver().look(0, kaito, seen=seen, one_look=OneLook()) == {KAITO: "muted"}

@@ -1,12 +1,11 @@
 """What an object mutes, and whether a mute outlives the sight of its object."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import MUTE, MUTE_UNTIL
+from reporter.model.objects import MUTE
 from reporter.model.report import Mute
 from reporter.model.subject import ObjectRef
 from reporter.resolution.mutes import find_mutes
@@ -14,7 +13,8 @@ from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESETS
 from reporter.stacks.otterscale.reasons import MADE_DEPLOYMENTS
-from tests.unit.resolution.building import MODEL, NOON, Resolver, finding, snapshot
+from tests.tables import rows
+from tests.unit.resolution.building import MODEL, NOON, finding, snapshot
 from tests.unit.resolution.test_mutes import holding, muted, obj
 
 EPP = "inferencesetEPPNotReady"
@@ -27,27 +27,21 @@ def found_in(seen, before=()):
     return find_mutes(seen, before, NOON, catalogue=BUILT_IN)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("resource", "name", "reasons", "is_muted"),
-    [
-        (INFERENCESETS, "demo/qwen", EPP, True),
-        (INFERENCESETS, "demo/qwen", KAITO, False),
-        (INFERENCESETS, "demo/other", EPP, False),
-        (INFERENCESETS, "far/qwen", EPP, False),
-        (r.DEPLOYMENTS, "demo/qwen", EPP, False),
-        (r.NODES, "/node", EPP, True),
-        (r.NAMESPACES, "/demo", EPP, True),
-        (r.NAMESPACES, "/demo", KAITO, False),
-        (r.NAMESPACES, "/qwen", EPP, False),
-    ],
-    ids=[
-        "subject", "another-reason", "another-name", "in-another-namespace",
-        "another-kind-of-the-same-name", "at-fault", "namespace-of-the-subject",
-        "another-reason-of-the-namespace", "another-namespace",
-    ],
-)  # fmt: skip
+    {
+        "subject": (INFERENCESETS, "demo/qwen", EPP, True),
+        "another-reason": (INFERENCESETS, "demo/qwen", KAITO, False),
+        "another-name": (INFERENCESETS, "demo/other", EPP, False),
+        "in-another-namespace": (INFERENCESETS, "far/qwen", EPP, False),
+        "another-kind-of-the-same-name": (r.DEPLOYMENTS, "demo/qwen", EPP, False),
+        "at-fault": (r.NODES, "/node", EPP, True),
+        "namespace-of-the-subject": (r.NAMESPACES, "/demo", EPP, True),
+        "another-reason-of-the-namespace": (r.NAMESPACES, "/demo", KAITO, False),
+        "another-namespace": (r.NAMESPACES, "/qwen", EPP, False),
+    },
+)
 def test_what_mutes_a_fault_of_a_node_for_a_model(resource, name, reasons, *, is_muted):
-    """The object at fault, the model, and the namespace of the model: the node has none."""
     namespace, _, own = name.partition("/")
     carrier = obj(resource, own, namespace, **{MUTE: reasons})
     about = finding(EPP, subject=MODEL, related=r.NODES.ref_named("", "node"))
@@ -90,15 +84,6 @@ def test_the_first_objects_have_hints_whatever_is_read_first():
     found = found_in(holding(*pods, muted("demo", f"{EPP}s")))
     (fault,) = [each for each in found.faults if each.object.kind == "Namespace"]
     assert fault.text == f'no reason is called "{EPP}s"; did you mean {EPP}?'
-
-
-def test_a_thousand_faults_are_listed():
-    """The first in order, of whatever is wrong."""
-    names = [f"n{number:04}" for number in range(1003)]
-    ends = (r.NAMESPACES, "it has no reasons")
-    wrong = [(ends[0], obj(ends[0], name, **{MUTE_UNTIL: ends[1]})) for name in names]
-    found = found_in(holding(*wrong))
-    assert [each.object.name for each in found.faults] == names[:1000]
 
 
 def test_what_is_listed_once_counts_once():
@@ -150,24 +135,7 @@ def test_only_its_own_kind_tells_of_the_object_of_a_mute(unknown, *, goes_on):
 
 
 def test_a_mute_that_is_taken_from_an_object_that_is_read_ends():
-    """Whatever else of its kind is unknown."""
     bare = (r.DEPLOYMENTS, obj(r.DEPLOYMENTS, "up", "kaito"))
     before = Mute(r.DEPLOYMENTS.ref_named("kaito", "up"), (KAITO,))
     seen = holding(bare, base=snapshot(unknown=[MADE_DEPLOYMENTS]))
     assert found_in(seen, [before]).all == ()
-
-
-def test_a_fault_stays_muted_while_deployments_cannot_be_read():
-    """Without OtterScale, of whose Deployments there are none."""
-    place = r.DEPLOYMENTS.ref_named("kaito", "up")
-    about = finding(KAITO, related=place, exempt=True)
-    carrier = (r.DEPLOYMENTS, obj(r.DEPLOYMENTS, "up", "kaito", **{MUTE: KAITO}))
-    resolver = Resolver()
-    assert resolver.look(0, about, seen=holding(carrier)) == {KAITO: "muted"}
-    blind = snapshot(unknown=[r.DEPLOYMENTS])
-    blind = replace(blind, states={**blind.states, MADE_DEPLOYMENTS: ResourceState(ABSENT)})
-    for at in (60, 120):
-        assert resolver.look(at, seen=blind) == {KAITO: "muted"}
-        assert resolver[KAITO].stale
-        assert [each.object for each in resolver.report.mutes] == [place]
-    assert resolver.report.now == NOON + timedelta(seconds=120)

@@ -14,7 +14,7 @@ from reporter.resolution.memory import Episode, FaultMemory, Memory, fault_key
 from reporter.resolution.records import records_of
 from reporter.resolution.state import Candidate, PassState, Upstreams
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.tables import BY_NAME
+from tests.tables import BY_NAME, rows
 from tests.unit.resolution.building import NOON, START, finding, seconds, snapshot
 
 PODS, PRESSURE = "inferencesetModelPodsNotReady", "inferencesetNodeUnderPressure"
@@ -139,7 +139,6 @@ EACH_STATE = pytest.mark.parametrize(("what", "then"), STATES.values(), ids=STAT
 
 @EACH_STATE
 def test_what_rests_on_a_node(what, then):
-    """It waits for that node, and what is on another one does not."""
     assert state_of(judge(candidate(fault(lost="n-1")), what)) == then
     assert state_of(judge(candidate(fault(lost="n-2")), what)) == UNTOUCHED
 
@@ -153,27 +152,19 @@ def test_what_rested_on_a_node_that_is_back(what, then, seen):
     assert state_of(judge(given, what, **{seen: [of_node("n-1")]})) == UNTOUCHED
 
 
-@pytest.mark.parametrize(
+@rows(
     ("now", "before"),
-    [
-        (fault(), None),
-        (fault(), episode(fault("p-1", lost="n-1"))),
-        (fault(), episode(fault(lost="n-1"), forgotten=True)),
-        (fault(lost="n-2"), episode(fault(lost="n-1"))),
-        (
+    {
+        "nothing is remembered": (fault(), None),
+        "another pod rested on it": (fault(), episode(fault("p-1", lost="n-1"))),
+        "nobody knows what it said": (fault(), episode(fault(lost="n-1"), forgotten=True)),
+        "it rests on another node now": (fault(lost="n-2"), episode(fault(lost="n-1"))),
+        "it is another pod of that name": (
             fault(related=ObjectRef("v1", "Pod", "demo", "p-0", "new")),
             episode(fault(lost="n-1", related=ObjectRef("v1", "Pod", "demo", "p-0", "old"))),
         ),
-        (fault(), episode(fault(lost="n-3"))),
-    ],
-    ids=[
-        "nothing is remembered",
-        "another pod rested on it",
-        "nobody knows what it said",
-        "it rests on another node now",
-        "it is another pod of that name",
-        "it rested on a node that is seen",
-    ],
+        "it rested on a node that is seen": (fault(), episode(fault(lost="n-3"))),
+    },
 )
 def test_what_does_not_rest_any_more_on_a_node_that_is_back(now, before):
     what = upstreams(firing=["n-1", "n-3"])
@@ -186,22 +177,24 @@ def test_what_was_left_to_tell_rests_on_a_node_that_is_back_too():
     assert state_of(judge(given, upstreams(firing=["n-1"]))) == SUPPRESSED
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "then"),
-    [
-        (candidate(fault("n-1", reason=PRESSURE, related=node("n-1"))), SUPPRESSED),
-        (candidate(fault("n-2", reason=PRESSURE, related=node("n-2"))), UNTOUCHED),
-        (candidate(fault("n-1")), UNTOUCHED),
-        (candidate(fault(lost="n-1", reason=INFRA)), UNTOUCHED),
-        (candidate(fault(lost="n-1", reason=ROUTE)), UNTOUCHED),
-    ],
-    ids=[
-        "about the node",
-        "about another node",
-        "about a pod of that name",
-        "of a reason that others explain",
-        "of a reason that nothing explains",
-    ],
+    {
+        "about the node": (
+            candidate(fault("n-1", reason=PRESSURE, related=node("n-1"))),
+            SUPPRESSED,
+        ),
+        "about another node": (
+            candidate(fault("n-2", reason=PRESSURE, related=node("n-2"))),
+            UNTOUCHED,
+        ),
+        "about a pod of that name": (candidate(fault("n-1")), UNTOUCHED),
+        "of a reason that others explain": (candidate(fault(lost="n-1", reason=INFRA)), UNTOUCHED),
+        "of a reason that nothing explains": (
+            candidate(fault(lost="n-1", reason=ROUTE)),
+            UNTOUCHED,
+        ),
+    },
 )
 def test_what_a_node_explains(given, then):
     assert state_of(judge(given, upstreams(firing=["n-1"]))) == then
@@ -211,24 +204,24 @@ ON, ON_TOO, OFF = fault("p-0", "n-1"), fault("p-1", "n-1"), fault("p-2")
 OFF_TOO, YOUNG = fault("p-3"), young("p-4")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "state", "told"),
-    [
-        (candidate(ON, OFF), UNTOUCHED, (OFF,)),
-        (candidate(OFF, OFF_TOO), UNTOUCHED, ()),
-        (candidate(ON, OFF, OFF_TOO, told=(OFF,)), UNTOUCHED, (OFF,)),
-        (candidate(ON, OFF, OFF_TOO, told=(ON, OFF)), UNTOUCHED, (OFF,)),
-        (candidate(ON, YOUNG), SUPPRESSED, ()),
-        (candidate(ON, ON_TOO), SUPPRESSED, ()),
-    ],
-    ids=[
-        "one of two",
-        "none",
-        "what was left to tell is off",
-        "of what was left to tell one",
-        "all but a young one",
-        "all",
-    ],
+    {
+        "one of two": (candidate(ON, OFF), UNTOUCHED, (OFF,)),
+        "none": (candidate(OFF, OFF_TOO), UNTOUCHED, ()),
+        "what was left to tell is off": (
+            candidate(ON, OFF, OFF_TOO, told=(OFF,)),
+            UNTOUCHED,
+            (OFF,),
+        ),
+        "of what was left to tell one": (
+            candidate(ON, OFF, OFF_TOO, told=(ON, OFF)),
+            UNTOUCHED,
+            (OFF,),
+        ),
+        "all but a young one": (candidate(ON, YOUNG), SUPPRESSED, ()),
+        "all": (candidate(ON, ON_TOO), SUPPRESSED, ()),
+    },
 )
 def test_which_faults_are_told(given, state, told):
     """Those that the node does not explain; where it explains none, nothing is left out."""
@@ -283,36 +276,57 @@ FIRING, PENDING = upstreams(firing=["n-1"]), upstreams(pending=["n-1"])
 RELEASED = upstreams(released={"n-1": LATER})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "what", "by", "until"),
-    [
-        (candidate(WAITS), FIRING, BY_NODE, None),
-        (candidate(WAITS, by=(KAITO,), holds_until=SOON), FIRING, BOTH, None),
-        (candidate(WAITS, by=OTHERS), FIRING, ALL_OF_THEM, None),
-        (candidate(WAITS), RELEASED, BY_NODE, LATER),
-        (candidate(WAITS), PENDING, BY_NODE, None),
-        (candidate(WAITS, by=(KAITO,), holds_until=SOON), RELEASED, BOTH, LATER),
-        (candidate(WAITS, by=(KAITO,), holds_until=LATER + SOON), RELEASED, BOTH, LATER + SOON),
-        (candidate(WAITS, by=(KAITO,)), RELEASED, BOTH, None),
-        (candidate(WAITS, by=(KAITO,), holds_until=SOON), PENDING, BOTH, None),
-        (candidate(WAITS, before=fires(WAITS)), RELEASED, (), None),
-        (candidate(WAITS, young("p-1")), RELEASED, (), None),
-        (candidate(WAITS, young("p-1")), FIRING, (), None),
-    ],
-    ids=[
-        "for a node that fires",
-        "for a node that fires and another cause that lets go",
-        "for many",
-        "for a node that lets go",
-        "for a node that is pending",
-        "the node lets go later",
-        "the other one lets go later",
-        "nobody knows when the other one lets go",
-        "nobody knows when the node lets go",
-        "it fires already",
-        "a fault of it is elsewhere, and the node holds",
-        "a fault of it is elsewhere, and the node fires",
-    ],
+    {
+        "for a node that fires": (candidate(WAITS), FIRING, BY_NODE, None),
+        "for a node that fires and another cause that lets go": (
+            candidate(WAITS, by=(KAITO,), holds_until=SOON),
+            FIRING,
+            BOTH,
+            None,
+        ),
+        "for many": (candidate(WAITS, by=OTHERS), FIRING, ALL_OF_THEM, None),
+        "for a node that lets go": (candidate(WAITS), RELEASED, BY_NODE, LATER),
+        "for a node that is pending": (candidate(WAITS), PENDING, BY_NODE, None),
+        "the node lets go later": (
+            candidate(WAITS, by=(KAITO,), holds_until=SOON),
+            RELEASED,
+            BOTH,
+            LATER,
+        ),
+        "the other one lets go later": (
+            candidate(WAITS, by=(KAITO,), holds_until=LATER + SOON),
+            RELEASED,
+            BOTH,
+            LATER + SOON,
+        ),
+        "nobody knows when the other one lets go": (
+            candidate(WAITS, by=(KAITO,)),
+            RELEASED,
+            BOTH,
+            None,
+        ),
+        "nobody knows when the node lets go": (
+            candidate(WAITS, by=(KAITO,), holds_until=SOON),
+            PENDING,
+            BOTH,
+            None,
+        ),
+        "it fires already": (candidate(WAITS, before=fires(WAITS)), RELEASED, (), None),
+        "a fault of it is elsewhere, and the node holds": (
+            candidate(WAITS, young("p-1")),
+            RELEASED,
+            (),
+            None,
+        ),
+        "a fault of it is elsewhere, and the node fires": (
+            candidate(WAITS, young("p-1")),
+            FIRING,
+            (),
+            None,
+        ),
+    },
 )
 def test_what_waits_in_its_grace(given, what, by, until):
     """It stays pending, and says whom it waits for next and until when, where that is known."""

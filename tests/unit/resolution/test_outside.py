@@ -17,6 +17,7 @@ from reporter.stacks import STACKS
 from reporter.stacks.kaito.reasons import INFERENCESETS, RAGENGINES, WORKSPACES
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS
 from reporter.stacks.settings import FullEvaluationSettings, with_stacks
+from tests.tables import rows
 from tests.unit.probes.building import snapshot_of
 from tests.unit.resolution.building import MODEL, snapshot
 
@@ -40,24 +41,22 @@ def found(seen, *subjects, **settings):
     return outside_of(known, seen, FullEvaluationSettings(**settings))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("seen", "told"),
-    [
-        (holding(INFERENCESETS, "demo/qwen"), ()),
-        (holding(INFERENCESETS, "demo/qwen", "b/z", "a/y", "c/x"), ()),
-        (holding(RAGENGINES, "demo/qwen"), (Outside("RAGEngine", 1, "demo/qwen", ""),)),
-        (holding(INFERENCESETS, "a/y", deletionTimestamp="2026-11-20T12:00:00Z"), ()),
-        (holding(WORKSPACES, "a/y"), ()),
-        (holding(MODELSERVINGS, "a/y"), ()),
-    ],
-    ids=[
-        "judged",
-        "in any namespace",
-        "of a kind that is never judged",
-        "being deleted",
-        "of a kind without subjects",
-        "of a stack that is judged as a whole",
-    ],
+    {
+        "judged": (holding(INFERENCESETS, "demo/qwen"), ()),
+        "in any namespace": (holding(INFERENCESETS, "demo/qwen", "b/z", "a/y", "c/x"), ()),
+        "of a kind that is never judged": (
+            holding(RAGENGINES, "demo/qwen"),
+            (Outside("RAGEngine", 1, "demo/qwen", ""),),
+        ),
+        "being deleted": (
+            holding(INFERENCESETS, "a/y", deletionTimestamp="2026-11-20T12:00:00Z"),
+            (),
+        ),
+        "of a kind without subjects": (holding(WORKSPACES, "a/y"), ()),
+        "of a stack that is judged as a whole": (holding(MODELSERVINGS, "a/y"), ()),
+    },
 )
 def test_what_is_not_judged(seen, told):
     """It is counted, the first one is named, and it is told which ones are judged."""
@@ -71,7 +70,6 @@ def test_namespaces_that_are_left_out():
 
 
 def test_a_subject_of_another_kind_stands_for_no_other_object():
-    """It only has the same place."""
     same_place = Subject(MODELSERVING_KIND, MODEL.namespace, MODEL.name)
     told = found(holding(INFERENCESETS, "demo/qwen"), same_place, **LEFT_OUT)
     assert [(each.kind, each.count) for each in told] == [("InferenceSet", 1)]
@@ -83,7 +81,6 @@ def test_a_stack_that_is_off_has_nothing_outside(resource):
 
 
 def test_a_stack_that_is_off_hides_none_after_it():
-    """Whatever the order of the stacks."""
     settings = with_stacks(EvaluationSettings, STACKS[::-1])(stacks={"kthena": "off"}, **LEFT_OUT)
     (told,) = outside_of((), holding(INFERENCESETS, "a/y"), settings)
     assert told.count == 1

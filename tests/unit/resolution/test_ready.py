@@ -3,7 +3,7 @@
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, EVENTS
-from reporter.model.finding import KnownSubject, Unjudged
+from reporter.model.finding import Unjudged
 from reporter.model.instant import rfc3339_micro
 from reporter.model.subject import CLUSTER
 from reporter.stacks.kaito.reasons import INFERENCESETS, WORKSPACES
@@ -34,17 +34,6 @@ def ready(at, *events):
     return events_of(at=at, ready=READY, seen=snapshot(events=events))
 
 
-def test_a_warning_after_a_ready_calls_for_another():
-    """The newest record decides, whatever the order of names."""
-    first = warning(0)
-    told = first + ready(100, *first)
-    for reason in (EPP, ROUTE):
-        resolver = Resolver()
-        seen = snapshot(events=[*warning(200, reason), *told])
-        resolver.look(300, ready=READY, seen=seen)
-        assert due(resolver) == [str(MODEL)]
-
-
 def test_a_warning_that_is_told_again_calls_for_another_ready():
     """The Event is the same, and was written since it was answered."""
     (event,) = warning(0)
@@ -58,7 +47,6 @@ def test_a_warning_that_is_told_again_calls_for_another_ready():
 
 
 def test_two_warnings_of_one_instant_are_two():
-    """The second one was not answered with the first."""
     first = warning(0)
     resolver = Resolver()
     resolver.look(101, ready=READY, seen=snapshot(events=[*first, *ready(100, *first)]))
@@ -86,30 +74,7 @@ def test_an_event_of_another_vocabulary_calls_for_no_ready():
     assert due(resolver) == []
 
 
-def test_a_ready_that_expired_is_not_told_again():
-    """A young subject that was told once needs no other, whatever is left of the record."""
-    resolver = Resolver(created=NOON)
-    resolver.look(0, ready=READY)
-    assert due(resolver) == [str(MODEL)]
-    resolver.look(1, ready=READY, seen=snapshot(events=resolver.events()))
-    resolver.look(2, ready=READY)
-    assert due(resolver) == []
-
-
-def test_a_subject_that_was_made_anew_is_told_again():
-    """What was told of the one before is forgotten with it."""
-    resolver = Resolver(created=NOON)
-    resolver.look(0, ready=READY)
-    resolver.look(1, ready=READY, seen=snapshot(events=resolver.events()))
-    subjects, resolver.subjects = resolver.subjects, resolver.subjects[:1]
-    resolver.look(2)
-    resolver.subjects = [KnownSubject(each.subject, NOON + seconds(3)) for each in subjects]
-    resolver.look(4, ready=READY)
-    assert due(resolver) == [str(MODEL)]
-
-
 def test_what_was_ready_stays_so_while_data_is_awaited():
-    """And who was not is not, without keeping others from it."""
     waits = snapshot(unconfirmed=[WORKSPACES])
     resolver = Resolver()
     resolver.look(0, ready=READY)
@@ -148,7 +113,6 @@ def test_a_first_ready_is_named_by_when_its_subject_began(subject, created, epis
     ],
 )
 def test_nothing_unknown_decides_about_who_is_ready(options, ready):
-    """One reason that reads it is enough."""
     resolver = Resolver()
     resolver.look(0, ready=READY, seen=snapshot(**options))
     assert [each.subject for each in resolver.report.ready] == ready
@@ -156,7 +120,6 @@ def test_nothing_unknown_decides_about_who_is_ready(options, ready):
 
 @pytest.mark.parametrize(("reason", "ready"), [(EPP, []), (PRESSURE, [MODEL])])
 def test_a_reason_that_was_not_judged_keeps_from_ready_what_it_blocks(reason, ready):
-    """Though all that it reads is known."""
     failed = Unjudged(MODEL, "IndexError", reason=reason)
     resolver = Resolver()
     resolver.look(0, ready=READY, unjudged=[failed])
@@ -185,7 +148,6 @@ def test_what_is_listed_of_a_subject_keeps_no_other_from_being_ready(fault, read
     "events", [pytest.param([], id="no record"), pytest.param(warning(0), id="a Warning")]
 )
 def test_a_ready_is_due_until_it_is_on_record(events):
-    """What was to be written may have failed."""
     resolver = Resolver(created=NOON - seconds(60))
     for at in (100, 101, 102):
         resolver.look(at, ready=READY, seen=snapshot(events=events))
@@ -212,7 +174,6 @@ def test_a_warning_about_the_cluster_calls_for_a_ready():
 
 
 def test_a_warning_that_outlives_its_ready_calls_for_no_other():
-    """It is refreshed while it lasts, and a Ready is not."""
     first = warning(0)
     resolver = Resolver()
     resolver.look(101, ready=READY, seen=snapshot(events=[*first, *ready(100, *first)]))

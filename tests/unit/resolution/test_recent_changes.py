@@ -10,6 +10,7 @@ from reporter.model.reason import EventType
 from reporter.model.report import BLIND, Disposition
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import rows
 from tests.unit.resolution.changing import (
     EPP,
     WEB,
@@ -37,7 +38,6 @@ IMAGE = {"field": "spec.image"}
     ids=["a fault", "switched off", "no fault", "the reporter sees nothing"],
 )
 def test_changes_are_told_of_faults_of_the_stack(reason, window, is_told):
-    """Where the setting asks for it."""
     settings = FullEvaluationSettings(change_window_seconds=window)
     found = told(candidate(reason=reason), seen(0), settings=settings)
     assert found == ((change(0),) if is_told else ())
@@ -45,7 +45,6 @@ def test_changes_are_told_of_faults_of_the_stack(reason, window, is_told):
 
 @pytest.mark.parametrize("disposition", Disposition)
 def test_changes_are_looked_for_where_a_fault_fires_or_may_fire(disposition):
-    """Of any other stays what was found before."""
     one = candidate(change(-5), fired=False, disposition=disposition)
     asked = disposition in {"firing", "pending", "held"}
     assert told(one, seen(-9, OTHER), seen(-7, **IMAGE)) == (
@@ -55,33 +54,23 @@ def test_changes_are_looked_for_where_a_fault_fires_or_may_fire(disposition):
 
 @pytest.mark.parametrize("known", [0, 3])
 def test_at_most_five_changes_are_told(known):
-    """Those that were found first."""
     names = [f"spec.field{number}" for number in range(6)]
     one = candidate(*(change(-9, field=each) for each in names[:known]), fired=False)
     found = told(one, *(seen(-5, field=each) for each in names[known:]))
     assert [each.field for each in found] == names[:5]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("other", "is_told"),
-    [
-        (seen(-5, **IMAGE), False),
-        (seen(-5, replace(WEB, api_version="apps/v2"), **IMAGE), False),
-        (seen(-3), False),
-        (seen(-3, by="another"), False),
-        (seen(-3, **IMAGE), True),
-        (seen(-3, before="2"), True),
-        (seen(-3, after="3"), True),
-    ],
-    ids=[
-        "another field at the same time",
-        "that of another version",
-        "the same at another time",
-        "the same by another manager",
-        "another field",
-        "another value before",
-        "another value after",
-    ],
+    {
+        "another field at the same time": (seen(-5, **IMAGE), False),
+        "that of another version": (seen(-5, replace(WEB, api_version="apps/v2"), **IMAGE), False),
+        "the same at another time": (seen(-3), False),
+        "the same by another manager": (seen(-3, by="another"), False),
+        "another field": (seen(-3, **IMAGE), True),
+        "another value before": (seen(-3, before="2"), True),
+        "another value after": (seen(-3, after="3"), True),
+    },
 )
 def test_what_is_known_is_told_once(other, is_told):
     """What is of the same write, or says the same of the same field, is no news."""
@@ -98,24 +87,16 @@ def test_of_another_object_the_same_change_is_another(second):
     assert found == (change(-5), change(second, ref))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("known", "fired", "now", "is_told"),
-    [
-        ([], None, 10_000, True),
-        ([change(-5)], False, 10_000, True),
-        ([change(-5)], True, 60, False),
-        ([], True, 60, True),
-        ([], True, 600, True),
-        ([], True, 601, False),
-    ],
-    ids=[
-        "never listed",
-        "in its grace",
-        "fires with a change",
-        "fires",
-        "fires for ten minutes",
-        "fires for longer",
-    ],
+    {
+        "never listed": ([], None, 10_000, True),
+        "in its grace": ([change(-5)], False, 10_000, True),
+        "fires with a change": ([change(-5)], True, 60, False),
+        "fires": ([], True, 60, True),
+        "fires for ten minutes": ([], True, 600, True),
+        "fires for longer": ([], True, 601, False),
+    },
 )
 def test_nobody_looks_for_ever(known, fired, now, is_told):
     """A fault that fires with a change keeps it as it is, and later nothing is looked for."""
@@ -179,14 +160,12 @@ def test_only_what_came_shortly_before_is_told_of_who_wrote(second, is_told):
     [(True, -60, True), (True, 2000, False), (False, -60, False), (False, 2000, True)],
 )
 def test_a_fault_of_unknown_age_may_have_begun_just_now(age_known, second, is_told):
-    """Its window ends now."""
     found = told(candidate(age_known=age_known), deployment(written=[second]), now=3600)
     assert bool(found) is is_told
 
 
 @pytest.mark.parametrize("seconds", [(-9, -7, -5), (-5, -7, -9), (-7, -9, -5)])
 def test_the_newest_that_was_seen_is_told_first(seconds):
-    """In whatever order it was seen."""
     found = told(candidate(), *(seen(each, field=f"f{each}") for each in seconds))
     assert [each.field for each in found] == ["f-5", "f-7", "f-9"]
 
@@ -202,7 +181,6 @@ def test_the_newest_that_was_seen_is_told_first(seconds):
     ids=["one write", "three writes", "and writes after the fault", "none shortly before it"],
 )
 def test_who_wrote_last_before_the_fault_is_told(written, expected):
-    """Managers that wrote earlier are not."""
     found = told(candidate(), deployment(written=written))
     assert found == tuple(
         change(each, by=f"writer{written.index(each)}", field="", before="", after="")
@@ -212,7 +190,6 @@ def test_who_wrote_last_before_the_fault_is_told(written, expected):
 
 @pytest.mark.parametrize(("second", "is_told"), [(-5, False), (-3, True)])
 def test_a_write_is_not_told_next_to_what_was_seen_of_it(second, is_told):
-    """What was seen stands in front, also of a later write."""
     found = told(candidate(), seen(-5, by="writer0"), deployment(written=[second]))
     assert [each.what for each in found] == [
         "spec.replicas 1 to 0",

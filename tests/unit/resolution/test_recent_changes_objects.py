@@ -25,6 +25,7 @@ from reporter.stacks.kaito.reasons import INFERENCESETS, WORKSPACES
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
 from reporter.stacks.otterscale.reasons import MADE_DEPLOYMENTS
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import rows
 from tests.unit.resolution.building import HARNESS, MODEL
 from tests.unit.resolution.changing import WEB, candidate, deployment, metadata, seen, told
 
@@ -57,7 +58,6 @@ def names(one, *parts, **options):
 
 @pytest.mark.parametrize("made", [[], [pod()]], ids=["gone", "there"])
 def test_the_subject_is_looked_at(made):
-    """Also where the object at fault does not exist."""
     found = names(candidate(related=POD), *made, written(INFERENCESETS, "qwen"))
     assert found == ["InferenceSet demo/qwen"]
 
@@ -74,13 +74,11 @@ def test_no_object_is_the_subject_in_the_upper_layers(subject):
 @pytest.mark.parametrize("name", ["qwen", "qwen-2"])
 @pytest.mark.parametrize("namespace", ["demo", "other"])
 def test_the_subject_is_found_by_its_place(namespace, name):
-    """Another one of its kind is not told of."""
     found = names(candidate(related=POD), written(INFERENCESETS, name, namespace))
     assert bool(found) is ((namespace, name) == ("demo", "qwen"))
 
 
 def test_an_object_is_told_of_once():
-    """It is both at fault and the subject."""
     ref = INFERENCESETS.ref_named("demo", "qwen")
     assert names(candidate(related=ref), written(INFERENCESETS, "qwen")) == [
         "InferenceSet demo/qwen"
@@ -88,7 +86,6 @@ def test_an_object_is_told_of_once():
 
 
 def test_what_is_at_fault_comes_first_and_the_subject_last():
-    """In between, what made it."""
     found = names(
         candidate(related=POD),
         written(INFERENCESETS, "qwen"),
@@ -100,7 +97,6 @@ def test_what_is_at_fault_comes_first_and_the_subject_last():
 
 
 def test_owners_are_followed_four_generations_up():
-    """Each is told of, the nearest first."""
     chain = [
         deployment(
             f"d{number}",
@@ -145,7 +141,6 @@ def test_what_nothing_owns_has_no_makers():
     [("istio", "", True), ("nginx", "", False), ("istio", "demo", False)],
 )
 def test_a_gateway_names_its_class(name, namespace, is_told):
-    """Of the whole cluster."""
     gateway = Gateway(metadata=metadata("gw"), spec=GatewaySpec(gateway_class_name="istio"))
     found = names(
         candidate(related=GATEWAY),
@@ -155,34 +150,32 @@ def test_a_gateway_names_its_class(name, namespace, is_told):
     assert found == (["GatewayClass istio"] if is_told else [])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("spec", "expected"),
-    [
-        ({}, []),
-        ({"parent_refs": (RouteReference(name="x"),)}, ["Gateway demo/x"]),
-        ({"parent_refs": (RouteReference(name="x", namespace="other"),)}, ["Gateway other/x"]),
-        ({"parent_refs": (RouteReference(name="y"),)}, []),
-        (to(RouteReference(name="x")), ["InferencePool demo/x"]),
-        (to(RouteReference(name="x", namespace="other")), ["InferencePool other/x"]),
-        (to(RouteReference(name="y")), []),
-        (
+    {
+        "nothing": ({}, []),
+        "a parent of its namespace": (
+            {"parent_refs": (RouteReference(name="x"),)},
+            ["Gateway demo/x"],
+        ),
+        "a parent of another namespace": (
+            {"parent_refs": (RouteReference(name="x", namespace="other"),)},
+            ["Gateway other/x"],
+        ),
+        "another parent": ({"parent_refs": (RouteReference(name="y"),)}, []),
+        "a backend of its namespace": (to(RouteReference(name="x")), ["InferencePool demo/x"]),
+        "a backend of another namespace": (
+            to(RouteReference(name="x", namespace="other")),
+            ["InferencePool other/x"],
+        ),
+        "another backend": (to(RouteReference(name="y")), []),
+        "both": (
             {"parent_refs": (RouteReference(name="x"),), **to(RouteReference(name="x"))},
             ["Gateway demo/x", "InferencePool demo/x"],
         ),
-    ],
-    ids=[
-        "nothing",
-        "a parent of its namespace",
-        "a parent of another namespace",
-        "another parent",
-        "a backend of its namespace",
-        "a backend of another namespace",
-        "another backend",
-        "both",
-    ],
+    },
 )
 def test_a_route_names_its_parents_and_its_backends(spec, expected):
-    """Without a namespace they are of its own."""
     found = names(
         candidate(related=ROUTE),
         route(**spec),
@@ -205,7 +198,6 @@ def test_an_object_is_of_its_group(at_fault, there):
 
 @pytest.mark.parametrize("resource", [DEPLOYMENTS, MADE_DEPLOYMENTS], ids=["shared", "own"])
 def test_an_object_is_found_in_what_any_stack_reads(resource):
-    """Several may read one kind."""
     assert names(candidate(), written(resource, "web")) == ["Deployment demo/web"]
 
 

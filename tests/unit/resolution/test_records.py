@@ -5,13 +5,11 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NAMESPACES
-from reporter.model.finding import KnownSubject
+from reporter.catalogue.resources import DEPLOYMENTS, EVENTS
 from reporter.model.subject import Subject
 from reporter.resolution import OneLook
 from reporter.resolution.records import records_of
 from reporter.snapshot.table import table_of
-from reporter.stacks.kaito.reasons import INFERENCESETS
 from tests.unit.resolution.building import (
     MODEL,
     NOON,
@@ -82,18 +80,6 @@ def test_events_of_others_are_not_ours(change):
     assert len(records_of(snapshot(events=[event | change]))) == 0
 
 
-def test_a_restart_goes_on_with_the_episode():
-    """No second grace, the same start, and the clearing as if nothing had been."""
-    events = events_of(finding(EPP, exempt=True))
-    resolver = Resolver()
-    seen = snapshot(events=events)
-    assert resolver.look(30, finding(EPP), seen=seen) == {EPP: "firing"}
-    assert resolver[EPP].since == NOON
-    assert resolver.look(40, seen=seen) == {EPP: "clearing"}
-    assert resolver.look(89, seen=seen) == {EPP: "clearing"}
-    assert resolver.look(90, seen=seen) == {}
-
-
 @pytest.mark.parametrize("at", range(1, 7))
 def test_the_earliest_start_on_record_counts(at):
     """Of the Events of two replicas, in whatever order their names put them."""
@@ -115,7 +101,6 @@ def test_a_start_on_record_is_that_of_what_clears_too():
 
 
 def test_a_muted_episode_on_record_does_not_move_the_start_of_what_is_told():
-    """That one ended when the other began."""
     fault = finding(EPP, exempt=True)
     resolver = Resolver()
     resolver.look(9, fault)
@@ -173,7 +158,6 @@ ABANDONED = ["over", "of another vocabulary", "of a set that is gone", "of an ea
 
 @pytest.mark.parametrize("before", ABANDONED)
 def test_a_record_that_is_not_taken_up_keeps_no_other_from_it(before):
-    """Whatever comes first among the records."""
     resolver = Resolver(created=NOON - seconds(300))
     early = NOON - seconds(400 if before == "of an earlier set" else 200)
     gone = Subject(MODEL.kind, "demo", "gone") if before == "of a set that is gone" else MODEL
@@ -196,15 +180,6 @@ def test_a_record_of_the_instant_in_which_its_subject_was_created(created, found
     resolver = Resolver(created=NOON + seconds(created))
     seen = snapshot(events=events_of(finding(EPP, exempt=True)))
     assert resolver.look(10, finding(EPP), seen=seen) == found
-
-
-def test_what_is_no_upstream_on_record_holds_nothing_when_it_recovered():
-    """There is nothing to wait for."""
-    seen = snapshot(events=events_of(finding(EPP, exempt=True)))
-    resolver = Resolver()
-    for at in (10, 70):
-        resolver.look(at, seen=seen)
-    assert resolver.wake_in is None
 
 
 @pytest.mark.parametrize("stale", [False, True])
@@ -246,30 +221,6 @@ def test_what_recovered_is_not_taken_up_again():
     for at in (30, 60, 61, 600):
         resolver.look(at, seen=seen)
     assert resolver.look(3000, seen=seen) == {}
-
-
-def test_what_is_over_is_not_taken_up():
-    """A fault after its recovery has its grace."""
-    seen = snapshot(events=[over(each) for each in events_of(finding(EPP, exempt=True))])
-    assert Resolver().look(100, finding(EPP), seen=seen) == {EPP: "pending"}
-
-
-def test_the_record_of_an_earlier_subject_of_that_name():
-    """A set that was recreated does not inherit the episode."""
-    seen = snapshot(events=events_of(finding(EPP, exempt=True)))
-    resolver = Resolver(created=NOON + seconds(10))
-    assert resolver.look(20, finding(EPP), seen=seen) == {EPP: "pending"}
-
-
-def test_a_subject_that_cannot_be_read_is_not_over():
-    """After a restart without permission the finding is stale, for an hour at most."""
-    seen = snapshot(events=events_of(finding(EPP, exempt=True)), unknown=(INFERENCESETS,))
-    resolver = Resolver()
-    resolver.subjects = [each for each in resolver.subjects if each.subject != MODEL]
-    assert resolver.look(0, seen=seen) == {EPP: "firing"}
-    assert resolver[EPP].stale
-    assert resolver.look(3599, seen=seen) == {EPP: "firing"}
-    assert resolver.look(3600, seen=seen) == {}
 
 
 def test_an_upstream_on_record_that_recovered_meanwhile_holds():
@@ -318,46 +269,11 @@ def due(resolver):
     return [str(each.subject) for each in resolver.report.ready if each.due]
 
 
-def test_ready_answers_a_warning_once():
-    """It is due while the newest record is a Warning, and not after."""
-    events = events_of(finding(EPP, exempt=True))
-    resolver = Resolver()
-    ready = [evidence(MODEL)]
-    closed = [over(each) for each in events]
-    resolver.look(100, ready=ready, seen=snapshot(events=closed))
-    assert due(resolver) == [str(MODEL)]
-    answered = closed + resolver.events()
-    resolver.look(101, ready=ready, seen=snapshot(events=answered))
-    assert due(resolver) == []
-    resolver.look(102, ready=ready, seen=snapshot(events=closed))
-    assert due(resolver) == [], "the Ready expired before the Warning that it answered"
-
-
-@pytest.mark.parametrize("reason", [EPP, "inferencesetRouteNotReady"])
-def test_a_ready_of_the_same_instant_answers_a_warning(reason):
-    """Whatever the order of their names."""
-    before = Resolver(created=NOON)
-    before.look(0, ready=[evidence(MODEL)])
-    told = [over(each) for each in events_of(finding(reason, exempt=True))] + before.events()
-    resolver = Resolver(created=NOON)
-    resolver.look(1, ready=[evidence(MODEL)], seen=snapshot(events=told))
-    assert due(resolver) == []
-
-
 def test_a_warning_outside_ready_calls_for_none():
-    """What does not block Ready does not call for another."""
     pressure = finding("inferencesetNodeUnderPressure", exempt=True)
     resolver = Resolver()
     resolver.look(50, ready=[evidence(MODEL)], seen=snapshot(events=events_of(pressure)))
     assert due(resolver) == []
-
-
-@pytest.mark.parametrize(("age", "expected"), [(3599, True), (3600, False)])
-def test_ready_without_any_record(age, expected):
-    """Due for a subject younger than an Event's lifetime."""
-    resolver = Resolver(created=NOON - seconds(age))
-    resolver.look(0, ready=[evidence(MODEL)])
-    assert bool(due(resolver)) is expected
 
 
 def test_ready_is_not_due_while_the_record_cannot_be_read():
@@ -368,36 +284,6 @@ def test_ready_is_not_due_while_the_record_cannot_be_read():
     assert due(resolver) == []
     resolver.look(1, ready=[evidence(MODEL)])
     assert due(resolver) == [str(MODEL)]
-
-
-def test_two_replicas_derive_the_same_ready():
-    """The episode of a Ready depends on the record alone."""
-    seen = snapshot(events=events_of(finding(EPP, exempt=True)))
-    episodes = set()
-    for at in (100, 130):
-        resolver = Resolver()
-        resolver.look(at, ready=[evidence(MODEL)], seen=seen)
-        resolver.look(at + 60, ready=[evidence(MODEL)], seen=seen)
-        episodes |= {each.episode for each in resolver.report.ready}
-    assert len(episodes) == 1
-
-
-def test_a_forgotten_subject_has_no_ready():
-    """Evidence about a subject that is being deleted counts nothing."""
-    resolver = Resolver()
-    resolver.subjects = [KnownSubject(each.subject, NOON) for each in resolver.subjects[:1]]
-    resolver.look(0, ready=[evidence(MODEL)])
-    assert resolver.report.ready == ()
-
-
-def test_a_subject_whose_namespace_cannot_be_read_is_not_recovered():
-    """Its absence says nothing, also where all that its reason reads is known."""
-    resolver = Resolver()
-    resolver.look(0, finding(EPP, exempt=True))
-    resolver.subjects = [each for each in resolver.subjects if each.subject != MODEL]
-    seen = snapshot(unknown=(NAMESPACES,))
-    assert resolver.look(300, seen=seen) == {EPP: "firing"}
-    assert resolver[EPP].stale
 
 
 def test_a_ready_of_an_earlier_subject_of_that_name():

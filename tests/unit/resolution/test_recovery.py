@@ -89,15 +89,7 @@ def test_a_held_fault_that_cannot_be_read_any_more_will_not_fire_at_a_time():
     assert resolver[EPP].fires_at is None
 
 
-def test_a_muted_fault_stays_muted_until_it_has_recovered():
-    resolver = Resolver()
-    resolver.look(0, at_once(PODS), seen=mutes("x"))
-    assert resolver.look(59, seen=mutes("x")) == {PODS: "muted"}
-    assert resolver.look(60, seen=mutes("x")) == {}
-
-
 def test_what_is_clearing_is_not_the_one_to_look_at():
-    """Nor is it remembered as that."""
     resolver = Resolver()
     resolver.look(0, at_once(PODS))
     assert resolver[PODS].primary
@@ -108,7 +100,6 @@ def test_what_is_clearing_is_not_the_one_to_look_at():
 
 
 def test_a_key_with_a_fault_that_fires_at_once_takes_the_global_grace_to_recover():
-    """Though another fault of it has a shorter one."""
     resolver = Resolver(grace={PODS: 5})
     both = at_once(PODS, "a"), finding(PODS, "b")
     for at in (0, 5):
@@ -161,7 +152,6 @@ def test_what_never_fired_here_and_is_over_is_taken_up_from_the_record():
 
 
 def test_what_waited_here_for_another_object_is_taken_up_from_the_record():
-    """Only what was told here can be over here."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, "a"))
     resolver.look(20, finding(PODS, "b"))

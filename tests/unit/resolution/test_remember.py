@@ -39,15 +39,6 @@ def test_a_pass_hands_on_what_it_decided():
     assert memory.primaries == {CLUSTER: Primary(fault.key)}
 
 
-def test_a_pass_hands_on_what_need_not_be_worked_out_again():
-    """Where all is the same, the next one hands on the very same."""
-    resolver, states = Resolver(), []
-    for at in (0, 1, 2):
-        resolver.look(at)
-        states.append(resolver.memory.states)
-    assert states[2] is states[1]
-
-
 @pytest.mark.parametrize(
     ("passes", "since"),
     [

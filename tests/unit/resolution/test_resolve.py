@@ -26,7 +26,6 @@ from tests.unit.resolution.building import (
     sends,
     snapshot,
 )
-from tests.unit.resolution.test_mutes import holding, muted
 from tests.unit.resolution.test_outside import ONLY_SOME
 from tests.unit.resolution.test_outside import holding as outside
 from tests.unit.resolution.test_records import events_of
@@ -87,16 +86,8 @@ def test_what_was_left_out_is_listed_once_and_in_order():
 
 
 def test_statuses_that_are_worked_out_are_listed_in_order():
-    """By the objects that they belong to."""
     worked_out = [Derived(namespace(name), {"name": name}) for name in "abc"]
     assert report_of(derived=tuple(worked_out[::-1])).derived == tuple(worked_out)
-
-
-def test_mutes_are_listed_with_what_is_wrong_with_them():
-    """Also where they mute nothing now."""
-    report = report_of(seen=holding(muted(reasons=f"{EPP},x")))
-    assert [(each.object.name, each.reasons) for each in report.mutes] == [("demo", (EPP,))]
-    assert [each.text for each in report.mute_faults] == ['no reason is called "x"']
 
 
 LEFT_OUT = FullEvaluationSettings(model_namespaces="team=ml")
@@ -125,7 +116,6 @@ ONE = outside(INFERENCESETS, "demo/qwen")
     ],
 )
 def test_what_is_not_judged_is_counted_again_where_something_changed(then, found):
-    """The pass before counted one."""
     memory = Memory()
     for change in ({}, then):
         given = {"subjects": (), "seen": ONE, "settings": LEFT_OUT} | change
@@ -172,13 +162,6 @@ def test_what_a_pass_is_given_besides_the_cluster_counts(given, found, since):
     seen = snapshot(events=events_of(finding(EPP, exempt=True)))
     assert resolver.look(30, finding(EPP), seen=seen, **given) == {EPP: found}
     assert resolver[EPP].since == NOON + seconds(since)
-
-
-def test_it_is_looked_again_when_the_first_of_several_things_changes():
-    """One fault has a shorter grace than the other."""
-    resolver = Resolver(grace={PODS: 5})
-    resolver.look(0, finding(PODS), finding(EPP))
-    assert resolver.wake_in == seconds(5)
 
 
 def test_it_is_looked_again_when_another_cause_is_the_one_to_look_at():

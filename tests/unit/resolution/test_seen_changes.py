@@ -90,14 +90,12 @@ def change(number=0, at=NOON, **texts):
 
 
 def test_a_thousand_changes_are_kept():
-    """The newest."""
     changes = [change(number) for number in range(-1005, 1)]
     assert kept(*changes) == tuple(changes[6:])
 
 
 @pytest.mark.parametrize("text", ["kind", "namespace", "name", "field", "before", "after", "by"])
 def test_every_text_of_a_change_counts(text):
-    """To the byte: 256 KiB is what is kept."""
     half = 128 * 1024
     older, newer = (change(number, **{text: "x" * half}) for number in (0, 1))
     assert kept(older, newer) == (older, newer)
@@ -106,7 +104,6 @@ def test_every_text_of_a_change_counts(text):
 
 
 def test_what_is_older_than_what_does_not_fit_goes_with_it():
-    """What is left has no gaps."""
     small, large = change(0, by="x"), change(1, by="x" * (256 * 1024))
     assert kept(small, large, change(2, by="x")) == (change(2, by="x"),)
 
@@ -118,7 +115,6 @@ def test_a_change_is_kept_for_the_window_and_ten_minutes(second, is_kept):
 
 
 def test_the_changes_of_an_object_are_found_by_its_place():
-    """In their order."""
     one, other, again = (change(number, name=name) for number, name in enumerate("aba"))
     seen = SeenChanges(tuple(SeenChange(each, NOON) for each in (one, other, again)))
     found = {

@@ -2,12 +2,10 @@
 
 import pytest
 
-from reporter.catalogue import runtime
-from reporter.catalogue.runtime import of_kind
 from reporter.model.finding import KnownSubject, ReadyEvidence
 from reporter.model.reason import EventType
 from reporter.model.subject import Subject
-from tests.tables import REASONS, SCRAPED, Stack, subjects_of
+from tests.tables import REASONS, Stack, subjects_of
 from tests.unit.resolution.building import NOON, Resolver, finding, namespace, seconds, snapshot
 
 SUBJECTS = {stack: Subject(subjects_of(stack)[0].subject_kind, "demo", "m") for stack in Stack}
@@ -98,21 +96,8 @@ def due(resolver) -> list[str]:
     return [each.reason for each in resolver.report.ready if each.due]
 
 
-@pytest.mark.parametrize("row", SCRAPED, ids=lambda row: row.stack)
-def test_faults_of_one_pod_explain_each_other(row):
-    """As those of an InferenceSet do: the cause is told, and only of its own pod."""
-    cause, symptom = (of_kind(each, row.kind) for each in (runtime.KV_CACHE, runtime.LATENCY))
-    resolver = resolver_of(SUBJECTS[row.stack])
-    found = resolver.look(0, fault(row.stack, cause), fault(row.stack, symptom))
-    assert found == {cause: "firing", symptom: "suppressed"}
-    resolver = resolver_of(SUBJECTS[row.stack])
-    found = resolver.look(0, fault(row.stack, cause), fault(row.stack, symptom, "p-1"))
-    assert found == {cause: "firing", symptom: "firing"}
-
-
 @pytest.mark.parametrize(("stack", "note"), NOTES)
 def test_what_is_normal_and_no_ready_is_told_like_a_finding(stack, note):
-    """It fires, ends, and its Event is Normal."""
     resolver = resolver_of(SUBJECTS[stack])
     assert resolver.look(0, fault(stack, note)) == {note: "firing"}
     (event,) = resolver.events()

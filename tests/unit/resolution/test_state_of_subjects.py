@@ -13,6 +13,7 @@ from reporter.resolution.state import PassState
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import rows
 from tests.unit.resolution.building import HARNESS, MODEL, START, evidence, namespace
 from tests.unit.resolution.changing import at
 
@@ -91,38 +92,23 @@ class Process:
         return state.since
 
 
-@pytest.mark.parametrize(
+@rows(
     ("found", "ready", "state"),
-    [
-        (None, True, "unknown"),
-        (serves(0, 0), True, "idle"),
-        (serves(0), True, "not-serving"),
-        (serves(0, 2), True, "not-serving"),
-        (serves(reached=False), True, "not-serving"),
-        (serves(entrances=frozenset({A})), True, "not-serving"),
-        (serves(entrances=frozenset({B})), True, "serving"),
-        (serves(entrances=frozenset({A, B})), True, "serving"),
-        (serves(), True, "serving"),
-        (serves(), False, "degraded"),
-        (serves(1, 2), True, "degraded"),
-        (serves(2, 2), True, "serving"),
-        (serves(3, 2), True, "serving"),
-    ],
-    ids=[
-        "nothing is known",
-        "none is wanted",
-        "none works",
-        "none of two works",
-        "requests do not reach it",
-        "its Gateway is shut",
-        "another Gateway is shut",
-        "one of its Gateways is shut",
-        "all is well",
-        "not all is well",
-        "one of two works",
-        "two of two work",
-        "one more than wanted works",
-    ],
+    {
+        "nothing is known": (None, True, "unknown"),
+        "none is wanted": (serves(0, 0), True, "idle"),
+        "none works": (serves(0), True, "not-serving"),
+        "none of two works": (serves(0, 2), True, "not-serving"),
+        "requests do not reach it": (serves(reached=False), True, "not-serving"),
+        "its Gateway is shut": (serves(entrances=frozenset({A})), True, "not-serving"),
+        "another Gateway is shut": (serves(entrances=frozenset({B})), True, "serving"),
+        "one of its Gateways is shut": (serves(entrances=frozenset({A, B})), True, "serving"),
+        "all is well": (serves(), True, "serving"),
+        "not all is well": (serves(), False, "degraded"),
+        "one of two works": (serves(1, 2), True, "degraded"),
+        "two of two work": (serves(2, 2), True, "serving"),
+        "one more than wanted works": (serves(3, 2), True, "serving"),
+    },
 )
 def test_the_state_of_a_model(found, ready, state):
     """By what its Ready rests on; one Gateway of its namespace lets nothing through."""
@@ -134,7 +120,6 @@ def test_the_state_of_a_model(found, ready, state):
 
 
 def test_a_model_is_shut_out_where_all_its_gateways_are():
-    """Of whatever namespaces they are."""
     far = ("far", "c")
     (judged,) = Process().look(
         0,
@@ -148,28 +133,22 @@ def test_a_model_is_shut_out_where_all_its_gateways_are():
     assert judged.state is DOWN
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ready", "faults", "state"),
-    [
-        ([CLUSTER], [], "serving"),
-        ([CLUSTER, MODEL], [], "serving"),
-        ([MODEL], [], "unknown"),
-        ([], [], "unknown"),
-        ([CLUSTER], [fault(reason="clusterCRDMissing", subject=CLUSTER)], "degraded"),
-        ([], [fault(reason="clusterCRDMissing", subject=CLUSTER)], "degraded"),
-        ([CLUSTER], [fault(reason=BLIND, subject=CLUSTER)], "serving"),
-        ([CLUSTER], [fault()], "serving"),
-    ],
-    ids=[
-        "ready",
-        "ready as a model is",
-        "only a model is ready",
-        "nothing is known",
-        "ready with a fault",
-        "with a fault",
-        "something cannot be read",
-        "a model has a fault",
-    ],
+    {
+        "ready": ([CLUSTER], [], "serving"),
+        "ready as a model is": ([CLUSTER, MODEL], [], "serving"),
+        "only a model is ready": ([MODEL], [], "unknown"),
+        "nothing is known": ([], [], "unknown"),
+        "ready with a fault": (
+            [CLUSTER],
+            [fault(reason="clusterCRDMissing", subject=CLUSTER)],
+            "degraded",
+        ),
+        "with a fault": ([], [fault(reason="clusterCRDMissing", subject=CLUSTER)], "degraded"),
+        "something cannot be read": ([CLUSTER], [fault(reason=BLIND, subject=CLUSTER)], "serving"),
+        "a model has a fault": ([CLUSTER], [fault()], "serving"),
+    },
 )
 def test_the_state_of_the_cluster(ready, faults, state):
     """The control plane as a whole is never without service."""
@@ -177,75 +156,45 @@ def test_the_state_of_the_cluster(ready, faults, state):
     assert judged.state == state
 
 
-@pytest.mark.parametrize(
+@rows(
     ("faults", "hit", "state"),
-    [
-        ([fault(0, "firing")], [], DEGRADED),
-        ([fault(0, "secondary")], [], DEGRADED),
-        ([fault(0, "clearing")], [], DEGRADED),
-        ([fault(0, "muted")], [], DEGRADED),
-        ([fault(0, "pending")], [], WELL),
-        ([fault(0, "held")], [], WELL),
-        ([fault(0, "suppressed")], [], WELL),
-        ([fault(), fault(0, "suppressed")], [], DEGRADED),
-        ([fault(0, "suppressed"), fault()], [], DEGRADED),
-        ([fault(type_=EventType.NORMAL)], [], WELL),
-        ([fault(subject=OTHER)], [], WELL),
-        ([], [MODEL], DEGRADED),
-        ([], [OTHER], WELL),
-    ],
-    ids=[
-        "firing",
-        "outranked",
-        "clearing",
-        "muted",
-        "in its grace",
-        "held",
-        "suppressed",
-        "the second of two is suppressed",
-        "the first of two is suppressed",
-        "no fault",
-        "of another",
-        "it rests on what is at fault",
-        "another rests on what is at fault",
-    ],
+    {
+        "firing": ([fault(0, "firing")], [], DEGRADED),
+        "outranked": ([fault(0, "secondary")], [], DEGRADED),
+        "clearing": ([fault(0, "clearing")], [], DEGRADED),
+        "muted": ([fault(0, "muted")], [], DEGRADED),
+        "in its grace": ([fault(0, "pending")], [], WELL),
+        "held": ([fault(0, "held")], [], WELL),
+        "suppressed": ([fault(0, "suppressed")], [], WELL),
+        "the second of two is suppressed": ([fault(), fault(0, "suppressed")], [], DEGRADED),
+        "the first of two is suppressed": ([fault(0, "suppressed"), fault()], [], DEGRADED),
+        "no fault": ([fault(type_=EventType.NORMAL)], [], WELL),
+        "of another": ([fault(subject=OTHER)], [], WELL),
+        "it rests on what is at fault": ([], [MODEL], DEGRADED),
+        "another rests on what is at fault": ([], [OTHER], WELL),
+    },
 )
 def test_what_serves_with_a_fault_is_degraded(faults, hit, state):
-    """Where the fault is told, or was, and is its own or of what it rests on."""
     (judged,) = Process().look(0, *faults, serving=[serves()], ready=[MODEL], hit=hit)
     assert judged.state is state
 
 
-@pytest.mark.parametrize(
+@rows(
     ("faults", "since"),
-    [
-        ([], None),
-        ([fault(-50)], -50),
-        ([fault(-50), fault(-70)], -70),
-        ([fault(-50), fault(-70, age_known=False)], -50),
-        ([fault(-50, age_known=False)], None),
-        ([fault(-50, "suppressed")], -50),
-        ([fault(-50), fault(-70, "suppressed")], -70),
-        ([fault(-50), fault(-70, "pending")], -50),
-        ([fault(-50), fault(-70, "held")], -50),
-        ([fault(-50), fault(-70, type_=EventType.NORMAL)], -50),
-        ([fault(-50), fault(-70, reason=BLIND)], -50),
-        ([fault(-50), fault(-70, subject=OTHER)], -50),
-    ],
-    ids=[
-        "none",
-        "one",
-        "the first of two",
-        "not one of unknown age",
-        "of unknown age alone",
-        "what is suppressed too",
-        "what is suppressed first",
-        "nothing in its grace",
-        "nothing that is held",
-        "nothing that is no fault",
-        "nothing that cannot be read",
-        "nothing of another",
-    ],
+    {
+        "none": ([], None),
+        "one": ([fault(-50)], -50),
+        "the first of two": ([fault(-50), fault(-70)], -70),
+        "not one of unknown age": ([fault(-50), fault(-70, age_known=False)], -50),
+        "of unknown age alone": ([fault(-50, age_known=False)], None),
+        "what is suppressed too": ([fault(-50, "suppressed")], -50),
+        "what is suppressed first": ([fault(-50), fault(-70, "suppressed")], -70),
+        "nothing in its grace": ([fault(-50), fault(-70, "pending")], -50),
+        "nothing that is held": ([fault(-50), fault(-70, "held")], -50),
+        "nothing that is no fault": ([fault(-50), fault(-70, type_=EventType.NORMAL)], -50),
+        "nothing that cannot be read": ([fault(-50), fault(-70, reason=BLIND)], -50),
+        "nothing of another": ([fault(-50), fault(-70, subject=OTHER)], -50),
+    },
 )
 def test_what_is_found_broken_is_so_since_its_first_fault(faults, since):
     """Where nothing tells it, nobody knows."""
@@ -253,23 +202,21 @@ def test_what_is_found_broken_is_so_since_its_first_fault(faults, since):
 
 
 def test_a_state_that_is_found_well_has_no_beginning():
-    """Nor does one that stays so, whatever is suppressed."""
     process = Process()
     assert process.well(0) is None
     assert process.well(10, fault(5, "suppressed")) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("seconds", "since"),
-    [([], 60), ([40], 40), ([40, 30], 30), ([10, 40], 10), ([9, 40], 40), ([9], 60)],
-    ids=[
-        "without a fault",
-        "with its fault",
-        "with the first of its faults",
-        "with a fault as old as the state before",
-        "not with one that is older",
-        "with an older one alone",
-    ],
+    {
+        "without a fault": ([], 60),
+        "with its fault": ([40], 40),
+        "with the first of its faults": ([40, 30], 30),
+        "with a fault as old as the state before": ([10, 40], 10),
+        "not with one that is older": ([9, 40], 40),
+        "with an older one alone": ([9], 60),
+    },
 )
 def test_a_state_begins_with_the_fault_that_came_since_the_one_before(seconds, since):
     """Or when it was seen: the subject was found well, broken at 5, well at 10, and is broken at 60."""
@@ -281,7 +228,6 @@ def test_a_state_begins_with_the_fault_that_came_since_the_one_before(seconds, s
 
 
 def test_a_state_that_follows_one_of_unknown_age_begins_with_any_fault():
-    """However old that is."""
     process = Process()
     assert process.well(0) is None
     assert process.down(60, fault(-90)) == at(-90)
@@ -305,7 +251,6 @@ def test_what_gets_worse_is_so_since_then():
 
 
 def test_a_state_that_stays_keeps_its_beginning():
-    """Though its faults are others by now."""
     process = Process()
     process.down(0, fault(-50))
     assert process.down(60, fault(-90)) == at(-50)

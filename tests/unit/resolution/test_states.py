@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from reporter.model.finding import Evaluation, KnownSubject, ServingEvidence
 from reporter.model.report import SkippedObject
 from reporter.model.subject import CLUSTER, Subject
@@ -15,7 +13,6 @@ from tests.unit.resolution.building import (
     MODEL,
     NOON,
     START,
-    evidence,
     finding,
     seconds,
     snapshot,
@@ -23,7 +20,6 @@ from tests.unit.resolution.building import (
 
 PODS = "inferencesetModelPodsNotReady"
 SETTINGS = FullEvaluationSettings()
-GATEWAY = ("demo", "models-gw")
 
 
 def known(age):
@@ -40,24 +36,6 @@ def test_what_is_broken_at_the_first_look_is_so_since_its_fault_began():
         memory = done.memory
         told += [each.since for each in done.report.states if each.subject == MODEL]
     assert told == [None, None, NOON, NOON]
-
-
-@pytest.mark.parametrize(("shut", "due"), [(True, False), (False, True)], ids=["shut", "open"])
-def test_no_ready_is_due_of_what_does_not_serve(shut, due):
-    """Its pods are ready, but its Gateway lets nothing through."""
-    gateways = frozenset({GATEWAY})
-    serving = (
-        ServingEvidence(subject=MODEL, wanted=1, serving=1, entrances=gateways),
-        ServingEvidence(
-            subject=HARNESS,
-            wanted=1,
-            serving=0 if shut else 1,
-            closed=gateways if shut else frozenset(),
-        ),
-    )
-    seen = Evaluation((), (evidence(MODEL),), known(seconds(300)), serving=serving)
-    done = resolve(seen, snapshot(), Memory(), now=START, settings=SETTINGS)
-    assert [each.due for each in done.report.ready] == [due]
 
 
 def test_the_subjects_of_a_report_are_in_order():

@@ -18,7 +18,6 @@ def passes(*given):
 
 
 def test_a_step_is_taken_once_for_as_long_as_it_is_given_the_same():
-    """However many passes that is."""
     assert passes(1, 1, 1, 2, 2) == ([2, 2, 2, 4, 4], [1, 2])
 
 

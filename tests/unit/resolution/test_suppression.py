@@ -1,17 +1,13 @@
-"""Rule 3, row by row of the suppression table, which is written down here once more."""
+"""Rule 3, row by row of the suppression table."""
 
 import pytest
 
-from reporter.catalogue.pickers import PICKER_NAMES
-from reporter.catalogue.reasons import CLUSTER_NODE
-from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.model.subject import Layer, ObjectRef, Subject
+from reporter.model.subject import Layer, Subject
 from reporter.resolution.hold import OF_FAULTS
 from reporter.snapshot.snapshot import UNREACHABLE
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
-from tests.tables import ALL, BY_NAME, REASONS, SUPPRESSION
+from tests.tables import ALL, REASONS, SUPPRESSION
 from tests.unit.resolution.building import (
-    HARNESS,
     MODEL,
     NOON,
     Resolver,
@@ -22,122 +18,21 @@ from tests.unit.resolution.building import (
 )
 
 KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
-INFRA = "inferencesetInfraProvisioningFailed"
-WAYS = {
-    "inferencesetRouteNotReady",
-    "modelserviceRouteNotReady",
-    "llminferenceserviceDependencyMissing",
-}
+INFRA, MISSING = "inferencesetInfraProvisioningFailed", "clusterCRDMissing"
 DOWNSTREAM = [
     each.name for each in REASONS if each.layer is not Layer.CLUSTER and not each.says_ready
 ]
-
-
-def warnings_of(kind: str) -> set[str]:
-    return {each for each in DOWNSTREAM if each.startswith(kind)}
-
-
-def seen_on_objects(kind: str) -> set[str]:
-    return {each for each in warnings_of(kind) if BY_NAME[each].window_seconds is None}
-
-
-TABLE = {
-    ("clusterIstioControlPlaneNotReady", ""): {
-        "modelharnessGatewayClassMissing",
-        "modelharnessGatewayProgrammingFailed",
-        "llminferenceserviceGatewayNotReady",
-        "llminferenceserviceRouteNotReady",
-        "llminferenceservicePoolNotReady",
-    },
-    ("clusterGatewayAuthNotReady", ""): {
-        "modelharnessAPIKeyReconcileFailed",
-        "modelharnessExtAuthzProviderMissing",
-    },
-    ("clusterBBRNotReady", ""): set(),
-    (KAITO, ""): {INFRA, PODS, "inferencesetNodeUnderPressure", *warnings_of("workspace")},
-    ("clusterNodeProvisionerNotReady", ""): {INFRA, "workspaceInfraProvisioningFailed"},
-    ("clusterKedaNotReady", ""): set(),
-    ("clusterKedaKaitoScalerNotReady", ""): set(),
-    ("clusterStatusUnknown", ""): set(),
-    ("clusterCRDMissing", "apikeys.kaito.sh"): {"modelharnessAPIKeyReconcileFailed"},
-    ("clusterCRDMissing", "inferencesets.kaito.sh"): {
-        each for each in warnings_of("inferenceset") if not each.endswith(PICKER_NAMES)
-    },
-    ("clusterCRDMissing", "gateways.gateway.networking.k8s.io"): {
-        "modelharnessGatewayClassMissing",
-        "modelharnessGatewayProgrammingFailed",
-        "modelharnessGatewayDataPlaneNotReady",
-        *WAYS,
-    },
-    ("clusterCRDMissing", "httproutes.gateway.networking.k8s.io"): WAYS,
-    ("clusterCRDMissing", "inferencepools.inference.networking.k8s.io"): WAYS,
-    ("clusterCRDMissing", "workspaces.kaito.sh"): {
-        INFRA,
-        PODS,
-        "inferencesetNodeUnderPressure",
-        *warnings_of("workspace"),
-    },
-    ("clusterCRDMissing", "envoyfilters.networking.istio.io"): {
-        "modelharnessCatchAllFilterRejected"
-    },
-    ("clusterCRDMissing", "authorizationpolicies.security.istio.io"): {
-        "modelharnessExtAuthzProviderMissing"
-    },
-    ("clusterCRDMissing", "scaledobjects.keda.sh"): set(),
-    ("clusterKthenaControllerNotReady", ""): {
-        "modelservingRoleStuckCreating",
-        "modelservingRolloutStuck",
-        "modelservingGroupNotReady",
-    },
-    ("clusterCRDMissing", "modelservings.workload.serving.volcano.sh"): seen_on_objects(
-        "modelserving"
-    ),
-    ("clusterOtterScaleOperatorNotReady", ""): {
-        "modelserviceDeletionStuck",
-        "modelserviceNotObserved",
-        "modelserviceReconcileFailed",
-        "modelserviceObjectMissing",
-        "modelserviceStatusStale",
-        "modelserviceDrift",
-    },
-    ("clusterCRDMissing", "modelservices.model.otterscale.io"): seen_on_objects("modelservice"),
-    ("clusterCRDMissing", "podmonitors.monitoring.coreos.com"): {"modelserviceReconcileFailed"},
-    ("clusterCRDMissing", "servicemonitors.monitoring.coreos.com"): {"modelserviceReconcileFailed"},
-    ("clusterKServeControllerNotReady", ""): {
-        "inferenceserviceInvalidSpec",
-        "inferenceserviceRuntimeMissing",
-        "inferenceserviceReconcileFailed",
-        "inferenceserviceRolloutStuck",
-        "inferenceserviceTrafficNotAsSpecified",
-        "inferenceserviceIngressNotReady",
-        "inferenceserviceNotReady",
-        "inferenceserviceStatusStale",
-        "inferenceserviceCanaryNotReady",
-    },
-    ("clusterKnativeNotReady", ""): {
-        "inferenceserviceRevisionNotReady",
-        "inferenceserviceRolloutStuck",
-        "inferenceserviceTrafficNotAsSpecified",
-    },
-    ("clusterCRDMissing", "inferenceservices.serving.kserve.io"): seen_on_objects(
-        "inferenceservice"
-    ),
-    ("clusterLLMInferenceServiceControllerNotReady", ""): {
-        "llminferenceserviceInvalid",
-        "llminferenceserviceReconcileFailed",
-        "llminferenceserviceObjectMissing",
-        "llminferenceserviceNotReady",
-        "llminferenceserviceStatusStale",
-        "llminferenceserviceGroupDegraded",
-    },
-    ("clusterLWSControllerNotReady", ""): {
-        "llminferenceservicePodsNotCreated",
-        "llminferenceserviceRolloutStuck",
-    },
-    ("clusterCRDMissing", "llminferenceservices.serving.kserve.io"): seen_on_objects(
-        "llminferenceservice"
-    ),
+TABLE: dict[tuple[str, str], set[str]] = {
+    (each.name, ""): set()
+    for each in REASONS
+    if each.layer is Layer.CLUSTER
+    and not each.says_ready
+    and each.name not in (*OF_FAULTS, MISSING)
 }
+"""What each upstream of the cluster explains, by its reason and, of a definition, its name."""
+for _row in SUPPRESSION:
+    if _row.upstream not in OF_FAULTS:
+        TABLE.setdefault((_row.upstream, _row.crd), set()).update(_row.downstream)
 
 
 def down(reason: str, name: str = "", **fields):
@@ -145,53 +40,6 @@ def down(reason: str, name: str = "", **fields):
     if name:
         fields["involved"] = crd(name)
     return finding(reason, name or "up", **{"exempt": True, "governs": True} | fields)
-
-
-def test_the_table_is_complete():
-    """Each row of the catalogue is in the table of this file, but those that explain single faults."""
-    rows = {(row.upstream, row.crd) for row in SUPPRESSION if row.upstream not in OF_FAULTS}
-    assert rows <= TABLE.keys()
-
-
-def test_a_node_explains_what_rests_on_it_and_nothing_else():
-    """It is told with that alone; what is on another node, or on none, is told for itself."""
-    resolver = Resolver()
-    node = ObjectRef("v1", "Node", "", "node-a")
-    found = resolver.look(
-        0,
-        down(CLUSTER_NODE, involved=node, related=node),
-        finding("clusterBBRNotReady", exempt=True, lost_node="node-a"),
-        finding("clusterKedaNotReady", exempt=True, lost_node="node-b"),
-        finding("inferencesetEPPNotReady", exempt=True),
-    )
-    assert found == {
-        CLUSTER_NODE: "firing",
-        "clusterBBRNotReady": "suppressed",
-        "clusterKedaNotReady": "firing",
-        "inferencesetEPPNotReady": "firing",
-    }
-    suffix = " (suppressing downstream reasons: clusterBBRNotReady)"
-    assert resolver[CLUSTER_NODE].message.endswith(suffix)
-
-
-def test_what_a_fault_on_a_node_would_outrank_is_not_told_for_it():
-    """The model's pods are on the node; that requests do not reach it follows from that."""
-    resolver = Resolver()
-    node = ObjectRef("v1", "Node", "", "node-a")
-    route = "inferencesetRouteNotReady"
-    seen = (
-        down(CLUSTER_NODE, involved=node, related=node),
-        finding(PODS, exempt=True, lost_node="node-a"),
-        finding(route, exempt=True),
-    )
-    assert resolver.look(0, *seen) == {
-        CLUSTER_NODE: "firing",
-        PODS: "suppressed",
-        route: "secondary",
-    }
-    assert resolver[route].by == (PODS,)
-    found = resolver.look(1, *seen, finding(INFRA, exempt=True))
-    assert (found[INFRA], found[route], resolver[route].by) == ("firing", "secondary", (INFRA,))
 
 
 def told(upstream: str, name: str, reason: str):
@@ -245,30 +93,11 @@ def test_the_suffix_names_the_row_and_counts_namespaces():
 
 
 def test_the_suffix_counts_no_namespace_where_the_reason_is_told():
-    """There is a fault that the upstream does not explain."""
     elsewhere = Subject(INFERENCESET_KIND, "other", "m")
     own = finding(PODS, exempt=True, subject=elsewhere, independent=True)
     resolver = Resolver()
     resolver.look(0, down(KAITO), finding(PODS, exempt=True), own)
     assert resolver[KAITO].message.endswith(" in 1 namespace(s))")
-
-
-def test_two_rows_of_one_upstream_are_told_as_one():
-    """The suffix is one, whatever the number of rows."""
-    resolver = Resolver()
-    pressure = finding("inferencesetNodeUnderPressure", exempt=True)
-    resolver.look(0, down(KAITO), pressure, finding(PODS, exempt=True))
-    assert resolver[KAITO].message.endswith(
-        f" (suppressing downstream reasons: {INFRA}, {PODS}, inferencesetNodeUnderPressure "
-        "in 1 namespace(s))"
-    )
-
-
-def test_nothing_suppressed_nothing_said():
-    """Without a suppressed finding there is no suffix."""
-    resolver = Resolver()
-    resolver.look(0, down(KAITO), finding("inferencesetEPPNotReady", exempt=True))
-    assert resolver[KAITO].message == f"{KAITO} of up"
 
 
 def test_an_independent_fault_is_told_without_the_others():
@@ -333,26 +162,6 @@ def test_a_hold_that_outlasts_the_grace_is_foretold():
     assert resolver[PODS].fires_at - resolver.report.now == seconds(59)
 
 
-def test_unconfirmed_data_leaves_what_is_suppressed():
-    """A lost connection changes neither the symptom's place nor the upstream's words."""
-    resolver = Resolver()
-    both = down(KAITO), finding(PODS, exempt=True)
-    resolver.look(0, *both)
-    before = resolver[KAITO].message
-    found = resolver.look(10, *both, seen=snapshot(unconfirmed=(DEPLOYMENTS,)))
-    assert found == {KAITO: "firing", PODS: "suppressed"}
-    assert resolver[KAITO].message == before
-
-
-def test_harness_reasons_have_a_subject_of_their_own():
-    """A namespace's fault counts its namespace."""
-    resolver = Resolver()
-    key = finding("modelharnessAPIKeyReconcileFailed", exempt=True)
-    assert key.subject == HARNESS
-    resolver.look(0, down("clusterGatewayAuthNotReady"), key)
-    assert resolver["clusterGatewayAuthNotReady"].message.endswith("in 1 namespace(s))")
-
-
 def test_a_cause_that_recovered_while_nothing_could_be_read_holds_its_symptoms():
     """After an outage of the API server a status that was not rewritten yet is not told."""
     resolver = Resolver()
@@ -366,13 +175,3 @@ def test_a_cause_that_recovered_while_nothing_could_be_read_holds_its_symptoms()
     assert resolver.look(310, symptom) == {PODS: "held"}
     assert resolver.look(369, symptom) == {PODS: "held"}
     assert resolver.look(370, symptom) == {PODS: "firing"}
-
-
-def test_a_cause_that_is_still_there_after_an_outage_suppresses_on():
-    """It was not released by being unknown for a while."""
-    resolver = Resolver()
-    symptom = finding(PODS, exempt=True)
-    resolver.look(0, down(KAITO))
-    resolver.look(60, down(KAITO), symptom)
-    resolver.look(200, seen=snapshot(unknown=ALL, unconfirmed=ALL, cause=UNREACHABLE))
-    assert resolver.look(310, down(KAITO), symptom) == {KAITO: "firing", PODS: "suppressed"}

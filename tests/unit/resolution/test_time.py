@@ -9,6 +9,7 @@ from reporter.model.finding import Evaluation
 from reporter.model.instant import Instant
 from reporter.model.subject import ObjectRef
 from reporter.resolution import OneLook, resolve
+from tests.tables import rows
 from tests.unit.resolution.building import NOON, START, Resolver, finding, seconds, snapshot
 
 PODS, EPP, INFRA = (
@@ -23,26 +24,26 @@ def ago(number):
     return NOON - timedelta(seconds=number)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "since", "fires"),
-    [
-        ({"transition": ago(20)}, -20, 40),
-        ({"transition": ago(20), "created": ago(5)}, -5, 55),
-        ({"transition": datetime(1970, 1, 1, tzinfo=UTC)}, 0, 60),
-        ({"transition": datetime(1970, 1, 1, tzinfo=UTC), "created": ago(30)}, -30, 30),
-        ({"created": ago(59)}, -59, 1),
-        ({"created": ago(60)}, 0, 60),
-        ({}, 0, 60),
-        ({"transition": ago(-90)}, 0, 60),
-        ({"created": ago(500), "budget": seconds(900)}, -500, 400),
-        ({"transition": ago(500), "budget": seconds(900)}, -500, 400),
-        ({"budget": seconds(10)}, 0, 60),
-    ],
-    ids=[
-        "condition", "not before creation", "1970", "1970 of a young object", "young", "old",
-        "nothing", "from the future", "budget of a young object", "budget", "budget within grace",
-    ],
-)  # fmt: skip
+    {
+        "condition": ({"transition": ago(20)}, -20, 40),
+        "not before creation": ({"transition": ago(20), "created": ago(5)}, -5, 55),
+        "1970": ({"transition": datetime(1970, 1, 1, tzinfo=UTC)}, 0, 60),
+        "1970 of a young object": (
+            {"transition": datetime(1970, 1, 1, tzinfo=UTC), "created": ago(30)},
+            -30,
+            30,
+        ),
+        "young": ({"created": ago(59)}, -59, 1),
+        "old": ({"created": ago(60)}, 0, 60),
+        "nothing": ({}, 0, 60),
+        "from the future": ({"transition": ago(-90)}, 0, 60),
+        "budget of a young object": ({"created": ago(500), "budget": seconds(900)}, -500, 400),
+        "budget": ({"transition": ago(500), "budget": seconds(900)}, -500, 400),
+        "budget within grace": ({"budget": seconds(10)}, 0, 60),
+    },
+)
 def test_since(fields, since, fires):
     """Where the start of a fault is taken from, and when it fires then."""
     resolver = Resolver()
@@ -89,15 +90,6 @@ def test_error_and_start_up_by_turns_do_not_stay_silent():
     for at in range(0, 60, 10):
         resolver.look(at, finding(PODS, budget=seconds(1800) if at % 20 else None))
     assert resolver.look(60, finding(PODS)) == {PODS: "firing"}
-
-
-def test_a_budget_that_begins_anew():
-    """A later start, such as another node's, has its whole budget."""
-    resolver = Resolver()
-    resolver.look(0, finding(INFRA, budget=seconds(900), transition=NOON))
-    later = NOON + seconds(800)
-    resolver.look(800, finding(INFRA, budget=seconds(900), transition=later))
-    assert resolver[INFRA].fires_at == NOON + seconds(1700)
 
 
 def test_a_budget_that_begins_anew_ends_what_was_told():
@@ -234,7 +226,6 @@ def test_a_young_fault_beside_one_that_is_told_of_the_same_pod_has_its_own_time(
 
 
 def test_what_lingers_goes_on_beside_a_fault_of_another_pod():
-    """The one pod says nothing of the other."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, "b", exempt=True, lingers=True))
     young = finding(PODS, "b", budget=seconds(300), lingers=True)
@@ -275,7 +266,6 @@ def test_a_budget_that_was_used_up_goes_on_while_its_pod_cannot_be_judged():
 
 
 def test_of_two_faults_of_a_pod_the_one_that_lingers_goes_on():
-    """The other one does not keep it from that."""
     resolver = Resolver()
     error = finding(PODS, exempt=True, message="error")
     slow = finding(PODS, budget=seconds(10), transition=NOON, lingers=True, message="slow")
@@ -295,34 +285,6 @@ def test_a_pod_of_the_same_name_is_another():
     resolver.look(0, first)
     resolver.look(50, second)
     assert resolver[PODS].fires_at == NOON + seconds(110)
-
-
-def test_the_wall_clock_set_back():
-    """What was seen is counted on the clock that does not jump; nothing lies in the future."""
-    resolver = Resolver()
-    resolver.look(0, finding(EPP))
-    now = Instant(START.wall - timedelta(hours=2), START.boot + seconds(40))
-    evaluation = Evaluation((finding(EPP),), (), tuple(resolver.subjects))
-    resolution = resolve(
-        evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
-    )
-    (found,) = resolution.report.findings
-    assert found.since == now.wall
-    assert found.fires_at == now.wall + seconds(20)
-
-
-def test_a_budget_is_used_up_on_the_clock_that_does_not_jump():
-    """An hour that is taken back gives no more of it."""
-    resolver = Resolver()
-    slow = finding(INFRA, budget=seconds(900), transition=NOON)
-    resolver.look(0, slow)
-    resolver.look(10, slow)
-    now = Instant(START.wall - timedelta(hours=1), START.boot + seconds(900))
-    evaluation = Evaluation((slow,), (), tuple(resolver.subjects))
-    resolution = resolve(
-        evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
-    )
-    assert [str(each.disposition) for each in resolution.report.findings] == ["firing"]
 
 
 @pytest.mark.parametrize(

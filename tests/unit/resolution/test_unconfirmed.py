@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NODES, PODS
-from reporter.model.report import SkippedObject
+from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NODES
 from reporter.model.subject import CLUSTER
 from reporter.snapshot.snapshot import NOT_LISTED, UNREACHABLE, Discovery
-from tests.tables import ALL
 from tests.unit.resolution.building import Resolver, crd, evidence, finding, snapshot
 
 POD_FAULT, CRD_MISSING = "inferencesetModelPodsNotReady", "clusterCRDMissing"
@@ -44,14 +42,6 @@ def test_a_fault_recovers_though_what_its_upstreams_read_is_forbidden():
     assert resolver.look(60, seen=blind) == {}
 
 
-def test_a_fault_stays_where_what_it_is_read_from_is_forbidden():
-    """Not to be seen any more is no recovery then."""
-    resolver = Resolver()
-    resolver.look(0, finding(POD_FAULT, exempt=True))
-    assert resolver.look(60, seen=unread(PODS, "forbidden")) == {POD_FAULT: "firing"}
-    assert resolver[POD_FAULT].stale
-
-
 def test_a_missing_definition_is_told_on_a_confirmed_answer_only():
     """The grace may end while discovery fails or the process was paused: it may be there by now."""
     resolver = Resolver()
@@ -81,17 +71,6 @@ def test_the_cluster_is_ready_on_confirmed_answers_only(seen, ready):
     assert any(each.due for each in resolver.report.ready) is (ready and seen.known(EVENTS))
 
 
-def test_what_cannot_be_read_is_listed_with_its_cause():
-    """Sorted, and nothing else."""
-    resolver = Resolver()
-    unread = {each for each in ALL if each not in {DEPLOYMENTS, NODES}}
-    resolver.look(0, seen=snapshot(unknown=unread, cause="forbidden"))
-    listed = [(each.resource, each.cause) for each in resolver.report.unknown]
-    assert listed == sorted({(str(each), "forbidden") for each in unread})
-    resolver.look(1)
-    assert resolver.report.unknown == ()
-
-
 def test_a_missing_definition_stays_where_discovery_does_not_answer():
     """Not to be seen any more is no recovery then, though all objects can be read."""
     resolver = Resolver()
@@ -102,16 +81,6 @@ def test_a_missing_definition_stays_where_discovery_does_not_answer():
     silent = replace(snapshot(), discovery=Discovery(None))
     assert resolver.look(60, seen=silent) == {CRD_MISSING: "firing"}
     assert resolver[CRD_MISSING].stale
-
-
-@pytest.mark.parametrize("name", ["a", "b"])
-def test_a_fault_stays_where_one_of_its_objects_is_malformed(name):
-    """Of that one nothing is known; the other may be well."""
-    resolver = Resolver()
-    resolver.look(0, *(finding(POD_FAULT, each, exempt=True) for each in "ab"))
-    skipped = (SkippedObject(str(PODS), "demo", name, "spec is missing"),)
-    assert resolver.look(60, seen=replace(snapshot(), skipped=skipped)) == {POD_FAULT: "firing"}
-    assert resolver[POD_FAULT].stale
 
 
 def test_what_is_seen_in_its_grace_is_not_stale():

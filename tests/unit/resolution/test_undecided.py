@@ -29,10 +29,6 @@ class Undecided(Resolver):
         return {each.reason: str(each.disposition) for each in self.report.findings}
 
 
-def test_nothing_begins():
-    assert Undecided().doubt(0, pods=[pod()]) == {}
-
-
 def test_what_fires_goes_on_with_its_words():
     resolver = Undecided()
     resolver.look(0, fault())
@@ -71,7 +67,6 @@ def test_what_is_clearing_goes_on():
 
 
 def test_what_is_suppressed_does_not_go_on():
-    """Nothing of it is told."""
     resolver = Undecided()
     name = crd("inferencesets.kaito.sh")
     missing = finding("clusterCRDMissing", exempt=True, governs=True, involved=name)
@@ -98,7 +93,6 @@ def test_only_the_pod_that_is_in_doubt():
 
 
 def test_another_pod_of_that_name_goes_on_with_nothing():
-    """A fault ends with the pod that had it."""
     resolver = Undecided()
     resolver.look(0, fault("a"))
     assert resolver.doubt(15, pods=[pod("b")]) == {t.KV_CACHE: "clearing"}

@@ -40,15 +40,6 @@ def test_a_fault_stays_and_is_stale():
     assert not resolver[PODS].stale
 
 
-def test_a_fault_that_is_over_ends_once_it_can_be_judged():
-    """As any other."""
-    resolver = Resolver()
-    resolver.look(0, finding(PODS, exempt=True))
-    assert resolver.look(1, unjudged=[FAILED]) == {PODS: "firing"}
-    assert resolver.look(2) == {PODS: "clearing"}
-    assert resolver.look(60) == {}
-
-
 def test_a_restart_ends_nothing():
     """A new leader that fails on the same object takes the Events on record for true."""
     before, after = Resolver(), Resolver()
@@ -105,16 +96,7 @@ def test_a_reason_that_can_be_judged_again_goes_on_or_ends():
     assert resolver.look(240) == {}
 
 
-def test_a_restart_ends_no_reason_that_was_not_judged():
-    before, after = Resolver(), Resolver()
-    before.look(0, finding(ISTIO, exempt=True))
-    seen = snapshot(events=before.events())
-    assert after.look(5, seen=seen, unjudged=[OF_PROBE]) == {ISTIO: "firing"}
-    assert after[ISTIO].stale
-
-
 def test_what_another_probe_of_the_reason_sees_is_told():
-    """What is seen is not unknown."""
     resolver = Resolver()
     resolver.look(0, finding(ISTIO, exempt=True), unjudged=[OF_PROBE])
     assert (resolver[ISTIO].disposition, resolver[ISTIO].stale) == ("firing", False)

@@ -19,6 +19,7 @@ from reporter.resolution.unknown import (
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESETS
+from tests.tables import rows
 from tests.unit.resolution.building import HARNESS, MODEL, crd, namespace, snapshot
 
 CRD_MISSING, POD_FAULT = "clusterCRDMissing", "inferencesetModelPodsNotReady"
@@ -43,35 +44,32 @@ def lines(*found, incomplete=(), states=None):
     ids=str,
 )
 def test_what_could_not_be_read_is_listed(served, listed):
-    """What the cluster does not have is known."""
     states = {PODS: ResourceState(served, cause="forbidden")}
     assert lines(states=states) == ([("pods", "forbidden")] if listed else [])
 
 
 def test_what_is_not_all_there_is_listed_with_why():
-    """In the order of the names, whatever they were unknown for."""
     letters = "abcdefghij"
     found = lines(incomplete={letter: f"cut {letter}" for letter in reversed(letters)})
     assert found == [(letter, f"cut {letter}") for letter in letters]
     assert unknown_resources(Snapshot(incomplete={"a": "cut"})) == (UnknownResource("a", "cut"),)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("found", "expected"),
-    [
-        (skipped(PODS, name=""), [("pods", "an object of namespace demo has no readable name")]),
-        (skipped(NODES, "", ""), [("nodes", "an object has no readable name")]),
-        (skipped(PODS), []),
-        (skipped(DEPLOYMENTS, name=""), []),
-        (skipped(DEPLOYMENTS), []),
-    ],
-    ids=[
-        "without a name",
-        "without a name or a namespace",
-        "with a name",
-        "of what is not read, without a name",
-        "of what is not read",
-    ],
+    {
+        "without a name": (
+            skipped(PODS, name=""),
+            [("pods", "an object of namespace demo has no readable name")],
+        ),
+        "without a name or a namespace": (
+            skipped(NODES, "", ""),
+            [("nodes", "an object has no readable name")],
+        ),
+        "with a name": (skipped(PODS), []),
+        "of what is not read, without a name": (skipped(DEPLOYMENTS, name=""), []),
+        "of what is not read": (skipped(DEPLOYMENTS), []),
+    },
 )
 def test_an_object_without_a_name_may_be_any(found, expected):
     """One with a name is known to exist, and is told elsewhere."""
@@ -95,7 +93,6 @@ def test_what_is_not_all_there_is_listed_once():
     ids=["a subject", "without a name", "no subject", "of another kind", "of another, no name"],
 )
 def test_a_malformed_subject_exists(found, subject):
-    """Nothing else is known of it."""
     seen = replace(snapshot(), skipped=(found,))
     assert skipped_subjects(seen) == ({subject} if subject else set())
 
@@ -108,7 +105,6 @@ def verdict(seen, *at_fault, reason=POD_FAULT, involved=None):
 
 @pytest.mark.parametrize("resource", READ, ids=str)
 def test_a_verdict_rests_on_all_that_its_reason_reads(resource):
-    """One of several resources is unknown."""
     pod = PODS.ref_named("demo", "x")
     assert not verdict(snapshot(), pod)
     assert verdict(snapshot(unknown=[resource]), pod)
@@ -122,7 +118,6 @@ def test_a_verdict_rests_on_all_that_its_reason_reads(resource):
     ids=["it", "another", "one of two", "none"],
 )
 def test_a_verdict_on_what_is_malformed_is_unknown(names, unknown):
-    """It may be well or not."""
     seen = replace(snapshot(), skipped=(skipped(PODS),))
     assert verdict(seen, *(PODS.ref_named("demo", each) for each in names)) is unknown
 
@@ -140,66 +135,59 @@ def test_a_verdict_on_what_is_malformed_is_unknown(names, unknown):
 )
 @pytest.mark.parametrize("seen", [snapshot(), Snapshot()], ids=["all is read", "nothing is read"])
 def test_a_verdict_on_a_definition_rests_on_discovery(seen, discovery, unknown):
-    """And on nothing else."""
     involved = crd("x.example.com")
     seen = replace(seen, discovery=discovery)
     assert verdict(seen, involved, reason=POD_FAULT, involved=involved) is unknown
     assert verdict(seen, involved, reason=CRD_MISSING, involved=involved) is unknown
 
 
-@pytest.mark.parametrize(
+@rows(
     ("reason", "seen", "expected"),
-    [
-        (POD_FAULT, snapshot(), True),
-        (POD_FAULT, snapshot(discovered=False), True),
-        (POD_FAULT, snapshot(unconfirmed=[PODS]), False),
-        (POD_FAULT, snapshot(unconfirmed=[DEPLOYMENTS]), False),
-        (CRD_MISSING, snapshot(), True),
-        (CRD_MISSING, snapshot(discovered=False), False),
-    ],
-    ids=[
-        "all is confirmed",
-        "discovery is not, and is not asked",
-        "what it reads is not",
-        "what its upstreams read is not",
-        "discovery is confirmed",
-        "discovery is not",
-    ],
+    {
+        "all is confirmed": (POD_FAULT, snapshot(), True),
+        "discovery is not, and is not asked": (POD_FAULT, snapshot(discovered=False), True),
+        "what it reads is not": (POD_FAULT, snapshot(unconfirmed=[PODS]), False),
+        "what its upstreams read is not": (POD_FAULT, snapshot(unconfirmed=[DEPLOYMENTS]), False),
+        "discovery is confirmed": (CRD_MISSING, snapshot(), True),
+        "discovery is not": (CRD_MISSING, snapshot(discovered=False), False),
+    },
 )
 def test_a_verdict_changes_on_what_is_confirmed(reason, seen, expected):
     """Else a symptom could be told before its cause."""
     assert confirmed(reason, seen, BUILT_IN) is expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("subject", "seen", "known"),
-    [
-        (CLUSTER, snapshot(), False),
-        (HARNESS, snapshot(), True),
-        (HARNESS, snapshot(unknown=[INFERENCESETS]), True),
-        (HARNESS, snapshot(unknown=[NAMESPACES]), False),
-        (MODEL, snapshot(), True),
-        (MODEL, snapshot(unknown=[NAMESPACES]), False),
-        (MODEL, snapshot(unknown=[INFERENCESETS]), False),
-        (MODEL, replace(snapshot(), skipped=(skipped(NAMESPACES, "", "demo"),)), False),
-        (MODEL, replace(snapshot(), skipped=(skipped(NAMESPACES, "", "other"),)), True),
-        (MODEL, replace(snapshot(), skipped=(skipped(INFERENCESETS, name="qwen"),)), False),
-        (MODEL, replace(snapshot(), skipped=(skipped(INFERENCESETS, name="phi"),)), True),
-    ],
-    ids=[
-        "the cluster is never gone",
-        "a namespace",
-        "models are unknown",
-        "namespaces are unknown",
-        "a model",
-        "its namespace may exist",
-        "it may exist",
-        "its namespace is malformed",
-        "another namespace is malformed",
-        "it is malformed",
-        "another model is malformed",
-    ],
+    {
+        "the cluster is never gone": (CLUSTER, snapshot(), False),
+        "a namespace": (HARNESS, snapshot(), True),
+        "models are unknown": (HARNESS, snapshot(unknown=[INFERENCESETS]), True),
+        "namespaces are unknown": (HARNESS, snapshot(unknown=[NAMESPACES]), False),
+        "a model": (MODEL, snapshot(), True),
+        "its namespace may exist": (MODEL, snapshot(unknown=[NAMESPACES]), False),
+        "it may exist": (MODEL, snapshot(unknown=[INFERENCESETS]), False),
+        "its namespace is malformed": (
+            MODEL,
+            replace(snapshot(), skipped=(skipped(NAMESPACES, "", "demo"),)),
+            False,
+        ),
+        "another namespace is malformed": (
+            MODEL,
+            replace(snapshot(), skipped=(skipped(NAMESPACES, "", "other"),)),
+            True,
+        ),
+        "it is malformed": (
+            MODEL,
+            replace(snapshot(), skipped=(skipped(INFERENCESETS, name="qwen"),)),
+            False,
+        ),
+        "another model is malformed": (
+            MODEL,
+            replace(snapshot(), skipped=(skipped(INFERENCESETS, name="phi"),)),
+            True,
+        ),
+    },
 )
 def test_a_subject_is_gone_where_its_kind_and_its_namespace_are_known(subject, seen, known):
-    """What is malformed is there."""
     assert existence_known(subject, seen, BUILT_IN) is known

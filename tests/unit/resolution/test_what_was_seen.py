@@ -19,6 +19,7 @@ from reporter.resolution.seen_changes import (
 )
 from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table, table_of
+from tests.tables import rows
 from tests.unit.resolution.building import START, crd
 from tests.unit.resolution.changing import at
 
@@ -91,7 +92,6 @@ def scaled(before, after, **fields):
     ids=["of a group", "of the core group", "of no namespace"],
 )
 def test_the_place_of_an_object_leaves_out_the_version(ref, place):
-    """Changes of an object are found in whatever version it is named."""
     assert ref.place == place
 
 
@@ -120,7 +120,6 @@ def test_a_change_says_from_what_to_what_and_between_which_passes():
 
 
 def test_a_change_that_somebody_signed_is_of_the_time_that_they_signed():
-    """The write is newer than the one before."""
     before, after = web(1, entry(5, "helm")), web(2, entry(5, "helm"), entry(40))
     (seen,) = passes(cluster(before), cluster(after)).changes
     assert seen == SeenChange(scaled(1, 2, at=at(40), by="kubectl"), at(0))
@@ -130,7 +129,6 @@ def test_a_change_that_somebody_signed_is_of_the_time_that_they_signed():
     ("before", "after"), [((5,), (5,)), ((), ()), ((5,), ())], ids=["old", "none", "gone"]
 )
 def test_a_signature_that_is_not_new_signs_no_change(before, after):
-    """Somebody else made it."""
     snapshots = (
         cluster(web(replicas, *map(entry, written)))
         for replicas, written in ((1, before), (2, after))
@@ -140,7 +138,6 @@ def test_a_signature_that_is_not_new_signs_no_change(before, after):
 
 
 def test_an_object_that_is_gone_was_removed():
-    """And one that is new was not changed."""
     (seen,) = passes(cluster(web(1)), cluster(web(1, name="new"))).changes
     removed = SpecChange(object=WEB, at=at(60), field="object", after="removed")
     assert seen == SeenChange(removed, at(0))
@@ -152,7 +149,6 @@ def test_what_is_written_and_stays_the_same_is_no_change():
 
 
 def test_each_kind_is_compared_whatever_became_of_the_one_before():
-    """One is the same, one is new to this process, and one is others."""
     same, node = table_of([web(1)]), table_of([])
     states = dict.fromkeys((NODES, PODS, DEPLOYMENTS), READ)
     other = replace(DEPLOYMENTS, label_selector="other")
@@ -231,7 +227,6 @@ def test_nothing_is_removed_where_nobody_can_read_it(state):
 
 
 def test_the_oldest_come_first():
-    """Whatever kind they are of."""
     other = replace(DEPLOYMENTS, label_selector="other")
     states = dict.fromkeys((DEPLOYMENTS, other), READ)
 
@@ -247,7 +242,6 @@ def test_the_oldest_come_first():
 
 
 def test_a_definition_that_is_not_served_any_more_was_removed():
-    """What is built in has none."""
     gone = passes(serving("pods", "a.example.com", "b.example.com"), serving("b.example.com"))
     removed = SpecChange(object=crd("a.example.com"), at=at(60), field="object", after="removed")
     assert gone.changes == (SeenChange(removed, at(0)),)
@@ -278,44 +272,30 @@ def test_no_definition_is_removed_where_discovery_does_not_tell_of_all(silent):
 
 
 def test_a_first_answer_of_discovery_is_compared_with_nothing():
-    """The pass before had none."""
     assert told(Snapshot(), serving("pods", "a.example.com"), serving("pods")) == [
         (crd("a.example.com"), "removed")
     ]
 
 
 def test_a_process_that_is_not_to_remember_changes_does_not_look():
-    """With a window of 0."""
     seen = passes(cluster(web(1)), cluster(web(2)), window=timedelta(0))
     assert seen == SeenChanges()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entries", "by"),
-    [
-        ([], None),
-        ([entry(5)], "kubectl"),
-        ([entry(5), entry(9, "helm")], "helm"),
-        ([entry(9, "helm"), entry(5)], "helm"),
-        ([entry(5), entry(9, COMPONENT)], "kubectl"),
-        ([entry(5, subresource="scale")], "kubectl (scale)"),
-        ([entry(5), entry(9, subresource="status")], "kubectl"),
-        ([ManagerEntry(manager="x", time="0"), entry(5)], "kubectl"),
-        ([ManagerEntry(manager="x", time="soon")], None),
-        ([entry(5, "m" * 200)], "m" * 77 + "..."),
-    ],
-    ids=[
-        "nobody",
-        "one",
-        "the newer one",
-        "in any order",
-        "not we",
-        "of a subresource",
-        "not the status",
-        "after a time that is none",
-        "at no time",
-        "with a long name",
-    ],
+    {
+        "nobody": ([], None),
+        "one": ([entry(5)], "kubectl"),
+        "the newer one": ([entry(5), entry(9, "helm")], "helm"),
+        "in any order": ([entry(9, "helm"), entry(5)], "helm"),
+        "not we": ([entry(5), entry(9, COMPONENT)], "kubectl"),
+        "of a subresource": ([entry(5, subresource="scale")], "kubectl (scale)"),
+        "not the status": ([entry(5), entry(9, subresource="status")], "kubectl"),
+        "after a time that is none": ([ManagerEntry(manager="x", time="0"), entry(5)], "kubectl"),
+        "at no time": ([ManagerEntry(manager="x", time="soon")], None),
+        "with a long name": ([entry(5, "m" * 200)], "m" * 77 + "..."),
+    },
 )
 def test_who_wrote_last(entries, by):
     """By the time of the entry; a name takes at most 80 bytes."""

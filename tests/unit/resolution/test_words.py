@@ -3,6 +3,7 @@
 import pytest
 
 from reporter.model.subject import ObjectRef
+from tests.tables import rows
 from tests.unit.resolution.building import Resolver, finding, snapshot
 from tests.unit.resolution.test_records import events_of
 
@@ -31,46 +32,27 @@ def said(resolver):
     return line.message
 
 
-@pytest.mark.parametrize(
+@rows(
     ("before", "after", "says"),
-    [
-        (crashed(), waits(), "crashed"),
-        (crashed(), waits(severity=1), "crashed"),
-        (crashed(), waits(""), "crashed"),
-        (crashed(), waits("", severity=1), "waits"),
-        (crashed(""), waits("", severity=1), "waits"),
-        (crashed(OTHER), waits(), "waits"),
-        (crashed(lost_node="n-1"), waits(), "waits"),
-        (crashed(lost_node="n-1"), waits(lost_node="n-1"), "crashed"),
-        (crashed(passing=True), waits(), "waits"),
-        (crashed(), told("other", MAIN), "other"),
-    ],
-    ids=[
-        "same part", "same part and less bad", "no part and as bad", "no part and less bad",
-        "never a part and less bad", "another part", "another node", "same node",
-        "both pass", "the later one does not pass",
-    ],
-)  # fmt: skip
+    {
+        "same part": (crashed(), waits(), "crashed"),
+        "same part and less bad": (crashed(), waits(severity=1), "crashed"),
+        "no part and as bad": (crashed(), waits(""), "crashed"),
+        "no part and less bad": (crashed(), waits("", severity=1), "waits"),
+        "never a part and less bad": (crashed(""), waits("", severity=1), "waits"),
+        "another part": (crashed(OTHER), waits(), "waits"),
+        "another node": (crashed(lost_node="n-1"), waits(), "waits"),
+        "same node": (crashed(lost_node="n-1"), waits(lost_node="n-1"), "crashed"),
+        "both pass": (crashed(passing=True), waits(), "waits"),
+        "the later one does not pass": (crashed(), told("other", MAIN), "other"),
+    },
+)
 def test_what_passes_says_what_was_said_before(before, after, says):
     """Unless that was about something else, or said no more itself."""
     resolver = Resolver()
     resolver.look(0, before)
     resolver.look(10, after)
     assert said(resolver) == says
-
-
-def test_what_stays_at_a_step_for_ten_minutes_is_told_as_it_is():
-    """Counted from when it came to the step; the next crash begins that again."""
-    resolver = Resolver()
-    resolver.look(0, crashed())
-    for at in (10, 300, 609):
-        resolver.look(at, waits())
-        assert said(resolver) == "crashed"
-    resolver.look(610, waits())
-    assert said(resolver) == "waits"
-    resolver.look(620, crashed())
-    resolver.look(630, waits())
-    assert said(resolver) == "crashed"
 
 
 def test_the_words_stay_about_their_part_while_another_state_has_none():

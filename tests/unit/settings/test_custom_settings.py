@@ -109,7 +109,6 @@ def test_what_a_declaration_becomes(file):
 
 @pytest.mark.parametrize("row", WRONG, ids=lambda row: row["says"])
 def test_each_mistake_is_one_line(file, row):
-    """Where, which entry, which key, what is allowed."""
     config = file({"custom-components": row["entries"]})
     lines = refused(config)
     assert all(line.startswith(f"custom-components in {config}: entry ") for line in lines)
@@ -118,7 +117,6 @@ def test_each_mistake_is_one_line(file, row):
 
 
 def test_a_mistake_brings_no_others(file):
-    """Rows with one mistake have one line, but for what follows from it."""
     several = [
         row["says"]
         for row in WRONG
@@ -232,7 +230,6 @@ def test_every_command_refuses_a_wrong_file(file, capsys, command):
 
 
 def test_mistakes_elsewhere_are_told_too(file):
-    """All that is wrong with a file is told at once."""
     lines = refused(file({"custom-components": [{}], "emit": "x"}))
     assert [line.split(": ")[0].split(" in ")[0] for line in lines] == [
         "custom-components",

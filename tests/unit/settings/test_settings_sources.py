@@ -36,14 +36,6 @@ def test_every_setting_has_a_flag_in_exactly_one_group():
     assert sorted([*grouped, *FILE_ONLY]) == sorted(FullProgramSettings.model_fields)
 
 
-def test_defaults():
-    """Without anything given the defaults hold."""
-    assert (
-        settings().model_dump(exclude={"kubeconfig", "context"})
-        == FullDaemonSettings().model_dump()
-    )
-
-
 def test_flag_wins_over_environment_wins_over_file(monkeypatch, tmp_path):
     """Each layer is used where those above it say nothing."""
     path = tmp_path / "settings.yaml"
@@ -236,7 +228,6 @@ def test_a_setting_that_is_missing_is_not_called_a_wrong_value(flags, says):
     ],
 )
 def test_a_file_that_cannot_be_used(tmp_path, content, says):
-    """The message names the file and what is wrong with it."""
     path = tmp_path / "settings.yaml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UsageError) as refused:
@@ -246,7 +237,6 @@ def test_a_file_that_cannot_be_used(tmp_path, content, says):
 
 
 def test_a_missing_file(tmp_path):
-    """A file that does not exist is no empty one."""
     with pytest.raises(UsageError, match="no such file"):
         load_settings({}, str(tmp_path / "missing.yaml"))
 
@@ -272,7 +262,6 @@ def test_each_wrong_setting_has_its_line(monkeypatch):
     ],
 )
 def test_bind_addresses(text, address):
-    """The forms that a listener takes."""
     assert bind_address(text) == address
 
 
@@ -285,5 +274,4 @@ def test_a_provisioner_needs_its_namespace():
 
 
 def test_the_report_is_served_on_loopback_unless_asked_for():
-    """It names the faults of all tenants."""
     assert FullDaemonSettings().report_bind_address.startswith("127.0.0.1:")

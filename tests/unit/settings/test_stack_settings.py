@@ -20,12 +20,10 @@ DEFAULT = dict.fromkeys(map(str, Stack), "auto")
 
 
 def test_no_stack_is_expected_by_default():
-    """A cluster is not told of what it lacks of one that it does not have."""
     assert modes(FullEvaluationSettings()) == DEFAULT
 
 
 def test_naming_one_stack_leaves_the_others():
-    """Whichever it is, in whichever mode."""
     chosen = [(str(stack), str(mode)) for stack, mode in product(Stack, StackMode)]
     found = {
         (stack, mode): modes(load_settings({"stacks": f"{stack}={mode}"})) for stack, mode in chosen
@@ -58,7 +56,6 @@ def test_forms_in_the_file(tmp_path, content):
     ],
 )
 def test_nothing_is_written_of_a_stack_that_is_off(writes, says):
-    """It would do nothing, and say nothing."""
     with pytest.raises(UsageError) as refused:
         load_settings({"stacks": "kthena=off", **writes})
     assert str(refused.value).startswith("--stacks: ")
@@ -100,7 +97,6 @@ def test_windows_are_set_under_one_name():
 
 
 def test_every_reason_may_be_kept_out_of_the_events():
-    """One at a time, and all of them."""
     assert [
         each
         for each in NAMES

@@ -64,7 +64,6 @@ def test_sentences_that_are_not_about_the_pod_stay():
 
 
 def test_reason_that_the_catalogue_does_not_have():
-    """Nothing is said to do about it."""
     assert action_of(finding("customFault"), BUILT_IN) == ""
     assert action_of(finding(EPP, model("a")), BUILT_IN) != ""
 

@@ -61,7 +61,6 @@ def test_what_could_not_be_read_is_an_error():
 @given(st.text())
 @example("\x00\x1b]]>&\ufffe\uffff")
 def test_no_message_breaks_the_document(text):
-    """Messages are from elsewhere."""
     of = report(replace(finding(), message=text, cause=text, since=NOW - timedelta(1)))
     (failure,) = suite(of).findall("testcase/failure")
     assert not set(failure.get("message") + failure.text) & {"\ufffe", "\uffff", "\x00", "\x1b"}

@@ -120,7 +120,6 @@ def test_rules_and_dashboard_read_series_that_are_exported():
 
 
 def test_rules_and_dashboard_select_by_labels_that_series_have():
-    """By another label nothing is ever selected."""
     assert [
         (where, name, label)
         for where, expression in READ
@@ -131,7 +130,6 @@ def test_rules_and_dashboard_select_by_labels_that_series_have():
 
 
 def test_rules_and_dashboard_group_by_labels_that_series_have():
-    """By another label all series are one group."""
     unknown = []
     for where, expression in READ:
         known = GIVEN_BY_PROMETHEUS.union(*(SERIES[name] for name, _ in selectors(expression)))

@@ -3,14 +3,12 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
-from xml.etree import ElementTree as ET
 
 import pytest
 
 from reporter.model.report import Disposition, Mute, MuteFault
 from reporter.model.subject import ObjectRef
 from reporter.sinks.history import EpisodeHistory
-from reporter.sinks.junit import report_junit
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import page_html
 from reporter.sinks.page.view import ReportOrigin
@@ -63,21 +61,6 @@ def test_in_text():
     assert "    Namespace chat until 2026-11-20T13:00:00Z: inferencesetEPPNotReady" in lines
 
 
-def test_in_text_beside_what_fires():
-    """The message speaks of the faults that are not muted; that there are others is said."""
-    text = report_text(shown(finding(mutes=PLACES[:1])))
-    assert "    Not told here: others muted on Pod chat/p\n" in text
-
-
-def test_in_junit():
-    """Skipped, not failed."""
-    (case,) = ET.fromstring(report_junit(shown(muted()))).iter("testcase")
-    (result,) = case
-    assert (result.tag, result.get("message")) == ("skipped", f"muted on {WHERE}: scaled to zero")
-    (case,) = ET.fromstring(report_junit(shown(finding(mutes=PLACES[:1])))).iter("testcase")
-    assert case[0].text.endswith("\nNot told here: others muted on Pod chat/p")
-
-
 def test_in_json():
     document = json.loads(report_json(shown(muted()), SETTINGS))
     (found,) = document["findings"]
@@ -111,11 +94,3 @@ def test_on_the_page():
     assert "did you mean &lt;b&gt;?" in html
     assert "Nothing fires" in html
     assert "<b>?" not in html
-
-
-def test_on_the_card_of_what_fires():
-    assert "others muted on Pod chat/p" in page(shown(finding(mutes=PLACES[:1])))
-
-
-def test_nothing_is_said_where_nobody_mutes():
-    assert "Mutes" not in page(report(finding())) + report_text(report(finding()))

@@ -115,7 +115,6 @@ async def test_what_waits_is_dropped_without_the_lease():
     [(Retry.NO, "a b c"), (Retry.IN_PLACE, "a a b c"), (Retry.LAST, "a b c a")],
 )
 async def test_what_failed_is_tried_again_where_its_writer_wants_it(retry, expected):
-    """Where it was, behind the others, or never."""
     async with sending() as outbox:
         outbox.retry = retry
         outbox.faults = [ConnectionFailed("away")]
@@ -125,7 +124,6 @@ async def test_what_failed_is_tried_again_where_its_writer_wants_it(retry, expec
 
 
 async def test_a_write_that_failed_behind_one_that_can_wait_keeps_its_place():
-    """It is not the first of its plan, and does not become so."""
     async with sending() as outbox:
         outbox.faults = [None, ConnectionFailed("away")]
         outbox.offer("A B c d")
@@ -171,7 +169,6 @@ async def test_a_failure_is_logged_once_until_it_changes_or_is_over():
 
 
 async def test_what_can_wait_is_spaced_and_holds_up_nobody():
-    """Those that cannot wait pass it."""
     async with sending() as outbox:
         outbox.offer("A B C d")
         await asyncio.sleep(5)
@@ -217,7 +214,6 @@ async def test_several_writes_may_be_in_flight_but_one_for_each_object():
 
 
 async def test_the_lease_is_asked_for_before_each_of_several():
-    """Also if those before it are still in flight."""
     async with sending(concurrency=2) as outbox:
         outbox.seconds = 1.0
         outbox.offer("a b c d")
@@ -239,7 +235,6 @@ async def test_several_that_fail_together_are_one_failure():
 
 
 async def test_nothing_waits_for_ever_behind_what_is_more_important():
-    """Once it has waited for long, it has its share."""
     async with sending() as outbox:
         outbox.seconds = 1.0
         for second in range(100):

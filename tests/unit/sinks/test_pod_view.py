@@ -1,6 +1,5 @@
 """What `status --pod` says of a pod: its newest look, and each reason with why it is or is not judged."""
 
-import json
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -11,10 +10,8 @@ from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.catalogue.runtime import of_kind
 from reporter.metrics.looks.look import Endpoints, Failure, Picked
 from reporter.metrics.looks.window import Judged
-from reporter.model.subject import Subject
-from reporter.sinks.pod_view import pod_json, pod_text, pod_view
+from reporter.sinks.pod_view import pod_text, pod_view
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
-from reporter.stacks.otterscale.reasons import MODELSERVICE_KIND
 from tests.tables import of_inferencesets as t
 from tests.unit.probes.runtime.scraped import TARGET, Scraped, engine, loading, serving
 
@@ -95,7 +92,6 @@ def test_why_a_reason_is_not_judged(page, until, reason, *, why):
 
 
 def test_reasons_that_are_switched_off_say_so():
-    """Downloads are not among them."""
     view, _ = seen(serving, 300, runtime_reasons=(t.KV_CACHE,))
     found = {reason: told for reason, (told, _) in verdicts(view).items()}
     assert found.pop(t.KV_CACHE) == "clear"
@@ -103,32 +99,11 @@ def test_reasons_that_are_switched_off_say_so():
     assert set(found.values()) == {"off"}
 
 
-def test_failure_is_the_outcome():
-    view, text = seen(lambda _: {"failure": Failure.STATUS, "detail": "503"}, 30)
-    assert view["outcome"] == "http status 503"
-    assert view["values"] == {}
-    assert "ago, http status 503;" in text
-
-
-def test_pods_of_other_stacks_have_their_own_names_of_reasons():
-    """The name is the one that the Event would have."""
-    target = replace(TARGET, subject=Subject(MODELSERVICE_KIND, "demo", "qwen"))
-    view, text = seen(lambda at: serving(at, **FULL) | {"target": target}, 300)
-    assert verdicts(view)["modelserviceKVCacheSaturated"][0] == "fault"
-    assert "inferenceset" not in text
-
-
 def test_a_page_cannot_write_to_the_terminal():
     """The name of an engine is whatever the pod says."""
     _, text = seen(lambda at: serving(at, engines={"\x1b[2J\n0": engine(at)}), 60)
     assert "\x1b" not in text
     assert re.search(r"^  engine 0 running +2$", text, re.MULTILINE)
-
-
-def test_json_is_the_view():
-    view, _ = seen(serving, 30)
-    assert json.loads(pod_json(view)) == view
-    assert (view["kind"], view["namespace"], view["name"]) == ("PodMetrics", "demo", "p-0")
 
 
 @pytest.mark.parametrize(

@@ -48,13 +48,7 @@ def report(*findings, **changes):
     return Report(catalogue=BUILT_IN, **{**fields, **changes})
 
 
-def test_an_empty_report_is_one_line():
-    """Where nothing is to be said, nothing is."""
-    assert report_text(report()) == "Nothing fires at 2026-11-20T12:00:00Z.\n"
-
-
 def test_a_notice_is_not_counted_among_the_causes():
-    """It has its place after them."""
     notice = finding(type=EventType.NORMAL, message="a canary runs")
     assert report_text(report(notice)).splitlines() == [
         "1 notice fires at 2026-11-20T12:00:00Z.",
@@ -74,7 +68,6 @@ def test_a_notice_is_not_counted_among_the_causes():
     ("type_", "colour"), [(EventType.WARNING, "\x1b[1;31m"), (EventType.NORMAL, "\x1b[1m")]
 )
 def test_only_a_fault_is_red(type_, colour):
-    """In the verdict and at the finding."""
     text = report_text(report(finding(type=type_)), colour=True)
     assert text.startswith(f"{colour}1 ")
     assert f"\n{colour}modelharness" in text
@@ -127,15 +120,6 @@ def test_what_is_no_cause_says_why_and_what(changes, line):
     ]
 
 
-def test_causes_come_in_the_order_of_the_report():
-    """The resolution puts them into order: by layer, and by whom they hit."""
-    cluster = finding(
-        reason="clusterBBRNotReady", layer=Layer.CLUSTER, subject=CLUSTER, cause="scaled to zero"
-    )
-    text = report_text(report(cluster, finding()))
-    assert text.index("clusterBBRNotReady") < text.index("modelharnessGatewayProgrammingFailed")
-
-
 def many(count):
     """Causes of as many namespaces, of which the last hits most."""
     return report(
@@ -152,7 +136,6 @@ def many(count):
 
 
 def test_several_causes_have_a_line_each_on_top_in_the_order_of_impact():
-    """One alone is told by its block."""
     lines = report_text(many(3)).splitlines()
     assert [each.split("  ")[2] for each in lines[2:5]] == [
         "2 not serving",
@@ -291,12 +274,6 @@ def test_subjects_without_a_verdict_are_counted_and_named():
         "    and 2 more; the page lists all",
     ]
     assert page_view(found, ReportOrigin(), EpisodeHistory.of(found)).rest == "12 no verdict"
-
-
-def test_long_messages_are_wrapped():
-    """A message of the greatest length fits a terminal of 100 columns."""
-    text = report_text(report(finding(message="word " * 200)))
-    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_names_are_shown_without_control_characters_and_not_put_into_commands():

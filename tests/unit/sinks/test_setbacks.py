@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from reporter.kube.errors import ConnectionFailed, Forbidden, Invalid, TooManyRequests
-from reporter.sinks.outbox import ANYTHING, Refused, RetryDelay, retry_after
+from reporter.sinks.outbox import ANYTHING, Refused, retry_after
 
 pytestmark = pytest.mark.looptime
 
@@ -56,7 +56,6 @@ async def test_what_says_something_else_may_be_tried_unless_anything_is_refused(
 
 
 async def test_a_write_without_words_is_not_taken_for_any_write():
-    """A patch that only closes has no message."""
     refused: Refused[str] = Refused()
     refused.note("a", None, INVALID)
     assert refused.covers("a", None)
@@ -69,21 +68,6 @@ async def test_what_is_left_alone_for_another_reason_is_no_refusal():
     refused.leave("a", "this")
     assert await left_alone(refused) == 60
     assert refused.note("a", "this", INVALID)
-
-
-def test_what_was_said_last_is_not_said_again():
-    """After a success the same failure is news."""
-    backoff = RetryDelay()
-    errors = [ConnectionFailed("away"), ConnectionFailed("away"), ConnectionFailed("cut")]
-    assert [backoff.is_news(error) for error in errors] == [True, False, True]
-    backoff.reset()
-    assert backoff.is_news(errors[-1])
-
-
-def test_the_longest_pause_is_for_the_writer_to_choose():
-    """Doubling ends there."""
-    backoff = RetryDelay(longest=3.0)
-    assert [backoff.next() for _ in range(5)] == [0.5, 1.0, 2.0, 3.0, 3.0]
 
 
 @pytest.mark.parametrize(

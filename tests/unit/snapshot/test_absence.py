@@ -8,6 +8,7 @@ from reporter.model.report import SkippedObject
 from reporter.snapshot.decode import belongs_to, selected_by
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from tests.tables import rows
 
 SERVED = ResourceState(Served.SERVED)
 KNOWN = {DEPLOYMENTS: SERVED, NODES: SERVED, NAMESPACES: SERVED}
@@ -19,36 +20,46 @@ NEITHER = (SkippedObject("deployments.apps", "", "", "metadata is missing"),)
 CUT = {"deployments.apps": "not all of it could be read"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("snapshot", "namespace", "expected"),
-    [
-        (Snapshot(), "a", False),
-        (Snapshot(states=KNOWN), "a", True),
-        (Snapshot(states={DEPLOYMENTS: ResourceState(Served.ABSENT)}), "a", True),
-        (Snapshot(states=KNOWN, tables=SPACES, covered=frozenset({"a"})), "a", True),
-        (Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()), "a", False),
-        (Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()), "no-namespace", True),
-        (Snapshot(states=KNOWN, skipped=BROKEN), "a", True),
-        (Snapshot(states=KNOWN, skipped=NAMELESS), "a", False),
-        (Snapshot(states=KNOWN, skipped=NAMELESS), "b", True),
-        (Snapshot(states=KNOWN, skipped=PLACELESS), "b", True),
-        (Snapshot(states=KNOWN, skipped=NEITHER), "b", False),
-        (Snapshot(states=KNOWN, incomplete=CUT), "a", False),
-    ],
-    ids=[
-        "not read",
-        "read",
-        "kind not served",
-        "namespace in the dump",
-        "namespace not in the dump",
-        "no such namespace",
-        "a malformed object hides no other",
-        "one without a name may be any",
-        "one without a name is elsewhere",
-        "one without a namespace hides no other",
-        "one without name and namespace may be any anywhere",
-        "cut off",
-    ],
+    {
+        "not read": (Snapshot(), "a", False),
+        "read": (Snapshot(states=KNOWN), "a", True),
+        "kind not served": (
+            Snapshot(states={DEPLOYMENTS: ResourceState(Served.ABSENT)}),
+            "a",
+            True,
+        ),
+        "namespace in the dump": (
+            Snapshot(states=KNOWN, tables=SPACES, covered=frozenset({"a"})),
+            "a",
+            True,
+        ),
+        "namespace not in the dump": (
+            Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()),
+            "a",
+            False,
+        ),
+        "no such namespace": (
+            Snapshot(states=KNOWN, tables=SPACES, covered=frozenset()),
+            "no-namespace",
+            True,
+        ),
+        "a malformed object hides no other": (Snapshot(states=KNOWN, skipped=BROKEN), "a", True),
+        "one without a name may be any": (Snapshot(states=KNOWN, skipped=NAMELESS), "a", False),
+        "one without a name is elsewhere": (Snapshot(states=KNOWN, skipped=NAMELESS), "b", True),
+        "one without a namespace hides no other": (
+            Snapshot(states=KNOWN, skipped=PLACELESS),
+            "b",
+            True,
+        ),
+        "one without name and namespace may be any anywhere": (
+            Snapshot(states=KNOWN, skipped=NEITHER),
+            "b",
+            False,
+        ),
+        "cut off": (Snapshot(states=KNOWN, incomplete=CUT), "a", False),
+    },
 )
 def test_absence_needs_a_look(snapshot, namespace, expected):
     """Nothing is called missing that may only not have been seen."""
@@ -66,13 +77,11 @@ def test_absence_needs_a_look(snapshot, namespace, expected):
     ],
 )
 def test_a_malformed_object_is_unknown_itself(skipped, namespace, name, *, expected):
-    """It is there, so it is not missing; its neighbours are."""
     snapshot = Snapshot(states=KNOWN, skipped=skipped)
     assert snapshot.absence_known(DEPLOYMENTS, namespace, name) is expected
 
 
 def test_cluster_scoped_kinds_follow_the_same_rule():
-    """A malformed node is there, another one is not."""
     broken = (SkippedObject("nodes", "", "gpu-0", "status is not an object"),)
     snapshot = Snapshot(states=KNOWN, skipped=broken)
     assert snapshot.absence_known(NODES)
@@ -102,7 +111,6 @@ def test_of_several_a_malformed_one_counts_if_it_may_belong_to_them(name, labels
     ("labels", "expected"), [({"app": "m"}, False), ({"app": "x"}, True), (None, False)]
 )
 def test_a_selector_may_select_a_malformed_object(labels, *, expected):
-    """Where its labels cannot be read, it may be selected."""
     broken = (SkippedObject("pods", "a", "p", "status is not an object", labels),)
     snapshot = Snapshot(states={PODS: SERVED}, skipped=broken)
     sought = selected_by(LabelSelector({"app": "m"}))

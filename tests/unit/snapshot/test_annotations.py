@@ -27,7 +27,6 @@ def carries_mutes(resource):
 
 
 def test_every_kind_carries_mutes_and_nothing_that_is_not_read():
-    """Whatever else is read of its metadata."""
     assert [each.selection for each in ALL if not carries_mutes(each)] == []
 
 

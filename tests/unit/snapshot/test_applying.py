@@ -100,7 +100,6 @@ def test_other_lists_are_replaced(snapshot):
 
 
 def test_what_changes_nothing_is_settled(snapshot):
-    """Applied again, an object is what it was."""
     done = applied(
         snapshot,
         """
@@ -181,7 +180,6 @@ def test_what_cannot_be_applied_is_said(snapshot, manifest, says):
     ],
 )  # fmt: skip
 def test_a_kind_that_is_not_there_takes_nothing(state, says):
-    """What it would be merged with is not known."""
     snapshot = Snapshot(states={INFERENCESETS: state})
     text = "{apiVersion: kaito.sh/v1beta1, kind: InferenceSet, metadata: {name: m, namespace: n}}"
     done = applied(snapshot, text)

@@ -305,7 +305,6 @@ def test_a_status_marks_its_resource_unknown(load, reason, kind, *, cause, permi
 
 
 def test_a_status_of_the_core_group_and_of_success(load):
-    """Core resources have no group, and a success says nothing."""
     pods = load(obj("v1", "Pod", "p", namespace="n"), forbidden("", "pods")).snapshot
     assert pods.state(r.PODS).cause == "forbidden"
     fine = {"apiVersion": "v1", "kind": "Status", "status": "Success"}
@@ -323,12 +322,10 @@ def test_a_status_without_details_is_counted(load):
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
 def test_versions_whose_fields_are_known(load, version):
-    """Each known version of a kind is read."""
     assert names(load(workspace(version=version)), WORKSPACES) == ["w"]
 
 
 def test_an_unknown_version_is_skipped(load):
-    """Fields of a version that is not known are not guessed."""
     dump = load(workspace(version="v9"))
     assert dump.snapshot.skipped == (
         SkippedObject("workspaces.kaito.sh", "n", "w", "version v9 of Workspace is not known"),
@@ -461,7 +458,6 @@ def test_the_same_document_twice_supersedes_nothing(load):
     ids=["one", "several single ones", "a list of one", "a list", "a typed list", "complete"],
 )
 def test_other_namespaces_are_absent_only_beside_a_list(load, documents, complete, *, known):
-    """One Namespace says that it exists, and nothing of others."""
     snapshot = load(*documents, complete=complete).snapshot
     assert snapshot.absence_known(r.NAMESPACES, name="other") is known
     assert [each.name for each in snapshot[r.NAMESPACES]][-1:] == ["n"]
@@ -472,7 +468,6 @@ def test_other_namespaces_are_absent_only_beside_a_list(load, documents, complet
     ("name", "known"), [("deployments.apps", True), ("deployments", True), ("dump", False)]
 )
 def test_an_empty_list_tells_its_kind_by_the_name_of_its_file(tmp_path, name, *, known):
-    """kubectl prints an empty list without its kind."""
     (tmp_path / f"{name}.json").write_text(json.dumps(items()))
     (tmp_path / "p.json").write_text(json.dumps(obj("v1", "Pod", "p", namespace="n")))
     snapshot = load_dump([tmp_path], BUILT_IN).snapshot
@@ -616,7 +611,6 @@ def test_a_dump_without_objects_is_an_error(tmp_path, content):
 
 
 def test_broken_text_costs_no_other_file(tmp_path):
-    """Other files count, and the broken one is counted with its name."""
     (tmp_path / "a.yaml").write_text("a: [")
     (tmp_path / "b.json").write_text(json.dumps(deployment()))
     dump = load_dump([tmp_path], BUILT_IN)

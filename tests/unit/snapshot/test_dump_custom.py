@@ -48,7 +48,6 @@ def load(tmp_path):
 
 
 def test_declared_kinds_are_read(load):
-    """Without a declaration they are kinds that nobody reads."""
     dump = load(STATEFULSET, widget("a", tier="a"))
     assert [each.name for each in dump.snapshot[STATEFULSETS]] == ["s"]
     assert [each.name for each in dump.snapshot[WIDGETS]] == ["a"]
@@ -78,7 +77,6 @@ def test_only_selected_objects_are_read(load):
     ],
 )  # fmt: skip
 def test_what_a_dump_says_of_a_declared_kind(load, documents, complete, *, state):
-    """Looked at, known not to be served, or not in the dump."""
     found = load(*documents, complete=complete).snapshot.state(WIDGETS)
     assert found.served is state
     assert found.cause == (NOT_IN_DUMP if state is Served.UNKNOWN else "")

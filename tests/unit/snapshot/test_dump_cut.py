@@ -9,6 +9,7 @@ from reporter.catalogue import resources as r
 from reporter.resolution.unknown import unknown_resources
 from reporter.snapshot.dump import load_dump
 from reporter.stacks import BUILT_IN
+from tests.tables import rows
 
 WRITTEN = {"uid": "u", "resourceVersion": "7"}
 
@@ -117,25 +118,20 @@ def test_a_file_that_is_no_dump_makes_nothing_unknown(load, content):
     assert len(snapshot.skipped) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     "content",
-    [
-        text(deployment("a")) + text(deployment("b")),
-        text(listed("a")) + text(listed("b")),
-        text(deployment("a")) + "---\n" + text(deployment("b")),
-        text({**deployment("a"), "metadata": {"name": "a", "namespace": "n"}}).rstrip()
+    {
+        "objects in a loop": text(deployment("a")) + text(deployment("b")),
+        "lists in a loop": text(listed("a")) + text(listed("b")),
+        "marked": text(deployment("a")) + "---\n" + text(deployment("b")),
+        "typed by hand, without a last line break": text(
+            {**deployment("a"), "metadata": {"name": "a", "namespace": "n"}}
+        ).rstrip()
         + "\n---\n"
         + text({**deployment("b"), "metadata": {"name": "b", "namespace": "n"}}).rstrip(),
-    ],
-    ids=[
-        "objects in a loop",
-        "lists in a loop",
-        "marked",
-        "typed by hand, without a last line break",
-    ],
+    },
 )
 def test_what_is_whole_is_not_called_cut_off(load, content):
-    """Nothing is skipped, and what is not there is missing."""
     snapshot = load(content)
     assert names(snapshot) == ["a", "b"]
     assert snapshot.skipped == ()

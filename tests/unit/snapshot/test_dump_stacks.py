@@ -100,7 +100,6 @@ def test_configmaps_are_of_two_kinds(load):
 
 
 def test_services_of_knative_are_no_services_of_the_core(load):
-    """One kind, two groups."""
     label = matching(KNATIVE_SERVICES)
     snapshot = load(obj(r.SERVICES, "core"), obj(KNATIVE_SERVICES, "knative", labels=label))
     assert names(snapshot, r.SERVICES) == ["core"]
@@ -110,7 +109,6 @@ def test_services_of_knative_are_no_services_of_the_core(load):
 @pytest.mark.parametrize("complete", [False, True])
 @pytest.mark.parametrize("stack", BESIDE_KAITO)
 def test_a_dump_without_a_stack_says_nothing_of_it(load, stack, complete):
-    """Nobody put it in because it is not there."""
     snapshot = load(obj(r.PODS, "p"), complete=complete)
     own = {each for each in CLUSTER_WIDE if each.stack == stack}
     assert not own & snapshot.states.keys()

@@ -113,7 +113,6 @@ IN_A_ROLLOUT = {
 
 @pytest.mark.parametrize("name", IN_A_ROLLOUT)
 def test_a_step_of_a_rollout_has_its_time(name):
-    """It counts from the newest pod."""
     doc, text = IN_A_ROLLOUT[name]
     fault = judge(doc, pod("n", "d-0", "d"), STARTING)
     assert fault is not None
@@ -152,7 +151,6 @@ def test_a_node_without_a_pod_is_no_rollout():
 
 
 def test_a_pod_that_ends_has_its_time():
-    """No other is made on its node before."""
     fault = judge(daemonset(ready=2), pod("n", "d-0", "d"), ENDING)
     assert (fault.standing, fault.budget) == ("degraded", timedelta(seconds=600))
     assert fault.transition == datetime(2026, 11, 20, 11, 58, tzinfo=UTC)
@@ -160,7 +158,6 @@ def test_a_pod_that_ends_has_its_time():
 
 
 def test_one_that_ends_is_no_excuse_where_none_is_available():
-    """It is down, and says what is in the way."""
     fault = judge(daemonset(ready=0, wanted=1), ENDING)
     assert (fault.standing, fault.budget) == ("down", None)
     assert fault.detail == "pod d-1 is terminating, 0/1 ready"

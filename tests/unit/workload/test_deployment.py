@@ -11,7 +11,6 @@ from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
     FORBIDDEN,
-    NOW,
     SINCE_AT,
     condition,
     deployment,
@@ -304,18 +303,5 @@ def test_a_stuck_rollout_says_so_and_names_the_pod():
     ],
 )
 def test_is_available(doc, expected):
-    """One available replica of at least one that is wanted."""
     (found,) = snapshot_of(doc)[DEPLOYMENTS]
     assert is_available(found) is expected
-
-
-def test_a_deployment_without_selector_has_no_pods():
-    """It is judged by its replicas all the same."""
-    doc = deployment("n", "d", {"spec": {"selector": None}}, ready=0)
-    assert judge(doc, pod("n", "d-1", "d", ready=False)).down
-
-
-def test_no_clock():
-    """The verdict has times of the cluster only, so that two replicas say the same."""
-    fault = judge(deployment("n", "d", ready=0))
-    assert fault.transition < NOW

@@ -203,7 +203,6 @@ def test_a_pod_on_a_lost_node_never_ends(ready):
     ids=["a quota refuses one", "minReadySeconds", "the only one ends"],
 )
 def test_pods_that_are_ready_are_not_called_otherwise(doc, docs, text):
-    """Who looks at them would find nothing."""
     assert judge(doc, *docs).detail == text
 
 

@@ -85,7 +85,6 @@ def test_settings_are_one_document(text):
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "~", "null\n...\n"])
 def test_nothing_is_none(text):
-    """A file of comments is an empty one."""
     assert read_yaml(text) is None
 
 

@@ -75,7 +75,6 @@ def test_documents_are_parsed_one_by_one():
 
 
 def test_line_numbers_count_from_the_start_of_the_file():
-    """The line in an error is that of the file, not that of the document."""
     (_, broken) = parse("a: 1\n---\nb: 1\n c: 2\n")
     assert str(broken).startswith("line 4: ")
 
@@ -84,7 +83,6 @@ def test_line_numbers_count_from_the_start_of_the_file():
     "text", ["", "\n", "---\n", "# only a comment\n", "---\n...\n", "%YAML 1.1\n"]
 )
 def test_empty_documents_are_nothing(text):
-    """Separators and comments are no documents."""
     assert parse(text) == []
 
 
@@ -152,7 +150,6 @@ def test_a_second_beginning_is_the_next_document(text, values):
 
 
 def test_what_is_broken_between_two_beginnings_costs_neither():
-    """The parser begins again at the next one."""
     text = "apiVersion: v1\nkind: A\napiVersion: v1\nkind: [\napiVersion: v1\nkind: C\n"
     first, broken, last = YamlReader().documents(text)
     assert (first["kind"], last["kind"]) == ("A", "C")

@@ -82,6 +82,5 @@ def test_a_page_with_more_engines_than_nodes_have_ranks_is_refused():
 
 
 def test_a_page_that_takes_too_long_to_read_is_refused():
-    """However few bytes it has."""
     with pytest.raises(UnreadablePage, match="takes longer than"):
         read_page(page(64, 0), PageLimits(seconds=-1))

@@ -51,7 +51,6 @@ def test_of_a_histogram_the_next_bound_is_kept():
 
 
 def test_asleep_and_paused():
-    """A paused engine has no sleep state at 1."""
     asleep = ENGINE.replace('"awake"} 1', '"awake"} 0')
     assert engine(asleep).awake is False
     assert engine(asleep.replace('"discard_all"} 0', '"discard_all"} 1')).awake is False
@@ -77,7 +76,6 @@ def test_first_error_of_a_process_is_an_increase():
 
 
 def test_a_router_is_no_engine():
-    """Its page has the names of several engines."""
     text = 'vllm:num_requests_running{server="http://a"} 2\nvllm:num_requests_running{server="http://b"} 2\n'
     found = look(text)
     assert not found.known

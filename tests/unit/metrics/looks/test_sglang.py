@@ -58,13 +58,11 @@ def test_sample():
 
 
 def test_failure_that_has_not_been_is_zero():
-    """Its series begins with it, and that is an increase."""
     lines = [line for line in SGLANG.split(b"\n") if b"num_retracted_requests" not in line]
     assert look(b"\n".join(lines)).engines["0"].counters[Counter.PREEMPTIONS] == Count(0)
 
 
 def test_engines_are_told_apart_by_their_data_parallel_rank():
-    """The other ranks of an engine work on the same requests."""
     line = 'sglang:num_running_reqs{dp_rank="%d",tp_rank="%d"} %d\n'
     body = "".join(line % each for each in ((0, 0, 3), (0, 1, 3), (1, 0, 5)))
     engines = look(body.encode() + PADDING).engines

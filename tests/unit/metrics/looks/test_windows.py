@@ -154,7 +154,6 @@ def test_restarts_are_counted_by_the_strongest_evidence():
 
 
 def test_pages_since_an_engine_began_anew():
-    """The others of the pod go on."""
 
     def both(at, of_second):
         return serving(at, engines={"0": engine(at), "1": engine(of_second)})
@@ -194,7 +193,6 @@ def test_memory_of_a_pod():
 
 
 def test_what_is_kept_is_what_was_seen():
-    """Packing changes no number."""
     at = 600
     known = kept(busy)
     there = next(each for each in known.looks if each.at == START.after(at))

@@ -14,7 +14,6 @@ NAMES = tuple(name.decode() for name in WANTED)
 
 @pytest.mark.parametrize("body", [VLLM, DOWNLOAD], ids=["vllm", "download"])
 def test_samples(body):
-    """For the sample pages: the wanted names, and all."""
     assert sorted(ours(body, *NAMES)) == sorted(theirs(body, *NAMES)) != []
     everything = all_names(body)
     assert sorted(ours(body, *everything)) == sorted(theirs(body, *everything)) != []
@@ -122,7 +121,6 @@ def renamed(series):
 @examples(4)
 @given(pages())
 def test_generated(page):
-    """For generated pages, sample for sample."""
     expected = theirs(page.encode(), *WANTED_NAMES, "y_total")
     assert renamed(ours(page.encode(), *WANTED_NAMES)) == renamed(expected)
 
@@ -150,7 +148,6 @@ CLASSICS = {
 
 @pytest.mark.parametrize("name", CLASSICS)
 def test_classics(name):
-    """For one page for each peculiarity."""
     body = CLASSICS[name].encode()
     names = ("a", "a_b", "a_c", "a_total", "a_bucket", "a_count", "a_sum")
     assert sorted(ours(body, *names)) == sorted(theirs(body, *names)) != []

@@ -135,7 +135,6 @@ def test_good(name):
 
 
 def test_nan():
-    """NaN, in any case, is a value."""
     found = read(b'vllm:x NaN\nvllm:x{a="b"} nan\nvllm:x nAn', "vllm:x")
     assert [math.isnan(value) for _, _, value in found.samples] == [True] * 3
 
@@ -180,7 +179,6 @@ def test_oversized(name):
 
 
 def test_longest_line():
-    """A line may be as long as the limit."""
     line = b'vllm:x{a="b"} 1'
     longest = line + b" " * (LIMITS.line_bytes - len(line))
     assert len(read(longest, "vllm:x", limits=LIMITS).samples) == 1

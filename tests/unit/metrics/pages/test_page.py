@@ -88,14 +88,6 @@ def test_download_sample():
     assert told.process_start == 1.78700039807e9
 
 
-def test_both_at_once():
-    """A serving pod of KAITO has its families on the same page."""
-    merged = read_page(VLLM + DOWNLOAD)
-    assert merged.engines == read_page(VLLM).engines
-    assert merged.download_remaining == 871.6120438
-    assert merged.process_start is not None
-
-
 def without_reading(told: ToldPage):
     return told.engines, told.http_requests, told.admission_rejections, told.process_start
 
@@ -152,7 +144,6 @@ def test_same(name):
 
 
 def test_no_engine_label():
-    """One engine without a label is engine 0."""
     body = b"".join(
         re.sub(rb'engine="0",?', b"", line)
         for line in VLLM.splitlines(keepends=True)
@@ -161,11 +152,6 @@ def test_no_engine_label():
     expected = read_page(VLLM).engines["0"]
     assert read_page(body).engines == {"0": expected}
     assert read_page(VLLM.replace(b'engine="0"', b'engine=""')).engines["0"] == expected
-
-
-def test_other_engine():
-    """A page of one rank names that rank."""
-    assert list(read_page(RUST.replace(b'"1"', b'"3"')).engines) == ["3"]
 
 
 def test_no_log_stats():
@@ -344,7 +330,6 @@ def test_duplicates_are_counted():
 
 
 def test_engines_apart():
-    """What one engine has is not made up for another."""
     told = page(
         'vllm:num_requests_running{engine="0"} 3',
         'vllm:gpu_cache_usage_perc{engine="0"} 0.5',

@@ -76,7 +76,6 @@ def test_limits(limit, odd):
 
 
 def test_unwanted_series():
-    """Series that nobody asked for do not count."""
     assert read(GOOD + PADDING, "vllm:x", limits=LIMITS["series"]).samples
 
 
@@ -88,6 +87,5 @@ def test_order():
 
 @pytest.mark.parametrize("body", [VLLM, RUST, DOWNLOAD])
 def test_no_newline_at_the_end(body):
-    """A missing last newline is tolerated."""
     names = ("http_requests_total", "kaito_model_download_remaining_seconds")
     assert ours(body.rstrip(), *names) == ours(body, *names) != []

@@ -22,7 +22,6 @@ def attempts(fetch, read=lambda _: Page()):
 
 @pytest.mark.looptime
 async def test_a_page_has_the_time_of_its_request():
-    """Not that of its answer, and not one that it claims."""
 
     async def fetch(_):
         await asyncio.sleep(2.0)
@@ -39,7 +38,6 @@ async def test_a_page_has_the_time_of_its_request():
 
 @pytest.mark.looptime
 async def test_a_failure_has_its_words_and_its_time():
-    """And no page."""
 
     async def fetch(_):
         await asyncio.sleep(5.0)
@@ -52,7 +50,6 @@ async def test_a_failure_has_its_words_and_its_time():
 
 
 async def test_an_unreadable_page_is_a_failure():
-    """With what the reader says of it."""
 
     async def fetch(_):
         return BODY

@@ -152,7 +152,6 @@ async def test_the_request(monkeypatch):
 
 
 def test_addresses_of_ipv6_are_in_brackets():
-    """Of either family, whatever the form."""
     endpoint = Endpoint("https", 8000, "/metrics/")
     assert str(endpoint.url(target(address="fd00::1"))) == "https://[fd00::1]:8000/metrics/"
     assert str(endpoint.url(target(address="10.0.0.1"))) == "https://10.0.0.1:8000/metrics/"
@@ -163,13 +162,6 @@ def test_a_pod_has_its_own_port_or_the_one_of_the_settings():
     endpoint = Endpoint(port=5000)
     assert endpoint.url(target(port=8123)).port == 8123
     assert endpoint.url(target()).port == 5000
-
-
-async def test_a_pod_of_ipv6():
-    """It is reached."""
-    async with serving(answer(), host="::1") as server:
-        assert await fetched(server.port, address="::1") == PAGE
-        assert f"Host: [::1]:{server.port}".encode() in server.requests[0]
 
 
 async def _until(holds: Callable[[], bool]) -> None:

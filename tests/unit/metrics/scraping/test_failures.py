@@ -135,13 +135,11 @@ def test_no_failure_names_an_address():
     ids=lambda value: repr(value)[:40],
 )
 def test_what_it_is_called(lower, failure, detail):
-    """The words of messages."""
     with pytest.raises(ScrapeFailed) as caught, mapped():
         raise lower
     assert (caught.value.failure, caught.value.detail) == (failure, detail)
 
 
 def test_cancellation_passes():
-    """It is no failure of the pod."""
     with pytest.raises(asyncio.CancelledError), mapped():
         raise asyncio.CancelledError

@@ -42,7 +42,6 @@ async def test_unknown_pods_are_sought_again():
 
 
 async def test_a_subject_that_comes_makes_its_pods_targets():
-    """Its pods may be older than itself."""
     cluster = Cluster(model_pod())
     with_subject = cluster.now
     cluster.now = Snapshot(tables={PODS: with_subject.tables[PODS]}, states=with_subject.states)

@@ -75,7 +75,6 @@ def test_the_pickers_of_each_stack(stack):
 
 
 def test_the_default_port():
-    """What arguments say is not read."""
     (found,) = pickers(picker(ROWS["kaito"], {"spec": {"containers": [{"name": "main"}]}}))
     assert found.port == 9090
 

@@ -39,12 +39,6 @@ def test_the_path(endpoint, path):
     assert proxy_path(target(), endpoint) == path
 
 
-def test_the_path_has_the_port_of_the_pod():
-    """Pods of different stacks serve their pages on different ports."""
-    path = proxy_path(target(port=8123), Endpoint(port=5000))
-    assert path == "/api/v1/namespaces/n/pods/pod-0:8123/proxy/metrics"
-
-
 async def test_a_page(client_for):
     """It comes with our credentials, and asks for what a direct scrape asks for."""
     seen = []

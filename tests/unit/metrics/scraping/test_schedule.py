@@ -34,7 +34,6 @@ def filled(pods=PODS, now=0.0):
 
 
 def test_each_pod_once_in_a_period():
-    """Exactly one period apart."""
     found = turns(filled(), 60)
     assert found.keys() == set(PODS)
     for times in found.values():
@@ -71,7 +70,6 @@ def test_what_was_missed_is_not_made_up_for():
 
 
 def test_nobody_has_a_turn_that_is_gone():
-    """The others keep theirs."""
     schedule = filled(PODS[:10])
     schedule.remove(PODS[:5])
     assert turns(schedule, 15).keys() == set(PODS[5:10])

@@ -49,7 +49,6 @@ async def test_time_that_a_namespace_did_not_ask_for_is_not_made_up_for():
 
 
 async def test_nobody_who_waits_means_all_slots():
-    """What others do not need is not kept from anybody."""
     slots = FairSlots(3)
     async with slots.of("a"), slots.of("a"):
         assert not slots.locked()

@@ -60,7 +60,6 @@ def container(row, **changes):
 
 
 def test_engines_of_modelservings_are_known_by_image_or_by_the_name_of_a_port():
-    """The image first, whatever sidecar names its port so; an image of any name with such a port."""
     (row,) = (each for each in SCRAPED if each.stack == Stack.KTHENA)
     ports = [{"name": "metrics", "containerPort": 30000}]
     engine = {"name": CHOSEN, "image": "registry/sglang:v0.5", "ports": [{"containerPort": 8001}]}
@@ -133,13 +132,11 @@ def test_pods_of_other_stacks_that_serve_no_metrics_of_vllm(row):
 @every_row
 @pytest.mark.parametrize("mode", StackMode)
 def test_pods_of_a_stack_that_is_off_are_not_scraped(row, mode):
-    """Those of the others are."""
     names = {each.name for each in found_with({row.stack: mode}, model_pod(), stack_pod(row))}
     assert names == {"qwen-0"} | ({"m-7d9f8b6c5-24567"} if mode is not StackMode.OFF else set())
 
 
 def test_pods_of_inferencesets_are_not_scraped_while_kaito_is_off():
-    """Nothing is judged of an InferenceSet then."""
     pods = [model_pod(), stack_pod(SCRAPED[0])]
     targets = found_with({Stack.KAITO: "off"}, *pods)
     assert [each.subject.kind for each in targets] == [SCRAPED[0].kind]

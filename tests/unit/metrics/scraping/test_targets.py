@@ -144,7 +144,6 @@ NOT_SCRAPED = {
 
 @pytest.mark.parametrize("name", SCRAPED)
 def test_scraped(name):
-    """These may have a page."""
     assert len(found(model_pod(*SCRAPED[name]))) == 1
 
 
@@ -164,7 +163,6 @@ def test_restarts_of_the_container_that_serves_are_told():
 
 
 def test_other_stacks_have_labels_of_their_own():
-    """The selector is a setting."""
     assert [each.subject.name for each in found(model_pod(), selector="app")] == ["qwen"]
 
 

@@ -80,7 +80,6 @@ def test_not_missed_while_its_stack_is_auto():
 
 
 def test_what_a_stack_can_do_without_is_never_missed():
-    """Whether the stack has to be there or not."""
 
     def beside(component):
         same = (each for each in EXPECTED if STACK_OF[each.part] is STACK_OF[component.part])
@@ -95,7 +94,6 @@ def test_what_a_stack_can_do_without_is_never_missed():
 
 @pytest.mark.parametrize("mode", LOOKED_AT)
 def test_down_is_told_where_it_is(mode):
-    """It is there, so it should work."""
     found = {each.reason: look(each, mode, *place(each, ready=0)) for each in CONTROLLERS}
     assert {
         each.reason: [(one.governs, one.related.name) for one in told(each, found[each.reason])]
@@ -149,7 +147,6 @@ def test_crds_are_missed_unless_the_stack_is_off():
 
 @pytest.mark.parametrize("served", subjects_of(Stack.KTHENA), ids=str)
 def test_a_kind_that_has_moved_is_not_missed_in_its_other_group(served):
-    """Either group will do, for what is missing and for what is ready."""
     (own,) = (each for each in EXPECTED if each.part == Stack.KTHENA)
     others = {each.crd_name for each in subjects_of(Stack.KTHENA)} - {served.crd_name}
     evaluation = look(own, StackMode.ON, *place(own), served=ALL_CRDS - others)

@@ -20,9 +20,7 @@ from tests.unit.probes.building import (
     deployment,
     healthy_cluster,
     namespace,
-    pod,
     snapshot_of,
-    waiting,
 )
 
 DEFAULTS = FullEvaluationSettings(components=ALL_ON)
@@ -45,11 +43,6 @@ def probe(*docs, settings=DEFAULTS, **options):
 def only(*docs, **options):
     (finding,) = probe(*docs, **options)
     return finding
-
-
-def test_a_healthy_control_plane_raises_nothing():
-    """Every default component is found in one of its candidate namespaces."""
-    assert probe(*healthy_cluster()) == []
 
 
 def told(states):
@@ -122,31 +115,6 @@ def test_degraded_never_governs():
     ] == []
 
 
-def test_the_message_names_the_worst_pod():
-    """An operator reads the count, the cause and the pod without looking further."""
-    finding = only(
-        *healthy_cluster("kaito-workspace"),
-        deployment("kaito-system", "kaito-workspace", ready=0),
-        pod("kaito-system", "kw-1", "kaito-workspace", waiting("CrashLoopBackOff"), ready=False),
-    )
-    assert finding.message.startswith(
-        "Deployment kaito-system/kaito-workspace is down: CrashLoopBackOff (pod kw-1: "
-    )
-    assert finding.cause == "CrashLoopBackOff"
-
-
-def test_links_of_pod_messages_are_removed():
-    """Texts of others are copied without their links."""
-    text = 'pull "registry.example/x": see https://example.com/help'
-    finding = only(
-        *healthy_cluster("istiod"),
-        deployment("istio-system", "istiod", ready=0),
-        pod("istio-system", "i-1", "istiod", waiting("ImagePullBackOff", text), ready=False),
-    )
-    assert "ImagePullBackOff" in finding.message
-    assert "://" not in finding.message
-
-
 def test_both_deployments_of_a_reason_are_judged():
     """The second KEDA Deployment is not hidden by the first."""
     names = ("keda-operator", "keda-operator-metrics-apiserver")
@@ -165,11 +133,6 @@ def test_the_operator_of_api_keys_is_worse_than_its_sibling():
     operator, service = found
     assert (operator.related.name, service.related.name) == ("apikey-operator", "apikey-authz")
     assert operator.severity > service.severity
-
-
-def test_the_first_candidate_namespace_that_has_it_counts():
-    """A broken copy further down the list of candidates is not looked at."""
-    assert probe(*healthy_cluster(), deployment("istio-system", "body-based-router", ready=0)) == []
 
 
 def test_where_a_part_was_seen_counts_before_another_of_its_name():
@@ -210,11 +173,6 @@ def test_missing_names_all_places_where_it_was_looked_for():
     finding = only(*healthy_cluster("kaito-workspace"), settings=settings)
     assert str(finding.involved) == "Namespace a"
     assert finding.message == "Deployment a/kaito-workspace is down: missing (looked in a, b)"
-
-
-def test_unknown_deployments_raise_nothing():
-    """What cannot be read is neither healthy nor a fault."""
-    assert probe(*healthy_cluster(), unknown={DEPLOYMENTS: FORBIDDEN}) == []
 
 
 def test_unknown_namespaces_do_not_hide_a_fault():
@@ -281,21 +239,6 @@ def test_azure_authz_in_a_namespace_of_its_own():
     assert finding.reason == "clusterGatewayAuthNotReady"
 
 
-def test_the_node_provisioner_is_judged_when_it_is_named():
-    """It governs, as nodes are its doing; without a name there is nothing to judge."""
-    settings = FullEvaluationSettings(
-        node_provisioner_name="karpenter", node_provisioner_namespace=("karpenter",)
-    )
-    finding = only(*healthy_cluster(), settings=settings)
-    assert (finding.reason, finding.governs) == ("clusterNodeProvisionerNotReady", True)
-
-
-def test_admission_webhooks_of_keda_are_not_probed():
-    """KEDA scales without them."""
-    down = deployment("keda", "keda-admission-webhooks", ready=0)
-    assert probe(*healthy_cluster(), down) == []
-
-
 class TestRevisions:
     """istiod by revision, as canary upgrades and the AKS add-on install it."""
 
@@ -331,17 +274,6 @@ class TestRevisions:
         """A Deployment whose name only begins alike is another one."""
         down = deployment("kaito-system", "kaito-workspace-webhook", ready=0)
         assert probe(*healthy_cluster(), down) == []
-
-
-def test_the_order_of_objects_does_not_matter():
-    """The same state gives the same findings."""
-    docs = [
-        *healthy_cluster("istiod", "keda-operator"),
-        deployment("istio-system", "istiod", ready=0, wanted=2),
-        pod("istio-system", "i-1", "istiod", waiting("CrashLoopBackOff"), ready=False),
-        pod("istio-system", "i-2", "istiod", waiting("CrashLoopBackOff"), ready=False),
-    ]
-    assert probe(*docs) == probe(*reversed(docs))
 
 
 def test_of_two_the_older_one_counts_where_nothing_is_remembered():

@@ -11,7 +11,6 @@ from tests.unit.probes.building import (
     ALL_ON,
     FORBIDDEN,
     SHARED,
-    condition,
     deployment,
     healthy_cluster,
     snapshot_of,
@@ -73,18 +72,6 @@ def test_not_ready_without_a_required_crd():
     off = FullEvaluationSettings(gateway_auth_deployment="")
     assert evaluate(*healthy_cluster(), served=served).ready == ()
     assert evaluate(*healthy_cluster(), served=served, settings=off).ready != ()
-
-
-def test_ready_during_a_rollout():
-    """A rollout in time with an available replica is nothing."""
-    moving = [
-        condition("Available", "True"),
-        condition("Progressing", "True", "ReplicaSetUpdated"),
-    ]
-    docs = healthy_cluster("istiod")
-    status = {"status": {"updatedReplicas": 1, "conditions": moving}}
-    rolling = deployment("istio-system", "istiod", status, ready=1, wanted=2)
-    assert evaluate(*docs, rolling).ready != ()
 
 
 def test_a_cluster_where_all_is_off_is_never_ready():

@@ -10,7 +10,6 @@ CRD = {
 
 
 def test_one_that_is_served_is_nothing():
-    """Discovery lists it."""
     assert found(CRD) == []
 
 
@@ -25,5 +24,4 @@ def test_one_that_is_not_served_is_told():
 
 
 def test_discovery_that_failed_tells_nothing():
-    """Unknown is no fault."""
     assert found(CRD, served=None) == []

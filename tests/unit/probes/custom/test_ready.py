@@ -54,7 +54,6 @@ def test_what_is_declared_counts():
     ids=["missing", "down", "unknown", "not served"],
 )
 def test_ready_waits_for_what_is_declared(options, blocks):
-    """Unless it was declared that Ready need not wait for it."""
     components = [each | {"blocks-ready": blocks} for each in (STORE, CRD)]
     assert bool(ready_of(*components, **options)) is not blocks
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporter.catalogue.custom import DAEMONSETS, STATEFULSETS
+from reporter.catalogue.custom import STATEFULSETS
 from tests.unit.probes.building import FORBIDDEN, NOT_IN_DUMP, deployment, document, namespace
 from tests.unit.probes.custom.declared import found
 
@@ -38,11 +38,6 @@ def daemonset(place: str, ready: int = 2) -> dict:
 
 
 PLACES = (namespace("data"), namespace("vectors"))
-
-
-def test_nothing_is_said_of_one_that_works():
-    """Available, and as many as wanted."""
-    assert found(STORE, *PLACES, statefulset("data")) == []
 
 
 def test_one_that_is_down_is_told():
@@ -100,7 +95,6 @@ def test_absence_needs_a_look(options):
 
 
 def test_a_kind_is_no_other_kind():
-    """A Deployment of that name is not the StatefulSet."""
     (finding,) = found(STORE, *PLACES, deployment("vectors", "qdrant"))
     assert finding.cause == "missing"
 
@@ -126,20 +120,7 @@ def test_each_workload_namespace_has_one():
 
 
 def test_named_workload_namespaces_have_one_each():
-    """Those that are named, as far as they are workload namespaces."""
     docs = [namespace(each, managed=True) for each in ("blue", "green")]
     workload = {"kind": "DaemonSet", "name": "cache", "namespaces": ["green", "data"]}
     (finding,) = found(CACHE | {"workload": workload}, *docs, *PLACES)
     assert str(finding.subject) == "namespace/green"
-
-
-def test_a_workload_namespace_that_goes_needs_none():
-    """Nothing is said about what is on its way out."""
-    going = namespace("blue", {"metadata": {"deletionTimestamp": "2026-11-20T11:59:00Z"}}, managed=True)  # fmt: skip
-    assert found(CACHE, going) == []
-
-
-def test_absence_in_a_workload_namespace_needs_a_look():
-    """A dump that does not hold the kind says nothing of it."""
-    docs = [namespace("blue", managed=True)]
-    assert found(CACHE, *docs, unknown={DAEMONSETS: NOT_IN_DUMP}) == []

@@ -99,7 +99,6 @@ class TestPolicies:
         assert probe(policy("x"), mesh(text=text)) == []
 
     def test_entries_that_are_no_providers_are_passed_over(self):
-        """Odd entries do not hide the others."""
         text = "extensionProviders: [1, {}, {name: 7}, {name: oauth2}]"
         assert probe(policy("oauth2"), mesh(text=text)) == []
         assert len(probe(policy("x"), mesh(text=text))) == 1
@@ -146,7 +145,6 @@ class TestFilters:
 
     @pytest.mark.parametrize("target", TARGETS)
     def test_a_service_that_does_not_exist(self, target):
-        """The message names the filter and the Service."""
         (finding,) = probe(envoy_filter(target))
         assert str(finding.related) == "EnvoyFilter my-models/apikey-ext-authz"
         assert finding.message == (
@@ -157,7 +155,6 @@ class TestFilters:
 
     @pytest.mark.parametrize("target", TARGETS)
     def test_a_service_that_exists(self, target):
-        """Then there is nothing to say."""
         assert probe(envoy_filter(target), SERVICE) == []
 
     def test_the_filter_of_azure(self):
@@ -184,7 +181,6 @@ class TestFilters:
         assert "Service mine/authz" in finding.message
 
     def test_several_services_are_named_in_order(self):
-        """The same text whatever the order of the patches."""
         patches = [{"value": f"outbound|1||{each}.ns.svc.cluster.local"} for each in "ba"]
         docs = [
             merged(envoy_filter("x"), {"spec": {"configPatches": order}})
@@ -196,5 +192,4 @@ class TestFilters:
 
 
 def test_no_namespaces_no_subjects():
-    """Without Namespaces there is no workload namespace to judge."""
     assert probe(envoy_filter(TARGETS[0]), unknown={NAMESPACES: FORBIDDEN}) == []

@@ -102,11 +102,6 @@ def test_other_reasons_are_about_the_gateway_itself(reason):
     assert probe(gateway(condition("Accepted", "False", reason, "no"))) == []
 
 
-def test_healthy():
-    """A Gateway that was accepted, of a class that was."""
-    assert probe(HEALTHY) == []
-
-
 def test_unknown_classes():
     """A class that cannot be looked for is not missing; the Gateway's condition still counts."""
     assert probe(without_class(), unknown={GATEWAYCLASSES: FORBIDDEN}) == []
@@ -126,17 +121,6 @@ def test_on_its_way_out():
     assert probe(replaced(docs, "Namespace", DELETING)) == []
 
 
-def test_each_gateway_is_told_apart():
-    """Two bad Gateways of a namespace are two faults under one key."""
-    docs = without_class()
-    second = replaced(
-        [each for each in docs if each["kind"] == "Gateway"], "Gateway", {"metadata": {"name": "b"}}
-    )
-    found = probe([*docs, *second])
-    assert [each.related.name for each in found] == ["b", "my-models-gw"]
-    assert len({each.key for each in found}) == 1
-
-
 def test_somebody_elses_gateway_is_left_alone():
     """Beside a Gateway of the harness, one without its label is not judged."""
     foreign = {"metadata": {"name": "foreign", "labels": None}, "spec": {"gatewayClassName": "x"}}
@@ -148,11 +132,6 @@ def test_a_gateway_made_by_hand_is_judged():
     """Where no Gateway carries the label, those that are there count."""
     docs = replaced(without_class(), "Gateway", {"metadata": {"labels": None}})
     assert len(probe(docs)) == 1
-
-
-def test_a_namespace_without_the_label_is_no_subject():
-    """Only labelled namespaces are workload namespaces."""
-    assert probe(replaced(without_class(), "Namespace", {"metadata": {"labels": None}})) == []
 
 
 def test_a_class_is_not_missed_where_the_kind_is_not_served():

@@ -53,13 +53,11 @@ def test_no_ready_pod():
 
 
 def test_scaled_to_zero():
-    """No pod at all is no ready pod."""
     (finding,) = probe(plane(NONE_READY, {"spec": {"replicas": 0}}))
     assert finding.cause == "scaled to zero"
 
 
 def test_without_the_label_of_its_owner():
-    """Istio copies the owner's label only sometimes."""
     label = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
     assert len(probe(plane(NONE_READY, label))) == 1
 

@@ -6,7 +6,6 @@ import pytest
 
 from reporter.catalogue.resources import CILIUMNETWORKPOLICIES, DEPLOYMENTS, NAMESPACES
 from reporter.probes.harness.policies import probe_network_policy
-from reporter.resolution import Memory, resolve
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import managed_namespaces
 from tests.unit.probes.asking import evaluate_harness, namespace_scope
@@ -15,7 +14,6 @@ from tests.unit.probes.building import (
     CREATED_AT,
     DELETING,
     FORBIDDEN,
-    at,
     deployment,
     document,
     namespace,
@@ -65,12 +63,6 @@ def test_the_scaler_is_shut_out():
     settings = FullEvaluationSettings(keda_scaler_namespace=("other",))
     moved = deployment("other", "keda-kaito-scaler")
     assert probe(*BASE, moved, policy("other"), settings=settings) == []
-
-
-def test_both():
-    """One finding tells both faults."""
-    (finding,) = probe(*BASE, policy("nowhere"))
-    assert "exist: nowhere; it does not admit namespace keda" in finding.message
 
 
 def test_expressions_name_namespaces_too():
@@ -153,15 +145,3 @@ def test_scaler_switched_off():
     """Without the scaler nobody needs to be admitted."""
     settings = FullEvaluationSettings(keda_scaler_deployment="")
     assert probe(*BASE, policy("other"), settings=settings) == []
-
-
-def test_a_scaler_that_cannot_be_read_any_more_has_not_been_admitted():
-    """What fires goes on, marked stale, until the Deployments can be read again."""
-    settings, memory, told = FullEvaluationSettings(), Memory(), []
-    for seconds, unknown in ((0, {}), (100, {}), (400, {DEPLOYMENTS: FORBIDDEN})):
-        snapshot = snapshot_of(*BASE, policy("other"), unknown=unknown)
-        evaluation = evaluate_harness(snapshot, settings)
-        result = resolve(evaluation, snapshot, memory, now=at(seconds), settings=settings)
-        memory = result.memory
-        told = [each for each in result.report.findings if each.reason == REASON]
-    assert [(each.disposition, each.stale) for each in told] == [("firing", True)]

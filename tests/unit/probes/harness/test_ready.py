@@ -65,7 +65,6 @@ NOT_READY = {
 
 @pytest.mark.parametrize("name", NOT_READY)
 def test_not_ready(name):
-    """The absence of faults is no evidence."""
     evaluation = evaluate(NOT_READY[name])
     assert evaluation.ready == ()
     assert len(evaluation.subjects) == 1
@@ -94,36 +93,4 @@ def test_no_subject(patch):
 
 
 def test_unknown_namespaces():
-    """Without Namespaces no subject is known."""
     assert evaluate(HEALTHY, unknown={NAMESPACES: FORBIDDEN}).subjects == ()
-
-
-def test_namespaces_are_judged_apart():
-    """A fault of one namespace does not touch its neighbour."""
-    broken = replaced(healthy_harness("b"), "Gateway", {"spec": {"gatewayClassName": "nowhere"}})
-    evaluation = evaluate([*healthy_harness("a"), *broken])
-    assert {str(each.subject) for each in evaluation.findings} == {"namespace/b"}
-    assert [each.namespace for each in (s.subject for s in evaluation.subjects)] == ["a", "b"]
-
-
-def test_every_message_names_the_namespace_and_fits():
-    """Harness messages name the workload namespace, on one line without links."""
-    broken = replaced(
-        HEALTHY,
-        "Gateway",
-        {
-            "spec": {"gatewayClassName": "nowhere"},
-            "status": {
-                "conditions": [
-                    condition("Programmed", "False", "Invalid", "see https://a.b/c\n" + "é" * 2000)
-                ]
-            },
-        },
-    )
-    messages = [each.message for each in evaluate(broken).findings]
-    assert len(messages) == 2
-    for message in messages:
-        assert "my-models/" in message
-        assert "://" not in message
-        assert "\n" not in message
-        assert len(message.encode()) <= 1024

@@ -48,13 +48,11 @@ def test_latency_fault_without_requests_is_given_up_in_time():
 
 
 def test_latency_fault_ends_once_enough_answers_are_fast():
-    """Also while requests wait."""
     last = last_time_open(partial(collapsed, waiting=5, later=1), t.LATENCY, 3000)
     assert last <= SLOW_UNTIL + 600
 
 
 def test_collapse_is_given_up_two_windows_after_nothing_waits_any_more():
-    """The time in which it went on does not count."""
 
     def page(at):
         return collapsed(at, waiting=5 if at < 2400 else 0)

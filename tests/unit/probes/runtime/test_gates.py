@@ -82,7 +82,6 @@ def test_engine_asleep_is_not_judged():
 
 
 def test_window_begins_when_the_engine_awakes():
-    """At the first scrape that sees it awake."""
 
     def page(fault, at):
         return fault.page(at) if at > 90 else asleep(fault.page(at))
@@ -92,7 +91,6 @@ def test_window_begins_when_the_engine_awakes():
 
 @pytest.mark.parametrize("lost", [None, FAILED], ids=["not scraped", "failed"])
 def test_two_scrapes_in_a_row_that_are_missing_are_a_hole(lost):
-    """The window begins behind it."""
 
     def page(fault, at):
         return lost if at in {15, 30} else fault.page(at)
@@ -110,7 +108,6 @@ def test_one_scrape_that_is_missing_is_no_hole():
 
 
 def test_another_pod_of_the_same_name_begins_again():
-    """Pods of StatefulSets keep their names."""
 
     def page(fault, at):
         return fault.page(at) | {"target": replace(TARGET, uid="a" if at < 30 else "b")}
@@ -184,14 +181,12 @@ def undecided_after(faults, **page):
 
 
 def test_engine_that_vanishes_is_unknown():
-    """It is not well, and not ill."""
     page = serving(0) | {"engines": {"7": engine(615)}}
     assert undecided_after(ENGINE_FAULTS, **page) == dict.fromkeys(ENGINE_FAULTS, True)
 
 
 @pytest.mark.parametrize("reason", [t.KV_CACHE, t.BACKLOG, t.SCHEDULER_STUCK, t.ENGINE_STALLED])
 def test_gauge_that_vanishes_is_unknown(reason):
-    """Which is not the same as zero."""
     gone = engine(0, kv_usage=None, running=None, capacity=None, waiting=None)
     page = serving(0) | {"engines": {"0": gone}}
     assert undecided_after({reason: FAULTS[reason]}, **page) == {reason: True}

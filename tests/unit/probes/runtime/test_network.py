@@ -106,7 +106,6 @@ def test_pods_that_fail_while_another_answers_are_told():
 
 
 def test_first_answer_after_an_outage_says_nothing_of_who_has_not_been_asked_since():
-    """They had their last turn before it."""
     names = {name for name, *_ in APART}
     first = ("p-3", "c", "n3", lambda at: serving(at) if at >= 135 else FAILS)
     pods = samples(*APART, first, turns={"p-0": 120, "p-1": 120, "p-2": 135})

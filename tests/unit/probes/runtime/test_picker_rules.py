@@ -119,12 +119,10 @@ SHED = [
     ],
 )
 def test_counters(reason, says, first):
-    """By count and by share, in the window."""
     assert Scraped().first(reason, says, until=900) == first
 
 
 def test_it_ends_with_the_first_endpoint():
-    """One page that has one is enough."""
     found = Scraped().watch(lambda at: page(endpoints=float(at >= 90)), until=120)
     assert [at for at, reasons in found.items() if reasons] == [60, 75]
 

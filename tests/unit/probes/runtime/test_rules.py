@@ -21,7 +21,6 @@ def step(at_time, after=1):
 
 
 def test_found_once_the_window_is_full_and_not_before():
-    """Whichever the reason is."""
     found = {reason: Scraped().first(reason, fault.page) for reason, fault in FAULTS.items()}
     assert found == {reason: fault.window for reason, fault in FAULTS.items()}
 
@@ -280,7 +279,6 @@ def test_a_full_cache_is_told_as_full_as_it_was_asked_for(threshold, told):
 
 @pytest.mark.parametrize("grace", [0, 900])
 def test_the_global_grace_is_no_window(grace):
-    """A window that is not full has nothing to say, whatever the graces are."""
     pod = Scraped(startup_grace_seconds=grace)
     assert pod.first(t.KV_CACHE, FAULTS[t.KV_CACHE].page) == 300
 

@@ -105,5 +105,4 @@ def test_every_label_value_is_valid(text):
 
 @given(names, names)
 def test_label_values_keep_names_apart(one, other):
-    """Names that are cut differ in the hash."""
     assert (label_value(one) == label_value(other)) == (one == other)

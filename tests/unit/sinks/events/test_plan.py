@@ -133,7 +133,6 @@ def test_writes_follow_the_report(now, records, purposes):
 
 
 def test_a_refresh_raises_the_count_and_names_the_version_it_changes():
-    """One request: count, lastTimestamp, and the precondition."""
     (write,) = planned(report(finding()), [written(61, count=4)], SETTINGS, instance="pod").writes
     assert write.resource_version == "7"
     assert write.body["count"] == 5
@@ -151,7 +150,6 @@ def test_a_refresh_is_planned_ahead(ago, due):
 
 
 def test_causes_of_the_cluster_go_before_faults_of_a_model_and_of_each_the_oldest():
-    """What explains the others is told first."""
     model = [
         finding(subject=Subject(INFERENCESET_KIND, "chat", f"m{age}"), since=NOW - timedelta(age))
         for age in (1, 3, 2)
@@ -207,7 +205,6 @@ def test_ready_is_written_once():
 
 
 def test_disabled_reasons_write_nothing_and_end_what_they_wrote():
-    """The report still shows them."""
     settings = FullEvaluationSettings(disable_reasons=(MODEL_EPP, MODEL_READY))
     plan = planned(
         report(finding(), ready=(ready(due=True),)), [written(5)], settings, instance="pod"
@@ -216,7 +213,6 @@ def test_disabled_reasons_write_nothing_and_end_what_they_wrote():
 
 
 def test_a_deferred_change_is_due_when_its_interval_ends():
-    """No resync has to pass for it."""
     plan = planned(report(finding(message="x")), [written(4)], SETTINGS, instance="pod")
     assert plan.next_in == timedelta(seconds=6)
 

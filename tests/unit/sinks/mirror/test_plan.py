@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue.reasons import CLUSTER_SHARED, HARNESS_READY
-from reporter.model.subject import ObjectRef
-from reporter.sinks.mirror.plan import Applied
 from reporter.sinks.mirror.plan import MirrorPurpose as Why
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP
 from tests.unit.probes.building import (
@@ -127,14 +125,6 @@ def test_only_what_differs_is_written(record, applied, after, *, purpose):
     assert purposes(plan) == ([purpose] if purpose is not None else [])
 
 
-def test_a_deferred_write_is_due_when_it_says():
-    """The pass is woken for it."""
-    waits = planned(fired(message="x"), applied=WAS, after=4)
-    assert waits.next_in is not None
-    later = planned(fired(message="x"), applied=WAS, after=4 + waits.next_in.total_seconds())
-    assert purposes(later) == [Why.CHANGE]
-
-
 def test_a_refresh_is_planned_ahead():
     """No pass is woken for it; the next plan says when it was made."""
     seen_again = fired(ago=0, count=9)
@@ -157,7 +147,6 @@ def test_an_event_that_is_not_on_record_any_more_is_over():
 
 
 def test_an_object_that_is_made_anew_has_a_mirror_of_its_own():
-    """The one on the former object is over."""
     recreated = snapshot_of(namespace("chat"), document("InferenceSet", "llama", "chat", NEW_UID))
     plan = planned(fired(), applied=WAS, snapshot=recreated)
     assert [(each.purpose, each.mirror.object.uid) for each in plan.writes] == [
@@ -202,7 +191,6 @@ def test_while_objects_cannot_be_read_their_mirrors_stay():
 
 
 def test_a_namespace_that_goes_gets_nothing_new():
-    """The API server would refuse it."""
     going = snapshot_of(namespace("chat", DELETING), LLAMA)
     assert planned(fired(), snapshot=going).writes == ()
 
@@ -222,24 +210,6 @@ def test_what_is_over_goes_first_and_what_can_wait_last():
         (Why.TELL, "inferencesetReady"),
         (Why.ASSURE, "modelharnessGatewayProgrammingFailed"),
         (Why.ASSURE, "inferencesetModelPodsNotReady"),
-    ]
-
-
-def test_the_oldest_is_refreshed_first():
-    """Five are written a second: of thousands, the last would expire before their turn came."""
-    reasons = (MODEL_EPP, "inferencesetModelPodsNotReady", "inferencesetRouteNotReady")
-    records = [fired(ago=0, count=9, reason=reason) for reason in reasons]
-    first = planned(*records)
-    ages = dict(zip(reasons, (20, 30, 40), strict=True))
-    written = {
-        each.mirror.name: Applied(
-            replace(each.mirror, count=1), at(-60 * ages[each.mirror.reason]).boot
-        )
-        for each in first.writes
-    }
-    plan = planned(*records, applied=written)
-    assert [(each.purpose, each.mirror.reason) for each in plan.writes] == [
-        (Why.REFRESH, reason) for reason in reversed(reasons)
     ]
 
 
@@ -311,16 +281,3 @@ def test_of_another_namespace_stands_only_that_it_does_not_work():
         f"{write.mirror.object}: something that it needs in another namespace does not work; "
         "who runs the cluster finds what in the Events of kube-system"
     )
-
-
-def test_of_a_stack_that_is_off_the_event_says_whether_the_object_is_there():
-    """A declared condition may be about its kind all the same; it is read apart from the stack."""
-    serving = ObjectRef(
-        "workload.serving.volcano.sh/v1alpha1", "ModelServing", "chat", "m", "uid-m"
-    )
-    record = fired(HARNESS, related=serving)
-    read = snapshot_of(*OBJECTS)
-    assert planned(record, snapshot=read).writes == (), "it is read, and not there"
-    states = {each: state for each, state in read.states.items() if each.kind != "ModelServing"}
-    (write,) = planned(record, snapshot=replace(read, states=states)).writes
-    assert write.mirror.object == serving

@@ -47,13 +47,6 @@ def test_a_mirror_says_what_the_event_says():
     assert body["reportingComponent"] == body["source"]["component"] == component
 
 
-def test_ready_is_a_moment():
-    """It is over with being said, as in kube-system."""
-    body = body_of(ready())
-    assert (body["type"], body["reason"]) == ("Normal", "inferencesetReady")
-    assert body["metadata"]["labels"] == {"status-reporter.io/mirror": "over"}
-
-
 @pytest.mark.parametrize("record", [fired(), ready()])
 def test_a_mirror_is_never_taken_for_an_event_of_ours(record):
     """Workloads may be in kube-system, where our Events are read back."""
@@ -64,11 +57,3 @@ def test_a_mirror_is_never_taken_for_an_event_of_ours(record):
         "what is listed and watched"
     )
     assert "status-reporter.io/state" not in body["metadata"]["labels"], "what people select by"
-
-
-def test_the_name_has_the_readable_parts_of_the_event():
-    """`kubectl get events` shows it."""
-    name = mirror_name("chat.llama.inferencesetready.0123456789abcdef", "uid")
-    assert name.startswith("chat.llama.inferencesetready.")
-    assert len(name) == len("chat.llama.inferencesetready.0123456789abcdef")
-    assert name != mirror_name("chat.llama.inferencesetready.0123456789abcdef", "other")

@@ -40,11 +40,6 @@ def write(name, namespace="a", purpose=MirrorPurpose.TELL, message="m", *, live=
     return MirrorWrite(purpose, mirror, SAMPLE.planned)
 
 
-def refresh(name, seconds):
-    """One that is planned ahead."""
-    return replace(write(name, purpose=MirrorPurpose.REFRESH), due_in=timedelta(seconds=seconds))
-
-
 def plan(*writes, also=()):
     return MirrorPlan(writes, frozenset((*(each.mirror.name for each in writes), *also)))
 
@@ -128,7 +123,6 @@ async def test_a_plan_that_is_older_than_the_last_write_repeats_nothing():
 
 
 async def test_events_in_kube_system_go_first():
-    """A mirror waits as long as any of them does."""
     async with writing() as at:
         at.events = True
         at.writer.offer(plan(write("x")))
@@ -137,20 +131,6 @@ async def test_events_in_kube_system_go_first():
         at.events = False
         await asyncio.sleep(1)
         assert requests(at) == ["apply a/x"]
-
-
-async def test_nothing_is_written_without_the_lease():
-    """Who leads next writes what is wanted."""
-    async with writing() as at:
-        at.leads = False
-        at.writer.offer(plan(write("x")))
-        await asyncio.sleep(1)
-        assert (at.made, at.writer.waiting) == ([], 0)
-        at.leads = True
-        at.writer.offer(plan(write("x")))
-        await asyncio.sleep(1)
-        at.writer.forget()
-        assert at.writer.applied() == {}, "somebody else may have written since"
 
 
 async def test_an_answer_that_comes_after_the_lease_was_lost_is_not_remembered():
@@ -261,46 +241,13 @@ async def test_who_takes_mirrors_does_not_wait_for_those_who_refuse():
         assert "apply good/y" in requests(at)[before:]
 
 
-async def test_who_was_not_tried_yet_goes_before_those_who_refused():
-    """Else a few that refuse again and again would keep it from ever being tried."""
-    async with writing() as at:
-        at.refusing = {f"n{number}": QUOTA for number in range(5)}
-        at.writer.offer(plan(*(write(f"x{n}", n) for n in at.refusing), write("y", "good")))
-        await asyncio.sleep(20)
-        assert requests(at)[5] == "apply good/y"
-
-
 async def test_what_is_not_there_need_not_be_closed():
-    """It has expired, or never was."""
     async with writing() as at:
         at.faults = [NotFound('events "x" not found', status=404)]
         at.writer.offer(plan(write("x", purpose=MirrorPurpose.ASSURE, live=False), write("y")))
         await asyncio.sleep(1)
         assert at.outcomes == ["assure gone", "tell written"]
         assert at.writer.refusing == 0
-
-
-async def test_retry_after_is_honoured():
-    """No namespace is to blame: the same write is made again."""
-    async with writing() as at:
-        at.faults = [TooManyRequests("busy", status=429, retry_after=7.0)]
-        at.writer.offer(plan(write("x"), write("y", "b")))
-        await asyncio.sleep(20)
-        assert at.made[0] == (0.0, "apply a/x")
-        assert at.made[1] == (pytest.approx(7, abs=0.1), "apply a/x")
-        assert at.outcomes == ["tell failed", "tell written", "tell written"]
-
-
-async def test_a_server_that_does_not_answer_is_asked_less_and_less():
-    """And each namespace again within a minute of its return."""
-    async with writing() as at:
-        at.refusing = dict.fromkeys("ab", ConnectionFailed("away"))
-        at.writer.offer(plan(write("x"), write("y", "b")))
-        await asyncio.sleep(900)
-        assert len(at.made) <= 40
-        at.refusing = {}
-        await asyncio.sleep(121)
-        assert at.outcomes[-2:] == ["tell written", "tell written"]
 
 
 @pytest.mark.parametrize("error", [ConnectionFailed("lost"), ServerError("late", status=504)])
@@ -335,7 +282,6 @@ async def test_a_close_that_is_answered_by_nobody_does_not_make_its_mirror_young
 
 @pytest.mark.parametrize("error", [QUOTA, GONE, TooManyRequests("busy", status=429)])
 async def test_after_a_refusal_nothing_was_written(error):
-    """What was there is what is remembered."""
     async with writing() as at:
         at.faults = [error]
         at.writer.offer(plan(write("x")))
@@ -344,7 +290,6 @@ async def test_after_a_refusal_nothing_was_written(error):
 
 
 async def test_one_that_breaks_a_rule_is_left_alone_until_it_says_something_else():
-    """The namespace takes the others."""
     async with writing() as at:
         at.faults = [Invalid("no", status=422)]
         at.writer.offer(plan(write("x"), write("y")))
@@ -356,16 +301,6 @@ async def test_one_that_breaks_a_rule_is_left_alone_until_it_says_something_else
         assert requests(at) == ["apply a/x", "apply a/y", "apply a/x"]
         assert at.outcomes == ["tell refused", "tell written", "tell written"]
         assert [line["event"] for line in at.logs] == ["mirror_not_written"]
-
-
-async def test_what_is_planned_ahead_is_made_in_its_time():
-    """And holds nothing up, and does not count as waiting, until then."""
-    async with writing() as at:
-        at.writer.offer(plan(refresh("later", 30), write("now")))
-        await asyncio.sleep(1)
-        assert ([name for _, name in at.made], at.writer.waiting) == (["apply a/now"], 0)
-        await asyncio.sleep(30)
-        assert at.made[-1] == (30.0, "apply a/later")
 
 
 async def test_a_namespace_that_answers_late_holds_up_itself_alone():

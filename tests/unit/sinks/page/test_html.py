@@ -6,8 +6,6 @@ from datetime import timedelta
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reporter.model.report import (
     Disposition,
@@ -18,7 +16,6 @@ from reporter.model.report import (
     UnknownResource,
 )
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.resolution.message import SUPPRESSING
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.page.build import page_view
 from reporter.sinks.page.document import LIMITS, POLICY, TYPES, asset, page_html
@@ -112,19 +109,6 @@ def drawn_with(text, *, live):
     return Tree(page(*parts.pop("findings"), live=live, query=text, **parts))
 
 
-# A parser of HTML changes these two itself.
-READABLE = st.text(st.characters(exclude_characters="\r\x00", exclude_categories=["Cs"]))
-
-
-@given(READABLE)
-def test_text_and_attributes_come_back_as_they_were(text):
-    """The templates escape whatever they are given."""
-    commands = (text,)
-    tree = Tree(page(finding(KAITO, commands=commands)))
-    assert ("button", "data-command", text) in tree.attributes
-    assert f"Look{text}Copy" in tree.text
-
-
 @pytest.mark.parametrize("live", [True, False])
 def test_nothing_is_loaded_from_elsewhere(live):
     """No address outside of the page, no inline script or style attribute or handler."""
@@ -200,13 +184,6 @@ def test_a_thousand_subjects_stay_small(faulty):
     assert all(f"model-{number:04}" in text for number in range(997))
 
 
-def test_the_same_report_gives_the_same_page():
-    """Byte for byte."""
-    assert page(finding(KAITO), finding(PODS, model("a"))) == page(
-        finding(KAITO), finding(PODS, model("a"))
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -271,53 +248,6 @@ def test_where_some_kinds_are_lost_they_are_named(resources, named):
     assert "As of 2026-11-20T12:00:00Z." in text
 
 
-def test_a_stale_finding_says_so():
-    """What it rests on cannot be read."""
-    assert "stale" in Tree(page(finding(KAITO, stale=True))).text
-
-
-@pytest.mark.parametrize(
-    ("disposition", "said"),
-    [
-        (Disposition.PENDING, "0/1 ready, fires in 95s at the earliest"),
-        (Disposition.HELD, f", waits for {KAITO}, held for 95s more at least"),
-        (Disposition.SECONDARY, f", outranked by {KAITO}"),
-    ],
-)
-def test_the_time_left_is_said(disposition, said):
-    """When something fires, or may."""
-    by = () if disposition is Disposition.PENDING else (KAITO,)
-    soon = None if disposition is Disposition.SECONDARY else NOW + timedelta(seconds=95)
-    assert said in Tree(page(finding(PODS, model("a"), disposition, fires_at=soon, by=by))).text
-
-
-def test_times_are_marked_for_the_script():
-    """Ages count up, times left count down."""
-    pending = finding(PODS, model("a"), Disposition.PENDING, fires_at=NOW)
-    tree = Tree(page(finding(KAITO), pending))
-    relations = [value for _, name, value in tree.attributes if name == "data-relation"]
-    assert relations == ["since", "until"]
-
-
-def test_a_saved_page_says_of_when_it_is():
-    """Somebody opens it a week later."""
-    found = report(ready_ones=[CLUSTER])
-    about = ReportOrigin(time="the newest time in the dump", saved=NOW + timedelta(days=3))
-    html = page_html(page_view(found, about, EpisodeHistory.of(found)))
-    text = Tree(html).text
-    assert "as of 2026-11-20T12:00:00Z (the newest time in the dump)" in text
-    assert "was saved 2026-11-23T12:00:00Z, and does not change any more." in text
-    assert "<title>Saved, 2026-11-20 12:00 UTC: Nothing fires" in html
-    assert " data-saved>" in html
-
-
-def test_a_page_saved_at_once_says_one_time():
-    """Of a cluster that was just read."""
-    found = report()
-    about = ReportOrigin(time="the present", saved=NOW + timedelta(seconds=5))
-    assert "was saved" not in page_html(page_view(found, about, EpisodeHistory.of(found)))
-
-
 @pytest.mark.parametrize(
     ("about", "old"),
     [
@@ -362,37 +292,6 @@ def test_a_cause_is_one_line_with_everything_else_below_it():
         assert said in line
 
 
-def test_of_many_that_a_cause_hits_five_are_named_and_the_others_a_click_away():
-    """They stand in what opens."""
-    hit = tuple(model(f"m{each}") for each in range(8))
-    html = page(finding(KAITO, impact=Impact(8, 0, 1, hit=hit)))
-    line, _, rest = html.partition("<summary>")[2].partition("</summary>")
-    assert f"{hit[4]} and " in line
-    assert ">3 more</a>" in line
-    assert str(hit[7]) not in line
-    assert f"<li>{hit[7]}</li>" in rest
-
-
-def test_causes_stand_above_the_way_of_requests():
-    """Who comes at night reads what is wrong first."""
-    html = page(finding(KAITO), finding(PODS, model("a")))
-    assert html.index('id="causes"') < html.index('id="path"') < html.index('id="stack"')
-
-
-def test_each_command_has_a_button_that_copies_it():
-    """Without script there is none to be seen."""
-    html = page(finding(KAITO, commands=("kubectl get a", "kubectl get b")))
-    assert 'data-command="kubectl get a"' in html
-    assert html.count("data-command=") == 2
-
-
-def test_an_age_that_nobody_knows_is_claimed_nowhere():
-    """Neither in the line of the cause nor in the last day."""
-    text = Tree(page(finding(KAITO, age_known=False))).text
-    assert text.count("age unknown") == 2
-    assert "since 1" not in text
-
-
 def test_a_page_that_knows_nothing_says_why_at_the_top():
     """One that knows a cause says that."""
     unknown = (UnknownResource("pods", "forbidden"),)
@@ -400,15 +299,6 @@ def test_a_page_that_knows_nothing_says_why_at_the_top():
     html = page(unknown=unknown)
     assert html.index(said) < html.index('id="causes"')
     assert said not in page(finding(KAITO), unknown=unknown)
-
-
-def test_what_is_drawn_next_to_a_message_is_not_said_in_it_too():
-    """The Event names what it suppresses, as it has nothing next to it."""
-    said = f"Deployment is down{SUPPRESSING}{PODS} in 1 namespace(s))"
-    text = Tree(page(finding(KAITO, message=said))).text
-    assert "Deployment is down" in text
-    assert "suppressing" not in text
-    assert said in Tree(page(finding(KAITO, disposition=Disposition.PENDING, message=said))).text
 
 
 def test_what_changed_is_on_the_line_and_in_full_below():
@@ -458,12 +348,3 @@ def test_the_filter_applies_to_every_part():
     assert not re.search(r"\bthat[/.]|\bthat$|Namespace that|\bthat\d", main)
     assert "1 of 3 causes, 2 subjects." in html
     assert ">3 causes fire<" in html
-
-
-def test_a_cause_that_many_kinds_share_is_said_once():
-    """An API server that is away takes all of them with it."""
-    unknown = tuple(UnknownResource(each, "unreachable") for each in ("a.b", "c.d", "e.f"))
-    text = Tree(page(unknown=(*unknown, UnknownResource("pods", "forbidden")))).text
-    assert text.partition("What is wrong")[2].count("unreachable") == 1
-    assert "unreachablea.b, c.d, e.f" in text
-    assert "forbiddenpods" in text

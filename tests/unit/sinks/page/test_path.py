@@ -2,7 +2,6 @@
 
 import pytest
 
-from reporter.model.reason import EventType
 from reporter.model.report import Disposition, Impact, ServingState, SubjectState
 from reporter.model.subject import CLUSTER, Layer, RequestStage, Subject
 from reporter.sinks.history import EpisodeHistory
@@ -194,11 +193,6 @@ def test_where_most_stops_is_first_and_where_nothing_is_wrong_is_named():
     )
     assert [lane.name for lane in found.lanes] == ["many", "few", "slow"]
     assert found.well == ("well",)
-
-
-def test_a_notice_stops_nobody():
-    """It is no fault."""
-    assert path(finding(PODS, model("a"), type=EventType.NORMAL)).lanes == ()
 
 
 def test_each_station_leads_to_its_finding_and_is_read_in_order():

@@ -126,7 +126,6 @@ def test_it_says_since_when_it_counts():
 
 
 def test_what_goes_on_comes_before_what_is_over():
-    """Then what ended last."""
     a, b = finding(PODS, model("a")), finding(PODS, model("b"))
     rows = strip(later(0, a, b), later(10, b), later(20), later(30, kaito())).rows
     assert [row.subject.rpartition("/")[2] for row in rows] == ["cluster", "b", "a"]
@@ -234,7 +233,6 @@ def test_events_on_record_tell_what_was_before(events, reports, told):
 
 
 def test_an_event_that_says_ready_is_no_episode():
-    """It marks a moment."""
     event = ready_event(ready(model("a")), NOW, "somebody")
     assert restarted([event], later(60)).rows == ()
 

@@ -154,21 +154,6 @@ def test_a_large_cluster_is_not_compared_with_itself(monkeypatch):
     assert len(compared) == 50
 
 
-def test_every_finding_has_an_id_of_its_own_that_stays():
-    """The script finds what is open again, also when other things changed."""
-    one, two = finding(PODS, model("a")), finding(PODS, model("b"))
-    before, after = view(one, two), view(finding(KAITO), two)
-    assert before.causes[0].id != before.causes[1].id
-    assert after.causes[1].id == before.causes[1].id
-
-
-def test_what_to_type_is_what_the_report_says():
-    """The page works out no command of its own."""
-    commands = ("kubectl -n team describe pod a-0", "kubectl -n team logs a-0")
-    (cause,) = view(finding(KAITO, commands=commands)).causes
-    assert cause.finding.commands == commands
-
-
 @pytest.mark.parametrize(
     ("changes", "verdict", "mark", "rest"),
     [
@@ -338,33 +323,6 @@ def test_what_is_unknown_and_what_was_skipped_is_said():
     )
     assert shown.unknown == (("a", "unreachable"), ("b", "forbidden"))
     assert shown.skipped == (("pods team/odd", "status is not a map"),)
-
-
-def test_the_cluster_is_no_namespace():
-    """As in the message of a node whose loss explains what a shared part reports."""
-    node = finding("clusterNodeNotReady", involved=ObjectRef("v1", "Node", "", "gpu-1"))
-    shared = finding(
-        "clusterBBRNotReady",
-        disposition=SUPPRESSED,
-        by=("clusterNodeNotReady",),
-        rests_on=(("clusterNodeNotReady", "gpu-1"),),
-    )
-    (cause,) = view(node, shared).causes
-    assert cause.brief == "explains 1 other"
-
-
-def test_each_reason_on_the_page_is_explained_once():
-    """From the catalogue, in its order."""
-    shown = view(finding(PODS, model("a")), finding(PODS, model("b")), finding(KAITO))
-    assert [each.reason for each in shown.reasons] == [KAITO, PODS]
-    assert dict(shown.reasons[0].facts)["Meaning"].startswith("The KAITO workspace controller")
-
-
-def test_the_time_left_is_that_of_the_report():
-    """Pending ones say when they fire."""
-    soon = NOW + timedelta(seconds=30)
-    (pending,) = view(finding(PODS, model("a"), PENDING, fires_at=soon)).others
-    assert pending.finding.fires_at == soon
 
 
 @pytest.mark.parametrize(

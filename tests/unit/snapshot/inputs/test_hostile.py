@@ -73,7 +73,6 @@ def test_links_inside_are_followed(read, pack):
 
 
 def test_links_of_a_folder(tmp_path):
-    """A link of a folder is followed inside of it alone."""
     secret = tmp_path / "secret.txt"
     secret.write_text("kind: Secret")
     folder = tmp_path / "dump"

@@ -155,23 +155,6 @@ def test_discovery_of_a_support_bundle(tmp_path):
     assert load(forms.write_folder(tmp_path, files)).snapshot.discovery.served is None
 
 
-def test_the_links_of_a_support_bundle(tmp_path):
-    """A link inside of an archive is followed; what is read anyway is not read twice."""
-    files = forms.support_bundle(ITEMS)
-    links = [
-        (name.replace(".json", ".yaml"), name.rpartition("/")[2])
-        for name in files
-        if "/custom-resources/" in name
-    ]
-    assert links
-    for packed in (forms.tar_of(files, links=links), forms.zip_of(files, links=links)):
-        path = tmp_path / "bundle"
-        path.write_bytes(packed)
-        dump = load(path)
-        assert contents(dump) == contents(load(forms.write_folder(tmp_path / "folder", files)))
-        assert dump.snapshot.skipped == ()
-
-
 def test_pages_of_metrics_in_an_archive(tmp_path):
     """Pages are found at the root of an archive and below its one folder."""
     node = json.dumps(next(item for item in ITEMS if item["kind"] == "Node"))

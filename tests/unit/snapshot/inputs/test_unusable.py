@@ -30,7 +30,6 @@ from reporter.stacks import BUILT_IN
     ],
 )
 def test_what_it_looks_like(tmp_path, raw, words):
-    """The line names the file, what it looks like, and what to do."""
     (said,) = said_of(tmp_path, raw)
     assert words in said
     assert said.startswith(f"{tmp_path / 'file'}: it ")
@@ -41,7 +40,6 @@ def test_what_it_looks_like(tmp_path, raw, words):
     [b"hello", b"name,age\na,1\n", b"replicaCount: 1\nimage: {tag: x}\n", b'{"a": 1}', b'{"a": ['],
 )
 def test_any_other_file(tmp_path, raw):
-    """One line says what a dump is, whatever it was."""
     (said,) = said_of(tmp_path, raw)
     assert said.endswith("or what `status-reporter dump` writes")
 

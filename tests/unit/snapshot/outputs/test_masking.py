@@ -30,7 +30,6 @@ def test_values_of_the_environment():
     ],
 )
 def test_settings_that_a_rule_compares(name, value, kept):
-    """They stay, without credentials."""
     assert values((name, value)) == [kept]
 
 
@@ -49,7 +48,6 @@ def test_what_else_stands_in_such_a_setting(value):
     ],
 )
 def test_arguments_stay(arguments, kept):
-    """Those that are no credentials."""
     assert Masking().masked({"args": arguments})["args"] == kept
 
 

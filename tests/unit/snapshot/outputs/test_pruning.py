@@ -77,7 +77,6 @@ def test_what_is_not_read_stays_out():
 
 
 def test_a_kind_that_is_read_for_two_purposes():
-    """What any of them reads goes in."""
 
     class Phase(msgspec.Struct, frozen=True):
         phase: str = ""
