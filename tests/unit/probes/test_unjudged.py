@@ -120,8 +120,8 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
 
 
 FAILING = {
-    "probes.cluster.crds.required_crds": ("clusterCRDMissing", "CustomResourceDefinitions"),
-    "probes.cluster.crds.lacks_api_key_provider": (
+    "probes.cluster.deployments.required_crds": ("clusterCRDMissing", "CustomResourceDefinitions"),
+    "probes.cluster.deployments.lacks_api_key_provider": (
         "clusterGatewayAuthNotReady",
         "MeshConfig",
     ),
