@@ -167,7 +167,6 @@ def test_first_pass_has_five_minutes(seconds):
 
 
 def test_readiness_needs_lists_and_a_pass(seconds):
-    """A replica is ready once it has listed and judged."""
     cluster = FakeCluster()
     state = state_of(cluster)
     assert state.not_ready() == "no pass has ended yet"
@@ -178,7 +177,6 @@ def test_readiness_needs_lists_and_a_pass(seconds):
 
 
 async def test_health_is_well_while_the_api_server_is_away(stage, inside):
-    """To restart the reporter would not bring the API server back."""
     replica = await (await inside().start()).ready()
     await stage.down()
     await replica.passes()

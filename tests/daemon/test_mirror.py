@@ -64,7 +64,6 @@ def fail_pull(stage, *, fails=True):
 
 @pytest.mark.quick
 async def test_an_event_about_a_model_is_told_on_the_model(stage, inside):
-    """With the same words, and over when the Event is."""
     await inside(**MIRRORING).start()
     await all_mirrored(stage)
     fail_pull(stage)

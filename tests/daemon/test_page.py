@@ -126,7 +126,6 @@ async def test_who_does_not_ask_for_html_gets_text(served, accept):
 
 @pytest.mark.parametrize("path", ["/", "/page.css", "/page.js", "/icon.svg"])
 async def test_every_answer_is_locked_down(served, path):
-    """Policy, type, no cache, no referrer."""
     status, headers, _ = await served.get(path, **HTML)
     assert status == 200
     assert headers["Content-Security-Policy"] == POLICY
@@ -177,7 +176,6 @@ async def test_a_stream_is_asked_for_by_its_head(served, monkeypatch):
 
 @pytest.mark.parametrize("path", ["/", "/page.css", "/page.js", "/icon.svg", "/live"])
 async def test_nothing_is_served_under_another_name(served, path):
-    """The Host header is checked as for the report."""
     status, _, text = await served.get(path, **HTML, Host="attacker.example")
     assert status == 403
     assert KAITO_REASON not in text
@@ -194,7 +192,6 @@ async def test_nothing_is_served_under_another_name(served, path):
     ],
 )
 async def test_the_name_of_a_proxy_is_served_where_it_was_given(serve, host, status):
-    """A proxy passes on the name that the browser asked for, or that of the Service."""
     served = await serve(report(), names=("status.example.com",))
     answer, _, _ = await served.get("/", **HTML, Host=host)
     assert answer == status
@@ -275,7 +272,6 @@ async def test_what_is_out_of_reach_makes_another_version_once():
 
 
 async def test_streams_end_when_the_daemon_stops(serve):
-    """At once: nobody waits for a browser."""
     served = await serve(report())
     async with Stream(served.url + "live") as stream:
         await stream.next()

@@ -226,7 +226,6 @@ async def status_of(replica, pod: str, *options: str) -> tuple[int, str, str]:
 
 
 async def test_status_shows_why_a_pod_is_not_judged(stage, pods, inside, *, settings):
-    """A pod that is not Ready has only its download judged, and that not before its window."""
     settings["weight_download_window_seconds"] = 300
     pods.of(*MISTRAL).become(Phase.DOWNLOADING, speed=5e6)
     stage.cluster.replace_pod(*MISTRAL)

@@ -73,7 +73,6 @@ async def test_throttled_writes_come_later_and_all_of_them(stage, inside):
 
 
 async def test_watch_of_our_events_that_brings_nothing_is_noticed_by_conflicts(stage, inside):
-    """Its connection hangs, and Events have no bookmarks that would tell so."""
     replica = await inside().start()
     await stage.all_ready()
     stage.scale_kaito(0)
@@ -282,7 +281,6 @@ async def test_malformed_objects_are_left_out_and_their_neighbours_judged(stage,
 
 @pytest.mark.parametrize("fault", ["cut", "error", "html", "hang"])
 async def test_start_in_the_middle_of_trouble(stage, inside, fault):
-    """An API server that is not well at the start is waited for."""
     number = stage.sandbox.faults.add(InjectedFault(action=fault))
     replica = await inside().start()
 

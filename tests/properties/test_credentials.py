@@ -59,7 +59,6 @@ def kept(secret, text):
     ],
 )
 def test_a_known_leak(secret, text):
-    """Each of these was told in clear once."""
     assert kept(secret, clean(text)) is None
 
 

@@ -208,7 +208,6 @@ def test_a_condition_keeps_its_time_exactly_while_it_keeps_its_status(known):
 
 @given(worlds())
 def test_the_counters_add_up(known):
-    """The counters of a status fit each other, its condition, and the groups that there are."""
     status, groups = derive(known).status, derive(known).groups
     replicas, current, updated, available = (
         status[f"{name}eplicas"] for name in ("r", "currentR", "updatedR", "availableR")

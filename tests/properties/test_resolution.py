@@ -165,7 +165,6 @@ def test_dispositions_explain_themselves(passes, settings):
 
 @given(sequences(), settings_())
 def test_nothing_is_ready_and_at_fault(passes, settings):
-    """No subject is ready while the report has a fault of it that blocks Ready."""
     for _, resolution in run(passes, settings):
         faulty = {
             each.subject for each in resolution.report.findings if BY_NAME[each.reason].blocks_ready

@@ -46,7 +46,6 @@ def test_a_name_begins_with_what_its_subject_is():
 
 
 def test_the_subjects_of_stacks_are_the_layer_of_deployments():
-    """What stands under one heading for an operator is of one layer."""
     assert [
         each.name
         for each in REASONS

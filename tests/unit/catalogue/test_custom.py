@@ -154,7 +154,6 @@ def resources(*components):
 
 
 def test_what_is_read():
-    """A row rests on what it reads, so that it is stale where that cannot be read."""
     components = (
         declared("clusterA", workload=workload()),
         declared("clusterB", workload=workload(WorkloadKind.DEPLOYMENT)),

@@ -21,7 +21,6 @@ def test_generated_files_are_as_the_tables_say():
 
 
 def test_a_file_that_is_not_as_the_tables_say_is_shown(tmp_path):
-    """With the difference, so that one sees what to render again."""
     root = tmp_path / "checkout"
     for each in ("docs", "helm"):
         shutil.copytree(ROOT / each, root / each)

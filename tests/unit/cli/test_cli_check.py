@@ -82,7 +82,6 @@ def test_causes_fire_on_a_broken_stack_and_symptoms_do_not(run, broken):
 
 
 def test_the_json_has_the_shape_of_the_contract(run, broken):
-    """Scripts rely on these keys."""
     _, document = report(run, "--from", broken)
     assert list(document) == [
         "apiVersion", "kind", "now", "findings", "subjects", "ready", "unknown", "skipped", "mutes",
@@ -129,7 +128,6 @@ def test_the_json_has_the_shape_of_the_contract(run, broken):
 
 @pytest.mark.parametrize("output", ["json", "text", "events"])
 def test_the_same_input_gives_the_same_bytes(run, broken, tmp_path, *, output):
-    """The order of files and documents does not matter."""
     paths = sorted(broken.glob("*.yaml"))
     forward = [part for path in paths for part in ("--from", path)]
     backward = [part for path in reversed(paths) for part in ("--from", path)]
@@ -140,7 +138,6 @@ def test_the_same_input_gives_the_same_bytes(run, broken, tmp_path, *, output):
 
 
 def test_events_are_printed_like_kubectl_does(run, broken, healthy):
-    """The columns of `kubectl get events`, in the order of the Events' names."""
     status, out, _ = run("check", "--from", broken, "-o", "events")
     assert status == 1
     head, *rows = out.splitlines()

@@ -102,7 +102,6 @@ def test_a_declared_kind_that_is_not_served_is_noted(check, served, note):
 
 
 def test_a_dump_in_which_nothing_declared_was_looked_at_judges_nothing(check):
-    """Status 2, and the commands that read what is declared too."""
     status, _, err = check({**NAMESPACE, "metadata": {"name": "other"}})
     assert status == 2
     (line,) = [each for each in err.splitlines() if "for kind in crd " in each]

@@ -33,12 +33,10 @@ def test_each_reason_says_what_to_do(run):
 
 
 def test_letter_case_does_not_matter(run):
-    """A reason typed by hand is found."""
     assert run("explain", "CLUSTERREADY")[1] == run("explain", "clusterReady")[1]
 
 
 def test_suppression_is_told_from_both_sides(run):
-    """The upstream names what it suppresses, the downstream why it is suppressed."""
     upstream = " ".join(run("explain", "clusterIstioControlPlaneNotReady")[1].split())
     assert "Suppresses: modelharnessGatewayClassMissing" in upstream
     downstream = " ".join(run("explain", "modelharnessGatewayClassMissing")[1].split())
@@ -46,7 +44,6 @@ def test_suppression_is_told_from_both_sides(run):
 
 
 def test_json(run):
-    """`-o json` is one object for a reason, a list for all."""
     one = json.loads(run("explain", "inferencesetInfraProvisioningFailed", "-o", "json")[1])
     assert one["graceSeconds"] == 180
     assert "clusterKaitoControllerNotReady" in [each["reason"] for each in one["suppressedBy"]]

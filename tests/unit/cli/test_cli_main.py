@@ -10,7 +10,6 @@ from reporter.cli.main import COMMANDS, LABORATORY, known_commands
 
 @pytest.mark.parametrize("command", known_commands())
 def test_help_of_every_command(run, command):
-    """Each command says how it is used, and succeeds."""
     status, out, err = run(command, "--help")
     assert (status, err) == (0, "")
     assert out.startswith(f"usage: status-reporter {command} ")

@@ -50,7 +50,6 @@ def test_the_time_of_the_dump_ends_a_mute(run, tmp_path):
 
 
 def test_one_namespace_has_its_mutes_and_those_of_the_cluster():
-    """Those of other namespaces are left out, unless they mute what is shown."""
     here, other, cluster, elsewhere = (
         Mute(ObjectRef("v1", kind, namespace, name), (KAITO,))
         for kind, namespace, name in (

@@ -67,7 +67,6 @@ def test_one_namespace_of_what_a_daemon_sees(run, daemon, served):
 
 
 def test_a_reason_of_another_version_is_shown(run, daemon, served):
-    """A daemon may be newer, or have reasons of its user's."""
     text = served.replace("clusterKaitoControllerNotReady", "clusterNewNotReady")
     daemon.get(f"{URL}/api/v1/report").respond(text=text)
     status, out, err = run("status")
@@ -86,7 +85,6 @@ def test_a_reason_of_another_version_is_shown(run, daemon, served):
     ],
 )
 def test_what_status_cannot_do_says_what_to_write(run, daemon, argv, says):
-    """One line, before anything is asked."""
     status, out, err = run("status", *argv)
     assert (status, out) == (2, "")
     assert says in err

@@ -162,7 +162,6 @@ def test_wrong_parts_of_all_objects(objects, is_answered, field):
 
 
 def test_ten_thousand_conditions(objects, is_answered):
-    """Absurd sizes are skipped with a cause."""
     changed = copy.deepcopy(objects["Workspace"])
     for each in changed:
         each["status"]["conditions"] *= 2000

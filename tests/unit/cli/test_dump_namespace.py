@@ -97,7 +97,6 @@ def test_a_wrong_namespace_leaves_no_file(tenant, tmp_path, namespace, says):
 
 
 def test_the_name_of_the_namespace_is_replaced_too(tenant, run, tmp_path):
-    """Also where the Namespace may not be got, and the missing right names it."""
     plain, other = tmp_path / "plain.tgz", tmp_path / "other.tgz"
     dumps = [("dump", "-n", NS, "-o", plain), ("dump", "-n", NS, "--redact", "-o", other)]
     answers, _ = tenant("broken-stack", rights(NS)[:1], *dumps)

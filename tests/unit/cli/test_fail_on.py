@@ -40,7 +40,6 @@ def test_a_cause(run, broken, *, flag, status):
 
 
 def test_what_is_allowed_is_said(run, broken):
-    """One line, before anything is read."""
     status, out, err = run("check", broken, "--fail-on", "warnings")
     assert (status, out) == (2, "")
     assert "allowed: one or more of cause, notice, unknown, none" in err

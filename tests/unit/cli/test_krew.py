@@ -65,7 +65,6 @@ def test_the_manifest_is_valid_with_placeholders_and_filled_in(filled):
 
 
 def test_placeholders_can_never_be_installed():
-    """A name that does not resolve, and a digest that nothing has."""
     (platform,) = yaml.safe_load(PLACEHOLDERS)["spec"]["platforms"]
     assert urlsplit(platform["uri"]).hostname.endswith(".invalid")
     assert set(platform["sha256"]) == {"0"}

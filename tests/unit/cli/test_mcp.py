@@ -58,7 +58,6 @@ def started(*argv, **options):
 
 
 async def test_there_are_four_tools_and_none_changes_anything():
-    """Each says in words what it is for, and each argument too."""
     async with assistant("--from", "healthy-stack") as client:
         tools = (await client.list_tools()).tools
     assert [each.name for each in tools] == ["report", "explain", "check_dump", "history"]

@@ -85,7 +85,6 @@ async def test_a_tenant_gets_an_answer(stack, check):
 
 
 async def test_a_tenant_who_may_not_get_the_namespace_gets_an_answer_too(stack, check):
-    """What is missing is named, with a Role that is enough."""
     async with stack("broken-stack") as sandbox:
         sandbox.access.allow_only([IN_NAMESPACE])
         code, out, _ = await check("-n", NS)
@@ -117,7 +116,6 @@ async def test_a_namespace_in_which_nothing_may_be_read_is_not_healthy(stack, ch
 
 
 async def test_a_namespace_that_does_not_exist(stack, check):
-    """A misspelt name does not look healthy."""
     async with stack("healthy-stack"):
         code, out, err = await check("-n", "nowhere")
     assert (code, out) == (2, "")

@@ -56,7 +56,6 @@ def fired(report):
 
 
 def test_pages_of_several_times_make_a_window(save, check):
-    """The fault is told of the window that they span, and as of the newest."""
     report = check(save(0, 20, 40, 60), *QUICK)
     assert fired(report) == [KV_CACHE]
     (finding,) = report["findings"]

@@ -91,7 +91,6 @@ def test_a_model_that_is_new_starts(ask, healthy):
 
 
 def test_a_repair_is_seen(ask, broken):
-    """What follows from a spec alone is gone with it."""
     _, report = ask(broken, RANGE.replace('"3"', '"7"'))
     reasons = {each["reason"] for each in report["findings"]}
     assert "inferencesetScalingMisconfigured" not in reasons

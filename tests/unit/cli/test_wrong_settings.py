@@ -104,7 +104,6 @@ VALUES = st.recursive(
 
 @given(field=st.sampled_from(FIELDS), value=VALUES)
 def test_any_value_in_the_file(tmp_path_factory, field, value):
-    """The same, for whatever YAML can express."""
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     path.write_text(yaml.safe_dump({field: value}), encoding="utf-8")
     refusal = said({}, config=str(path))

@@ -236,7 +236,6 @@ RUN = WantedRun("n", "p", "main", (True,), "u", 1)
 
 
 async def test_a_log_of_a_run_is_read_once():
-    """What it says stays; a restart is another run."""
     stage = Stage(logs=True)
     again = WantedRun("n", "p", "main", (True,), "u", 2)
     await stage.run([wants("n", logs=(RUN,))] * 10, 200)

@@ -4,7 +4,6 @@ from reporter.daemon.passes import WriteGate
 
 
 def test_only_a_leader_may_write():
-    """A replica that stands by writes nothing, whatever it has planned."""
     leads = [False]
     gate = WriteGate(lambda: leads[0], lambda: 0)
     gate.planned()

@@ -58,7 +58,6 @@ def test_after_quiet_a_burst_does_not_wait():
 
 
 def test_three_passes_follow_each_other_however_long():
-    """With five thousand models, too."""
     first, second, third, fourth = starts(4, 2.0)
     assert (first, second, third) == pytest.approx((0.0, 2.0, 4.0))
     assert fourth > third + 2.0

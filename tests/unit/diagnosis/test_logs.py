@@ -35,7 +35,6 @@ def signature_of(text):
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_samples(name, run):
-    """Each sample is explained by its signature with the values that stand in it."""
     status, out, _ = run("explain", "--log", SAMPLES / name, "-o", "json")
     assert status == 0
     told = json.loads(out)

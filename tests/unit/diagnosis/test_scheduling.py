@@ -167,7 +167,6 @@ def test_the_cause_is_worked_out(pod, docs, wanted):
 
 
 def test_the_node_at_fault_is_named():
-    """Several pods that wait for one node have one cause there."""
     pod, docs, _ = CASES["one device is unhealthy"]
     found = why(pod, *docs)
     assert (found.object.kind, found.object.name, found.shared) == ("Node", "gpu-3", True)
@@ -211,7 +210,6 @@ def test_without_nodes_nothing_is_worked_out():
 
 
 def test_a_pod_that_has_a_node_is_none_of_it():
-    """Nor is one that waits for victims to end."""
     assert why({**placed("m", "a"), "status": {"phase": "Pending"}}, node("a")) is None
 
 

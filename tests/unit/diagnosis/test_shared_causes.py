@@ -66,7 +66,6 @@ def test_one_model_alone_tells_it_itself():
 
 
 def test_a_node_with_a_fault_of_its_own_does_not_take_theirs():
-    """A cordon does not explain a network that fails."""
     found = told(finding("a"), finding("b"), snapshot=seen(unschedulable=True))
     assert found == (["", ""], [])
 

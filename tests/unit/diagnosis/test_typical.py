@@ -12,7 +12,6 @@ CASES = yaml.safe_load(Path(__file__).with_name("typical.yaml").read_text())
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_the_cause_is_told(case, tmp_path):
-    """`check` of the dump says it, and once."""
     report = report_of(case, tmp_path)
     causes = [each for each in report["findings"] if each["disposition"] == "firing"]
     assert [case["says"] in each["message"] for each in causes] == [True], [

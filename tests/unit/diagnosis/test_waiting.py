@@ -105,7 +105,6 @@ AUTOSCALERS = {
 
 @pytest.mark.parametrize(("docs", "events", "wanted"), AUTOSCALERS.values(), ids=AUTOSCALERS)
 def test_why_no_node_comes(docs, events, wanted):
-    """Where an autoscaler is there, the cause is why it makes none."""
     snapshot = cluster(waiting(NO_GPU, 1), node("a"), *docs, events=events)
     found = why_unscheduled(snapshot[PODS].get("ns", "m"), snapshot, now=NOW)
     code, words = wanted
@@ -173,7 +172,6 @@ QUEUES = {
 
 @pytest.mark.parametrize(("patch", "docs", "events", "words"), QUEUES.values(), ids=QUEUES)
 def test_why_a_queue_lets_it_wait(patch, docs, events, words):
-    """A queue's own objects say what the scheduler does not."""
     assert words in told_of_queue(patch, docs, events).cause
 
 
@@ -187,7 +185,6 @@ def test_why_a_queue_lets_it_wait(patch, docs, events, words):
     ],
 )
 def test_pods_that_wait_for_one_queue_share_their_cause(named, mend):
-    """One that asks for more than there ever is has its own."""
     patch, docs, events, _ = QUEUES[named]
     found = told_of_queue(patch, docs, events)
     assert (str(found.object) if found.shared else None) == mend

@@ -86,6 +86,5 @@ def test_a_command_runs(monkeypatch, capsys, program, *, argv):
 
 
 def test_every_cause_of_not_running_is_of_a_command():
-    """Another one would hide a command that could run."""
     met = {word for each in COMMANDS for word in not_run(each.values[1])}
     assert met == NOT_RUN.keys()

@@ -15,7 +15,6 @@ NO_DUMPS = {"custom-components", "alert-routing", "dialects"}
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_a_dump_shows_what_is_said(run, row):
-    """Every reason that fires, and the notes."""
     folders, fires, notes = row
     dumps = [f"--from={EXAMPLES / each}" for each in code(folders)]
     _, out, _ = run("check", *dumps, "-o", "json")

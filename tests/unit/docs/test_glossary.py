@@ -11,7 +11,6 @@ WORDS = [word for word, _ in ENTRIES]
 
 
 def test_no_word_is_explained_twice():
-    """Two meanings of one word are what the page is there to prevent."""
     assert sorted({word.lower() for word in WORDS}) == sorted(word.lower() for word in WORDS)
 
 

@@ -82,6 +82,5 @@ def test_classes_of_one_name_have_a_cause():
 
 
 def test_modules_of_one_name_have_a_cause():
-    """The name of a module says what is in it, and where a package repeats one, so does its path."""
     found = _same((path.stem, path.relative_to(ROOT)) for path in SOURCES if path.stem[0] != "_")
     assert set(found) == set(SAME_MODULES), found

@@ -9,7 +9,6 @@ TENANTS = table(section(PAGE, "## What a tenant can and cannot do"), "a tenant")
 
 
 def test_each_claim_names_what_holds_it():
-    """A sentence without a test is a hope."""
     claims = [held for _, held in TENANTS]
     for heading in ("## What the reporter may do", "## What it keeps out of sight"):
         claims += section(PAGE, heading).split("\n- ")[heading.endswith("sight") :]

@@ -252,7 +252,6 @@ async def test_a_clock_of_ours_that_is_set_is_corrected_before_the_next_answer(
 
 
 async def test_lease_traffic_has_connections_of_its_own(client_for):
-    """Lease requests pass although all other connections hang."""
 
     async def handler(request: web.Request) -> web.Response:
         return web.json_response({}) if "lease" in request.query else await hang(request)

@@ -130,7 +130,6 @@ async def test_a_failing_plugin_tells_no_secret(tmp_path: Path, caplog):
     ids=["on PATH", "by its path"],
 )
 async def test_a_plugin_that_is_not_installed(tmp_path: Path, command, told):
-    """A laptop without the plugin is told its name, and what to do."""
     user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": command}}
     path = kubeconfig(tmp_path / "config", "http://127.0.0.1", user)
     with pytest.raises(ConfigurationError, match=told):
@@ -138,7 +137,6 @@ async def test_a_plugin_that_is_not_installed(tmp_path: Path, command, told):
 
 
 async def test_a_plugin_that_hangs_is_given_up(monkeypatch):
-    """A plugin that waits for somebody to type does not hang us."""
 
     class Hanging:
         async def load(self):
@@ -202,7 +200,6 @@ async def test_in_cluster(tmp_path: Path, monkeypatch):
 
 @pytest.mark.parametrize("content", [None, "no certificate"])
 async def test_certificates_that_cannot_be_used(tmp_path: Path, content):
-    """A certificate authority that is missing or no certificate is told at start."""
     authority = tmp_path / "ca.crt"
     if content is not None:
         authority.write_text(content)

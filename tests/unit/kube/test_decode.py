@@ -152,7 +152,6 @@ async def test_an_event_loop_takes_no_deep_object_apart():
     ],
 )
 def test_what_is_no_list_empties_nothing(body):
-    """An answer that is not a list is an error, never an empty list."""
     with pytest.raises(NotJson):
         decode_page(PODS, body)
 

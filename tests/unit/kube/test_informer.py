@@ -228,7 +228,6 @@ async def test_refusal_of_a_server_that_just_started_is_not_believed_at_once():
 
 
 async def test_refusal_after_a_lost_connection_is_believed_the_second_time():
-    """However long the connection was lost, this takes no more than seconds."""
     api = Collection()
     async with informing(api) as informer:
         api.list_faults = [LOST] * 5 + [FORBIDDEN] * 100

@@ -431,7 +431,6 @@ async def test_suspend_closes_the_fence():
 
 
 async def test_candidates_wait_with_jitter():
-    """Between two tries a candidate waits 2.0 to 4.4 s."""
     api = LeaseApi()
     api.store({"metadata": {"name": "l"}, "spec": {"holderIdentity": "x"}})
 

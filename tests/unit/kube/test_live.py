@@ -30,19 +30,6 @@ async def test_a_snapshot_has_what_the_cluster_has(sandbox: Sandbox, tmp_path: P
         await until(cluster, lambda found: found[PODS].get("n", "q") is not None)
 
 
-async def test_custom_kinds_come_and_go(sandbox: Sandbox, tmp_path: Path):
-    """A kind is watched as soon as it is served, and absent as soon as it is not."""
-    sandbox.load([obj("Namespace", "n")])
-    async with living(sandbox, tmp_path) as cluster:
-        sandbox.create(definition("workspaces", "Workspace"))
-        await until(cluster, lambda found: found.state(WORKSPACES).served is Served.SERVED)
-        sandbox.load([obj("Workspace", "w", "n", api="kaito.sh/v1beta1")])
-        await until(cluster, lambda found: len(found[WORKSPACES]) == 1)
-        sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", "workspaces.kaito.sh")
-        gone = await until(cluster, lambda found: found.state(WORKSPACES).served is Served.ABSENT)
-        assert not len(gone[WORKSPACES])
-
-
 async def test_the_version_that_is_served_is_used(sandbox: Sandbox, tmp_path: Path):
     """An older cluster serves only an older version; one that nobody knows is unknown."""
     sandbox.create(definition("workspaces", "Workspace", version="v1alpha1"))
@@ -91,7 +78,6 @@ async def test_without_istio_no_configmap_is_read(sandbox: Sandbox, tmp_path: Pa
 
 
 async def test_only_our_events_are_read(sandbox: Sandbox, tmp_path: Path):
-    """Events without our label, or elsewhere, are none of ours."""
 
     def event(name: str, namespace: str, labels: dict[str, str]):
         made = obj("Event", name, namespace, involvedObject={"namespace": namespace}, reason="r")

@@ -53,7 +53,6 @@ async def test_a_declared_kind_comes_and_goes(sandbox: Sandbox, tmp_path: Path):
     ids=["custom", "built in"],
 )
 async def test_a_wrong_version_is_said(sandbox: Sandbox, tmp_path: Path, rule, *, cause):
-    """Which versions the cluster serves, in the Event and in the report."""
     sandbox.create(widgets("v2"))
     settings = settings_of(clusterWidgetNotReady={"condition": rule | {"type": "Ready"}})
     resource = settings.catalogue.declared[0].resource
@@ -112,7 +111,6 @@ async def test_a_kind_that_is_served_is_not_in_the_log(sandbox: Sandbox, tmp_pat
 
 
 async def test_only_what_is_declared_is_read(sandbox: Sandbox, tmp_path: Path):
-    """DaemonSets are asked for once one is declared, and not before."""
     asked: set[str] = set()
     async with living(sandbox, tmp_path, asked=asked) as cluster:
         assert not cluster.snapshot().known(DAEMONSETS)

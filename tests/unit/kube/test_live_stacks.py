@@ -106,7 +106,6 @@ async def test_what_a_stack_needs_is_read_while_it_has_subjects(
 async def test_without_its_kind_no_object_of_a_stack_is_held(
     sandbox: Sandbox, tmp_path: Path, stack: Stack
 ):
-    """What others make of the kinds that it needs costs no memory."""
     shown = AUTO.catalogue.stack(stack).shows_needs
     helpers = [
         each for each in HELPERS[stack] if not each.wide and not each.opt_in and each not in shown

@@ -47,7 +47,6 @@ def test_a_change_is_one_of_what_is_read(after, changes):
 
 
 def test_a_malformed_object_that_stays_so_is_no_news():
-    """Whatever else of it changes: nothing of it is read."""
     store = Store(PODS)
     bad = SkippedObject("pods", "n", "p", "status.conditions is not a list")
     store.apply(FrameType.ADDED, pod("1"))
@@ -85,7 +84,6 @@ def test_versions_count_where_objects_are_written():
 
 
 def test_a_deletion_is_a_change():
-    """Also of an object that was just confirmed unchanged."""
     store = Store(PODS)
     store.apply(FrameType.ADDED, pod("1"))
     store.apply(FrameType.MODIFIED, pod("2"))

@@ -40,7 +40,6 @@ def test_a_line_for_some_pythons_is_none_for_the_others():
 
 
 def test_every_lock_of_the_repository_is_checked(monkeypatch, capsys):
-    """But the engine's, which vLLM itself starts from."""
     monkeypatch.chdir(ROOT)
     assert complete.check() == 0
     told = capsys.readouterr().out
@@ -48,7 +47,6 @@ def test_every_lock_of_the_repository_is_checked(monkeypatch, capsys):
 
 
 def test_a_lock_with_a_line_taken_out_fails():
-    """Each line of the program's lock is needed by another, or by the project."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     lock = next(complete.locks(project))
     text = (ROOT / lock.files[0]).read_text()

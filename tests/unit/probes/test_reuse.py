@@ -82,7 +82,6 @@ def test_only_the_namespace_that_changed_is_asked_again():
 
 @pytest.mark.parametrize("served", [Served.UNKNOWN, Served.ABSENT])
 def test_all_are_asked_again_when_something_cannot_be_read_any_more(served):
-    """What rests on it may not be answered from memory."""
     _, answered = evaluate_again(BROKEN, SETTINGS, Answered())
     after = Snapshot(
         tables=BROKEN.tables,
@@ -94,14 +93,12 @@ def test_all_are_asked_again_when_something_cannot_be_read_any_more(served):
 
 
 def test_other_settings_ask_again():
-    """Budgets and names are part of the question."""
     _, answered = evaluate_again(HEALTHY, SETTINGS, Answered())
     other = FullEvaluationSettings(network_policy_ignored_namespaces=())
     assert evaluate_again(HEALTHY, other, answered)[0] == evaluate(HEALTHY, other)
 
 
 def test_where_the_scaler_runs_is_asked_by_all_namespaces():
-    """Their network policies are to admit it, and it is in none of them."""
     settings = FullEvaluationSettings(keda_scaler_namespace=("keda", "scaler"))
     _, answered = evaluate_again(HEALTHY, settings, Answered())
     after = changed(HEALTHY, DEPLOYMENTS, scaler_moved)

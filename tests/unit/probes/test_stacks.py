@@ -81,7 +81,6 @@ ALL = {f"inferenceservice/{place}/{name}" for place in ("one", "two") for name i
 
 
 def test_every_subject_is_asked_about_wherever_it_is(asked):
-    """Namespaces of other stacks have no label that says so."""
     evaluation = evaluate(snapshot_of(*CLUSTER), SETTINGS)
     assert subjects(evaluation) == ALL
     assert len(evaluation.derived) == 4
@@ -148,7 +147,6 @@ def test_a_subject_that_comes_from_another_group_is_asked_about(asked):
 
 
 def test_a_subject_that_is_gone_is_forgotten(asked):
-    """And comes back as a new question."""
     _, answered = evaluate_again(snapshot_of(*CLUSTER), SETTINGS, Answered())
     evaluation, answered = evaluate_again(snapshot_of(namespace("one")), SETTINGS, answered)
     assert (subjects(evaluation), evaluation.derived) == (set(), ())

@@ -203,7 +203,6 @@ GRID = {"reason": "clusterGridCRDMissing", "layer": "cluster", "crd": {"name": "
 
 
 def test_a_custom_component_costs_its_own_reason_only(monkeypatch):
-    """The next one is judged, and everything that is built in."""
 
     def failing(*_):
         raise OverflowError

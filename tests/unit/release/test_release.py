@@ -51,13 +51,11 @@ def test_the_laboratory_stands_alone():
 
 
 def test_a_laboratory_that_is_written_otherwise_is_refused():
-    """A release with half of it would be worse than none."""
     with pytest.raises(NotReleasedError, match="not in the form"):
         standing_alone("[project]\n")
 
 
 def test_the_chart_is_the_same_twice_and_helm_takes_it(tmp_path):
-    """`helm package` would write the present into it."""
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         charts.package_chart(tmp_path / name)
@@ -131,7 +129,6 @@ def test_an_image_that_cannot_be_built_is_left_out_and_said(tmp_path, monkeypatc
 
 
 def test_a_base_image_that_cannot_be_had_is_named(tmp_path, monkeypatch):
-    """The engine runs, but no registry answers it."""
     engine = tmp_path / "podman"
     engine.write_text('#!/bin/sh\n[ "$1" = info ]\n')
     engine.chmod(0o755)

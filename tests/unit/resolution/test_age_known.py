@@ -72,7 +72,6 @@ def test_an_episode_on_record_tells_of_another_fault():
 
 
 def test_an_episode_that_was_not_told_tells_nothing():
-    """What was held so far has no start but that of its faults."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, "pod-0"))
     resolver.look(1, finding(PODS, "pod-1"), one_look=OneLook())
@@ -104,7 +103,6 @@ def test_a_subject_says_no_more_once_it_is_as_old_as_a_fault_has_to_be(age, know
 
 
 def test_a_subject_of_a_clock_that_is_ahead():
-    """What was created in the future has lasted for no time at all."""
     looked = Resolver(created=NOON + seconds(30))
     assert looked.look(0, finding(PODS), one_look=OneLook()) == {PODS: "pending"}
     assert looked[PODS].since == NOON

@@ -119,7 +119,6 @@ def test_names_of_objects_and_of_ways_to_work_are_told(field):
 
 @pytest.mark.parametrize("field", Selectors.__struct_fields__)
 def test_selectors_are_told_as_a_whole(field):
-    """All of their labels, in order, of before and of after."""
     labels = ({"b": "1", "a": "2"}, {"b": "1"})
     before, after = (anything(spec=Selectors(**{field: each})) for each in labels)
     (change,) = changed_fields(before, after)
@@ -301,5 +300,4 @@ MUTED = "metadata.annotations[status-reporter.io/mute]"
     ],
 )
 def test_annotations(before, after, expected):
-    """One that came, went or has another value."""
     assert [*changed_fields(anything(before), anything(after))] == expected

@@ -71,7 +71,6 @@ def test_faults_of_one_object_are_told_apart():
 
 
 def test_what_only_an_event_on_record_tells_of_is_not_handed_on():
-    """Its words are not known, nor a condition."""
     found = finding("inferencesetEPPNotReady")
     known = memory((found, NOON, True))
     episode = known.episodes[found.key]

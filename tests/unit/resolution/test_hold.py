@@ -59,7 +59,6 @@ def test_one_of_several_young_faults_that_governs_still_holds_when_they_are_gone
 
 
 def test_an_upstream_that_is_clearing_suppresses_beside_one_that_cannot_be_judged():
-    """Of that one nothing is known; it keeps no other from what it explains."""
     resolver = Resolver()
     symptom = finding(PODS, exempt=True)
     resolver.look(0, finding(ISTIO, exempt=True, governs=True), down(exempt=True), symptom)
@@ -174,6 +173,5 @@ def test_a_fault_beside_an_independent_one_still_waits_for_the_hold():
     ids=["part", "part-not-node", "node", "both", "crd", "of-other-reasons", "nothing"],
 )
 def test_a_finding_is_explained_by_what_it_names(by, rests_on, expected):
-    """By no other upstream of its reason, and by no node that it only depends on."""
     found = explainers("modelservingRoleStuckCreating", by, BUILT_IN, rests_on=rests_on)
     assert found == expected

@@ -92,7 +92,6 @@ def test_what_was_changed_before_a_fault_stands_in_its_line_and_in_its_message()
 
 
 def test_what_is_clearing_says_what_mutes_the_fault_that_is_left():
-    """Also where nothing was muted while the other one was told."""
     resolver = Resolver()
     resolver.look(0, at_once(PODS, "a"), at_once(PODS, "b"))
     assert resolver.look(10, at_once(PODS, "b"), seen=mutes("b")) == {PODS: "clearing"}

@@ -73,7 +73,6 @@ def test_the_worst_is_named_and_the_others_counted():
 
 
 def test_the_first_of_the_causes_that_rest_on_one_lost_node_names_the_others():
-    """One look at the node is enough; a cause of another node is not named."""
     bbr, kaito, keda = "clusterBBRNotReady", "clusterKaitoControllerNotReady", "clusterKedaNotReady"
     for ordered in ((bbr, kaito, keda), (keda, bbr, kaito)):
         resolver = Resolver()

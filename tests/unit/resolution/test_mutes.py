@@ -89,7 +89,6 @@ def test_what_annotations_say(mute, until, reasons, *, faults):
 
 
 def test_other_peoples_text_is_cleaned_and_bounded():
-    """An annotation may be 256 KiB of anything."""
     text = ",".join(f"x{number}\n" for number in range(40_000)) + ",https://a.example/" + "y" * 500
     hints = Hints(BUILT_IN)
     found = asked(Annotations(mute=f"{EPP},{text}"), NOON, BUILT_IN, hints=hints)

@@ -56,7 +56,6 @@ def test_the_namespace_of_the_subject_counts_before_that_of_the_object(name, *, 
 
 
 def test_mutes_stand_in_the_order_of_their_objects():
-    """Also those whose objects cannot be read."""
     pod = (r.PODS, obj(r.PODS, "x", "demo", **{MUTE: EPP}))
     before = [Mute(r.NAMESPACES.ref_named("", name), (EPP,)) for name in ("b", "a")]
     found = found_in(holding(pod, base=snapshot(unknown=[r.NAMESPACES])), before)

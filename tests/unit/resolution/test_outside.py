@@ -64,7 +64,6 @@ def test_what_is_not_judged(seen, told):
 
 
 def test_namespaces_that_are_left_out():
-    """Their models are counted, each kind for itself."""
     seen = holding(INFERENCESETS, "demo/qwen", "b/z", "a/y", "c/x")
     assert found(seen, MODEL, **LEFT_OUT) == (Outside("InferenceSet", 3, "a/y", ONLY_SOME),)
 
@@ -125,6 +124,5 @@ SELECTS = {
     ids=["bare", "Job", "DaemonSet", "ReplicaSet", "stripped", "said", "KServe", "ended"],
 )
 def test_pods_with_an_engine_that_nobody_judges(docs, told):
-    """Silence about them is not taken for health."""
     outside = found(snapshot_of(*docs))
     assert [each.first for each in outside if each.is_model] == ["n/p"] * told

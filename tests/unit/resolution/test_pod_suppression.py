@@ -39,7 +39,6 @@ def test_not_explained_by_a_fault_of_another_pod(upstream, downstream):
 
 @pytest.mark.parametrize(("upstream", "downstream"), PAIRS)
 def test_pods_that_are_not_explained_are_told(upstream, downstream):
-    """One of two pods has the cause: the other is named alone."""
     resolver = Resolver()
     worse = fault(downstream, "p-0", severity=9)
     resolver.look(0, fault(upstream, "p-0"), worse, fault(downstream, "p-1"))
@@ -120,7 +119,6 @@ def test_what_a_cause_of_the_cluster_explains_is_explained_by_that():
 
 
 def test_what_no_cause_of_the_cluster_explains_may_be_explained_within_its_pod():
-    """Then nothing of it is told, neither of the pod that the cause of the cluster explains."""
     missing = fault(MISSING, involved=crd(SETS), governs=True)
     own = [fault(each, "p-1", independent=True) for each in (t.KV_CACHE, t.LATENCY)]
     found = Resolver().look(0, missing, fault(t.LATENCY), *own)

@@ -157,7 +157,6 @@ def test_what_a_node_holds_takes_back_only_what_was_not_told(first, then, found)
 
 
 def test_what_the_reporter_cannot_see_has_its_grace():
-    """Only what nothing has been decided of fires."""
     assert Resolver().look(0, finding(BLIND)) == {BLIND: "pending"}
 
 
@@ -176,7 +175,6 @@ def test_what_a_node_explains_of_a_namespace_outranks_nothing():
 
 @pytest.mark.parametrize("reason", [BLIND, EPP])
 def test_what_fires_is_decided_here(reason):
-    """The rules that come after ask for it."""
     state = PassState(
         evaluation=Evaluation((), (), ()),
         snapshot=snapshot(),

@@ -71,7 +71,6 @@ def test_what_cannot_be_read_back_is_left_out(event):
     "subject", [CLUSTER, HARNESS, MODEL, Subject(MODEL.kind, "a", "b.c")], ids=str
 )
 def test_a_subject_is_read_back_as_it_was_written(subject):
-    """Each kind has as many parts as it needs."""
     (record,) = read(written(annotations=[("subject", str(subject))]))
     assert record.key.subject == subject
 

@@ -136,7 +136,6 @@ def test_a_reason_that_was_not_judged_keeps_from_ready_what_it_blocks(reason, re
     ],
 )
 def test_what_is_listed_of_a_subject_keeps_no_other_from_being_ready(fault, ready):
-    """In whatever order the evidence comes, they stand in that of subjects."""
     works = [evidence(each) for each in (MODEL, CLUSTER, HARNESS)]
     for order in (works, works[::-1]):
         resolver = Resolver()

@@ -72,7 +72,6 @@ def test_who_is_ready_is_found_again_where_time_decides(subject, created, seen, 
 
 @pytest.mark.parametrize("created", [YOUNG, OLD])
 def test_a_first_ready_is_due_no_more_once_its_subject_is_old(created):
-    """Nothing else changed meanwhile."""
     resolver = Resolver(created=created)
     resolver.look(0, ready=[evidence(MODEL)])
     assert due(resolver) == [str(MODEL)] * (created == YOUNG)

@@ -64,7 +64,6 @@ def test_the_subject_is_looked_at(made):
 
 @pytest.mark.parametrize("subject", [CLUSTER, HARNESS])
 def test_no_object_is_the_subject_in_the_upper_layers(subject):
-    """A change of a model is none of the cluster."""
     one = candidate(subject=subject)
     assert names(one, written(INFERENCESETS, "qwen"), written(DEPLOYMENTS, "web")) == [
         "Deployment demo/web"
@@ -126,7 +125,6 @@ def test_a_replica_set_stands_for_its_deployment(owner, expected):
 
 
 def test_an_owner_is_of_the_same_namespace():
-    """One of that name elsewhere did not make it."""
     one = candidate(related=POD)
     assert not names(one, pod(("Workspace", "w")), written(WORKSPACES, "w", "other"))
 
@@ -231,5 +229,4 @@ def test_a_subject_and_an_owner_may_be_of_either_group(resource):
 
 
 def test_a_pod_is_found_in_the_core_group():
-    """Its version is the whole of its API version."""
     assert names(candidate(related=POD), written(PODS, "web-0")) == ["Pod demo/web-0"]

@@ -75,7 +75,6 @@ def test_an_event_is_read_back_as_it_was_written():
     ],
 )
 def test_events_of_others_are_not_ours(change):
-    """Only Events with our component, labels and vocabulary count."""
     (event,) = events_of(finding(PODS, exempt=True))
     assert len(records_of(snapshot(events=[event | change]))) == 0
 
@@ -146,7 +145,6 @@ def test_of_two_doubts_about_an_object_the_same_one_speaks():
 
 
 def test_a_budget_on_record_is_used_up():
-    """The Event does not say whether its fault has one."""
     slow = finding(PODS, budget=seconds(900), transition=NOON - seconds(900))
     seen = snapshot(events=events_of(slow))
     found = Resolver().look(10, finding(PODS, budget=seconds(900)), seen=seen)
@@ -185,7 +183,6 @@ def test_a_record_of_the_instant_in_which_its_subject_was_created(created, found
 @pytest.mark.parametrize("stale", [False, True])
 @pytest.mark.parametrize("is_muted", [False, True])
 def test_after_a_restart_what_is_awaited_is_what_the_record_says(stale, is_muted):
-    """Until data is there nothing changes."""
     (event,) = events_of(finding(EPP, exempt=True))
     if stale:
         event = in_state(event, "stale")
@@ -241,7 +238,6 @@ def test_a_degraded_upstream_on_record_takes_nothing_back():
 
 
 def test_an_upstream_on_record_that_was_seen_since_suppresses_while_it_is_clearing():
-    """Whether it governs is known by then."""
     down, pods = finding(KAITO, exempt=True, governs=True), finding(PODS, exempt=True)
     seen = snapshot(events=events_of(down))
     resolver = Resolver()

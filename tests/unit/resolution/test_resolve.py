@@ -77,7 +77,6 @@ def test_who_is_ready_is_told_with_what_is_wrong_all_the_same(serving, state, su
 
 
 def test_what_was_left_out_is_listed_once_and_in_order():
-    """What is malformed, and the older copies in a dump."""
     left_out = [SkippedObject(str(r.PODS), "demo", name, "no spec") for name in "abcdefghijkl"]
     seen = replace(
         snapshot(), skipped=tuple(left_out[::-2]), superseded=(*left_out[::2], left_out[1])

@@ -197,7 +197,6 @@ def test_what_serves_with_a_fault_is_degraded(faults, hit, state):
     },
 )
 def test_what_is_found_broken_is_so_since_its_first_fault(faults, since):
-    """Where nothing tells it, nobody knows."""
     assert Process().down(0, *faults) == (None if since is None else at(since))
 
 
@@ -235,7 +234,6 @@ def test_a_state_that_follows_one_of_unknown_age_begins_with_any_fault():
 
 @pytest.mark.parametrize("faults", [[], [fault(40, "suppressed")]], ids=["none", "one"])
 def test_what_works_again_does_so_since_now(faults):
-    """What is suppressed began earlier, and is no beginning of that."""
     process = Process()
     process.down(0, fault(-50))
     assert process.well(60, *faults) == at(60)
@@ -289,5 +287,4 @@ def test_what_stays_as_it_is_is_not_judged_again(serving, faults):
     ("subject", "answer"), [(MODEL, True), (HARNESS, False), (CLUSTER, False)], ids=str
 )
 def test_what_is_the_deployment_of_a_model(subject, answer):
-    """Neither the cluster nor a namespace is one."""
     assert is_deployment(subject) is answer

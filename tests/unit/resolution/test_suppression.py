@@ -126,7 +126,6 @@ def test_an_episode_begins_with_the_fault_that_an_upstream_explains():
 
 
 def test_a_suppressed_finding_speaks_of_what_would_fire():
-    """Not of a worse fault that is in its grace, and it does not count that one."""
     resolver = Resolver()
     young = finding(PODS, "b", severity=9)
     resolver.look(0, down(KAITO), finding(PODS, "a", exempt=True), young)
@@ -148,7 +147,6 @@ def test_a_young_governing_fault_holds_beneath_another_that_clears():
 
 
 def test_a_hold_that_outlasts_the_grace_is_foretold():
-    """`firesAt` of a pending finding is the end of its grace or of the hold."""
     resolver = Resolver()
     resolver.look(0, down(KAITO))
     resolver.look(60)

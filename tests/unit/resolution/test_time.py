@@ -85,7 +85,6 @@ def test_an_error_after_a_start_up_has_its_whole_grace():
 
 
 def test_error_and_start_up_by_turns_do_not_stay_silent():
-    """Each keeps its clock while the other is seen."""
     resolver = Resolver()
     for at in range(0, 60, 10):
         resolver.look(at, finding(PODS, budget=seconds(1800) if at % 20 else None))
@@ -156,7 +155,6 @@ def test_the_start_of_a_finding_with_two_faults(first, second, since):
 
 
 def test_a_fault_that_is_gone_before_it_fires_begins_no_episode():
-    """What fires later began when it did."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, "a"))
     resolver.look(10, finding(PODS, "a"), finding(PODS, "b"))
@@ -277,7 +275,6 @@ def test_of_two_faults_of_a_pod_the_one_that_lingers_goes_on():
 
 
 def test_a_pod_of_the_same_name_is_another():
-    """A replaced pod starts its own grace."""
     resolver = Resolver()
     first, second = (
         finding(PODS, related=ObjectRef("v1", "Pod", "demo", "p-0", uid)) for uid in "ab"

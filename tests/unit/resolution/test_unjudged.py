@@ -60,7 +60,6 @@ def test_others_go_on():
 
 
 def test_nobody_is_called_ready_who_was_not_judged():
-    """And who was told ready is not told so again afterwards."""
     resolver = Resolver()
     resolver.look(0, ready=[evidence(MODEL)])
     told = snapshot(events=resolver.events())
@@ -114,7 +113,6 @@ def test_what_another_probe_of_the_reason_sees_is_told():
     ids=["of the cluster", "the evidence", "of the harness", "of models", "does not block Ready"],
 )
 def test_nobody_is_ready_of_whom_a_reason_was_not_judged(reason, ready):
-    """Its fault may be there; a reason that Ready does not wait for is nothing to it."""
     resolver = Resolver()
     failed = Unjudged(CLUSTER, "", reason, "custom component")
     resolver.look(0, ready=map(evidence, (CLUSTER, HARNESS, MODEL)), unjudged=[failed])

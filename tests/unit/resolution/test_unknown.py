@@ -72,7 +72,6 @@ def test_what_is_not_all_there_is_listed_with_why():
     },
 )
 def test_an_object_without_a_name_may_be_any(found, expected):
-    """One with a name is known to exist, and is told elsewhere."""
     assert lines(found) == expected
 
 

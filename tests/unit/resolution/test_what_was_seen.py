@@ -144,7 +144,6 @@ def test_an_object_that_is_gone_was_removed():
 
 
 def test_what_is_written_and_stays_the_same_is_no_change():
-    """A manager may write what was there before."""
     assert told(cluster(web(1, entry(5))), cluster(web(1, entry(40)))) == []
 
 
@@ -195,7 +194,6 @@ class Counting(Table):
 
 
 def test_a_table_is_not_compared_with_itself():
-    """Most passes have nearly all tables of the one before."""
     Counting.compared = 0
     table = Counting(table_of([web(1)]).objects)
     snapshot = Snapshot(tables={DEPLOYMENTS: table}, states={DEPLOYMENTS: READ})
@@ -248,7 +246,6 @@ def test_a_definition_that_is_not_served_any_more_was_removed():
 
 
 def test_definitions_that_went_together_are_in_the_order_of_their_names():
-    """Two replicas tell the same."""
     names = [f"{letter}.example.com" for letter in "abcdefghijklmnop"]
     assert [ref.name for ref, _ in told(serving("pods", *names), serving("pods"))] == names
 

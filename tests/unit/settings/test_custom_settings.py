@@ -129,7 +129,6 @@ CRD = {"layer": "cluster", "crd": {"name": "a.b.c"}}
 
 
 def test_wrong_forms_hide_no_wrong_contents(file):
-    """All that is wrong is told at once, in the order of the entries."""
     entries = [
         {"reason": "clusterAReady", **CRD},
         {"reason": "clusterBNotReady", **CRD, "layer": "clster"},
@@ -263,7 +262,6 @@ def test_the_catalogue_is_made_once(file):
 
 
 def test_every_key_says_what_it_takes():
-    """A key that is added cannot be forgotten in the messages."""
     parts = {
         "workload": CustomWorkload, "crd": CustomCrd, "condition": CustomCondition,
     }  # fmt: skip

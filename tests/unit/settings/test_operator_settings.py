@@ -101,7 +101,6 @@ def test_what_is_refused(text, why):
     ],
 )  # fmt: skip
 def test_what_is_refused_in_the_file(tmp_path, content, why):
-    """YAML reads 0.10 as the number 0.1, which is not what the operator has."""
     path = tmp_path / "settings.yaml"
     path.write_text(f"otterscale-operator-flags: {content}")
     with pytest.raises(UsageError) as refused:

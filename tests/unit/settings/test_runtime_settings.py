@@ -45,7 +45,6 @@ def test_a_long_window_with_a_long_interval_is_taken():
 
 
 def test_window_of_a_reason():
-    """Its own, the one that is set, or a grace that is set for it."""
     assert FullEvaluationSettings().window_seconds(t.KV_CACHE) == 300
     assert FullEvaluationSettings(grace={of_set(t.KV_CACHE): 30}).window_seconds(t.KV_CACHE) == 30
     assert FullEvaluationSettings(grace={of_set(t.KV_CACHE): 0}).window_seconds(t.KV_CACHE) == 300

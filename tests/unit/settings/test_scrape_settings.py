@@ -53,6 +53,5 @@ def test_the_port_has_the_name_of_the_reference_too(flag):
     ],
 )
 def test_what_is_not_allowed(flag):
-    """Refused at the start, with the flag in the message."""
     with pytest.raises(UsageError, match=flag.partition("=")[0]):
         settings(flag)

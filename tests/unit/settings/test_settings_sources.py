@@ -31,7 +31,6 @@ def settings(*argv):
 
 
 def test_every_setting_has_a_flag_in_exactly_one_group():
-    """A setting that is added cannot be forgotten in the help."""
     grouped = [field for _, fields in GROUPS for field in fields]
     assert sorted([*grouped, *FILE_ONLY]) == sorted(FullProgramSettings.model_fields)
 
@@ -169,7 +168,6 @@ def test_forms_in_the_file(tmp_path, content, field, *, value):
 def test_a_wrong_value_is_named_with_what_is_allowed(
     monkeypatch, tmp_path, field, *, value, allowed
 ):
-    """One line: the setting as the user wrote it, the value, and what is allowed."""
     path, kebab = tmp_path / "settings.yaml", field.replace("_", "-")
     path.write_text(f'{kebab}: "{value}"')
     lines = {
@@ -242,7 +240,6 @@ def test_a_missing_file(tmp_path):
 
 
 def test_each_wrong_setting_has_its_line(monkeypatch):
-    """Several mistakes are told at once."""
     monkeypatch.setenv("STATUS_REPORTER_EMIT", "x")
     with pytest.raises(UsageError) as refused:
         load_settings({"resync_seconds": "x"})

@@ -56,7 +56,6 @@ def test_a_pod_is_named_where_there_is_one(api_version, kind, name, *, told):
 
 
 def test_sentences_that_are_not_about_the_pod_stay():
-    """What else there is to look at holds all the same."""
     related = ObjectRef("v1", "Service", "team", "a")
     found = finding(ROLE_DELETING, model("a", kind=MODELSERVING_KIND), related=related)
     told = "kubectl -n team describe service a: no pod is at fault. Kthena recreates the instance"

@@ -50,7 +50,6 @@ def test_it_says_after_what_change_a_fault_ended(changes, ended_after):
 
 
 def test_what_another_cause_explains_now_says_so():
-    """Its fault is still there, so nothing ended it."""
     suppressed = kaito(disposition=Disposition.SUPPRESSED, by=("clusterNodeNotReady",))
     history = EpisodeHistory().after(later(60, kaito())).after(later(90, suppressed), [change(80)])
     (told,) = history.document(NOW)["episodes"]

@@ -52,7 +52,6 @@ def test_a_subject_without_a_verdict_has_not_passed():
 
 
 def test_what_could_not_be_read_is_an_error():
-    """Neither well nor a fault."""
     found = suite(replace(report(), unknown=(UnknownResource("pods", "forbidden"),)))
     (error,) = found.findall("testcase/error")
     assert (found.get("errors"), error.get("message")) == ("1", "forbidden")

@@ -110,7 +110,6 @@ def selectors(expression):
 
 
 def test_rules_and_dashboard_read_series_that_are_exported():
-    """By their full names, each with the matchers of the release."""
     assert [
         where
         for where, expression in READ
@@ -164,7 +163,6 @@ VALUES = {
 
 
 def test_rules_and_dashboard_ask_for_values_that_labels_have():
-    """A value that nobody exports is as silent as a name."""
     asked = [
         (where, (name, label), value)
         for where, expression in READ

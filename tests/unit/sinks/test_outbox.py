@@ -83,7 +83,6 @@ async def test_writes_are_made_in_their_order_one_at_a_time():
 
 
 async def test_a_plan_that_comes_while_a_write_is_in_flight_replaces_those_behind_it():
-    """And what was in flight is not tried again, whether it fails or not."""
     async with sending() as outbox:
         outbox.seconds = 1.0
         outbox.faults = [ConnectionFailed("away")]
@@ -132,7 +131,6 @@ async def test_a_write_that_failed_behind_one_that_can_wait_keeps_its_place():
 
 
 async def test_pauses_double_up_to_half_a_minute_and_begin_again_after_a_success():
-    """A new plan shortens none of them."""
     async with sending() as outbox:
         outbox.faults = [*[ConnectionFailed("away")] * 8, None, ConnectionFailed("away")]
         for _ in range(400):

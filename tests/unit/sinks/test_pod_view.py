@@ -32,7 +32,6 @@ def verdicts(view):
 
 
 def test_serving_pod_with_a_fault():
-    """The values of its newest page, the fault, and what is clear."""
     view, text = seen(lambda at: serving(at, **FULL), 300)
     assert (view["outcome"], view["inService"], view["scrapes"]) == ("ok", True, 21)
     assert view["spanSeconds"] == 300
@@ -100,7 +99,6 @@ def test_reasons_that_are_switched_off_say_so():
 
 
 def test_a_page_cannot_write_to_the_terminal():
-    """The name of an engine is whatever the pod says."""
     _, text = seen(lambda at: serving(at, engines={"\x1b[2J\n0": engine(at)}), 60)
     assert "\x1b" not in text
     assert re.search(r"^  engine 0 running +2$", text, re.MULTILINE)

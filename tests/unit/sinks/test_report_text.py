@@ -166,7 +166,6 @@ def test_the_line_of_a_cause_names_its_object_once():
 
 @pytest.mark.parametrize("rows", [16, 24, 40])
 def test_a_terminal_gets_a_screen_of_it_and_is_told_how_to_see_the_rest(rows):
-    """The first block stands in any case; what has no terminal gets all."""
     lines = report_text(many(30), columns=80, rows=rows).splitlines()
     assert len(lines) < rows
     assert max(map(len, lines)) <= 80
@@ -223,7 +222,6 @@ def test_what_is_unknown_for_one_cause_is_one_line():
 
 
 def test_lists_are_counted_and_cut():
-    """Whatever their number, the report stays short."""
     ready = tuple(
         ReadySubject(
             reason="modelharnessReady",

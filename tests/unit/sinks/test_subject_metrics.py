@@ -143,7 +143,6 @@ def test_what_is_worst_off_keeps_its_series_and_the_rest_is_counted():
 
 
 def test_none_exports_nothing_that_names_a_subject():
-    """Not even that something was left out."""
     assert exported(report(finding(KAITO), states=(state(CLUSTER, ServingState.SERVING),)), 0) == {}
 
 

@@ -87,7 +87,6 @@ def test_containers_are_told_apart_by_name(snapshot):
 
 
 def test_other_lists_are_replaced(snapshot):
-    """A schema without keys has them atomic."""
     text = """
     apiVersion: gateway.networking.k8s.io/v1
     kind: HTTPRoute
@@ -168,7 +167,6 @@ def test_a_list_a_namespace_and_a_definition_come_before_what_needs_them():
     ],
 )  # fmt: skip
 def test_what_cannot_be_applied_is_said(snapshot, manifest, says):
-    """Silence would look as if it did no harm."""
     assert applied(snapshot, manifest).notes[0] == says
 
 

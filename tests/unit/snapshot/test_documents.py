@@ -41,7 +41,6 @@ def test_forms_and_encodings(tmp_path, name, content):
 
 
 def test_folders_are_read_in_the_order_of_names(tmp_path):
-    """Folders are read with their subfolders; hidden files and other endings are not."""
     (tmp_path / "b").mkdir()
     (tmp_path / "metrics" / "ns").mkdir(parents=True)
     for name in ("b/z.yml", "a.yaml", "c.json"):
@@ -76,7 +75,6 @@ def test_a_named_pipe_is_read(tmp_path):
     ],
 )
 def test_a_broken_file_costs_no_other(tmp_path, raw, cause):
-    """What cannot be parsed is one broken document with a cause."""
     (tmp_path / "a.yaml").write_bytes(raw)
     (tmp_path / "b.yaml").write_text("kind: B\n")
     broken, good = list(read_documents([tmp_path]))
@@ -141,7 +139,6 @@ def test_a_missing_path_is_an_error(tmp_path):
 
 
 def test_an_empty_folder_is_an_error(tmp_path):
-    """A folder without documents is a mistake, not an empty cluster."""
     with pytest.raises(DumpError, match=r"holds no \.yaml"):
         values(tmp_path)
 
@@ -162,7 +159,6 @@ def _ordinary_user():
 @pytest.mark.parametrize("name", ["folder", "folder/file.yaml"])
 @pytest.mark.usefixtures("_ordinary_user")
 def test_an_unreadable_path_is_an_error(name):
-    """What may not be read ends the evaluation."""
     with tempfile.TemporaryDirectory() as base:
         folder = Path(base, "folder")
         folder.mkdir()
@@ -176,7 +172,6 @@ def test_an_unreadable_path_is_an_error(name):
 
 
 def test_a_file_that_is_too_large_is_an_error(tmp_path, monkeypatch):
-    """The size is bounded, also where it is not known beforehand."""
     path = tmp_path / "a.yaml"
     path.write_text("kind: A # more than ten bytes")
     limits = InputLimits(file=10)

@@ -315,7 +315,6 @@ def test_a_status_of_the_core_group_and_of_success(load):
 
 
 def test_a_status_without_details_is_counted(load):
-    """A failure that names no resource is not lost."""
     (skip,) = load(deployment(), {"apiVersion": "v1", "kind": "Status"}).snapshot.skipped
     assert "does not name its resource" in skip.cause
 
@@ -390,7 +389,6 @@ def test_duplicates(load, first, second, *, wins, skips):
 
 
 def test_the_preferred_version_of_one_object_counts(load):
-    """The same object in two versions is no fault of the dump."""
     new = workspace(metadata={"resourceVersion": "7", "uid": "new"})
     old = workspace(version="v1alpha1", metadata={"resourceVersion": "7", "uid": "old"})
     for documents in ((new, old), (old, new)):
@@ -564,7 +562,6 @@ def test_the_newest_time(load, document, newest):
     ],
 )
 def test_malformed_documents_are_skipped_with_a_cause(load, document, cause):
-    """A malformed document is counted, in a few words, and hides no other."""
     dump = load(document, deployment("good"))
     assert names(dump, r.DEPLOYMENTS) == ["good"]
     (skip,) = dump.snapshot.skipped

@@ -83,7 +83,6 @@ def test_what_a_dump_says_of_a_declared_kind(load, documents, complete, *, state
 
 
 def test_an_object_in_another_version_is_left_out_and_said(load):
-    """The one that was declared is the one whose fields are known."""
     snapshot = load(widget("a", api="example.com/v2", tier="a")).snapshot
     assert len(snapshot[WIDGETS]) == 0
     (skipped,) = snapshot.skipped

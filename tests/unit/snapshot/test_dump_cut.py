@@ -104,7 +104,6 @@ def test_json_that_is_cut_off(load, name, following):
     ],
 )
 def test_a_list_of_which_nothing_is_left_may_have_held_anything(load, content):
-    """Every kind is unknown then."""
     snapshot = load(content)
     assert not snapshot.absence_known(r.PODS, "n", "other")
     assert len(snapshot.skipped) == 1

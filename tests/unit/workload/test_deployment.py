@@ -177,7 +177,6 @@ def test_a_deadline_of_the_previous_rollout_is_forgotten():
 
 
 def test_the_refusal_of_pods_is_the_cause():
-    """With a quota there is no pod that could say what is wrong."""
     doc = deployment("n", "d", status(replicas=0, updatedReplicas=0, conditions=[REFUSED]), ready=0)
     fault = judge(doc)
     assert fault.cause == "FailedCreate"
@@ -186,7 +185,6 @@ def test_the_refusal_of_pods_is_the_cause():
 
 
 def test_the_worst_pod_is_the_cause_whatever_the_order():
-    """One pod names the cause, the same one on every pass."""
     pods = [
         pod("n", "d-1", "d", ready=True),
         pod("n", "d-2", "d", waiting("ImagePullBackOff"), ready=False),
@@ -248,7 +246,6 @@ def test_a_replacement_that_only_waits_is_explained_by_the_lost_node():
 
 
 def test_unknown_pods_are_not_taken_for_none():
-    """A Deployment is judged without its pods; that there are none is not concluded."""
     fault = judge(deployment("n", "d", ready=0), unknown={PODS: FORBIDDEN})
     assert fault.down
     assert fault.cause == "not ready"

@@ -29,7 +29,6 @@ def test_what_serves_a_model(container, is_engine):
 
 
 def test_a_label_says_that_a_pod_serves_a_model():
-    """Whatever its image is called; the picker beside it does not."""
     spec = {
         "metadata": {"labels": {"llm-d.ai/role": "decode"}},
         "spec": {"containers": [{"name": "mine", "image": "a/b"}]},

@@ -248,7 +248,6 @@ def test_a_fault_of_a_main_container_is_of_no_init_container(state):
 
 
 def test_an_absurd_startup_probe_does_no_harm():
-    """Numbers beyond any time are cut."""
     probe = {"periodSeconds": 2**31 - 1, "failureThreshold": 2**31 - 1}
     spec = {"containers": [{"name": "vllm", "startupProbe": probe}]}
     assert judge(make_pod(spec=spec)).budget < timedelta.max

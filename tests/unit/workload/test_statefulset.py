@@ -75,7 +75,6 @@ SILENT = {
 
 @pytest.mark.parametrize("name", SILENT)
 def test_silent(name):
-    """What serves all replicas has no fault, whatever revision they are of."""
     assert judge(SILENT[name]) is None
 
 
@@ -246,7 +245,6 @@ def test_a_step_of_a_rollout_has_its_time(name):
 
 @pytest.mark.parametrize("name", IN_A_ROLLOUT)
 def test_a_rollout_whose_pods_cannot_be_seen_is_not_told(name):
-    """Nothing tells whether it moves."""
     assert judge(IN_A_ROLLOUT[name], unknown={PODS: FORBIDDEN}) is None
 
 
@@ -258,7 +256,6 @@ def test_a_pod_that_is_ready_by_turns_is_no_step():
 
 
 def test_the_worst_pod_is_the_cause():
-    """The pod at fault is named, and since when it is."""
     crashing = pod("n", "s-1", "s", waiting("CrashLoopBackOff"), ready=False)
     fault = judge(statefulset(ready=2), pod("n", "s-0", "s"), crashing)
     assert fault.cause == "CrashLoopBackOff"

@@ -32,7 +32,6 @@ def test_a_text_beyond_a_limit_is_refused_with_its_line(limits, text, says, line
     ],
 )
 def test_a_text_at_a_limit_is_read(limits, text):
-    """A limit is the most that is read, and an alias counts all that it stands for."""
     assert read_yaml(text, limits=limits)
 
 
@@ -78,7 +77,6 @@ def test_what_is_merged_is_no_second_key():
 
 @pytest.mark.parametrize("text", ["a: 1\n---\nb: 2", "a: 1\n---\n", "---\n---\n"])
 def test_settings_are_one_document(text):
-    """The second one would be lost without a word."""
     with pytest.raises(Unreadable, match="second document"):
         read_yaml(text)
 

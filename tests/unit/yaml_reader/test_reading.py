@@ -67,7 +67,6 @@ def test_aliases_and_merge_keys_are_resolved():
 
 
 def test_documents_are_parsed_one_by_one():
-    """A broken document is named with its line and costs no other."""
     first, broken, last = parse("a: 1\n---\nb: [\n---\nc: 3\n")
     assert (first, last) == ({"a": 1}, {"c": 3})
     assert isinstance(broken, Unreadable)
@@ -87,7 +86,6 @@ def test_empty_documents_are_nothing(text):
 
 
 def test_carriage_returns_end_lines():
-    """Files from Windows are read like others."""
     assert parse("a: 1\r\n---\r\nb: 2\r\n") == [{"a": 1}, {"b": 2}]
 
 

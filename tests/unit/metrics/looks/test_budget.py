@@ -76,7 +76,6 @@ def test_the_looks_at_all_pods_are_bounded(gave_up, monkeypatch):
 
 
 def test_a_page_with_more_engines_than_nodes_have_ranks_is_refused():
-    """A thousand engines on a page are somebody's idea, not vLLM's."""
     with pytest.raises(UnreadablePage, match="more than 64 engines"):
         read_page(page(65, 0))
 

@@ -128,7 +128,6 @@ def test_first_failure_of_a_shared_store_is_an_increase():
 
 
 def test_stages_of_requests_whose_kv_cache_comes_from_elsewhere():
-    """Only a decode engine tells them, from vLLM 0.32 on."""
     stage = 'vllm:num_requests_kv_fetch_by_stage{engine="0",stage="%s"} %d\n'
     found = engine(ENGINE + stage % ("in_progress", 3) + stage % ("waiting_to_start", 2))
     assert (found.fetching, found.unfetched) == (3, 2)

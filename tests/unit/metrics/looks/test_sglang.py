@@ -70,7 +70,6 @@ def test_engines_are_told_apart_by_their_data_parallel_rank():
 
 
 def test_server_of_images_is_no_engine():
-    """No rule about tokens applies to it."""
     body = b"sglang:num_running_reqs 3\nsglang:diffusion_requests_total 3\n" + PADDING
     assert not look(body).known
     assert not look(body).engines
@@ -94,7 +93,6 @@ def test_server_of_images_is_no_engine():
     ],
 )  # fmt: skip
 def test_reasons(reason, when, changes):
-    """The same as of vLLM where the meaning is the same."""
     assert Scraped().first(reason, changed(*changes), 600) == when
 
 

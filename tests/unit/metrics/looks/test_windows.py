@@ -125,7 +125,6 @@ def test_a_share_is_a_share(counts):
 
 
 def test_bounds_that_change_are_another_histogram():
-    """What was counted by the old bounds is left out."""
     counts = [
         ((1.0, inf), (0, 0)),
         ((1.0, inf), (0, 50)),

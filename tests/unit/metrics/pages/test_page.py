@@ -80,7 +80,6 @@ def test_rust_sample():
 
 
 def test_download_sample():
-    """A KAITO pod in mid download has no engine."""
     told = read_page(DOWNLOAD)
     assert (told.vllm, told.engines) == (False, {})
     assert (told.download_speed, told.download_remaining) == (1.84530944e07, 871.6120438)
@@ -175,7 +174,6 @@ def test_no_log_stats():
     ],
 )
 def test_vllm_seen(line, seen):
-    """Any sample by that prefix counts, wanted or not."""
     assert page("process_start_time_seconds 5", line).vllm is seen
     assert read_page(line.encode() + b"\n" + PADDING).vllm is seen
 
@@ -341,7 +339,6 @@ def test_engines_apart():
 
 
 def test_too_many_engines():
-    """More engines than a pod can have is no page."""
     body = b"".join(b'vllm:num_requests_running{engine="%d"} 1\n' % n for n in range(4))
     assert len(read_page(body, PageLimits(engines=4)).engines) == 4
     with pytest.raises(UnreadablePage, match="more than 3 engines"):

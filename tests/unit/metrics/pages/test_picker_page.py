@@ -60,7 +60,6 @@ def test_what_a_look_keeps_of_it(body, counts):
 
 
 def test_a_picker_is_no_engine():
-    """No rule about engines reads its page."""
     page = read_page(ROUTER)
     assert (page.vllm, page.sglang, page.router, dict(page.engines)) == (False, False, False, {})
 

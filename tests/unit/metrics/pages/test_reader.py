@@ -49,7 +49,6 @@ READABLE = {
 
 @pytest.mark.parametrize("name", READABLE)
 def test_readable(name):
-    """What is bad in a page costs itself."""
     found = read(READABLE[name], "vllm:x")
     assert found.samples
     assert {value for _, _, value in found.samples} == {1}
@@ -58,7 +57,6 @@ def test_readable(name):
 
 @pytest.mark.parametrize("body", [b"other 1\n", b'other{a="b"} 1', b'{"my.metric"} 1\n'])
 def test_nothing_wanted(body):
-    """A page of metrics without a wanted one is a page."""
     assert read(body, "vllm:x").samples == []
 
 

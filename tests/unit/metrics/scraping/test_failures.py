@@ -100,7 +100,6 @@ def test_no_lower_exception_passes():
 
 
 def test_no_failure_names_an_address():
-    """Neither in its words nor by what it was made from."""
     failures = [(lower, failure_of(lower)) for lower in ALL]
     assert [lower for lower, failed in failures if SECRET in failed.detail] == []
     assert [

@@ -168,7 +168,6 @@ async def test_refused_credentials_are_renewed_once(client_for, tmp_path):
 
 
 async def test_credentials_that_stay_refused(client_for):
-    """Said as what it is, not as a fault of the pod."""
 
     async def handler(request: web.Request) -> web.Response:
         return status(401, "Unauthorized")
@@ -240,14 +239,12 @@ async def test_a_refusal_that_the_pod_wrote(client_for, name):
 
 
 async def test_a_plain_429_of_the_pod(client_for):
-    """Engines refuse so what they have no room for."""
     async with client_for(api_server(lambda: web.Response(status=429))) as client:
         failure = await failed(client)
     assert (failure.failure, failure.detail) == (Failure.STATUS, "429")
 
 
 async def test_a_pod_that_is_gone(client_for):
-    """The list of pods says so, which no pod can write."""
     async with client_for(api_server(lambda: status(404, "NotFound"), pods=())) as client:
         failure = await failed(client)
     assert (failure.failure, failure.detail) == (Failure.UNREACHABLE, "no such pod")

@@ -163,7 +163,6 @@ async def test_a_scrape_that_lost_its_slot_gets_all_its_time():
 
 
 async def test_a_pod_that_hung_is_back_in_its_turn():
-    """One answer, and it is scraped as often as the others again."""
     world = World(*names(4))
     world.hang(["pod-1"])
     async with scraping(world, concurrency=4):
@@ -249,7 +248,6 @@ async def test_the_target_is_as_fresh_as_the_snapshot():
 
 
 async def test_changes_are_followed_once_a_second():
-    """A rollout changes pods many times a second."""
     world = World("pod-0")
     asked = []
 

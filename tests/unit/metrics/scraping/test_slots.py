@@ -58,7 +58,6 @@ async def test_nobody_who_waits_means_all_slots():
 
 @pytest.mark.parametrize("granted", [False, True])
 async def test_who_gives_up_waiting_leaves_the_slot_to_others(granted):
-    """Whether or not the slot had just become theirs."""
     slots = FairSlots(1)
     async with slots.of("a"):
         waiting = asyncio.create_task(hold(slots, "b", []))

@@ -136,12 +136,6 @@ def test_pods_of_a_stack_that_is_off_are_not_scraped(row, mode):
     assert names == {"qwen-0"} | ({"m-7d9f8b6c5-24567"} if mode is not StackMode.OFF else set())
 
 
-def test_pods_of_inferencesets_are_not_scraped_while_kaito_is_off():
-    pods = [model_pod(), stack_pod(SCRAPED[0])]
-    targets = found_with({Stack.KAITO: "off"}, *pods)
-    assert [each.subject.kind for each in targets] == [SCRAPED[0].kind]
-
-
 @every_row
 def test_a_selector_that_all_pods_carry_takes_none_from_another_stack(row):
     """`--scrape-selector app` names a label that nearly all pods have."""
@@ -159,7 +153,6 @@ def grouped(name, index):
 
 
 def test_the_leader_of_each_group_is_scraped():
-    """The number in its name is that of its group, and a worker has no page."""
     pods = [grouped("m-kserve-mn-1", "0"), grouped("m-kserve-mn-1-2", "2")]
     assert [each.name for each in found(subject(LLM.kind, "m"), *pods)] == ["m-kserve-mn-1"]
 

@@ -104,7 +104,6 @@ def test_down_is_told_where_it_is(mode):
 
 @pytest.mark.parametrize("state", [{"ready": 0}, {"ready": 1, "wanted": 2}])
 def test_nothing_is_told_of_a_stack_that_is_off(state):
-    """Neither down nor degraded."""
     assert [
         each
         for each in CONTROLLERS

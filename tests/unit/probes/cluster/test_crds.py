@@ -85,7 +85,6 @@ def test_discovery_that_failed_is_no_evidence():
 
 
 def test_a_group_whose_discovery_failed_is_no_evidence():
-    """Nor does one stale group; the other groups are still judged."""
     snapshot = dataclasses.replace(
         snapshot_of(), discovery=Discovery(frozenset(), frozenset({"kaito.sh", "keda.sh"}))
     )
@@ -95,7 +94,6 @@ def test_a_group_whose_discovery_failed_is_no_evidence():
 
 
 def test_every_row_of_the_suppression_table_can_fire():
-    """A row for a CRD that is never missed would be dead."""
     rows = {row.crd for row in SUPPRESSION if row.upstream == CLUSTER_CRD_MISSING}
     every = FullEvaluationSettings(stacks=dict.fromkeys(Stack, StackMode.ON))
     assert rows <= {each.name for each in required_crds(every)}
@@ -113,7 +111,6 @@ def test_every_row_of_the_suppression_table_can_fire():
     ],
 )
 def test_kinds_of_istio_are_missed_behind_its_gateways_alone(name, controller, unknown, missed):
-    """Envoy Gateway does without EnvoyFilters and AuthorizationPolicies of Istio."""
     docs = [
         {
             "kind": "Gateway",

@@ -116,7 +116,6 @@ def test_degraded_never_governs():
 
 
 def test_both_deployments_of_a_reason_are_judged():
-    """The second KEDA Deployment is not hidden by the first."""
     names = ("keda-operator", "keda-operator-metrics-apiserver")
     found = probe(*healthy_cluster(*names), *(deployment("keda", each, ready=0) for each in names))
     assert [each.related.name for each in found] == list(names)
@@ -152,7 +151,6 @@ def test_where_a_part_was_seen_counts_before_another_of_its_name():
 
 
 def test_missing_needs_a_look_at_every_candidate():
-    """What lies in a namespace that was not dumped is unknown, not missing."""
     docs = healthy_cluster("kaito-workspace")
     places = {place for place, _ in SHARED}
     unread = {NAMESPACES: FORBIDDEN}
@@ -162,7 +160,6 @@ def test_missing_needs_a_look_at_every_candidate():
 
 
 def test_a_candidate_that_is_no_namespace_needs_no_look():
-    """A namespace that the dump's namespaces do not list holds no Deployment."""
     places = {place for place, _ in SHARED}
     assert only(*healthy_cluster("kaito-workspace"), covered=places).cause == "missing"
 
@@ -229,7 +226,6 @@ def test_without_api_keys_their_operator_is_not_missed():
 
 
 def test_azure_authz_in_a_namespace_of_its_own():
-    """The namespace of azure-authz can differ from that of the API keys."""
     settings = FullEvaluationSettings(
         azure_authz_deployment="azure-authz", azure_authz_namespace=("azure",)
     )
@@ -256,13 +252,11 @@ class TestRevisions:
         assert probe(*healthy_cluster(), old) == []
 
     def test_one_revision_down_beside_another_does_not_govern(self):
-        """Gateways are still programmed by the revision that works."""
         finding = only(*healthy_cluster(), deployment("istio-system", "istiod-1-29", ready=0))
         assert " is down: " in finding.message
         assert not finding.governs
 
     def test_no_revision_available_governs(self):
-        """Each is told, and nothing programs Gateways."""
         found = probe(
             *healthy_cluster("istiod"),
             deployment("istio-system", "istiod-1-28", ready=0, wanted=0),

@@ -69,7 +69,6 @@ def test_silent(name):
 
 @pytest.mark.parametrize("resource", [AUTHORIZATIONPOLICIES, CONFIGMAPS])
 def test_unknown(resource):
-    """What cannot be read raises nothing."""
     assert probe(UNDEFINED, policy(), unknown={resource: FORBIDDEN}) == []
 
 

@@ -59,7 +59,6 @@ def test_not_ready_unless_each_component_is_available():
 
 
 def test_not_ready_while_something_is_unknown():
-    """What was not seen to work does not count as working."""
     assert evaluate(*healthy_cluster(), unknown={DEPLOYMENTS: FORBIDDEN}).ready == ()
     assert evaluate(*healthy_cluster(), served=None).ready == ()
     places = {"istio-system"}

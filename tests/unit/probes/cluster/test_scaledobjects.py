@@ -79,6 +79,5 @@ def test_unknown(resource):
 
 
 def test_switched_off():
-    """Without the scaler its ScaledObjects are nobody's."""
     settings = FullEvaluationSettings(keda_scaler_deployment="")
     assert probe(SET, scaled(REJECTED), settings=settings) == []

@@ -107,13 +107,11 @@ def test_a_condition_of_an_earlier_spec_begins_nothing(name):
 
 @pytest.mark.parametrize("name", CURRENT)
 def test_a_condition_counts_unless_it_is_of_an_earlier_spec(name):
-    """Many kinds do not say which generation a condition is of."""
     (finding,) = found(READY, DEMO, CURRENT[name])
     assert not finding.sustains
 
 
 def test_the_generation_that_an_inferenceservice_observed_is_another_objects():
-    """KServe copies it from the Knative Service."""
     kind = {
         "group": "serving.kserve.io", "version": "v1beta1", "plural": "inferenceservices",
         "kind": "InferenceService",
@@ -167,7 +165,6 @@ OWNERS = {
 
 @pytest.mark.parametrize("name", OWNERS)
 def test_a_model_owns_the_object(name):
-    """Owners are followed as far as they are read."""
     chain = OWNERS[name]
     last = chain[-1] if chain else inferenceset("qwen")
     owner = owned(last["kind"], last["metadata"]["name"])
@@ -176,7 +173,6 @@ def test_a_model_owns_the_object(name):
 
 
 def test_what_kaito_made_names_its_model():
-    """Its label is there although the objects in between are not."""
     label = {"metadata": {"labels": {"inferenceset.kaito.sh/created-by": "qwen"}}}
     (finding,) = found(MODEL, DEMO, inferenceset("qwen"), widget("w", says(FAILS), label))
     assert str(finding.subject) == "inferenceset/demo/qwen"

@@ -62,7 +62,6 @@ def test_one_that_is_degraded_is_told_and_suppresses_nothing():
 
 
 def test_the_first_namespace_that_has_it_counts():
-    """A copy elsewhere is none of ours."""
     assert found(STORE, *PLACES, statefulset("vectors"), statefulset("data", ready=0)) == []
     (finding,) = found(STORE, *PLACES, statefulset("vectors", ready=0), statefulset("data"))
     assert str(finding.related) == "StatefulSet vectors/qdrant"
@@ -90,7 +89,6 @@ def test_one_that_is_nowhere_is_missing(places, home):
     ],
 )
 def test_absence_needs_a_look(options):
-    """What could not be read, or is not in the dump, is not missing."""
     assert found(STORE, *PLACES, **options) == []
 
 

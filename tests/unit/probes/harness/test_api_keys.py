@@ -76,7 +76,6 @@ def test_silent(name):
 
 
 def test_unknown():
-    """What cannot be read raises nothing."""
     assert probe(key(conditions=[REFUSED]), unknown={APIKEYS: FORBIDDEN}) == []
 
 

@@ -60,7 +60,6 @@ def test_a_selector_that_matches_no_gateway_pod():
 
 
 def test_all_labels_of_the_selector_count():
-    """A further label that the pods do not have misses them too."""
     assert len(probe(*HEALTHY, envoy_filter({**MATCHING, "app": "x"}))) == 1
 
 

@@ -65,7 +65,6 @@ class TestPolicies:
     """AuthorizationPolicies with action CUSTOM, as older charts made them."""
 
     def test_a_provider_that_the_mesh_does_not_define(self):
-        """The message names the policy and the offending provider."""
         (finding,) = probe(policy("apikey-ext-autz"), mesh("apikey-ext-authz"))
         assert str(finding.related) == "AuthorizationPolicy my-models/p"
         assert finding.message == (
@@ -81,7 +80,6 @@ class TestPolicies:
 
     @pytest.mark.parametrize("name", SILENT_POLICIES)
     def test_silent(self, name):
-        """A provider that is there, not needed, or cannot be looked for."""
         assert probe(*SILENT_POLICIES[name]) == []
 
     def test_missing_cluster_wide_without_gateway_authentication(self):
@@ -163,7 +161,6 @@ class TestFilters:
 
     @pytest.mark.parametrize("name", SILENT_FILTERS)
     def test_silent(self, name):
-        """What points elsewhere, or is not ours to judge."""
         assert probe(SILENT_FILTERS[name]) == []
 
     def test_absence_needs_a_look(self):
@@ -174,7 +171,6 @@ class TestFilters:
         assert len(probe(found, covered={"my-models", "llm-gateway-auth"})) == 1
 
     def test_a_short_host_counts_where_its_namespace_is_known(self):
-        """`<a>.<b>:<port>` is a Service if `<b>` is a namespace."""
         short = envoy_filter("authz.mine:9001")
         assert probe(short) == []
         (finding,) = probe(short, namespace("mine"))

@@ -89,7 +89,6 @@ def test_what_is_not_there_is_not_called_unknown(conditions, says):
 
 @pytest.mark.parametrize("reason", ["NoMatchingParent", "InvalidParameters", "UnsupportedValue"])
 def test_a_gateway_that_its_class_does_not_take(reason):
-    """The reasons of the Gateway API for other controllers than Istio."""
     (finding,) = probe(gateway(condition("Accepted", "False", reason, "no")))
     assert (finding.cause, finding.transition) == (reason, SINCE_AT)
 
@@ -110,7 +109,6 @@ def test_unknown_classes():
 
 
 def test_unknown_gateways():
-    """What cannot be read raises nothing."""
     assert probe(without_class(), unknown={GATEWAYS: FORBIDDEN}) == []
 
 
@@ -129,7 +127,6 @@ def test_somebody_elses_gateway_is_left_alone():
 
 
 def test_a_gateway_made_by_hand_is_judged():
-    """Where no Gateway carries the label, those that are there count."""
     docs = replaced(without_class(), "Gateway", {"metadata": {"labels": None}})
     assert len(probe(docs)) == 1
 

@@ -45,7 +45,6 @@ def gateway(programmed, *listener_conditions, name="http"):
 
 
 def test_not_programmed():
-    """The age is that of the transition, never that of the Gateway."""
     (finding,) = probe(gateway(NOT_USABLE))
     assert str(finding.related) == "Gateway my-models/my-models-gw"
     assert finding.message == (
@@ -137,5 +136,4 @@ def test_silent(name):
 
 
 def test_unknown():
-    """What cannot be read raises nothing."""
     assert probe(gateway(NOT_USABLE), unknown={GATEWAYS: FORBIDDEN}) == []

@@ -66,7 +66,6 @@ def test_the_scaler_is_shut_out():
 
 
 def test_expressions_name_namespaces_too():
-    """`matchExpressions` are the other way to write a source."""
     operators = {
         "In": ({"key": KEY, "operator": "In", "values": ["keda", "nowhere"]}, 1),
         "Exists": ({"key": KEY, "operator": "Exists"}, 0),
@@ -119,7 +118,6 @@ def test_the_ignored_names_are_a_setting():
 
 
 def test_without_cilium():
-    """A cluster without the CRD has no such policies."""
     served = ALL_CRDS - {"ciliumnetworkpolicies.cilium.io"}
     assert probe(*BASE, served=served) == []
 
@@ -142,6 +140,5 @@ def test_unknown():
 
 
 def test_scaler_switched_off():
-    """Without the scaler nobody needs to be admitted."""
     settings = FullEvaluationSettings(keda_scaler_deployment="")
     assert probe(*BASE, policy("other"), settings=settings) == []

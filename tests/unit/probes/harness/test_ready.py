@@ -72,7 +72,6 @@ def test_not_ready(name):
 
 @pytest.mark.parametrize("resource", [GATEWAYS, DEPLOYMENTS])
 def test_not_ready_while_unknown(resource):
-    """What cannot be read is not ready, and no fault either."""
     evaluation = evaluate(HEALTHY, unknown={resource: FORBIDDEN})
     assert evaluation.ready == ()
     assert evaluation.findings == ()
@@ -87,7 +86,6 @@ def test_ready_without_pods():
     "patch", [DELETING, {"metadata": {"labels": None}}], ids=["terminating", "unlabelled"]
 )
 def test_no_subject(patch):
-    """A namespace on its way out, or not the harness's, is no subject."""
     evaluation = evaluate(replaced(HEALTHY, "Namespace", patch))
     assert (evaluation.findings, evaluation.ready, evaluation.subjects) == ((), (), ())
 

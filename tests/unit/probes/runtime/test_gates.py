@@ -52,7 +52,6 @@ def windows(faults, after=0):
 
 
 def test_pod_that_is_not_ready_is_not_judged():
-    """Its start shows the load of a benchmark."""
     first, verdicts = watched(FAULTS, lambda fault, at: fault.page(at) | {"target": LOADING})
     assert first == dict.fromkeys(FAULTS)
     assert [reason for reason, verdict in verdicts.items() if reason not in verdict.why] == []
@@ -212,7 +211,6 @@ def held_for(fault):
 
 
 def test_pages_that_fail_hold_a_fault_and_find_none():
-    """At the next good page it is told as before."""
     assert undecided_after(ENGINE_FAULTS, **FAILED) == dict.fromkeys(ENGINE_FAULTS, True)
 
     def told_again(fault):

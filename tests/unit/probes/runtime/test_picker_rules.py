@@ -169,7 +169,6 @@ def test_the_words_say_what_becomes_of_requests(fields, severity, words):
 
 
 def test_the_words_say_how_many_pods_are_not_seen():
-    """A number of endpoints alone would say nothing."""
     pod = Scraped()
     pod.watch(lambda _: page(endpoints=1.0), until=120)
     assert pod.verdict.faults[p.STALE_METRICS].text == (

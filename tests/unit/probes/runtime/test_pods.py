@@ -46,7 +46,6 @@ def test_message_names_the_failure_that_was_found_first():
 
 @pytest.mark.parametrize(("requests", "told"), [(0.1, "91% or more"), (0.2, "83% or more")])
 def test_share_of_refused_requests_is_the_least_it_can_be(requests, told):
-    """Whether the refused ones are among all requests is not known."""
     pod = Scraped()
     rates = {Counter.RATE_LIMITED: 1, Counter.HTTP_REQUESTS: requests}
     pod.watch(lambda at: serving(at, pod=rates), 300)

@@ -292,7 +292,6 @@ def test_the_global_grace_is_no_window(grace):
     ],
 )
 def test_switching_off(setting, judged):
-    """What is off is neither found nor undecided."""
     for reason, fault in FAULTS.items():
         named = setting
         if not isinstance(setting, str):

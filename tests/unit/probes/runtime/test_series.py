@@ -57,7 +57,6 @@ def test_preemptions_wait_for_a_longer_window_of_the_full_cache():
 
 
 def test_preemption_ends_when_it_is_over():
-    """The lower limit that ends it is not so low that it never ends."""
     pod, page = Scraped(), series("preempting_now_and_then")
     pod.watch(page, 600)
     counted = page(600)["engines"]["0"].counters

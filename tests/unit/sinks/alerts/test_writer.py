@@ -70,7 +70,6 @@ async def test_an_alert_is_sent_each_minute_for_four(monkeypatch):
 
 
 async def test_news_wait_for_nothing_and_words_that_change_for_a_moment(monkeypatch):
-    """One that is over says since when."""
     async with writing(monkeypatch) as at:
         at.offer(A)
         await asyncio.sleep(2)
@@ -106,7 +105,6 @@ async def test_what_is_not_true_any_more_is_not_sent_after_a_failure(monkeypatch
 
 
 async def test_each_address_of_a_name_is_told_and_new_ones_at_once(monkeypatch):
-    """A name that is not answered for a while changes nothing."""
     async with writing(monkeypatch, NAME) as at:
         at.offer(A)
         await asyncio.sleep(1)

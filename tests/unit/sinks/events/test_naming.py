@@ -97,7 +97,6 @@ def test_each_recovery_is_told_under_a_name_of_its_own():
 
 @given(st.text(max_size=300))
 def test_every_label_value_is_valid(text):
-    """Whatever the text, the value is one that the API server takes."""
     value = label_value(text)
     assert len(value) <= 63
     assert LABEL.fullmatch(value)

@@ -127,7 +127,6 @@ CLEARING = finding(Disposition.CLEARING)
     ],
 )
 def test_writes_follow_the_report(now, records, purposes):
-    """Each disposition brings exactly the write it needs."""
     plan = planned(report(*now), records, SETTINGS, instance="pod")
     assert [write.purpose for write in plan.writes] == purposes
 

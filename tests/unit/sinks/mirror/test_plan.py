@@ -87,7 +87,6 @@ def test_on_which_object_an_event_is_mirrored(record, target):
     ],
 )
 def test_what_nobody_remembers_is_written_once(record, purpose):
-    """Also after a restart and after a failover."""
     plan = planned(record)
     assert purposes(plan) == [purpose]
     again = planned(record, applied=made(plan))
@@ -161,7 +160,6 @@ NEW_UID = {"metadata": {"uid": "uid-new"}}
 
 @pytest.mark.parametrize(("born", "mirrored"), [(60, False), (1200, True)])
 def test_an_object_that_is_made_anew_is_not_ready_for_what_was_said_of_the_former(born, mirrored):
-    """Kubectl describe would show a Ready that is older than the object."""
     created = {"metadata": {"uid": "uid-new", "creationTimestamp": f"{at(-born).wall:%FT%TZ}"}}
     recreated = snapshot_of(namespace("chat"), document("InferenceSet", "llama", "chat", created))
     assert bool(planned(ready(ago=600), snapshot=recreated).writes) is mirrored
@@ -196,7 +194,6 @@ def test_a_namespace_that_goes_gets_nothing_new():
 
 
 def test_what_is_over_goes_first_and_what_can_wait_last():
-    """Among equals by the rank of the reason."""
     plan = planned(
         fired(HARNESS, related=GATEWAY, state="over"),
         ready(ago=5),

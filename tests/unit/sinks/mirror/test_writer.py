@@ -95,33 +95,6 @@ def times(at):
     return [time for time, _ in at.made]
 
 
-async def test_mirrors_are_written_in_the_order_of_the_plan_and_remembered():
-    """One that is over is patched: it need not be made."""
-    async with writing() as at:
-        at.writer.offer(plan(write("x", purpose=MirrorPurpose.CLOSE, live=False), write("y", "b")))
-        assert at.writer.waiting == 2
-        await asyncio.sleep(1)
-        assert requests(at) == ["patch a/x", "apply b/y"]
-        assert at.outcomes == ["close written", "tell written"]
-        assert {name: each.mirror.live for name, each in at.writer.applied().items()} == {
-            "x": False,
-            "y": True,
-        }
-        at.writer.offer(plan(also=["y"]))
-        assert set(at.writer.applied()) == {"y"}, "what no plan names is forgotten"
-
-
-async def test_a_plan_that_is_older_than_the_last_write_repeats_nothing():
-    """A pass that ran meanwhile could not know of it."""
-    async with writing() as at:
-        at.writer.offer(plan(write("x")))
-        await asyncio.sleep(0)
-        at.writer.offer(plan(write("x")))
-        await asyncio.sleep(1)
-        assert requests(at) == ["apply a/x"]
-        assert at.writer.waiting == 0
-
-
 async def test_events_in_kube_system_go_first():
     async with writing() as at:
         at.events = True
@@ -167,18 +140,6 @@ async def test_who_lost_the_lease_counts_no_namespace_as_refusing():
         await asyncio.sleep(10)
         assert at.writer.refusing == 0
         assert at.outcomes == ["tell refused"] * 2
-
-
-async def test_what_can_wait_is_paced_and_news_passes_it():
-    """A new leader applies thousands once; nobody waits for that."""
-    async with writing() as at:
-        known = [write(f"k{number}", purpose=MirrorPurpose.ASSURE) for number in range(3)]
-        at.writer.offer(plan(*known))
-        await asyncio.sleep(0.15)
-        at.writer.offer(plan(write("n"), *known))
-        await asyncio.sleep(2)
-        assert requests(at) == ["apply a/k0", "apply a/n", "apply a/k1", "apply a/k2"]
-        assert times(at)[2:] == pytest.approx([0.2, 0.4], abs=0.05)
 
 
 @pytest.mark.parametrize("error", [QUOTA, NO_RIGHT, GONE, ServerError("webhook", status=500)])

@@ -152,7 +152,6 @@ def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere():
 
 
 def test_ids_are_unique_and_every_link_within_the_page_leads_somewhere():
-    """One click from a subject to its finding, and from that to its reason."""
     found = large(200, 150)
     tree = Tree(page_html(page_view(found, ReportOrigin(), EpisodeHistory.of(found))))
     ids = tree.ids()
@@ -169,7 +168,6 @@ def symbols():
 
 
 def test_every_state_has_a_shape():
-    """And a word; no two states share either."""
     assert set(symbols()) == {f"s-{mark.name}" for mark in ALL}
     assert len({mark.word for mark in ALL}) == len(ALL)
 
@@ -194,7 +192,6 @@ def test_a_thousand_subjects_stay_small(faulty):
     ],
 )
 def test_what_is_said_where_nothing_fires(changes, said):
-    """Plain sentences."""
     assert said in Tree(page(**changes)).text
 
 
@@ -269,7 +266,6 @@ def test_an_old_page_has_no_colour_and_no_tick(about, old):
 
 
 def test_a_browser_without_script_loads_a_served_page_again():
-    """A page that stays would be taken for the present."""
     again = '<noscript><meta http-equiv="refresh" content="60"></noscript>'
     assert again in page()
     assert "refresh" not in page(live=False)
@@ -293,7 +289,6 @@ def test_a_cause_is_one_line_with_everything_else_below_it():
 
 
 def test_a_page_that_knows_nothing_says_why_at_the_top():
-    """One that knows a cause says that."""
     unknown = (UnknownResource("pods", "forbidden"),)
     said = "No model can be seen, as this cannot be read: forbidden: pods."
     html = page(unknown=unknown)

@@ -119,7 +119,6 @@ def test_the_stage_that_stops_requests_is_red(findings, states, stations, *, ser
 
 
 def test_an_entrance_works_that_is_ready():
-    """The subject of the namespace says so."""
     (lane,) = path(finding(PODS, model("a")), ready_ones=[NAMESPACE]).lanes
     assert drawn(lane)[0] == WORKS
 
@@ -177,7 +176,6 @@ def test_what_lies_behind_where_requests_stop_first_is_told_apart(findings, stat
 
 
 def test_where_most_stops_is_first_and_where_nothing_is_wrong_is_named():
-    """The worst namespace is on the first screen."""
     found = path(
         finding(PODS, model("a", "few")),
         finding(PODS, model("a", "many")),
@@ -196,7 +194,6 @@ def test_where_most_stops_is_first_and_where_nothing_is_wrong_is_named():
 
 
 def test_each_station_leads_to_its_finding_and_is_read_in_order():
-    """The text alone says it all."""
     view = view_of(finding(EPP, model("a")), states=[(model("a"), DOWN)])
     html = picture(view)
     places = [html.index(f"<b>{stage}</b>") for stage in RequestStage]
@@ -207,7 +204,6 @@ def test_each_station_leads_to_its_finding_and_is_read_in_order():
 
 
 def test_many_namespaces_are_cut_and_the_filter_finds_them():
-    """The worst twelve are drawn."""
     findings = [finding(PODS, model("a", f"team-{number:02}")) for number in range(40)]
     view = view_of(*findings, live=True)
     html = picture(view)

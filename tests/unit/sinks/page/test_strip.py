@@ -105,7 +105,6 @@ def kaito(disposition=FIRING, since=0):
     ],
 )
 def test_episodes_are_told(reports, told):
-    """Begin, end and how long."""
     assert [said(row) for row in strip(*reports).rows] == told
 
 
@@ -132,7 +131,6 @@ def test_what_goes_on_comes_before_what_is_over():
 
 
 def test_what_is_muted_leaves_the_lines_to_what_is_not():
-    """A mute may last for weeks."""
     a, b = finding(PODS, model("a")), finding(PODS, model("b"))
     muted = finding(KAITO, disposition=MUTED)
     rows = strip(later(0, muted, a, b), later(10, muted, b)).rows

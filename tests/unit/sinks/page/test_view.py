@@ -135,7 +135,6 @@ def outline(findings):
     ],
 )
 def test_the_cause_comes_first_and_what_it_explains_hangs_below(findings, causes, others):
-    """Each finding stands on the page once."""
     shown = view(*findings)
     assert (outline(shown.causes), outline(shown.others)) == (causes, others)
 
@@ -309,14 +308,12 @@ def test_layers_from_top_to_bottom_with_a_group_for_each_stack():
 
 
 def test_a_subject_that_is_ready_in_spite_of_a_fault_says_both():
-    """A full cache does not make a model not ready."""
     shown = view(finding(PODS, model("a")), ready_ones=[model("a")])
     (tile,) = shown.layers[2].groups[0].tiles
     assert (tile.ready, [line.reason for line in tile.lines]) == (True, [PODS])
 
 
 def test_what_is_unknown_and_what_was_skipped_is_said():
-    """With its cause, in order."""
     shown = view(
         unknown=(UnknownResource("b", "forbidden"), UnknownResource("a", "unreachable")),
         skipped=(SkippedObject("pods", "team", "odd", "status is not a map"),),
@@ -338,7 +335,6 @@ def test_what_is_unknown_and_what_was_skipped_is_said():
     ],
 )
 def test_the_page_can_be_narrowed(query, causes, tiles, *, ready):
-    """A cause stays for the sake of what it explains."""
     shown = filtered(
         view(
             finding(KAITO),

@@ -62,7 +62,6 @@ def test_no_link_leads_outside(read, pack, target, cause):
 
 @pytest.mark.parametrize("pack", PACK)
 def test_links_inside_are_followed(read, pack):
-    """Also through a linked folder, and where only the link has the ending of a document."""
     links = [
         ("latest", "2026-11-20"),
         ("nodes.json", "latest/nodes.v1"),

@@ -156,7 +156,6 @@ def test_discovery_of_a_support_bundle(tmp_path):
 
 
 def test_pages_of_metrics_in_an_archive(tmp_path):
-    """Pages are found at the root of an archive and below its one folder."""
     node = json.dumps(next(item for item in ITEMS if item["kind"] == "Node"))
     for place in ("", "dump/"):
         files = {f"{place}a.json": node, f"{place}metrics/n/p/100.prom": "up 1\n"}

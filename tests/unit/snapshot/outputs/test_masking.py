@@ -35,7 +35,6 @@ def test_settings_that_a_rule_compares(name, value, kept):
 
 @pytest.mark.parametrize("value", ["authorization=Basic aGVsbG86d29ybGQ=", "two words"])
 def test_what_else_stands_in_such_a_setting(value):
-    """Anything that is no plain setting is masked there, too."""
     assert values(("OTEL_RESOURCE_ATTRIBUTES", value))[0].startswith("masked-")
 
 
@@ -64,7 +63,6 @@ def test_arguments_stay(arguments, kept):
     ],
 )
 def test_credentials_in_arguments(arguments):
-    """The flag stays and its value is masked."""
     masking = Masking()
     masked = masking.masked({"args": arguments})["args"]
     assert "word" not in " ".join(masked).replace("-password", "")
