@@ -4,13 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, NODES, PODS
-from reporter.evaluation import evaluate, evaluate_again
+from reporter.evaluation import evaluate_again
 from reporter.probes.reuse import Answered
 from reporter.snapshot.dump import load_dump
-from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN
 from reporter.stacks.settings import FullEvaluationSettings
@@ -41,26 +39,11 @@ def made_again(each):
     )
 
 
-def scaler_moved(deployment):
-    if deployment.name != "keda-kaito-scaler":
-        return deployment
-    metadata = msgspec.structs.replace(deployment.metadata, namespace="scaler")
-    return msgspec.structs.replace(deployment, metadata=metadata)
-
-
 CHANGES = {
     "nothing": (PODS, lambda each: each),
     "one namespace": (DEPLOYMENTS, without_replicas),
     "shared by all": (NODES, lambda each: msgspec.structs.replace(each, status=each.status)),
 }
-
-
-@pytest.mark.parametrize("snapshot", [HEALTHY, BROKEN], ids=["healthy", "broken"])
-@pytest.mark.parametrize("change", CHANGES)
-def test_reuse_changes_no_answer(snapshot, change):
-    _, answered = evaluate_again(snapshot, SETTINGS, Answered())
-    after = changed(snapshot, *CHANGES[change])
-    assert evaluate_again(after, SETTINGS, answered)[0] == evaluate(after, SETTINGS)
 
 
 def test_a_finding_refers_to_the_object_that_is_there():
@@ -78,30 +61,3 @@ def test_only_the_namespace_that_changed_is_asked_again():
     _, after = evaluate_again(changed(HEALTHY, DEPLOYMENTS, without_replicas), SETTINGS, before)
     kept = {name for name, each in after.answers.items() if each is before.answers[name]}
     assert {subject.namespace for subject in before.answers.keys() - kept} == {"chat-models"}
-
-
-@pytest.mark.parametrize("served", [Served.UNKNOWN, Served.ABSENT])
-def test_all_are_asked_again_when_something_cannot_be_read_any_more(served):
-    _, answered = evaluate_again(BROKEN, SETTINGS, Answered())
-    after = Snapshot(
-        tables=BROKEN.tables,
-        states={**BROKEN.states, PODS: ResourceState(served)},
-        discovery=BROKEN.discovery,
-        covered=BROKEN.covered,
-    )
-    assert evaluate_again(after, SETTINGS, answered)[0] == evaluate(after, SETTINGS)
-
-
-def test_other_settings_ask_again():
-    _, answered = evaluate_again(HEALTHY, SETTINGS, Answered())
-    other = FullEvaluationSettings(network_policy_ignored_namespaces=())
-    assert evaluate_again(HEALTHY, other, answered)[0] == evaluate(HEALTHY, other)
-
-
-def test_where_the_scaler_runs_is_asked_by_all_namespaces():
-    settings = FullEvaluationSettings(keda_scaler_namespace=("keda", "scaler"))
-    _, answered = evaluate_again(HEALTHY, settings, Answered())
-    after = changed(HEALTHY, DEPLOYMENTS, scaler_moved)
-    asked = evaluate(after, settings)
-    assert any("does not admit namespace scaler" in each.message for each in asked.findings)
-    assert evaluate_again(after, settings, answered)[0] == asked

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import msgspec
 import pytest
 
 import reporter.evaluation
@@ -20,7 +19,6 @@ from reporter.stacks.kthena.stack import KTHENA
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import Stack
 from tests.unit.probes.building import DELETING, document, namespace, pod, snapshot_of
-from tests.unit.probes.test_reuse import changed
 
 SETTINGS = FullEvaluationSettings()
 
@@ -113,27 +111,6 @@ def test_of_one_subject_in_two_groups_the_first_counts(asked):
     assert subjects(evaluation, MODELSERVING_KIND) == {"modelserving/one/m"}
     assert [each.object.api_version for each in evaluation.derived] == [MODELSERVINGS.api_version()]
     assert asked == ["modelserving/one/m"]
-
-
-def again(asked, change=lambda each: each, resource=PODS, settings=SETTINGS):
-    """Return who is asked in the pass after a change."""
-    before = snapshot_of(*CLUSTER)
-    _, answered = evaluate_again(before, SETTINGS, Answered())
-    asked.clear()
-    after = changed(before, resource, change)
-    evaluation, _ = evaluate_again(after, settings, answered)
-    again = set(asked)
-    assert evaluation == evaluate(after, settings)
-    return again
-
-
-def other(name):
-    """A change of the objects of that name: as another object with the same words."""
-
-    def change(each):
-        return msgspec.structs.replace(each) if each.name == name else each
-
-    return change
 
 
 def test_a_subject_that_comes_from_another_group_is_asked_about(asked):
