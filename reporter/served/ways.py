@@ -3,7 +3,6 @@
 They are found by what selects the pods, whatever made them.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +25,7 @@ from reporter.model.objects import (
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope, of_workload
 from reporter.snapshot.decode import selected_by
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload import routing
 from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
@@ -285,8 +285,8 @@ def _by_label(
     selecting: Iterable[tuple[Labels | None, SelectsT]],
 ) -> Mapping[tuple[str, str], tuple[SelectsT, ...]]:
     """Return what selects pods by one of its labels: the longest value is most likely a name."""
-    found: dict[tuple[str, str], list[SelectsT]] = defaultdict(list)
-    for wanted, each in selecting:
-        if wanted and not each.deleting:
-            found[max(wanted.items(), key=lambda label: (len(label[1]), label))].append(each)
-    return {label: tuple(objects) for label, objects in found.items()}
+    return grouped(
+        (max(wanted.items(), key=lambda label: (len(label[1]), label)), each)
+        for wanted, each in selecting
+        if wanted and not each.deleting
+    )

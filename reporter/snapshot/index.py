@@ -8,6 +8,8 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from reporter.model.objects import KubeObject
 
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 
 Place: TypeAlias = tuple[str, str]
@@ -58,7 +60,7 @@ class Index(Generic[ObjectT_co]):
             return self._labels_in(namespace).get((key, value), ())
         if index is None:
             found = ((obj.metadata.label(key), obj) for obj in self.ordered)
-            index = _grouped(((obj.namespace, of), obj) for of, obj in found if of is not None)
+            index = grouped(((obj.namespace, of), obj) for of, obj in found if of is not None)
             self._by_label[key] = index
         return index.get((namespace, value), ())
 
@@ -66,7 +68,7 @@ class Index(Generic[ObjectT_co]):
         index = self._by_namespace.get(namespace)
         if index is None:
             there = ((obj, obj.metadata.labels or {}) for obj in self.in_namespace(namespace))
-            index = _grouped((pair, obj) for obj, labels in there for pair in labels.items())
+            index = grouped((pair, obj) for obj, labels in there for pair in labels.items())
             self._by_namespace[namespace] = index
         return index
 
@@ -130,11 +132,12 @@ def index_of(objects: Mapping[Place, ObjectT_co]) -> Index[ObjectT_co]:
     return Index(keys, tuple(objects[key] for key in keys), by_label={})
 
 
-def _grouped(pairs: Iterable[tuple[Place, ObjectT]]) -> Labelled[ObjectT]:
-    groups: dict[Place, list[ObjectT]] = {}
-    for place, obj in pairs:
-        groups.setdefault(place, []).append(obj)
-    return {place: tuple(group) for place, group in groups.items()}
+def grouped(pairs: Iterable[tuple[KeyT, ValueT]]) -> dict[KeyT, tuple[ValueT, ...]]:
+    """Return what has the same key together, in its order."""
+    groups: dict[KeyT, list[ValueT]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return {key: tuple(group) for key, group in groups.items()}
 
 
 def _mended(

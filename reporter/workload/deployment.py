@@ -12,7 +12,6 @@ controller does once all pods are of the new revision and Ready; with a partitio
 are above it are updated: `kubectl rollout status` waits for the same.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -24,6 +23,7 @@ from reporter.diagnosis.case import refusal, statuses, why_not_made
 from reporter.model.finding import Fails
 from reporter.model.objects import Condition, DaemonSet, Deployment, Labels, Pod, StatefulSet
 from reporter.model.text import detail
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload import standing
 from reporter.workload.pod import (
@@ -120,12 +120,12 @@ def _by_label_of_pods(
     namespace: str, snapshot: Snapshot
 ) -> Mapping[tuple[str, str], tuple[Deployment, ...]]:
     """Return the Deployments by each label that their pods get; those that are to have replicas first."""
-    index: dict[tuple[str, str], list[Deployment]] = defaultdict(list)
     found = snapshot[DEPLOYMENTS].in_namespace(namespace)
-    for each in sorted(found, key=lambda each: each.wanted == 0):
-        for label in (each.spec.template.metadata.labels or {}).items():
-            index[label].append(each)
-    return {label: tuple(deployments) for label, deployments in index.items()}
+    return grouped(
+        (label, each)
+        for each in sorted(found, key=lambda each: each.wanted == 0)
+        for label in (each.spec.template.metadata.labels or {}).items()
+    )
 
 
 def _is_stale(workload: Deployment | DaemonSet | StatefulSet) -> bool:

@@ -17,6 +17,7 @@ from reporter.model.finding import Diagnosis, Entrance, Sureness
 from reporter.model.text import detail
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.engines import command_line
@@ -76,9 +77,7 @@ def judge_entries(parent: Parent, entries: Iterable[o.ParentStatus]) -> ParentFa
     Several controllers may write an entry each. Only one of them runs the parent, so where one
     accepts, what the others say does not matter. Unknown conditions say nothing.
     """
-    by_controller: dict[str, list[o.ParentStatus]] = defaultdict(list)
-    for entry in entries:
-        by_controller[entry.controller_name].append(entry)
+    by_controller = grouped((entry.controller_name, entry) for entry in entries)
     if any(all(map(serves, own)) for own in by_controller.values()):
         return None
     failing = [
@@ -333,11 +332,8 @@ def routes_to(
     """Return the HTTPRoutes of a namespace that lead to one of its InferencePools, by name."""
 
     def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[o.HttpRoute, ...]]:
-        found: dict[tuple[str, str], list[o.HttpRoute]] = defaultdict(list)
-        for route in snapshot[r.HTTPROUTES].in_namespace(namespace):
-            for backend in set(_pools(route)):
-                found[backend].append(route)
-        return {backend: tuple(routes) for backend, routes in found.items()}
+        routes = snapshot[r.HTTPROUTES].in_namespace(namespace)
+        return grouped((backend, route) for route in routes for backend in set(_pools(route)))
 
     return snapshot.entry(("routes to pools", namespace), (group, pool), index) or ()
 

@@ -5,7 +5,6 @@ What all tell is asked once for a snapshot. What is returned is the same object 
 equal, so that an answer of an earlier pass that rests on it can be used again.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,6 +24,7 @@ from reporter.model.objects import (
 from reporter.model.resource import Resource
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.decode import belongs_to
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.names import Given, OperatorSettings
@@ -171,11 +171,9 @@ class ModelServiceScope(SubjectScope[ModelService]):
         """Return the other ModelServices whose key is `own`; those that are deleted aside."""
 
         def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[ModelService, ...]]:
-            groups: defaultdict[tuple[str, str], list[ModelService]] = defaultdict(list)
-            for each in snapshot[MODELSERVICES]:
-                if not each.deleting:
-                    groups[key(each)].append(each)
-            return {place: tuple(group) for place, group in groups.items()}
+            return grouped(
+                (key(each), each) for each in snapshot[MODELSERVICES] if not each.deleting
+            )
 
         found = self.snapshot.once(key, index).get(own, ())
         itself = self.place, self.name
