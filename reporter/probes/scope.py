@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
-from typing import Final, Generic, Required, Self, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import ClassVar, Final, Generic, Required, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from reporter.catalogue.resources import NAMESPACES
 from reporter.metrics.looks.window import NONE, Samples
@@ -38,6 +38,7 @@ from reporter.model.resource import Resource, Seen
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from reporter.model.text import MESSAGE_BYTES, clean, cut
 from reporter.settings import EvaluationSettings
+from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.components import ControlPlaneComponent, namespace_ref
 from reporter.workload.standing import WorkloadFault
@@ -139,6 +140,9 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
     resource: Resource[ObjectT_co]
     object: ObjectT_co
 
+    name_label: ClassVar[str] = ""
+    """Label of the objects that are made for it: its name."""
+
     @classmethod
     def of(
         cls,
@@ -168,6 +172,11 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
     def involved(self) -> ObjectRef:
         """What Events refer to: its Namespace."""
         return namespace_ref(self.snapshot, self.place)
+
+    def known(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether all objects of a resource are seen that are made for it."""
+        own = belongs_to(self.name, self.name_label)
+        return self.snapshot.absence_known(resource, self.place, sought=own)
 
     @property
     def title(self) -> str:

@@ -100,7 +100,6 @@ class ServingGroupTemplate(Part, frozen=True):
     roles: tuple[Role, ...] | None = None
     gang_policy: GangPolicy | None = None
     gang_schedule: GangPolicy | None = None  # the former name of `gang_policy`, before v0.1.0
-    restart_grace_period_seconds: int | None = None
     network_topology: NetworkTopology | None = None
 
 

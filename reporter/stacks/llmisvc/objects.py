@@ -40,7 +40,6 @@ class Presence(Part, frozen=True):
 class VariantScaling(Part, frozen=True):
     """`scaling.wva`: the autoscaler by variants, through an HPA or a ScaledObject."""
 
-    hpa: Presence | None = None
     keda: Presence | None = None
 
 

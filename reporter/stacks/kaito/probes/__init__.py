@@ -18,7 +18,6 @@ from reporter.stacks.kaito.probes.pods import probe_infra, probe_node_pressure, 
 from reporter.stacks.kaito.probes.route import has_pickers, is_picked, probe_epp, probe_route
 from reporter.stacks.kaito.probes.scaling import probe_scaled_objects, probe_scaling
 from reporter.stacks.kaito.probes.scope import (
-    AnyScope,
     InferenceSetScope,
     WorkspaceScope,
     is_going,
@@ -32,13 +31,11 @@ _CHARTED: Final[tuple[Resource[KubeObject], ...]] = (DEPLOYMENTS, INFERENCEPOOLS
 """What KAITO makes for a model, and what the chart makes."""
 
 
-def _known(scope: AnyScope) -> bool:
-    return all(scope.snapshot.absence_known(each, scope.place, sought=scope.made) for each in _MADE)
-
-
 def _all_known(scope: InferenceSetScope) -> bool:
     known, sought = scope.snapshot.absence_known, scope.charted
-    return _known(scope) and all(known(each, scope.place, sought=sought) for each in _CHARTED)
+    return all(map(scope.known, _MADE)) and all(
+        known(each, scope.place, sought=sought) for each in _CHARTED
+    )
 
 
 def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
@@ -59,7 +56,7 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
 
 def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
     """Yield how many replicas are ready, and whether requests reach them, by the same evidence."""
-    if not _known(scope) or (scope.served and not _all_known(scope)):
+    if not all(map(scope.known, _MADE)) or (scope.served and not _all_known(scope)):
         return
     picked = is_picked(scope) or any(map(fails_open, scope.pools))
     yield ServingEvidence(
@@ -73,13 +70,13 @@ def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
 
 def probe_workspace_ready(scope: WorkspaceScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if all pods of a Workspace that stands alone are ready."""
-    if scope.served and _known(scope):
+    if scope.served and all(map(scope.known, _MADE)):
         yield scope.evidence(scope.named(reasons.MODEL_READY), "its pods are ready")
 
 
 def probe_workspace_serving(scope: WorkspaceScope) -> Iterator[ServingEvidence]:
     """Yield whether a Workspace serves, by the same evidence."""
-    if _known(scope):
+    if all(map(scope.known, _MADE)):
         yield ServingEvidence(subject=scope.subject, wanted=1, serving=scope.served)
 
 

@@ -294,7 +294,7 @@ def probe_pods(scope: AnyScope) -> Iterator[Finding]:
             cause=fault.cause,
             text=f"pod {pod.name}: {fault.detail}{'' if own else f' (Workspace {workspace})'}",
         )
-    pods_known = scope.snapshot.absence_known(PODS, scope.place, sought=scope.made)
+    pods_known = scope.known(PODS)
     for each in scope.workspaces:
         pods = pods_of(each, scope.pods)
         lack = judge_workspace(each, pods if pods_known else None, startup_budget(scope))
@@ -324,7 +324,7 @@ def _last_end(scope: AnyScope, pods: tuple[Pod, ...]) -> str:
 
 def _missing_workspaces(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding if KAITO made fewer Workspaces than replicas are wanted."""
-    if not scope.snapshot.absence_known(reasons.WORKSPACES, scope.place, sought=scope.made):
+    if not scope.known(reasons.WORKSPACES):
         return
     present = len(scope.workspaces)
     if present >= scope.object.wanted:

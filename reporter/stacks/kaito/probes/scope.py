@@ -48,10 +48,6 @@ class ModelScope(SubjectScope[KaitoT_co]):
     def pods(self) -> tuple[Pod, ...]:
         raise NotImplementedError
 
-    @property
-    def made(self) -> Sought:
-        raise NotImplementedError
-
     @cached_property
     def served(self) -> int:
         """How many replicas have all of their pods, each of them Ready."""
@@ -72,6 +68,8 @@ class ModelScope(SubjectScope[KaitoT_co]):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceScope(ModelScope[Workspace]):
+    name_label = WORKSPACE
+
     @property
     def workspaces(self) -> tuple[Workspace, ...]:
         return (self.object,)
@@ -80,16 +78,14 @@ class WorkspaceScope(ModelScope[Workspace]):
     def pods(self) -> tuple[Pod, ...]:
         return self.snapshot[r.PODS].labelled(self.place, WORKSPACE, self.name)
 
-    @property
-    def made(self) -> Sought:
-        return belongs_to(self.name, WORKSPACE)
-
     def of_workspace(self, workspace: Workspace) -> str:
         return "" if workspace is self.object else f"Workspace {workspace.name}: "
 
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceSetScope(ModelScope[InferenceSet]):
+    name_label = MADE_WITH
+
     @cached_property
     def workspaces(self) -> tuple[Workspace, ...]:
         made = self.snapshot[WORKSPACES].labelled(self.place, MADE_WITH, self.name)
@@ -99,7 +95,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
     def pods(self) -> tuple[Pod, ...]:
         """Its pods, but those of a Workspace that goes or is known to be gone: they go with it."""
         pods = self.snapshot[r.PODS].labelled(self.place, MADE_WITH, self.name)
-        if not self.snapshot.absence_known(WORKSPACES, self.place, sought=self.made):
+        if not self.known(WORKSPACES):
             return pods
         live = {each.name for each in self.workspaces}
         return tuple(each for each in pods if each.metadata.label(WORKSPACE) in live | {None})
@@ -138,10 +134,6 @@ class InferenceSetScope(ModelScope[InferenceSet]):
             }
             found = tuple(leading[name] for name in sorted(leading))
         return tuple(each for each in found if not each.deleting)
-
-    @property
-    def made(self) -> Sought:
-        return belongs_to(self.name, MADE_WITH)
 
     @property
     def charted(self) -> Sought:

@@ -12,7 +12,6 @@ from reporter.model.objects import Deployment, Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import SubjectScope
-from reporter.snapshot.decode import Sought, belongs_to
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kserve.derived.derive import DerivedInferenceService, derive
 from reporter.stacks.kserve.derived.facts import (
@@ -52,6 +51,8 @@ GRADUAL: Final = "RolloutInProgress"
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceServiceScope(SubjectScope[InferenceService]):
+    name_label = INFERENCESERVICE
+
     @cached_property
     def knative_absent(self) -> bool:
         return self.snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT
@@ -66,21 +67,17 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         )
         return facts_of(self.object, self.snapshot, Mode.STANDARD if raw else Mode.KNATIVE)
 
-    @property
-    def own(self) -> Sought:
-        return belongs_to(self.name, INFERENCESERVICE)
-
     @cached_property
     def all_pods(self) -> tuple[Pod, ...] | None:
         """Its pods, of whatever component and revision, by name; None if they are unknown."""
-        if not self.snapshot.absence_known(PODS, self.place, sought=self.own):
+        if not self.known(PODS):
             return None
         return self.snapshot[PODS].labelled(self.place, INFERENCESERVICE, self.name)
 
     @cached_property
     def revisions(self) -> tuple[KnativeRevision, ...] | None:
         """Its Knative revisions; None if they are unknown."""
-        if not self.snapshot.absence_known(KNATIVE_REVISIONS, self.place, sought=self.own):
+        if not self.known(KNATIVE_REVISIONS):
             return None
         return self.snapshot[KNATIVE_REVISIONS].labelled(self.place, INFERENCESERVICE, self.name)
 

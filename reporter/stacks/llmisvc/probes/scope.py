@@ -14,13 +14,11 @@ from reporter.model.objects import (
     InferencePool,
     KubeObject,
     Pod,
-    Service,
 )
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
 from reporter.served.role import Containers, ServedRole
-from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.llmisvc.derived import AskedFor, wanted
 from reporter.stacks.llmisvc.objects import LLMInferenceService, LLMInferenceServiceConfig, Workload
 from reporter.stacks.llmisvc.reasons import CONFIGS, LEADERWORKERSETS, LLM_PART, PART_OF
@@ -43,6 +41,8 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 @dataclass(frozen=True, kw_only=True)
 class LlmScope(SubjectScope[LLMInferenceService]):
     """One LLMInferenceService, and what KServe made for it, found by labels: long names are cut."""
+
+    name_label = NAME
 
     @cached_property
     def wanted(self) -> AskedFor:
@@ -75,14 +75,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         named = (*(self.object.spec.base_refs or ()), *applied)
         places = frozenset((*self.config_places, *(each.namespace or "" for each in applied)))
         return {each.name: places - {""} for each in named if each.name}
-
-    @property
-    def own(self) -> Sought:
-        return belongs_to(self.name, NAME)
-
-    def known(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether all of its objects of a resource are seen."""
-        return self.snapshot.absence_known(resource, self.place, sought=self.own)
 
     def made(self, resource: Resource[ObjectT]) -> tuple[ObjectT, ...]:
         """Return what was made for it, by name; without what is being deleted."""
@@ -207,10 +199,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         if self.wanted.own_pool:
             return self.snapshot[resource].get(self.place, self.wanted.own_pool)
         return self._part(resource, SCHEDULER)
-
-    @cached_property
-    def services(self) -> tuple[Service, ...]:
-        return self.made(r.SERVICES)
 
     @property
     def observed(self) -> bool:

@@ -17,13 +17,10 @@ from reporter.model.objects import (
     Deployment,
     HttpRoute,
     InferencePool,
-    KubeObject,
     Pod,
     Service,
 )
-from reporter.model.resource import Resource
 from reporter.probes.scope import SubjectScope
-from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale.manifests import names
@@ -70,10 +67,7 @@ class RoleView:
 class ModelServiceScope(SubjectScope[ModelService]):
     """One ModelService, with its objects; None for those that are not there."""
 
-    def known(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether all of its objects of a resource are seen."""
-        own = belongs_to(self.object.name, names.MODEL)
-        return self.snapshot.absence_known(resource, self.place, sought=own)
+    name_label = names.MODEL
 
     @cached_property
     def given(self) -> Given:
