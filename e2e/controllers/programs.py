@@ -183,6 +183,26 @@ webhook: {port: {webhook}, certDir: "{folder}/k8s-webhook-server/serving-certs"}
     story="real_leaderworkerset.py",
 )
 
+KEDA: Final = Program(
+    "keda-operator",
+    Module("github.com/kedacore/keda/v2", "v2.21.0"),
+    "./cmd/operator",
+    namespace="keda-operator",
+    crds="config/crd/bases",
+    arguments=(
+        "--enable-prometheus-metrics=false",
+        "--health-probe-bind-address=127.0.0.1:{health}",
+        "--metrics-service-bind-address=127.0.0.1:{webhook}",
+        "--cert-dir={folder}/k8s-webhook-server/serving-certs",
+    ),
+    environment={
+        "POD_NAMESPACE": "keda-operator",
+        "KEDA_CLUSTER_OBJECT_NAMESPACE": "keda-operator",
+        "WATCH_NAMESPACE": "",
+    },
+    story="real_keda.py",
+)
+
 ENDPOINT_PICKER: Final = Program(
     "endpoint-picker",
     _PICKER,
@@ -204,7 +224,7 @@ REQUESTS: Final = Program(
 )
 """A client that asks a picker as Envoy does."""
 
-PROGRAMS: Final = (LEADERWORKERSET, ENDPOINT_PICKER, REQUESTS, KSERVE, LLMISVC)
+PROGRAMS: Final = (LEADERWORKERSET, ENDPOINT_PICKER, REQUESTS, KSERVE, LLMISVC, KEDA)
 
 CONTROLLER_MANAGER: Final = "kube-controller-manager"
 """Of the Kubernetes that the end-to-end tests pin; it makes pods, collects garbage, and scales."""

@@ -102,6 +102,7 @@ class Running:
         (certificates / "tls.crt").write_bytes(
             b"".join(each.bytes() for each in own.cert_chain_pems)
         )
+        self._authority.cert_pem.write_to_path(certificates / "ca.crt")
         access.write_kubeconfig(self.folder / "kubeconfig.yaml")
         for name, text in self.program.files.items():
             (self.folder / name).write_text(self._filled(text))

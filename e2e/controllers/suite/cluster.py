@@ -144,33 +144,35 @@ class Images(Kubelet):
             )
 
 
+def metrics_crd(group: str, plural: str, kind: str) -> Object:
+    """Return what lets objects stand for the answers of a metrics API, of any content."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1beta1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{plural}.{group}",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
+        },
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind, "listKind": f"{kind}List"},
+            "versions": [version],
+        },
+    }
+
+
 PODMETRICS = "pods.metrics.k8s.io"
-METRICS_CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {
-        "name": PODMETRICS,
-        "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
-    },
-    "spec": {
-        "group": "metrics.k8s.io",
-        "scope": "Namespaced",
-        "names": {"plural": "pods", "kind": "PodMetrics", "listKind": "PodMetricsList"},
-        "versions": [
-            {
-                "name": "v1beta1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "x-kubernetes-preserve-unknown-fields": True,
-                    }
-                },
-            }
-        ],
-    },
-}
+METRICS_CRD = metrics_crd("metrics.k8s.io", "pods", "PodMetrics")
+EXTERNAL_METRIC = metrics_crd("external.metrics.k8s.io", "s0-prometheus", "ExternalMetricValue")
+"""What the adapter of KEDA serves of a first trigger that asks Prometheus."""
 
 
 class Metrics(Controller):

@@ -86,7 +86,7 @@ async def test_a_model_by_deployments(stage, binder, controller, namespace, repl
 
 
 async def test_a_model_that_is_scaled(stage, metrics, controller, namespace, replica):
-    """Scaled up by its autoscaler and to its minimum, and without the metrics for that."""
+    """Scaled by its autoscaler, with metrics and without."""
     await controller("kserve-controller-manager")
     shorter = {"model_startup_budget_seconds": 2 * SETTLING}
     daemon = await (await replica(**SOON | shorter)).ready()
