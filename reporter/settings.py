@@ -16,6 +16,7 @@ from typing import Annotated, ClassVar, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from reporter import setting_types as t
 from reporter.catalogue.custom import extended
 from reporter.catalogue.pickers import FROM_PAGES, SWITCHED_NAMES
 from reporter.catalogue.runtime import DOWNLOAD_SLOW, STALLED_IDLE, of_kind
@@ -27,40 +28,6 @@ from reporter.model.reason import Threshold
 from reporter.model.resource import Resource
 from reporter.model.stack import StackRows
 from reporter.model.text import meant
-from reporter.setting_types import (
-    Address,
-    Allowed,
-    Components,
-    CustomComponents,
-    DeploymentName,
-    Emit,
-    Graces,
-    Hosts,
-    LeaseName,
-    LogFormat,
-    Namespace,
-    Namespaces,
-    PartMode,
-    Port,
-    Reasons,
-    ReasonsT,
-    RuntimeReasons,
-    ScrapeScheme,
-    ScrapeVia,
-    Seconds,
-    Selector,
-    ServerUrls,
-    SettingError,
-    StackMode,
-    Stacks,
-    Switched,
-    Thresholds,
-    UrlPath,
-    WebUrl,
-    Windows,
-    YamlSwitch,
-    declared_right,
-)
 
 ENV_PREFIX: Final = "STATUS_REPORTER_"
 
@@ -68,7 +35,7 @@ RENEW_JITTER: Final = 1.2
 """client-go waits up to this many retry periods between two tries to get the Lease."""
 
 
-_SCRAPE_SECONDS: Final = {ScrapeVia.APISERVER_PROXY: 60}
+_SCRAPE_SECONDS: Final = {t.ScrapeVia.APISERVER_PROXY: 60}
 _SCRAPE_SECONDS_DIRECT: Final = 15
 
 
@@ -89,25 +56,25 @@ class EvaluationSettings(BaseModel):
     resync_seconds: Annotated[int, Field(ge=1, le=3600)] = 60
     """Longest time between two passes, and how often an Event that keeps firing is refreshed."""
 
-    startup_grace_seconds: Seconds = 60
+    startup_grace_seconds: t.Seconds = 60
     """How long a fault must last before it fires; 0 turns all graces off but those of --grace; budgets stay."""
 
-    custom_components: CustomComponents = ()
+    custom_components: t.CustomComponents = ()
     """Reasons of your own; in the file only. docs/custom-components.md says what they consist of."""
 
-    grace: Graces = {}
+    grace: t.Graces = {}
     """Grace of single reasons: REASON=SECONDS, comma-separated or repeated."""
 
-    model_namespaces: Selector = ""
+    model_namespaces: t.Selector = ""
     """Label selector of the namespaces whose models are judged; empty: all. What is left out is listed."""
 
-    node_boot_budget_seconds: Seconds = 900
+    node_boot_budget_seconds: t.Seconds = 900
     """How long a node may boot before its Workspace counts as failed; stays when graces are off."""
 
-    model_startup_budget_seconds: Seconds = 1800
+    model_startup_budget_seconds: t.Seconds = 1800
     """How long a model pod may take to start, where its start-up probe sets no time of its own."""
 
-    load_balancer_budget_seconds: Seconds = 300
+    load_balancer_budget_seconds: t.Seconds = 300
     """How long a Gateway may wait for its address; stays when graces are off."""
 
     change_window_seconds: Annotated[int, Field(ge=0, le=86_400)] = 1800
@@ -119,20 +86,20 @@ class EvaluationSettings(BaseModel):
     weight_download_min_mbps: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = 20.0
     """Slower than this is slow, in MB (1,000,000 bytes) a second; 0 reports no slow download."""
 
-    runtime_reasons: RuntimeReasons = Switched.ON
+    runtime_reasons: t.RuntimeReasons = t.Switched.ON
     """Reasons from the metrics of serving pods: on, off, or only those named."""
 
-    runtime_window: Windows = {}
+    runtime_window: t.Windows = {}
     """Windows of single runtime reasons: REASON=SECONDS, comma-separated or repeated."""
 
-    runtime_threshold: Thresholds = {}
+    runtime_threshold: t.Thresholds = {}
     """Thresholds of runtime reasons: NAME=VALUE, comma-separated or repeated."""
 
-    scrape_via: Annotated[ScrapeVia, YamlSwitch] = ScrapeVia.AUTO
+    scrape_via: Annotated[t.ScrapeVia, t.YamlSwitch] = t.ScrapeVia.AUTO
     """How pods are scraped: by their IP, through the API server, or not at all; auto: by IP in the cluster."""
 
     scrape_interval_seconds: Annotated[
-        int | None, Field(ge=1, le=3600), Allowed("a whole number from 1 to 3600")
+        int | None, Field(ge=1, le=3600), t.Allowed("a whole number from 1 to 3600")
     ] = None
     """Time between two scrapes of a pod; 15 by default, 60 through the API server."""
 
@@ -142,10 +109,10 @@ class EvaluationSettings(BaseModel):
     scrape_max_series: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
     """Most series that are read from one page; a page with more of them is refused."""
 
-    emit: Emit = Emit.CAUSES
+    emit: t.Emit = t.Emit.CAUSES
     """Which findings get Events: root causes, strictly one per subject (primary), or all that fire."""
 
-    disable_reasons: Reasons = ()
+    disable_reasons: t.Reasons = ()
     """Reasons that write no Events; the report still shows them."""
 
     pod_logs: bool = False
@@ -157,40 +124,40 @@ class EvaluationSettings(BaseModel):
     dialects: Path | None = None
     """File or folder of kinds of models of your own, YAML, a page of data each; docs/dialects.md says how."""
 
-    stacks: Stacks = {}
+    stacks: t.Stacks = {}
     """Stacks of model deployments, STACK=auto|on|off: whose are looked at; all auto by default."""
 
-    components: Components = {}
+    components: t.Components = {}
     """Shared parts, NAME=auto|on|off: auto misses one that something needs, on in any case."""
 
-    istio_namespace: Namespaces = ("istio-system", "aks-istio-system")
+    istio_namespace: t.Namespaces = ("istio-system", "aks-istio-system")
     """Namespaces where istiod may be, comma-separated, the first that has it counts."""
 
-    istiod_deployment: DeploymentName = "istiod"
+    istiod_deployment: t.DeploymentName = "istiod"
     """Deployment of istiod; `<name>-<revision>` is found too. Empty: no Istio, none of its CRDs."""
 
-    gateway_auth_namespace: Namespaces = ("llm-gateway-auth",)
+    gateway_auth_namespace: t.Namespaces = ("llm-gateway-auth",)
     """Namespaces where the gateway authentication may be."""
 
-    gateway_auth_deployment: DeploymentName = "apikey-authz"
+    gateway_auth_deployment: t.DeploymentName = "apikey-authz"
     """Deployment of API-key authentication. Empty: no API keys and not their CRD."""
 
-    gateway_auth_operator_deployment: DeploymentName = "apikey-operator"
+    gateway_auth_operator_deployment: t.DeploymentName = "apikey-operator"
     """Deployment of the operator of API keys. Empty: not probed."""
 
-    azure_authz_namespace: Namespaces = ()
+    azure_authz_namespace: t.Namespaces = ()
     """Namespaces where azure-authz may be; the gateway authentication's by default."""
 
-    azure_authz_deployment: DeploymentName = ""
+    azure_authz_deployment: t.DeploymentName = ""
     """Deployment of Azure authentication. Empty: not probed."""
 
-    bbr_namespace: Namespaces = ("kaito-system", "istio-system")
+    bbr_namespace: t.Namespaces = ("kaito-system", "istio-system")
     """Namespaces where the body-based router may be."""
 
-    bbr_deployment: DeploymentName = "body-based-router"
+    bbr_deployment: t.DeploymentName = "body-based-router"
     """Deployment of the body-based router. Empty: not probed."""
 
-    network_policy_ignored_namespaces: Namespaces = (
+    network_policy_ignored_namespaces: t.Namespaces = (
         "keda",
         "kaito-system",
         "kube-system",
@@ -198,7 +165,7 @@ class EvaluationSettings(BaseModel):
     )
     """Namespaces that a network policy may name although they do not exist: the chart's defaults."""
 
-    release_namespace: Namespace = "kube-system"
+    release_namespace: t.Namespace = "kube-system"
     """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
 
     def __hash__(self) -> int:
@@ -220,34 +187,34 @@ class EvaluationSettings(BaseModel):
     def catalogue(self) -> Catalogue:
         return extended(self.built_in(), self.custom_components)
 
-    def stack(self, name: str) -> StackMode:
-        return self.stacks.get(name, StackMode.AUTO)
+    def stack(self, name: str) -> t.StackMode:
+        return self.stacks.get(name, t.StackMode.AUTO)
 
     def reads(self, resource: Resource[KubeObject]) -> bool:
         """Return whether a resource of the catalogue is read of a live cluster."""
         if resource.opt_in and not getattr(self, resource.opt_in):
             return False
-        mode = self.stack(resource.stack) if resource.stack else StackMode.ON
-        return mode is StackMode.ON or (mode is StackMode.AUTO and not resource.wide)
+        mode = self.stack(resource.stack) if resource.stack else t.StackMode.ON
+        return mode is t.StackMode.ON or (mode is t.StackMode.AUTO and not resource.wide)
 
     def component(
         self, part: str, names: tuple[str, ...], *, stack: str = "", with_stack: bool = True
-    ) -> PartMode:
+    ) -> t.PartMode:
         """Return whether something of a shared part is expected. A setting of
         `names` that is given by hand says that it is there, an empty one that it is not; it is on
         and off with its `stack`.
         """
         said = self.components.get(part)
-        if said is PartMode.OFF or not all(map(self.has, names)):
-            return PartMode.OFF
-        mode = self.stack(stack) if stack else StackMode.AUTO
-        if said is None and mode is StackMode.OFF:
-            return PartMode.OFF
+        if said is t.PartMode.OFF or not all(map(self.has, names)):
+            return t.PartMode.OFF
+        mode = self.stack(stack) if stack else t.StackMode.AUTO
+        if said is None and mode is t.StackMode.OFF:
+            return t.PartMode.OFF
         if said is None and not self.model_fields_set.isdisjoint(names):
-            return PartMode.ON
-        if said is None and with_stack and mode is StackMode.ON:
-            return PartMode.ON
-        return said or PartMode.AUTO
+            return t.PartMode.ON
+        if said is None and with_stack and mode is t.StackMode.ON:
+            return t.PartMode.ON
+        return said or t.PartMode.AUTO
 
     @classmethod
     def known_parts(cls) -> tuple[str, ...]:
@@ -267,8 +234,8 @@ class EvaluationSettings(BaseModel):
         return tuple(map(str, getattr(self, name)))
 
     def judges(self, reason: str) -> bool:
-        if isinstance(self.runtime_reasons, Switched):
-            return self.runtime_reasons is Switched.ON
+        if isinstance(self.runtime_reasons, t.Switched):
+            return self.runtime_reasons is t.Switched.ON
         return self.metrics_name(reason) in self.runtime_reasons
 
     def window_seconds(self, reason: str) -> int:
@@ -309,11 +276,11 @@ class EvaluationSettings(BaseModel):
     def _declarations_are_right(
         cls, components: tuple[CustomComponent, ...]
     ) -> tuple[CustomComponent, ...]:
-        return declared_right(components, cls.built_in())
+        return t.declared_right(components, cls.built_in())
 
     @field_validator("stacks")
     @classmethod
-    def _are_stacks(cls, modes: dict[str, StackMode]) -> dict[str, StackMode]:
+    def _are_stacks(cls, modes: dict[str, t.StackMode]) -> dict[str, t.StackMode]:
         known = {each.name for each in cls.known_stacks}
         if not known.issuperset(modes):
             raise PydanticCustomError("stacks", "not a stack")
@@ -321,7 +288,7 @@ class EvaluationSettings(BaseModel):
 
     @field_validator("components")
     @classmethod
-    def _are_parts(cls, modes: dict[str, PartMode]) -> dict[str, PartMode]:
+    def _are_parts(cls, modes: dict[str, t.PartMode]) -> dict[str, t.PartMode]:
         known = cls.known_parts()
         for name in modes:
             if name not in known:
@@ -330,7 +297,7 @@ class EvaluationSettings(BaseModel):
 
     @field_validator("grace", "disable_reasons")
     @classmethod
-    def _are_reasons(cls, names: ReasonsT, info: ValidationInfo) -> ReasonsT:
+    def _are_reasons(cls, names: t.ReasonsT, info: ValidationInfo) -> t.ReasonsT:
         """Refuse what neither is built in nor declared; wrong declarations are told of themselves."""
         if "custom_components" not in info.data:
             return names
@@ -343,9 +310,9 @@ class EvaluationSettings(BaseModel):
 
     @field_validator("runtime_reasons")
     @classmethod
-    def _are_runtime_reasons(cls, chosen: RuntimeReasons) -> RuntimeReasons:
+    def _are_runtime_reasons(cls, chosen: t.RuntimeReasons) -> t.RuntimeReasons:
         known = list(map(cls.metrics_name, SWITCHED_NAMES))
-        for name in () if isinstance(chosen, Switched) else chosen:
+        for name in () if isinstance(chosen, t.Switched) else chosen:
             if name not in known:
                 told = f"{name!r} is not a runtime reason{meant(name, known)}"
                 raise PydanticCustomError("runtime_reasons", "{told}", {"told": told})
@@ -363,9 +330,9 @@ class EvaluationSettings(BaseModel):
     @model_validator(mode="after")
     def _windows_fit_in_memory(self) -> Self:
         least = ceil(self.longest_window_seconds / (MOST_LOOKS - 1))
-        if self.scrape_via is not ScrapeVia.OFF and self.scrape_period < least:
+        if self.scrape_via is not t.ScrapeVia.OFF and self.scrape_period < least:
             window = f"{self.longest_window_seconds:g} s"
-            raise SettingError(
+            raise t.SettingError(
                 "scrape_interval_seconds",
                 f"{least} or more (it is {self.scrape_period:g}), because the longest window is "
                 f"{window}",
@@ -375,8 +342,8 @@ class EvaluationSettings(BaseModel):
     @model_validator(mode="after")
     def _parts_have_names(self) -> Self:
         for part, mode in self.components.items():
-            if mode is PartMode.ON and not self._named(part):
-                raise SettingError("components", f"{part}=auto or {part}=off, as it has no name")
+            if mode is t.PartMode.ON and not self._named(part):
+                raise t.SettingError("components", f"{part}=auto or {part}=off, as it has no name")
         return self
 
     def _named(self, part: str) -> bool:
@@ -399,7 +366,7 @@ class EvaluationSettings(BaseModel):
         for reason in self.grace:
             if self.catalogue[reason].window_seconds is not None and reason not in settable:
                 resource, *_ = self.catalogue.of_subject(self.catalogue.metrics_kind)
-                raise SettingError(
+                raise t.SettingError(
                     "grace",
                     f"for {reason} the name that it has for {resource.kind}s, which counts for all "
                     "stacks",
@@ -417,19 +384,19 @@ class DaemonSettings(EvaluationSettings):
     scrape_concurrency: Annotated[int, Field(ge=2, le=1000)] = 32
     """How many pods are scraped at once; at most 10 through the API server."""
 
-    scrape_port: Port = 5000
+    scrape_port: t.Port = 5000
     """Port of the metrics; plain vLLM has 8000."""
 
-    scrape_path: UrlPath = "/metrics"
+    scrape_path: t.UrlPath = "/metrics"
     """Path of the metrics."""
 
-    scrape_scheme: ScrapeScheme = ScrapeScheme.HTTP
+    scrape_scheme: t.ScrapeScheme = t.ScrapeScheme.HTTP
     """What the port speaks; certificates are not verified, as they do not name the pods' IPs."""
 
     mirror_to_workload: bool = False
     """Also write each Event about a model on the model itself, in its namespace."""
 
-    alertmanager_url: ServerUrls = ()
+    alertmanager_url: t.ServerUrls = ()
     """Alertmanagers that are told what fires: each of a pair, comma-separated; `dns+http://...` is each address of a name."""
 
     alertmanager_token_file: Path | None = None
@@ -441,34 +408,34 @@ class DaemonSettings(EvaluationSettings):
     cluster_name: str = ""
     """Label `cluster` of alerts: what Prometheus calls this cluster too, if it does."""
 
-    alert_docs_url: WebUrl = ""
+    alert_docs_url: t.WebUrl = ""
     """Folder in which docs/reasons.md can be read, for links of alerts."""
 
-    alert_dashboard_url: WebUrl = ""
+    alert_dashboard_url: t.WebUrl = ""
     """Page that alerts link to, such as the dashboard or the page of the report."""
 
     subject_series: Annotated[int, Field(ge=0, le=100_000)] = 10_000
     """Most series of each metric that names subjects; 0 exports none of these metrics."""
 
-    metrics_bind_address: Address = ":8080"
+    metrics_bind_address: t.Address = ":8080"
     """Where /metrics is served; `0` turns it off."""
 
     metrics_authentication: bool = False
     """Ask the API server who reads /metrics, and whether they may `get` that path."""
 
-    health_probe_bind_address: Address = ":8081"
+    health_probe_bind_address: t.Address = ":8081"
     """Where /healthz and /readyz are served; `0` turns them off."""
 
-    report_bind_address: Address = "127.0.0.1:8082"
+    report_bind_address: t.Address = "127.0.0.1:8082"
     """Where the report is served; it names faults of all tenants. `0` turns it off."""
 
-    report_hosts: Hosts = ()
+    report_hosts: t.Hosts = ()
     """Names, apart from loopback and addresses, under which it is served: of a Service or a proxy."""
 
     leader_elect: bool = True
     """Write only while holding the Lease; needed with more than one replica."""
 
-    leader_election_id: LeaseName = "productionstack-status-reporter"
+    leader_election_id: t.LeaseName = "productionstack-status-reporter"
     """Name of the Lease in kube-system."""
 
     lease_duration_seconds: Annotated[float, Field(gt=0, le=600)] = 15.0
@@ -483,23 +450,23 @@ class DaemonSettings(EvaluationSettings):
     log_level: Annotated[
         str,
         Field(pattern="^(debug|info|warning|error)$"),
-        Allowed("debug, info, warning or error"),
+        t.Allowed("debug, info, warning or error"),
     ] = "info"
     """Lowest severity that is logged: debug, info, warning or error."""
 
-    log_format: LogFormat = LogFormat.AUTO
+    log_format: t.LogFormat = t.LogFormat.AUTO
     """`console` for people, `json` for machines, `auto` by whether stderr is a terminal."""
 
     @model_validator(mode="after")
     def _lease_times_fit(self) -> Self:
         if not self.lease_duration_seconds > self.renew_deadline_seconds:
-            raise SettingError(
+            raise t.SettingError(
                 "lease_duration_seconds",
                 f"more than --renew-deadline-seconds, which is {self.renew_deadline_seconds:g}",
             )
         shortest = RENEW_JITTER * self.retry_period_seconds
         if not self.renew_deadline_seconds > shortest:
-            raise SettingError(
+            raise t.SettingError(
                 "renew_deadline_seconds",
                 f"more than {RENEW_JITTER} times --retry-period-seconds, which is {shortest:g}",
             )

@@ -7,15 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from reporter.arguments import PROGRAM, Parser
+from reporter.cli import one_look
 from reporter.cli.configure import EPILOG, ProgramSettings, add_setting_flags, settings_from
-from reporter.cli.one_look import (
-    compared,
-    judged,
-    look_at_cluster,
-    look_at_dump,
-    read_manifests,
-    with_manifests,
-)
 from reporter.cli.rendering import View, add_options, exit_status_of, require_sense, view_of, write
 from reporter.errors import UsageError
 from reporter.snapshot.inputs.reading import STDIN
@@ -89,7 +82,7 @@ def check(arguments: argparse.Namespace, program: str) -> int:
 
         # What goes wrong stands in the answer, and would break its first line.
         logs.configure("error", settings.log_format)
-    arguments.manifests = read_manifests(arguments.manifests)
+    arguments.manifests = one_look.read_manifests(arguments.manifests)
     if arguments.watch:
         from reporter.cli.rendering import watch
 
@@ -123,18 +116,18 @@ def _require_dump_flags(arguments: argparse.Namespace) -> None:
 
 def viewed(arguments: argparse.Namespace, settings: ProgramSettings) -> View:
     look = (
-        look_at_dump(arguments, settings)
+        one_look.look_at_dump(arguments, settings)
         if arguments.sources
-        else asyncio.run(look_at_cluster(arguments, settings))
+        else asyncio.run(one_look.look_at_cluster(arguments, settings))
     )
     namespace = arguments.namespace or look.only
-    look = with_manifests(look, arguments.manifests, settings, namespace=namespace)
-    report = judged(look, arguments, settings)
+    look = one_look.with_manifests(look, arguments.manifests, settings, namespace=namespace)
+    report = one_look.judged(look, arguments, settings)
     if settings.pod_logs and not arguments.sources:
         from reporter.cli.one_look import read_crash_logs
         from reporter.sinks.pod_view import crashes_of, with_last_lines
 
         crashes = crashes_of(report, look.snapshot)
         report = with_last_lines(report, asyncio.run(read_crash_logs(settings, crashes)))
-    look = compared(look, report, arguments, settings=settings)
+    look = one_look.compared(look, report, arguments, settings=settings)
     return view_of(report, look, settings, namespace=namespace)

@@ -10,15 +10,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from reporter.cli.configure import ProgramSettings
+from reporter.kube import errors
 from reporter.kube.client import KubeClient, connect
-from reporter.kube.errors import (
-    ConnectionFailed,
-    KubeError,
-    NotJson,
-    ServerError,
-    TooManyRequests,
-    Unauthorized,
-)
 from reporter.kube.live import LiveCluster
 from reporter.model.objects import Namespace
 from reporter.snapshot.snapshot import Snapshot
@@ -93,7 +86,7 @@ async def watched_cluster(
             if reading.done():
                 reading.result()
             if not cluster.reads_anything:
-                raise KubeError(
+                raise errors.KubeError(
                     f"{client.server}: nothing could be listed within {patience:.0f} s; {cluster.awaited()}; "
                     f"{_READYZ}"
                 )
@@ -130,22 +123,27 @@ async def require_answer(client: KubeClient, patience: float = PATIENCE_SECONDS)
             await client.request(
                 "GET", _VERSION, verb="get", resource="version", timeout=max(left, pause)
             )
-        except Unauthorized as error:
-            raise KubeError(
+        except errors.Unauthorized as error:
+            raise errors.KubeError(
                 f"{client.server}: credentials expired or refused ({error}); "
                 f"to renew: {client.renewal}"
             ) from None
-        except (ServerError, TooManyRequests, ConnectionFailed, NotJson) as error:
-            if isinstance(error, ServerError | TooManyRequests) and left > pause:
+        except (
+            errors.ServerError,
+            errors.TooManyRequests,
+            errors.ConnectionFailed,
+            errors.NotJson,
+        ) as error:
+            if isinstance(error, errors.ServerError | errors.TooManyRequests) and left > pause:
                 await asyncio.sleep(pause)
                 continue
             seconds = loop.time() - began
             times = "once" if tries == 1 else f"{tries} times"
             long = f" in {seconds:.0f} s" if seconds >= 1 else ""
-            raise KubeError(
+            raise errors.KubeError(
                 f"{client.server}: {error} (tried {times}{long}: GET {_VERSION})"
             ) from None
-        except KubeError:
+        except errors.KubeError:
             # It is there; the lists will show what it lets us read.
             return
         return
@@ -165,7 +163,9 @@ async def result_of(
     try:
         await asyncio.wait((reading, first), timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         if not reading.done() and not listed.is_set():
-            raise KubeError(f"{server}: nothing could be listed within {patience:.0f} s; {_READYZ}")
+            raise errors.KubeError(
+                f"{server}: nothing could be listed within {patience:.0f} s; {_READYZ}"
+            )
         return await reading
     finally:
         for task in (reading, first):

@@ -23,17 +23,8 @@ import msgspec
 import structlog
 from aiohttp import hdrs, web
 
+from reporter.daemon import server
 from reporter.daemon.connections import Connection
-from reporter.daemon.server import (
-    Handler,
-    ListenAddress,
-    MetricsPage,
-    Pages,
-    Servers,
-    check_host,
-    health_routes,
-    report_routes,
-)
 from reporter.daemon.state import DaemonState, LivePage
 from reporter.kube.client import KubeClient, encode
 from reporter.kube.errors import ApiStatusError, KubeError
@@ -111,12 +102,12 @@ _STREAM_HEADERS: Final = {
 
 
 def with_page(
-    routes: Mapping[str, Handler],
+    routes: Mapping[str, server.Handler],
     page: LivePage,
-    address: ListenAddress | None,
+    address: server.ListenAddress | None,
     *,
     pace: RenderingPace | None = None,
-) -> dict[str, Handler]:
+) -> dict[str, server.Handler]:
     """Return the routes of the report listener with the page, which keep one pace.
 
     `/` stays text for clients that do not ask for HTML, such as curl and `status-reporter status`.
@@ -128,7 +119,7 @@ def with_page(
             response = await as_text(request)
             response.headers["Vary"] = "Accept"
             return response
-        check_host(request, address)
+        server.check_host(request, address)
         html = await page.html(request.query.get("q", ""), whole="all" in request.query)
         if html is None:
             # A browser asks again by itself.
@@ -141,14 +132,14 @@ def with_page(
         )
 
     async def history(request: web.Request) -> web.StreamResponse:
-        check_host(request, address)
+        server.check_host(request, address)
         body = await asyncio.to_thread(page.history)
         if body is None:
             return web.json_response({"error": "no pass has ended yet"}, status=503)
         return web.Response(body=body, content_type="application/json")
 
     async def file(request: web.Request, name: str) -> web.StreamResponse:
-        check_host(request, address)
+        server.check_host(request, address)
         return web.Response(
             text=asset(name), content_type=TYPES[name], charset="utf-8", headers=_HEADERS
         )
@@ -156,7 +147,7 @@ def with_page(
     streams = _Streams(page)
 
     async def stream(request: web.Request) -> web.StreamResponse:
-        check_host(request, address)
+        server.check_host(request, address)
         if request.method == hdrs.METH_HEAD:
             return web.Response(headers=_STREAM_HEADERS)
         return await streams.serve(request)
@@ -269,7 +260,7 @@ class MetricsAccess:
         self._bad: OrderedDict[bytes, _Verdict] = OrderedDict()
         self._asked: dict[bytes, asyncio.Task[_Verdict]] = {}
 
-    def guarded(self, handler: Handler) -> Handler:
+    def guarded(self, handler: server.Handler) -> server.Handler:
         async def serve(request: web.Request) -> web.StreamResponse:
             verdict = await self._verdict(request.headers.get("Authorization", ""))
             if verdict.status is HTTPStatus.OK:
@@ -366,25 +357,32 @@ def _why(error: KubeError) -> str:
 async def listening(
     settings: DaemonSettings, connection: Connection, state: DaemonState, *, page: LivePage
 ) -> AsyncIterator[None]:
-    report_address = ListenAddress.parse("report-bind-address", settings.report_bind_address)
+    report_address = server.ListenAddress.parse("report-bind-address", settings.report_bind_address)
     if report_address is not None:
         report_address = replace(report_address, names=settings.report_hosts)
-    metrics_address = ListenAddress.parse("metrics-bind-address", settings.metrics_bind_address)
-    health_address = ListenAddress.parse(
+    metrics_address = server.ListenAddress.parse(
+        "metrics-bind-address", settings.metrics_bind_address
+    )
+    health_address = server.ListenAddress.parse(
         "health-probe-bind-address", settings.health_probe_bind_address
     )
-    pages = Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
-    async with Servers(before_close=page.close) as servers, AsyncExitStack() as stack:
+    pages = server.Pages(state.report_json, state.report_text, state.pod_json, state.pod_text)
+    async with server.Servers(before_close=page.close) as servers, AsyncExitStack() as stack:
         of_subjects = SubjectMetrics(state.report, settings.subject_series)
-        exported = MetricsPage(LiveMetrics(connection.metrics, state), of_subjects, state.report)
+        exported = server.MetricsPage(
+            LiveMetrics(connection.metrics, state), of_subjects, state.report
+        )
         stack.callback(exported.close)
-        serve: Handler = exported.serve
+        serve: server.Handler = exported.serve
         if settings.metrics_authentication:
             serve = MetricsAccess(connection.client).guarded(serve)
         for address, routes in (
             (metrics_address, {"/metrics": serve}),
-            (health_address, health_routes(state.unhealthy, state.not_ready)),
-            (report_address, with_page(report_routes(pages, report_address), page, report_address)),
+            (health_address, server.health_routes(state.unhealthy, state.not_ready)),
+            (
+                report_address,
+                with_page(server.report_routes(pages, report_address), page, report_address),
+            ),
         ):
             port = await servers.listen(address, routes)
             if address is not None and port is not None:

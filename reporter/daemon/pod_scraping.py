@@ -18,28 +18,11 @@ import yarl
 from reporter.catalogue.resources import NODES, PODS, SERVICES
 from reporter.kube.client import KubeClient
 from reporter.kube.live import LiveCluster
+from reporter.metrics.looks import window
 from reporter.metrics.looks.look import PodName, Scrape, Target, look_at
-from reporter.metrics.looks.window import (
-    ALL_BYTES,
-    POD_BYTES,
-    History,
-    Judged,
-    PodVerdict,
-    Samples,
-    weighed,
-    within,
-)
 from reporter.metrics.pages.reader import PageLimits
 from reporter.metrics.pages.reading import read_page
-from reporter.metrics.scraping.attempt import (
-    MOST_AT_ONCE,
-    Attempts,
-    DirectFetch,
-    Endpoint,
-    Fetch,
-    FetchLimits,
-    ProxiedFetch,
-)
+from reporter.metrics.scraping import attempt
 from reporter.metrics.scraping.scraper import FairSlots, Scraper
 from reporter.metrics.scraping.targets import FoundTargets, find, picker_rows, pod_addresses
 from reporter.model.objects import KubeObject
@@ -83,21 +66,21 @@ async def run_scraper(
 ) -> None:
     if settings.scrape_via is ScrapeVia.OFF:
         await asyncio.Event().wait()
-    endpoint = Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
-    limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
+    endpoint = attempt.Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
+    limits = attempt.FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
     page = PageLimits(series=settings.scrape_max_series, clock=time.thread_time)
     concurrency = settings.scrape_concurrency
     async with AsyncExitStack() as stack:
-        fetch: Fetch
+        fetch: attempt.Fetch
         if settings.scrape_via is ScrapeVia.APISERVER_PROXY:
-            fetch = ProxiedFetch(client, endpoint, limits)
-            concurrency = min(concurrency, MOST_AT_ONCE)
+            fetch = attempt.ProxiedFetch(client, endpoint, limits)
+            concurrency = min(concurrency, attempt.MOST_AT_ONCE)
         else:
-            fetch = await stack.enter_async_context(DirectFetch(endpoint, limits))
+            fetch = await stack.enter_async_context(attempt.DirectFetch(endpoint, limits))
         servers = await server_addresses(client.server)
         finder = Finder(cluster, settings, servers, refusing=observer.refusing)
         read = partial(read_page, limits=page)
-        with Attempts(fetch, read) as attempts:
+        with attempt.Attempts(fetch, read) as attempts:
             scraper = Scraper(
                 attempts,
                 finder.find,
@@ -187,7 +170,7 @@ class SampleStore:
         self._keep = longest_window(settings)
         self._objectives = objectives(settings)
         self._gave_up = gave_up
-        self._pods: dict[PodName, Judged] = {}
+        self._pods: dict[PodName, window.Judged] = {}
         self._bytes = 0
         # One thread, as Python runs one at a time anyhow.
         self._judging = ThreadPoolExecutor(1, thread_name_prefix="looks")
@@ -206,27 +189,29 @@ class SampleStore:
     def close(self) -> None:
         self._judging.shutdown(wait=False, cancel_futures=True)
 
-    def _judge(self, target: Target, scrape: Scrape) -> Judged:
+    def _judge(self, target: Target, scrape: Scrape) -> window.Judged:
         known = self._pods.get(target.pod)
-        history = known.history if known else History(self._period)
+        history = known.history if known else window.History(self._period)
         history = history.seen(look_at(target, scrape, self._objectives), self._keep)
-        history = within(weighed(history), POD_BYTES)
+        history = window.within(window.weighed(history), window.POD_BYTES)
         before = known.verdict if known else None
         verdict = judge(history, before, self._settings)
         # The same object tells the probes that nothing has changed.
-        return Judged(history, before if before is not None and verdict == before else verdict)
+        return window.Judged(
+            history, before if before is not None and verdict == before else verdict
+        )
 
-    def _take(self, pod: PodName, judged: Judged) -> None:
+    def _take(self, pod: PodName, judged: window.Judged) -> None:
         known = self._pods.get(pod)
         before = known.verdict if known else None
         self._put(pod, judged)
-        if self._bytes > ALL_BYTES:
+        if self._bytes > window.ALL_BYTES:
             self._give_up()
         # Reasons why nothing can be said change often, and no pass decides otherwise for them.
         if before is None or _decisive(before) != _decisive(judged.verdict):
             self._due()
 
-    def _put(self, pod: PodName, judged: Judged) -> None:
+    def _put(self, pod: PodName, judged: window.Judged) -> None:
         known = self._pods.get(pod)
         self._bytes += judged.history.bytes - (known.history.bytes if known else 0)
         given_up = judged.history.given_up - (known.history.given_up if known else 0)
@@ -240,22 +225,22 @@ class SampleStore:
         """Halve the largest histories until all fit: who takes the most gives up first."""
         largest = sorted(self._pods, key=lambda pod: -self._pods[pod].history.bytes)
         for pod in largest:
-            if self._bytes <= ALL_BYTES * _SPARE:
+            if self._bytes <= window.ALL_BYTES * _SPARE:
                 return
             known = self._pods[pod]
-            kept = within(known.history, known.history.bytes // 2)
+            kept = window.within(known.history, known.history.bytes // 2)
             self._put(pod, replace(known, history=kept))
 
-    def judged(self, pod: PodName) -> Judged | None:
+    def judged(self, pod: PodName) -> window.Judged | None:
         return self._pods.get(pod)
 
-    def samples(self, snapshot: Snapshot) -> Samples:
+    def samples(self, snapshot: Snapshot) -> window.Samples:
         if snapshot.known(PODS):
             pods = snapshot[PODS]
             for name in [name for name in self._pods if pods.get(*name) is None]:
                 self._bytes -= self._pods.pop(name).history.bytes
-        return Samples(scraping=True, pods=dict(self._pods))
+        return window.Samples(scraping=True, pods=dict(self._pods))
 
 
-def _decisive(verdict: PodVerdict) -> tuple[object, ...]:
+def _decisive(verdict: window.PodVerdict) -> tuple[object, ...]:
     return verdict.faults, verdict.undecided, verdict.failing, verdict.in_service

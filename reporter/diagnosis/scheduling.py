@@ -20,20 +20,8 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import NODES, PODS
-from reporter.diagnosis import autoscalers, devices, queues, storage
+from reporter.diagnosis import autoscalers, devices, fit, queues, storage
 from reporter.diagnosis.devices import Ask
-from reporter.diagnosis.fit import (
-    Demand,
-    NodeCounts,
-    Plugin,
-    counts_of,
-    demands_of,
-    named_nodes,
-    offered,
-    shown,
-    some,
-    written_taints,
-)
 from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, is_device
@@ -129,7 +117,7 @@ def why_unscheduled(
     if claim := storage.why_claim_waits(pod, snapshot, said=message):
         return claim
     look = _Look.at(pod, snapshot, message)
-    here = look.diagnosis(ask) if look else _by_words(counts_of(message), message)
+    here = look.diagnosis(ask) if look else _by_words(fit.counts_of(message), message)
     gone = autoscalers.why_no_node(pod, snapshot) or autoscalers.what_comes(pod, snapshot, now)
     if gone is None and (here is None or here.code in _FOR_WANT_OF_NODES):
         gone = autoscalers.why_none_can_come(pod, snapshot)
@@ -143,7 +131,7 @@ def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
     return _NO_SCHEDULER.of(name=pod.spec.scheduler_name or DEFAULT_SCHEDULER)
 
 
-def _by_words(counts: NodeCounts | None, said: str) -> Diagnosis | None:
+def _by_words(counts: fit.NodeCounts | None, said: str) -> Diagnosis | None:
     """Return what the scheduler says that is not worked out here."""
     words = _words(said) if counts else ""
     for text in counts.others if counts else [said]:
@@ -181,10 +169,10 @@ class _Look:
     pod: Pod
     snapshot: Snapshot
     said: str
-    counts: NodeCounts | None
-    demands: list[Demand]
+    counts: fit.NodeCounts | None
+    demands: list[fit.Demand]
     nodes: list[Node]
-    unmet: dict[str, list[Demand]]
+    unmet: dict[str, list[fit.Demand]]
     held: Held
     left_out: int = 0
 
@@ -192,19 +180,19 @@ class _Look:
     def at(cls, pod: Pod, snapshot: Snapshot, said: str) -> "_Look | None":
         """Hold all nodes against a pod; None where nodes are not known."""
         everywhere = list(snapshot[NODES])
-        named = named_nodes(pod)
+        named = fit.named_nodes(pod)
         nodes = [each for each in everywhere if named is None or named.is_met(each)]
         if not nodes or not snapshot.absence_known(NODES):
             return None
-        demands = demands_of(pod, snapshot)
+        demands = fit.demands_of(pod, snapshot)
         unmet = {n.name: [d for d in demands if not d.is_met(n)] for n in nodes}
         left_out = len(everywhere) - len(nodes)
         held = snapshot.once(_devices_held, _devices_held)
-        return cls(pod, snapshot, said, counts_of(said), demands, nodes, unmet, held, left_out)
+        return cls(pod, snapshot, said, fit.counts_of(said), demands, nodes, unmet, held, left_out)
 
     def free(self, node: Node, resource: str) -> float:
         """Return how much of a device nobody that is seen holds on a node; less may be free."""
-        return offered(node, resource) - sum(self.held.get((node.name, resource), {}).values())
+        return fit.offered(node, resource) - sum(self.held.get((node.name, resource), {}).values())
 
     @property
     def agrees(self) -> bool:
@@ -213,11 +201,14 @@ class _Look:
         if counts is None or counts.nodes != len(self.nodes) + self.left_out:
             return False
         first = Counter(found[0].plugin for found in self.unmet.values() if found)
-        first[Plugin.LABEL] += self.left_out
-        if any(counts.of(p) != first[p] for p in (Plugin.CORDON, Plugin.TAINT, Plugin.LABEL)):
+        first[fit.Plugin.LABEL] += self.left_out
+        if any(
+            counts.of(p) != first[p]
+            for p in (fit.Plugin.CORDON, fit.Plugin.TAINT, fit.Plugin.LABEL)
+        ):
             return False
         free = sum(not each for each in self.unmet.values())
-        late = first[Plugin.RESOURCE] + first[Plugin.VOLUME]
+        late = first[fit.Plugin.RESOURCE] + first[fit.Plugin.VOLUME]
         never = ((self._never_enough(each), each.what) for each in self._asked())
         return all(few <= counts.lacking(what) <= max(few, late) + free for few, what in never)
 
@@ -252,47 +243,47 @@ class _Look:
             lacking.append("room for one more pod")
         if not lacking:
             return others
-        what = f"{some(lacking)} {'is' if len(lacking) == 1 else 'are'}"
-        names = some(each.name for each in able)
-        return _USED_UP.of(nodes=names, what=what, lacking=some(lacking))
+        what = f"{fit.some(lacking)} {'is' if len(lacking) == 1 else 'are'}"
+        names = fit.some(each.name for each in able)
+        return _USED_UP.of(nodes=names, what=what, lacking=fit.some(lacking))
 
-    def _never_enough(self, demand: Demand) -> int:
+    def _never_enough(self, demand: fit.Demand) -> int:
         return sum(
-            bool(found) and found[0].plugin is Plugin.RESOURCE and demand in found
+            bool(found) and found[0].plugin is fit.Plugin.RESOURCE and demand in found
             for found in self.unmet.values()
         )
 
-    def _asked(self, *, devices_only: bool = False) -> list[Demand]:
+    def _asked(self, *, devices_only: bool = False) -> list[fit.Demand]:
         return [
             each
             for each in self.demands
-            if each.plugin is Plugin.RESOURCE and (is_device(each.what) or not devices_only)
+            if each.plugin is fit.Plugin.RESOURCE and (is_device(each.what) or not devices_only)
         ]
 
-    def _full(self, able: list[Node], demand: Demand) -> Diagnosis:
+    def _full(self, able: list[Node], demand: fit.Demand) -> Diagnosis:
         resource = demand.what
         free = [self.free(node, resource) for node in able]
-        size = {offered(node, resource) for node in able}
-        names = some(each.name for each in able)
+        size = {fit.offered(node, resource) for node in able}
+        names = fit.some(each.name for each in able)
         pods = sorted({p for n in able for p in self.held.get((n.name, resource), ())})
-        holders = f" (pods {some(pods)})" if pods else ""
-        asks = shown(resource, demand.asks)
+        holders = f" (pods {fit.some(pods)})" if pods else ""
+        asks = fit.shown(resource, demand.asks)
         if sum(free) >= demand.asks:
             parts = sorted((each for each in free if each > 0), reverse=True)
-            split = " + ".join(shown(resource, each) for each in parts)
+            split = " + ".join(fit.shown(resource, each) for each in parts)
             most = "" if self.snapshot.covered is None else "at most "
             cause = f"it asks for {asks} {resource} on one node; free are {most}{split} on {names}"
         elif len(size) == 1 and max(free) <= 0:
-            most = shown(resource, size.pop())
+            most = fit.shown(resource, size.pop())
             each_one = " on each" if len(able) > 1 else ""
             cause = f"{names} could take it, but 0 of {most} {resource} are free{each_one}{holders}"
         else:
-            most = shown(resource, max(0.0, *free))
+            most = fit.shown(resource, max(0.0, *free))
             cause = f"{names} could take it, but at most {most} {resource} are free there, and it asks for {asks}{holders}"
         return _NONE_FREE.of(cause=cause, asks=asks, resource=resource)
 
     def _state(self, ask: Ask | None) -> Diagnosis | None:
-        groups: dict[Demand, list[Node]] = {}
+        groups: dict[fit.Demand, list[Node]] = {}
         for node in self.nodes:
             found = self.unmet[node.name]
             if len(found) == 1 and self._passes(found[0], node):
@@ -300,21 +291,21 @@ class _Look:
         if not groups:
             return None
         demand, nodes = max(
-            groups.items(), key=lambda item: (item[0].plugin is Plugin.RESOURCE, len(item[1]))
+            groups.items(), key=lambda item: (item[0].plugin is fit.Plugin.RESOURCE, len(item[1]))
         )
-        if demand.plugin is Plugin.RESOURCE:
+        if demand.plugin is fit.Plugin.RESOURCE:
             return devices.why_missing(
                 nodes, demand.what, self.snapshot, role=self._only(nodes), ask=ask
             )
         whys = sorted({demand.why(each) for each in nodes})
-        name, told = nodes[0].name, _CORDONED if demand.plugin is Plugin.CORDON else _OUT
-        cause = f"{clean(name)}, {self._only(nodes)}, {some(whys)}"
+        name, told = nodes[0].name, _CORDONED if demand.plugin is fit.Plugin.CORDON else _OUT
+        cause = f"{clean(name)}, {self._only(nodes)}, {fit.some(whys)}"
         if len(nodes) > 1:
             each_why = "; ".join(f"{clean(each.name)} {demand.why(each)}" for each in nodes[:3])
             cause = f"{self._only(nodes)} are out: {each_why}"
         return told.of(NODES.ref(nodes[0]), cause=cause, name=name, why=whys[0])
 
-    def _passes(self, demand: Demand, node: Node) -> bool:
+    def _passes(self, demand: fit.Demand, node: Node) -> bool:
         """Return whether that a demand is not met is a state of the node, which may pass.
 
         That a node offers no devices at all is one where the pod's labels single the node out, and
@@ -322,11 +313,13 @@ class _Look:
         """
         if demand.is_state(node):
             return True
-        if demand.plugin is not Plugin.RESOURCE or not is_device(demand.what):
+        if demand.plugin is not fit.Plugin.RESOURCE or not is_device(demand.what):
             return False
-        singled = any(d.plugin is Plugin.LABEL and d in f for f in self.unmet.values() for d in f)
-        elsewhere = any(offered(each, demand.what) for each in self.nodes)
-        return singled and not elsewhere and not offered(node, demand.what)
+        singled = any(
+            d.plugin is fit.Plugin.LABEL and d in f for f in self.unmet.values() for d in f
+        )
+        elsewhere = any(fit.offered(each, demand.what) for each in self.nodes)
+        return singled and not elsewhere and not fit.offered(node, demand.what)
 
     def _only(self, nodes: list[Node]) -> str:
         if len(nodes) == 1:
@@ -334,7 +327,7 @@ class _Look:
         return f"the {len(nodes)} nodes that fit"
 
     def _never(self) -> Diagnosis | None:
-        order = (Plugin.RESOURCE, Plugin.LABEL, Plugin.TAINT)
+        order = (fit.Plugin.RESOURCE, fit.Plugin.LABEL, fit.Plugin.TAINT)
         found = [
             each
             for each in self.demands
@@ -348,33 +341,33 @@ class _Look:
         first = told[0]
         return replace(first, cause="; and ".join(each.cause for each in told))
 
-    def _denied(self, demand: Demand) -> bool:
+    def _denied(self, demand: fit.Demand) -> bool:
         """Return whether the scheduler does not miss what nodes do not show, as with dynamic allocation."""
-        if demand.plugin is not Plugin.RESOURCE or self.counts is None:
+        if demand.plugin is not fit.Plugin.RESOURCE or self.counts is None:
             return False
         return not self.counts.lacking(demand.what) and self._never_enough(demand) > 0
 
-    def _unmet_by_all(self, demand: Demand) -> Diagnosis:
-        if demand.plugin is Plugin.RESOURCE:
+    def _unmet_by_all(self, demand: fit.Demand) -> Diagnosis:
+        if demand.plugin is fit.Plugin.RESOURCE:
             return self._too_large(demand)
-        if demand.plugin is Plugin.LABEL:
+        if demand.plugin is fit.Plugin.LABEL:
             return _NO_LABEL.of(what=demand.what, that=f"that{self._values(demand)}")
-        taints = written_taints(t for node in self.nodes for t in demand.taints(node))
+        taints = fit.written_taints(t for node in self.nodes for t in demand.taints(node))
         return _TAINTED.of(taints=taints)
 
-    def _too_large(self, demand: Demand) -> Diagnosis:
-        resource, asks = demand.what, shown(demand.what, demand.asks)
-        most = max(offered(node, resource) for node in self.nodes)
+    def _too_large(self, demand: fit.Demand) -> Diagnosis:
+        resource, asks = demand.what, fit.shown(demand.what, demand.asks)
+        most = max(fit.offered(node, resource) for node in self.nodes)
         if not most:
             offer = f"any{devices.other_names(self.nodes, resource)}"
             return _ABSENT.of(asks=asks, resource=resource, offer=offer)
         told = _DEVICES_TOO_LARGE if is_device(resource) else _TOO_LARGE
-        return told.of(asks=asks, resource=resource, most=shown(resource, most))
+        return told.of(asks=asks, resource=resource, most=fit.shown(resource, most))
 
-    def _values(self, demand: Demand) -> str:
+    def _values(self, demand: fit.Demand) -> str:
         key = demand.keys[0] if demand.keys else ""
         found = sorted({v for node in self.nodes if (v := node.metadata.label(key))})
-        return f" (there are {clean(key)}={some(found)})" if found else ""
+        return f" (there are {clean(key)}={fit.some(found)})" if found else ""
 
     def _excluding(self) -> Diagnosis | None:
         """Return how the demands exclude each other, by the nodes that miss fewest of them."""
@@ -387,7 +380,7 @@ class _Look:
         others = [n for n in self.nodes if not self._of_control_plane(n)]
         pool = with_devices or others or self.nodes
         fewest = min(len(self.unmet[each.name]) for each in pool)
-        groups: dict[tuple[Demand, ...], list[Node]] = {}
+        groups: dict[tuple[fit.Demand, ...], list[Node]] = {}
         for node in pool:
             if len(self.unmet[node.name]) == fewest:
                 groups.setdefault(tuple(self.unmet[node.name]), []).append(node)
@@ -398,10 +391,10 @@ class _Look:
         told = [_group_text(*each) for each in found[:2]]
         if with_devices:
             near = [n for n in others if n not in pool and len(self.unmet[n.name]) == 1]
-            near = [n for n in near if demand.plugin is Plugin.LABEL]
+            near = [n for n in near if demand.plugin is fit.Plugin.LABEL]
             what = asked[0]
             told = [
-                f"no node with {shown(what.what, what.asks)} {what.what} takes it: {'; '.join(told)}",
+                f"no node with {fit.shown(what.what, what.asks)} {what.what} takes it: {'; '.join(told)}",
                 *(_group_text((self.unmet[n.name][0],), [n]) for n in near[:1]),
             ]
         code, action = _MEND[demand.plugin]
@@ -416,19 +409,19 @@ class _Look:
 
 
 _MEND: Final = {
-    Plugin.CORDON: ("node-cordoned", "Uncordon the node, or ask for what others have."),
-    Plugin.TAINT: ("node-taint", "Add a toleration to the pod, or remove the taint."),
-    Plugin.LABEL: ("node-label", "Label the node that is meant, or mend nodeSelector or affinity."),
-    Plugin.RESOURCE: ("resource-size", "Ask for less, or add a larger node."),
-    Plugin.VOLUME: ("volume-zone", "Move the volume to where the nodes are, or use one that all can reach."),
+    fit.Plugin.CORDON: ("node-cordoned", "Uncordon the node, or ask for what others have."),
+    fit.Plugin.TAINT: ("node-taint", "Add a toleration to the pod, or remove the taint."),
+    fit.Plugin.LABEL: ("node-label", "Label the node that is meant, or mend nodeSelector or affinity."),
+    fit.Plugin.RESOURCE: ("resource-size", "Ask for less, or add a larger node."),
+    fit.Plugin.VOLUME: ("volume-zone", "Move the volume to where the nodes are, or use one that all can reach."),
 }  # fmt: skip
 
 
 _PLURAL: Final = {"has": "have", "is": "are", "does": "do", "offers": "offer", "lacks": "lack"}
 
 
-def _group_text(demands: tuple[Demand, ...], nodes: list[Node]) -> str:
+def _group_text(demands: tuple[fit.Demand, ...], nodes: list[Node]) -> str:
     whys = [each.why(nodes[0]).split(" ", 1) for each in demands[:3]]
     verbs = _PLURAL if len(nodes) > 1 else {}
     told = " and ".join(f"{verbs.get(verb, verb)} {rest}" for verb, rest in whys)
-    return f"{some(each.name for each in nodes)} {told}"
+    return f"{fit.some(each.name for each in nodes)} {told}"

@@ -22,17 +22,9 @@ import yarl
 
 from reporter import __version__
 from reporter.catalogue.resources import COMPONENT
+from reporter.kube import errors
 from reporter.kube.clock import ClockOffset
 from reporter.kube.credentials import Credentials, choose_source
-from reporter.kube.errors import (
-    AnswerTooLarge,
-    CertificateRejected,
-    ConfigurationError,
-    NotJson,
-    Unauthorized,
-    mapped,
-    status_error,
-)
 from reporter.kube.library import library
 from reporter.kube.store import LineStream, keep_alive
 from reporter.model.text import clean
@@ -49,7 +41,7 @@ class Session:
         try:
             self._rest = library().rest_client(configuration)
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 "the certificates of the cluster's configuration cannot be used: "
                 f"{clean(str(error))}; check certificate-authority, client-certificate and "
                 "client-key in the kubeconfig"
@@ -162,7 +154,7 @@ class Response:
     body: bytes
 
     def decode(self, type_: type[AnswerT]) -> AnswerT:
-        with mapped("reading an answer"):
+        with errors.mapped("reading an answer"):
             return msgspec.json.decode(self.body, type=type_)
 
 
@@ -210,7 +202,7 @@ class KubeClient:
         except ValueError:
             usable = False
         if not usable:  # it is not repeated, as it may hold a password
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 "the server's address in the kubeconfig is not a URL like https://host:6443"
             )
         for lease in (False, True):
@@ -257,7 +249,7 @@ class KubeClient:
         without a complete answer in time, NotJson where somebody other than an API server answered,
         and AnswerTooLarge.
         """
-        with mapped(f"{method} {path}"):
+        with errors.mapped(f"{method} {path}"):
             async with asyncio.timeout(timeout), AsyncExitStack() as stack:
                 answer = await self._open(
                     stack,
@@ -274,7 +266,7 @@ class KubeClient:
         """
         call = _Call("GET", path, "watch", resource, params, idle_seconds=idle_seconds)
         async with AsyncExitStack() as stack:
-            with mapped(f"watch {path}"):
+            with errors.mapped(f"watch {path}"):
                 async with asyncio.timeout(REQUEST_SECONDS):
                     answer = await self._open(stack, call)
                 keep_alive(answer)
@@ -291,7 +283,7 @@ class KubeClient:
         """
         call = _Call("GET", path, "get", "pods/proxy", headers=headers, of_pod=True)
         async with AsyncExitStack() as stack:
-            with mapped(f"GET {path}"):
+            with errors.mapped(f"GET {path}"):
                 answer = await self._open(stack, call)
             stack.callback(answer.close)
             yield answer
@@ -300,7 +292,7 @@ class KubeClient:
         """Send, and once more with renewed credentials where those were refused."""
         try:
             return await self._attempt(stack, call)
-        except (Unauthorized, CertificateRejected):
+        except (errors.Unauthorized, errors.CertificateRejected):
             if not await self._renew():
                 raise
             return await self._attempt(stack, call)
@@ -308,7 +300,7 @@ class KubeClient:
     async def _attempt(self, stack: AsyncExitStack, call: "_Call") -> aiohttp.ClientResponse:
         code = "error"
         try:
-            with mapped(f"{call.method} {call.path}"):
+            with errors.mapped(f"{call.method} {call.path}"):
                 answer = await stack.enter_async_context(await self._send(call))
                 code = str(answer.status)
                 if call.of_pod:
@@ -382,7 +374,7 @@ class _Call:
 async def _require_authorized(answer: aiohttp.ClientResponse) -> None:
     """Raise for a 401 of the API server; a 401 of the pod does not concern our credentials."""
     if answer.status == HTTPStatus.UNAUTHORIZED:
-        refusal = status_error(answer.status, await _read(answer, _REFUSAL_BYTES))
+        refusal = errors.status_error(answer.status, await _read(answer, _REFUSAL_BYTES))
         if refusal.is_status_object:
             raise refusal
 
@@ -391,16 +383,16 @@ async def _require_success(answer: aiohttp.ClientResponse) -> None:
     if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return
-        raise NotJson(
+        raise errors.NotJson(
             f"the answer is a redirect ({answer.status}), which no API server sends: "
             "is a proxy or a login page in front of it?"
         )
     if answer.content_type == "text/html" and answer.status in {200, 404}:
         # A 404 of an API server is JSON or plain text; this one says nothing about the cluster.
-        raise NotJson("the answer is an HTML page; is a proxy in front of the API server?")
+        raise errors.NotJson("the answer is an HTML page; is a proxy in front of the API server?")
     if answer.status >= HTTPStatus.BAD_REQUEST:
         body = await _read(answer, _ANSWER_BYTES)
-        raise status_error(answer.status, body, answer.headers.get("Retry-After"))
+        raise errors.status_error(answer.status, body, answer.headers.get("Retry-After"))
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
@@ -408,7 +400,7 @@ async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
     async for part in answer.content.iter_any():
         parts += part
         if len(parts) > most:
-            raise AnswerTooLarge(f"the answer has more than {most} bytes")
+            raise errors.AnswerTooLarge(f"the answer has more than {most} bytes")
     return bytes(parts)
 
 

@@ -14,30 +14,12 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from reporter.catalogue.resources import (
-    BY_PLACE,
-    COMPONENT,
-    CONFIGMAPS,
-    DEPLOYMENTS,
-    EVENT_NAMESPACE,
-    EVENTS,
-    LEASES,
-    NAMESPACES,
-    ON_DEMAND,
-)
+from reporter.catalogue import resources as r
 from reporter.catalogue.shared_parts import shared_parts
+from reporter.kube import errors
 from reporter.kube.client import KubeClient
 from reporter.kube.decode import ListBody
 from reporter.kube.discovery import Discovered, Discoverer, ReadPlan, in_other_versions
-from reporter.kube.errors import (
-    AnswerTooLarge,
-    Forbidden,
-    Gone,
-    KubeError,
-    NotFound,
-    Unauthorized,
-    mapped,
-)
 from reporter.kube.informer import AnyPlace, Place
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
@@ -64,7 +46,7 @@ _SECONDS: Final = 60.0
 def lease_places(settings: EvaluationSettings) -> frozenset[str]:
     rows = (each for part in shared_parts(settings.catalogue) for each in part.controllers)
     places = (settings.names_of(each.namespaces) for each in rows if each.leases)
-    return frozenset(chain((EVENT_NAMESPACE,), *places))
+    return frozenset(chain((r.EVENT_NAMESPACE,), *places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +59,7 @@ class Collection:
     states: Mapping[AnyResource, ResourceState]
     versions: Mapping[AnyResource, str]
     objects: Mapping[AnyResource, list[Json]]
-    failures: Mapping[AnyResource, KubeError]
+    failures: Mapping[AnyResource, errors.KubeError]
     namespace: str = ""
 
 
@@ -107,7 +89,7 @@ class _Collector:
     states: dict[AnyResource, ResourceState] = field(default_factory=dict)
     versions: dict[AnyResource, str] = field(default_factory=dict)
     objects: dict[AnyResource, list[Json]] = field(default_factory=dict)
-    failures: dict[AnyResource, KubeError] = field(default_factory=dict)
+    failures: dict[AnyResource, errors.KubeError] = field(default_factory=dict)
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_CONCURRENT))
 
     async def run(self) -> None:
@@ -120,7 +102,9 @@ class _Collector:
         await self._take_on_demand()
         await self._take_events()
         join_lists(self.objects)
-        order = {each: number for number, each in enumerate((*resources, *BY_PLACE, *ON_DEMAND))}
+        order = {
+            each: number for number, each in enumerate((*resources, *r.BY_PLACE, *r.ON_DEMAND))
+        }
         self.states = dict(sorted(self.states.items(), key=lambda item: order[item[0]]))
 
     async def _take(self, resource: AnyResource) -> None:
@@ -148,7 +132,7 @@ class _Collector:
             try:
                 async with self._slots:
                     found += await self._list(place)
-            except KubeError as error:
+            except errors.KubeError as error:
                 self.failures[resource] = error
                 self.states[resource] = replace(
                     _state_of(error, place), partial=self._is_partial(resource)
@@ -165,24 +149,24 @@ class _Collector:
         """Take what is read in some places only; they are outside of a tenant's namespace."""
         if self.reading.namespace:
             not_asked = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)
-            self.states.update(dict.fromkeys(BY_PLACE, not_asked))
+            self.states.update(dict.fromkeys(r.BY_PLACE, not_asked))
             return
         await self._take_all(
-            EVENTS, [Place(resource=EVENTS, version="v1", namespace=EVENT_NAMESPACE)]
+            r.EVENTS, [Place(resource=r.EVENTS, version="v1", namespace=r.EVENT_NAMESPACE)]
         )
         await self._take_configmaps()
 
     async def _take_on_demand(self) -> None:
         """Take what explains faults, as far as it is there and may be read: nothing of it is missed."""
-        for resource in ON_DEMAND:
+        for resource in r.ON_DEMAND:
             served = self.discovered.discovery.state(resource.crd_name) is Served.SERVED
             version = self.discovered.version(resource) if served else None
             if not version or (self.reading.namespace and not resource.namespaced):
                 continue
             places = [self.reading.place(resource, version)]
-            if resource is LEASES and not self.reading.namespace:
+            if resource is r.LEASES and not self.reading.namespace:
                 # Nodes renew thousands of others, in a namespace of their own.
-                names = {_names(each)[1] for each in self.objects.get(NAMESPACES, ())}
+                names = {_names(each)[1] for each in self.objects.get(r.NAMESPACES, ())}
                 found = sorted(names & lease_places(self.reading.settings))
                 places = [replace(places[0], namespace=each) for each in found]
             if not places:
@@ -192,29 +176,29 @@ class _Collector:
                 del self.states[resource]
 
     async def _take_events(self) -> None:
-        every = replace(EVENTS, label_selector="")
+        every = replace(r.EVENTS, label_selector="")
         place: AnyPlace = Place(resource=every, version="v1", namespace=self.reading.namespace)
-        with suppress(KubeError):
+        with suppress(errors.KubeError):
             found = await _listed(
-                self.client, place, _EVENTS, types=(EVENTS.type, EventObject), pages=_EVENT_PAGES
+                self.client, place, _EVENTS, types=(r.EVENTS.type, EventObject), pages=_EVENT_PAGES
             )
             others = [each for each in found if not _is_ours(each)]
-            self.objects[EVENTS] = [*self.objects.get(EVENTS, ()), *others]
+            self.objects[r.EVENTS] = [*self.objects.get(r.EVENTS, ()), *others]
 
     async def _take_configmaps(self) -> None:
-        read = self.objects.get(NAMESPACES)
+        read = self.objects.get(r.NAMESPACES)
         namespaces = None if read is None else {_names(each)[1] for each in read}
-        deployments = map(_names, self.objects.get(DEPLOYMENTS, ()))
+        deployments = map(_names, self.objects.get(r.DEPLOYMENTS, ()))
         places = [*self.reading.configmaps(namespaces, deployments)]
         if places:
-            await self._take_all(CONFIGMAPS, places)
+            await self._take_all(r.CONFIGMAPS, places)
         else:
-            self.states[CONFIGMAPS] = self.states[NAMESPACES]
+            self.states[r.CONFIGMAPS] = self.states[r.NAMESPACES]
 
     def _types(self, resource: AnyResource) -> tuple[type[KubeObject], ...]:
         """Return all that objects are decoded into, for a kind may be read for several purposes."""
         sought = (resource.group, resource.kind, resource.label_selector)
-        every = (*self.reading.settings.catalogue.resources, *BY_PLACE, *ON_DEMAND)
+        every = (*self.reading.settings.catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND)
         alike = (each for each in every if (each.group, each.kind, each.label_selector) == sought)
         return tuple(each.type for each in alike)
 
@@ -224,8 +208,8 @@ class _Collector:
         for size in _PAGES:
             try:
                 return await _listed(self.client, place, size, types=self._types(place.resource))
-            except (Gone, AnswerTooLarge) as error:
-                last: KubeError = error
+            except (errors.Gone, errors.AnswerTooLarge) as error:
+                last: errors.KubeError = error
         raise last
 
 
@@ -254,7 +238,7 @@ async def _listed(
             timeout=_SECONDS,
             max_bytes=_PAGE_BYTES,
         )
-        with mapped(f"list {place.resource}"):
+        with errors.mapped(f"list {place.resource}"):
             page = msgspec.json.decode(response.body, type=ListBody[Json])
         kept = (pruned(item, types) for item in page.items or ())
         found += [each for each in kept if isinstance(each, dict)]
@@ -271,24 +255,24 @@ async def _got(
         response = await client.request(
             "GET", place.path, verb="get", resource=place.resource.plural, timeout=_SECONDS
         )
-    except NotFound as error:
+    except errors.NotFound as error:
         if not error.is_status_object:
             raise
         return []
-    with mapped(f"get {place.resource}"):
+    with errors.mapped(f"get {place.resource}"):
         found = pruned(msgspec.json.decode(response.body), types)
     return [found] if isinstance(found, dict) else []
 
 
-def _state_of(error: KubeError, place: AnyPlace) -> ResourceState:
-    if isinstance(error, (Forbidden, Unauthorized)):
+def _state_of(error: errors.KubeError, place: AnyPlace) -> ResourceState:
+    if isinstance(error, (errors.Forbidden, errors.Unauthorized)):
         permission = place.permission("list, watch")
         return ResourceState(Served.UNKNOWN, cause=FORBIDDEN, permission=permission)
     return ResourceState(Served.UNKNOWN, cause=UNREACHABLE)
 
 
 def _is_ours(event: Json) -> bool:
-    return COMPONENT in {part(event, "source", "component"), event.get("reportingComponent")}
+    return r.COMPONENT in {part(event, "source", "component"), event.get("reportingComponent")}
 
 
 def _names(item: Json) -> tuple[str, str]:
@@ -308,7 +292,7 @@ def join_lists(objects: dict[Resource[KubeObject], list[Json]]) -> None:
     plain = {(each.group, each.kind): each for each in objects if not each.label_selector}
     for resource in [each for each in objects if each.label_selector]:
         other = plain.get((resource.group, resource.kind))
-        if other is None or other in BY_PLACE:
+        if other is None or other in r.BY_PLACE:
             continue
         selected = {_identity(each): each for each in objects[resource]}
         objects[other] = [

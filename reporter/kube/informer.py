@@ -32,28 +32,9 @@ from typing import Final, Generic, NoReturn, TypeAlias, TypeVar
 import structlog
 
 from reporter.catalogue.resources import EVENTS
+from reporter.kube import decode, errors
 from reporter.kube.client import KubeClient, Response, api_path
 from reporter.kube.clock import Now, real_now
-from reporter.kube.decode import (
-    Frame,
-    FrameType,
-    ListPage,
-    decode_frames,
-    decode_page,
-    off_the_loop,
-    page_of,
-)
-from reporter.kube.errors import (
-    AnswerTooLarge,
-    ApiStatusError,
-    Backoff,
-    ConnectionFailed,
-    Forbidden,
-    Gone,
-    KubeError,
-    NotFound,
-    Unauthorized,
-)
 from reporter.kube.store import SKIPPED, Key, Store
 from reporter.model.instant import Instant
 from reporter.model.objects import KubeObject
@@ -146,7 +127,7 @@ class Counters:
     failures: int = 0
 
 
-class _Idle(ConnectionFailed):
+class _Idle(errors.ConnectionFailed):
     """Nothing came of a watch for so long that its connection may be dead."""
 
 
@@ -183,7 +164,7 @@ class Informer(Generic[ObjectT]):
         self._turn = turn or asyncio.Lock()
         self._on_change = on_change
         self._on_missing = on_missing
-        self._backoff = Backoff(self._seconds, self._chance, self._timing.backoff)
+        self._backoff = errors.Backoff(self._seconds, self._chance, self._timing.backoff)
         self._ours = place.resource is EVENTS
         # Our own Events are written with the version that was read.
         self.store: Store[ObjectT] = Store(place.resource, versions_matter=self._ours)
@@ -268,7 +249,7 @@ class Informer(Generic[ObjectT]):
         while not self.settled:
             try:
                 await self._list()
-            except KubeError as error:
+            except errors.KubeError as error:
                 await asyncio.sleep(self._failed(error))
 
     async def _round(self) -> float:
@@ -283,7 +264,7 @@ class Informer(Generic[ObjectT]):
             # Not a failure yet: a quiet kind without bookmarks looks the same. The list decides.
             self._relist = True
             return 0.0
-        except KubeError as error:
+        except errors.KubeError as error:
             return self._failed(error)
 
     async def _list(self) -> None:
@@ -294,12 +275,12 @@ class Informer(Generic[ObjectT]):
         while True:
             try:
                 page = await (self._got() if self.place.alone else self._listed_page(token))
-            except Gone:
+            except errors.Gone:
                 # Paging took longer than the server keeps history: next time all at once, as
                 # client-go does.
                 self._page = 0
                 raise
-            except AnswerTooLarge:
+            except errors.AnswerTooLarge:
                 self._page = max(1, (self._page or self._timing.page) // 5)
                 raise
             async with self._taking_turns():
@@ -330,13 +311,13 @@ class Informer(Generic[ObjectT]):
         if before != (self.store.changes, self._listed, self._unconfirmed):
             self._on_change()
 
-    async def _listed_page(self, token: str) -> ListPage[ObjectT]:
+    async def _listed_page(self, token: str) -> decode.ListPage[ObjectT]:
         limit = {"limit": str(self._page)} if self._page else {}
         proceed = {"continue": token} if token else {}
         params = {**self.place.selectors, **limit, **proceed}
         response = await self._read("list", params)
         async with self._taking_turns():
-            return await off_the_loop(decode_page, self.place.resource, response.body)
+            return await decode.off_the_loop(decode.decode_page, self.place.resource, response.body)
 
     @asynccontextmanager
     async def _taking_turns(self) -> AsyncIterator[None]:
@@ -345,14 +326,14 @@ class Informer(Generic[ObjectT]):
             yield
             await asyncio.sleep(0)
 
-    async def _got(self) -> ListPage[ObjectT]:
+    async def _got(self) -> decode.ListPage[ObjectT]:
         try:
             response = await self._read("get", {})
-        except NotFound as error:
+        except errors.NotFound as error:
             if not error.is_status_object:
                 raise
-            return ListPage((), (), "", "")
-        return await off_the_loop(page_of, self.place.resource, response.body)
+            return decode.ListPage((), (), "", "")
+        return await decode.off_the_loop(decode.page_of, self.place.resource, response.body)
 
     async def _read(self, verb: str, params: Mapping[str, str]) -> Response:
         return await self._client.request(
@@ -398,13 +379,15 @@ class Informer(Generic[ObjectT]):
                     self._relist = True
                     return 0.0
                 async for each in lines:
-                    self._take(await off_the_loop(decode_frames, self.place.resource, each))
+                    self._take(
+                        await decode.off_the_loop(decode.decode_frames, self.place.resource, each)
+                    )
                     heard = self._seconds()
                     frames = True
-        except AnswerTooLarge:
+        except errors.AnswerTooLarge:
             log.warning("watch_frame_too_large", resource=str(self.place.resource))
             raise
-        except ConnectionFailed as error:
+        except errors.ConnectionFailed as error:
             if self._seconds() - heard >= idle:
                 raise _Idle(str(error)) from None
             raise
@@ -416,7 +399,7 @@ class Informer(Generic[ObjectT]):
             self._relist = True
         return self._backoff.next()
 
-    def _take(self, frames: Sequence[Frame[ObjectT]]) -> None:
+    def _take(self, frames: Sequence[decode.Frame[ObjectT]]) -> None:
         self.last_frame = self._now()
         self._confirm()
         before = self.store.changes
@@ -427,7 +410,7 @@ class Informer(Generic[ObjectT]):
                 frame.content is not None
                 and self.store.apply(frame.type, frame.content)
                 and isinstance(frame.content, SkippedObject)
-                and frame.type is not FrameType.DELETED
+                and frame.type is not decode.FrameType.DELETED
             ):
                 log.warning(
                     "object_skipped",
@@ -446,24 +429,24 @@ class Informer(Generic[ObjectT]):
             self._unconfirmed = self._now()
             self._on_change()
 
-    def _failed(self, error: KubeError) -> float:
+    def _failed(self, error: errors.KubeError) -> float:
         self.counters.failures += 1
         match error:
-            case Forbidden() | Unauthorized() if self._was_away:
+            case errors.Forbidden() | errors.Unauthorized() if self._was_away:
                 # An API server that starts refuses everybody until it has read its roles.
                 self._was_away = False
                 self._backoff.reset()
-            case Forbidden() | Unauthorized():
+            case errors.Forbidden() | errors.Unauthorized():
                 self._refuse(error)
             case _:
                 self._was_away = True
                 self._relist = True
                 self._doubted = None
                 self._lose()
-                if isinstance(error, NotFound):
+                if isinstance(error, errors.NotFound):
                     # Only discovery can say whether the resource is gone.
                     self._on_missing()
-        asked = error.retry_after if isinstance(error, ApiStatusError) else None
+        asked = error.retry_after if isinstance(error, errors.ApiStatusError) else None
         wait = self._backoff.next(asked or 0.0)
         cause = str(error)
         if cause != self.failure:  # once, not at every retry
@@ -477,8 +460,8 @@ class Informer(Generic[ObjectT]):
         self.failure = cause
         return wait
 
-    def _refuse(self, error: KubeError) -> None:
-        if isinstance(error, Unauthorized):
+    def _refuse(self, error: errors.KubeError) -> None:
+        if isinstance(error, errors.Unauthorized):
             permission = CREDENTIALS
         else:
             # A refused watch asks for no new list, so that it is the watch that is retried.

@@ -33,14 +33,7 @@ from typing import Final
 
 import structlog
 
-from reporter.catalogue.resources import (
-    BY_PLACE,
-    CONFIGMAPS,
-    DEPLOYMENTS,
-    EVENT_NAMESPACE,
-    EVENTS,
-    NAMESPACES,
-)
+from reporter.catalogue import resources as r
 from reporter.kube.client import KubeClient
 from reporter.kube.clock import real_now
 from reporter.kube.discovery import Discoverer, ReadPlan, in_other_versions
@@ -144,7 +137,7 @@ _DELIVER_SECONDS: Final = 1.5
 _SPREAD_SECONDS: Final = 2.0
 _MOST_SPREAD_SECONDS: Final = 60.0
 
-_PLACES_FOLLOW: Final = (NAMESPACES, DEPLOYMENTS)
+_PLACES_FOLLOW: Final = (r.NAMESPACES, r.DEPLOYMENTS)
 """Changes of these may change where ConfigMaps are read."""
 
 
@@ -258,7 +251,7 @@ class LiveCluster:
         if self._reading.namespace:
             return {*self._wanted_lists()}
         events: AnyPlace = Place(
-            resource=EVENTS, version=EVENTS.versions[0], namespace=EVENT_NAMESPACE
+            resource=r.EVENTS, version=r.EVENTS.versions[0], namespace=r.EVENT_NAMESPACE
         )
         return {events, *self._wanted_configmaps(), *self._wanted_lists()}
 
@@ -282,9 +275,9 @@ class LiveCluster:
 
     def _wanted_configmaps(self) -> Iterable[AnyPlace]:
         deployments = [
-            key for informer in self._informers.of(DEPLOYMENTS) for key in informer.store.objects
+            key for informer in self._informers.of(r.DEPLOYMENTS) for key in informer.store.objects
         ]
-        for informer in self._informers.of(NAMESPACES):
+        for informer in self._informers.of(r.NAMESPACES):
             if informer.state.served is Served.SERVED:
                 return self._reading.configmaps(
                     [name for _, name in informer.store.objects], deployments
@@ -347,7 +340,7 @@ class LiveCluster:
 
     def snapshot(self) -> Snapshot:
         namespace = self._reading.namespace
-        resources = (*self._reading.resources(), *BY_PLACE)
+        resources = (*self._reading.resources(), *r.BY_PLACE)
         skipped = chain.from_iterable(
             informer.store.skipped.values() for informer in self._informers
         )
@@ -397,8 +390,8 @@ class LiveCluster:
             if resource.custom and state.served is Served.ABSENT:
                 return state
             return ResourceState(Served.UNKNOWN, False, NOT_ASKED)
-        if resource is CONFIGMAPS:  # no candidate namespace exists
-            return self._state(NAMESPACES)
+        if resource is r.CONFIGMAPS:  # no candidate namespace exists
+            return self._state(r.NAMESPACES)
         return self._not_watched(resource)
 
     def _is_lasting(self, state: ResourceState) -> bool:
@@ -431,7 +424,7 @@ class LiveCluster:
 
     def health(self) -> list[WatchHealth]:
         named: dict[str, Resource[KubeObject]] = {}
-        for resource in (*self._reading.resources(), *BY_PLACE):
+        for resource in (*self._reading.resources(), *r.BY_PLACE):
             selected = resource.stack or resource in self._reading.declared
             name = resource.selection if selected else str(resource)
             if name in named:  # a declaration reads the conditions of a kind that is read anyway

@@ -21,13 +21,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from reporter.catalogue.resources import (
-    DEPLOYMENTS,
-    GATEWAYCLASSES,
-    GATEWAYS,
-    INFERENCEPOOLS,
-    NODES,
-)
+from reporter.catalogue import resources as r
 from reporter.model.catalogue import Catalogue
 from reporter.model.objects import Gateway, HttpRoute, KubeObject
 from reporter.model.reason import EventType
@@ -101,7 +95,7 @@ def _found(
         ]
         seen.sort(key=lambda each: each.at, reverse=True)
         yield from seen
-        obj = None if ref.kind == NODES.kind else _object(ref, state)
+        obj = None if ref.kind == r.NODES.kind else _object(ref, state)
         writes = [each for each in writes_of(obj) if first <= each.at <= last] if obj else []
         if writes and writes[-1].at not in {each.at for each in seen}:
             yield SpecChange(object=ref, at=writes[-1].at, by=writes[-1].by)
@@ -144,7 +138,7 @@ def _owners(
         kind, name = reference.kind, reference.name
         if kind == "ReplicaSet":
             # They are not read; a Deployment names them after itself, with a hash behind.
-            kind, name = DEPLOYMENTS.kind, name.rpartition("-")[0]
+            kind, name = r.DEPLOYMENTS.kind, name.rpartition("-")[0]
         for resource in catalogue.of_kind(kind):
             if owner := snapshot[resource].get(obj.namespace, name):
                 yield resource, owner
@@ -154,13 +148,13 @@ def _named(obj: KubeObject) -> Iterator[ObjectRef]:
     """Yield what an object names as its class, its parents or its backends."""
     match obj:
         case Gateway():
-            yield GATEWAYCLASSES.ref_named("", obj.spec.gateway_class_name)
+            yield r.GATEWAYCLASSES.ref_named("", obj.spec.gateway_class_name)
         case HttpRoute():
             for parent in obj.spec.parent_refs or ():
-                yield GATEWAYS.ref_named(parent.namespace or obj.namespace, parent.name)
+                yield r.GATEWAYS.ref_named(parent.namespace or obj.namespace, parent.name)
             for rule in obj.spec.rules or ():
                 for backend in rule.backend_refs or ():
                     place = backend.namespace or obj.namespace
-                    yield INFERENCEPOOLS.ref_named(place, backend.name)
+                    yield r.INFERENCEPOOLS.ref_named(place, backend.name)
         case _:
             pass

@@ -23,17 +23,7 @@ from reporter.model.report import (
 )
 from reporter.model.subject import Subject
 from reporter.model.text import with_suffix
-from reporter.resolution.grace import (
-    NOTHING,
-    Fault,
-    Handed,
-    OneLook,
-    place_in_time,
-    recovery_time,
-    severity_key,
-    since_of,
-    sustained,
-)
+from reporter.resolution import grace, unknown
 from reporter.resolution.hold import hold_and_suppress, suppress_by_nodes, suppress_within_pods
 from reporter.resolution.impact import Impacts, judge_impact
 from reporter.resolution.memory import Episode, FaultKey, FaultMemory, Memory, Steps, fault_key
@@ -45,13 +35,6 @@ from reporter.resolution.records import Records, records_of
 from reporter.resolution.recovery import look_for_absence, take_up
 from reporter.resolution.seen_changes import look_for_changes
 from reporter.resolution.state import Candidate, PassState, Rule, sustaining, worst_first
-from reporter.resolution.unknown import (
-    confirmed,
-    outside_of,
-    reads_unknown,
-    tables_of_stacks,
-    unknown_resources,
-)
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
 
@@ -103,7 +86,7 @@ def _clears_at(candidate: Candidate, mutes: Mutes, state: PassState) -> timedelt
     episode = candidate.episode
     if episode is None or episode.shown.disposition not in _TOLD or mutes.of(episode.shown):
         return None
-    wait = recovery_time(candidate.key.reason, state.settings, exempt=episode.exempt)
+    wait = grace.recovery_time(candidate.key.reason, state.settings, exempt=episode.exempt)
     return episode.last_seen + wait
 
 
@@ -144,18 +127,18 @@ def _merged_faults(
     state: PassState,
     *,
     subject_created: datetime | None,
-) -> list[Fault]:
+) -> list[grace.Fault]:
     """Return the faults of a key: one for each clock, or the earlier one that it continues."""
     remembered = episode.faults if episode else {}
     clocks: dict[FaultKey, list[Finding]] = defaultdict(list)
     sustaining: list[Finding] = []
-    for finding in sorted(findings, key=severity_key):
+    for finding in sorted(findings, key=grace.severity_key):
         if finding.sustains:
             sustaining.append(finding)
         else:
             clocks[fault_key(finding)].append(finding)
     faults = {
-        clock: place_in_time(
+        clock: grace.place_in_time(
             group,
             remembered.get(clock),
             state.now,
@@ -163,7 +146,7 @@ def _merged_faults(
             one_look=state.one_look,
             subject_created=subject_created,
             judged=state.memory.judged.get(group[0].reason),
-            handed=since_of(state.handed, group[0].key, (group[0].related, clock[1])),
+            handed=grace.since_of(state.handed, group[0].key, (group[0].related, clock[1])),
         )
         for clock, group in clocks.items()
     }
@@ -172,7 +155,9 @@ def _merged_faults(
     return list(faults.values())
 
 
-def _go_on(faults: dict[FaultKey, Fault], sustaining: Iterable[Finding], episode: Episode) -> None:
+def _go_on(
+    faults: dict[FaultKey, grace.Fault], sustaining: Iterable[Finding], episode: Episode
+) -> None:
     """Let what fired go on where a young fault of its object, or one in doubt, continues it.
 
     Not where another fault of the object is ripe: that one is told, and the young one has its time.
@@ -181,11 +166,11 @@ def _go_on(faults: dict[FaultKey, Fault], sustaining: Iterable[Finding], episode
     for clock, fault in list(faults.items()):
         if clock[0] in ripe:
             continue
-        earlier = sustained(fault.finding, episode.faults, fault.next_in)
+        earlier = grace.sustained(fault.finding, episode.faults, fault.next_in)
         if earlier is not None and (earlier.clock == clock or earlier.clock not in faults):
             faults[earlier.clock] = earlier
     for finding in sustaining if episode.active else ():
-        earlier = None if finding.related in ripe else sustained(finding, episode.faults)
+        earlier = None if finding.related in ripe else grace.sustained(finding, episode.faults)
         if earlier is not None:
             faults.setdefault(earlier.clock, earlier)
 
@@ -195,7 +180,7 @@ def mark_pending(state: PassState) -> PassState:
     candidates = tuple(
         each
         if each.ripe
-        and (each.was_active or confirmed(each.key.reason, state.snapshot, state.catalogue))
+        and (each.was_active or unknown.confirmed(each.key.reason, state.snapshot, state.catalogue))
         else replace(each, disposition=Disposition.PENDING)
         for each in state.candidates
     )
@@ -232,9 +217,9 @@ def resolve(
     *,
     now: Instant,
     settings: EvaluationSettings,
-    one_look: OneLook | None = None,
+    one_look: grace.OneLook | None = None,
     records: Records | None = None,
-    handed: Handed = NOTHING,
+    handed: grace.Handed = grace.NOTHING,
 ) -> Resolution:
     """Decide what becomes of each finding, and who is ready.
 
@@ -282,7 +267,7 @@ def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) 
             (ready, judged.states),
             lambda: tuple(_with_state(ready, judged.by_subject)),
         ),
-        unknown=unknown_resources(snapshot),
+        unknown=unknown.unknown_resources(snapshot),
         skipped=tuple(sorted({*snapshot.skipped, *snapshot.superseded})),
         derived=tuple(
             each.dated(now.wall) for each in sorted(evaluation.derived, key=attrgetter("object"))
@@ -292,8 +277,12 @@ def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) 
         mute_faults=state.mutes.faults,
         outside=state.steps.take(
             "outside",
-            (evaluation.subjects, state.settings, *tables_of_stacks(snapshot, state.settings)),
-            lambda: outside_of(evaluation.subjects, snapshot, state.settings),
+            (
+                evaluation.subjects,
+                state.settings,
+                *unknown.tables_of_stacks(snapshot, state.settings),
+            ),
+            lambda: unknown.outside_of(evaluation.subjects, snapshot, state.settings),
         ),
         states=judged.states,
     )
@@ -337,7 +326,8 @@ def remember(state: PassState, judged: Impacts, readiness: Readiness) -> Memory:
         lambda: tuple(
             reason.name
             for reason in catalogue
-            if not reads_unknown(reason, snapshot) and confirmed(reason.name, snapshot, catalogue)
+            if not unknown.reads_unknown(reason, snapshot)
+            and unknown.confirmed(reason.name, snapshot, catalogue)
         ),
     )
     return Memory(
@@ -395,7 +385,9 @@ def _faults(candidate: Candidate, state: PassState, *, fired: bool) -> dict[Faul
     }
     if candidate.episode is not None:
         for clock, remembered in candidate.episode.faults.items():
-            keep = recovery_time(candidate.key.reason, state.settings, exempt=remembered.exempt)
+            keep = grace.recovery_time(
+                candidate.key.reason, state.settings, exempt=remembered.exempt
+            )
             if clock not in faults and now.boot - remembered.last_seen < keep:
                 faults[clock] = remembered
     return faults

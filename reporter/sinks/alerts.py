@@ -30,14 +30,7 @@ import structlog
 from yarl import URL
 
 from reporter.errors import UsageError
-from reporter.kube.errors import (
-    LOWER,
-    ApiStatusError,
-    ConnectionFailed,
-    Invalid,
-    KubeError,
-    parse_retry_after,
-)
+from reporter.kube import errors
 from reporter.model.catalogue import Catalogue
 from reporter.model.finding import FindingKey
 from reporter.model.instant import rfc3339_micro
@@ -217,14 +210,14 @@ class AlertApi:
                     return
                 text = (await answer.content.read(_TEXT_BYTES)).decode("utf-8", "replace")
                 status, wait = answer.status, answer.headers.get("Retry-After")
-        except LOWER as error:
+        except errors.LOWER as error:
             why = clean(str(error)) or "no answer in time"
-            raise ConnectionFailed(f"{url.authority}: {cut(why, _TEXT_BYTES)}") from None
+            raise errors.ConnectionFailed(f"{url.authority}: {cut(why, _TEXT_BYTES)}") from None
         refused = status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
-        raise (Invalid if refused else ApiStatusError)(
+        raise (errors.Invalid if refused else errors.ApiStatusError)(
             f"{url.authority} answered {status}: {clean(text) or 'no explanation'}",
             status=status,
-            retry_after=parse_retry_after(wait),
+            retry_after=errors.parse_retry_after(wait),
         )
 
 
@@ -280,13 +273,13 @@ class AlertOutbox(Outbox[Sequence[Alert]]):
         outcome = "written"
         try:
             await self._request(write)
-        except Invalid as error:
+        except errors.Invalid as error:
             # It takes the others of a request. What it refused is tried again when all are.
             outcome = "refused"
             if self._refusal != str(error):
                 self._refusal = str(error)
                 self._log.error("alerts_refused", error=self._refusal)
-        except KubeError as error:
+        except errors.KubeError as error:
             self._observe("failed")
             self._fail("alerts_not_sent", error)
             return Retry.IN_PLACE

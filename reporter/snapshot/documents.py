@@ -16,14 +16,7 @@ import msgspec
 from reporter.model.paths import Steps, look
 from reporter.model.text import clean, cut
 from reporter.snapshot.dump_served import part
-from reporter.snapshot.inputs.files import (
-    INPUT_LIMITS,
-    Budget,
-    InputLimits,
-    LeftOut,
-    LogFile,
-    PageFile,
-)
+from reporter.snapshot.inputs import files
 from reporter.snapshot.inputs.layouts import Layouts, logs_in, without_logs
 from reporter.snapshot.inputs.reading import STDIN, Source, read_files
 from reporter.yaml_reader.limits import Unreadable
@@ -62,25 +55,25 @@ def sources_of(arguments: Sequence[str]) -> list[Source]:
 
 
 def read_documents(
-    sources: Sequence[Source], limits: InputLimits = INPUT_LIMITS
+    sources: Sequence[Source], limits: files.InputLimits = files.INPUT_LIMITS
 ) -> Iterator[Document | BrokenDocument]:
     """Yield the documents of all sources, file by file in the order of their names."""
     for each in read_inputs(sources, limits):
-        if not isinstance(each, (PageFile, LogFile)):
+        if not isinstance(each, (files.PageFile, files.LogFile)):
             yield each
 
 
 def read_inputs(
-    sources: Sequence[Source], limits: InputLimits = INPUT_LIMITS
-) -> Iterator[Document | BrokenDocument | PageFile | LogFile]:
+    sources: Sequence[Source], limits: files.InputLimits = files.INPUT_LIMITS
+) -> Iterator[Document | BrokenDocument | files.PageFile | files.LogFile]:
     """Yield the documents of all sources, the pages of metrics that are in archives, and logs."""
-    reader, budget = YamlReader(), Budget(limits)
+    reader, budget = YamlReader(), files.Budget(limits)
     for source in sources:
         layouts, endings = Layouts(), _Endings()
         for file in read_files([source], budget):
-            if isinstance(file, (PageFile, LogFile)):
+            if isinstance(file, (files.PageFile, files.LogFile)):
                 yield file
-            elif isinstance(file, LeftOut):
+            elif isinstance(file, files.LeftOut):
                 yield BrokenDocument(clean(file.source), cut(clean(file.cause), _CAUSE_BYTES))
             else:
                 budget.spend("documents", len(file.raw), file.source)

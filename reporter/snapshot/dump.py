@@ -16,26 +16,9 @@ from reporter.model.objects import KubeObject
 from reporter.model.report import SkippedObject, skipped_lines
 from reporter.model.resource import Resource
 from reporter.model.text import clean, cut
+from reporter.snapshot import dump_served, dump_states
 from reporter.snapshot.decode import decode_object, describe_malformed, skipped
 from reporter.snapshot.documents import BrokenDocument, Document, read_inputs
-from reporter.snapshot.dump_served import (
-    EVENTS_GROUP,
-    Json,
-    Kind,
-    ServedKinds,
-    Wanted,
-    kind_of,
-    part,
-)
-from reporter.snapshot.dump_states import (
-    Copies,
-    DumpClock,
-    Looks,
-    Remains,
-    copy_of,
-    remains_of,
-    said,
-)
 from reporter.snapshot.foreign_events import MOST, EventObject, by_object, foreign_event
 from reporter.snapshot.inputs.files import DumpError, LogFile, PageFile, is_told
 from reporter.snapshot.inputs.reading import Source
@@ -74,7 +57,9 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
     """
     expected = frozenset(each.name for each in catalogue.stacks if each.expected or each.shares)
     declared = (each.resource for each in catalogue.declared if each.resource is not None)
-    loader = _Loader(Wanted((*catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND), declared))
+    loader = _Loader(
+        dump_served.Wanted((*catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND), declared)
+    )
     pages: list[PageFile] = []
     logs: list[LogFile] = []
     header: DumpHeader | None = None
@@ -89,7 +74,9 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
             loader.read(document)
     if header is None and not loader.taken:
         raise DumpError(_nothing_usable(sources, loader.skipped))
-    told = said(loader.wanted, loader.looks, loader.kinds, expected=expected, complete=complete)
+    told = dump_states.said(
+        loader.wanted, loader.looks, loader.kinds, expected=expected, complete=complete
+    )
     skips = (*loader.skipped, *loader.copies.malformed())
     snapshot = Snapshot(
         tables=told.tables(loader.copies),
@@ -122,15 +109,15 @@ def _nothing_usable(sources: Sequence[Source], skips: Sequence[SkippedObject]) -
 
 @dataclass(slots=True)
 class _Loader:
-    wanted: Wanted
+    wanted: dump_served.Wanted
     taken: int = 0
-    clock: DumpClock = field(default_factory=DumpClock)
+    clock: dump_states.DumpClock = field(default_factory=dump_states.DumpClock)
     skipped: list[SkippedObject] = field(default_factory=list)
-    copies: Copies = field(default_factory=Copies)
+    copies: dump_states.Copies = field(default_factory=dump_states.Copies)
     namespaces: set[str] = field(default_factory=set)
     events: list[ForeignEvent] = field(default_factory=list)
-    looks: Looks = field(default_factory=Looks)
-    kinds: ServedKinds = field(default_factory=ServedKinds)
+    looks: dump_states.Looks = field(default_factory=dump_states.Looks)
+    kinds: dump_served.ServedKinds = field(default_factory=dump_served.ServedKinds)
     _not_read: Counter[str] = field(default_factory=Counter)
 
     def read(self, document: Document | BrokenDocument) -> None:
@@ -138,7 +125,7 @@ class _Loader:
         if isinstance(document, BrokenDocument):
             self.skip_text(source, document.cause)
             self.looks.note_refusal(self.wanted, document.cause)
-        remains = remains_of(document)
+        remains = dump_states.remains_of(document)
         if remains is None and isinstance(document, Document):
             self.take(document.value, source)
         elif remains is not None:
@@ -182,7 +169,7 @@ class _Loader:
                 self._take_object(value, source, group, version=version, kind=found_kind)
 
     def _take_items(
-        self, value: Json, source: str, kind: str = "", *, api_version: str = ""
+        self, value: dump_served.Json, source: str, kind: str = "", *, api_version: str = ""
     ) -> None:
         items = value.get("items")
         if items is None:
@@ -196,7 +183,7 @@ class _Loader:
             self._list(api_version.rpartition("/")[0], kind)
         elif named := self.wanted.of_file(source):
             self._list(*named)
-        kinds = Counter(each for each in map(kind_of, items) if each)
+        kinds = Counter(each for each in map(dump_served.kind_of, items) if each)
         for found in (each for each, count in kinds.items() if count > 1):
             self._list(*found)
         others = 0
@@ -212,30 +199,30 @@ class _Loader:
         self.looks.list(self.wanted.of_kind(group, kind))
         self.kinds.listed |= self.wanted.is_crd(group, kind)
 
-    def _take_remains(self, remains: Remains, source: str, *, told: bool) -> None:
+    def _take_remains(self, remains: dump_states.Remains, source: str, *, told: bool) -> None:
         """Take what is whole of a document that is not, and say what was in the rest."""
         for item in remains.items:
             self.take(item, source)
         rest = remains.unfinished
-        kind = kind_of(rest)
+        kind = dump_served.kind_of(rest)
         found = self.wanted.of_kind(*kind) if kind else ()
-        if not found and part(rest, "metadata") is None:
+        if not found and dump_served.part(rest, "metadata") is None:
             kind = None  # it may be cut off in the word
         if rest is not None:
-            self._mark_partial([*map(kind_of, remains.items), kind], source)
+            self._mark_partial([*map(dump_served.kind_of, remains.items), kind], source)
         cause = "it is cut off"
         self.taken += bool(found)
         for resource in found:
-            self._skip(resource, part(rest, "metadata"), cause)
+            self._skip(resource, dump_served.part(rest, "metadata"), cause)
         if not found and not told:
             self.skip_text(source, cause)
 
-    def _mark_partial(self, kinds: Iterable[Kind | None], source: str) -> None:
+    def _mark_partial(self, kinds: Iterable[dump_served.Kind | None], source: str) -> None:
         """Note that there were more objects of some kinds; where none is known, of any."""
         cause = cut(clean(f"not all of {source} could be read"), _CAUSE_BYTES)
         self.looks.mark_partial(self.wanted, filter(None, kinds), cause)
 
-    def _take_untold(self, value: Json, source: str) -> None:
+    def _take_untold(self, value: dump_served.Json, source: str) -> None:
         """Take what a cut before it has left without a kind or an apiVersion."""
         if value.get("kind") == "List" and isinstance(value.get("items"), list):
             self._take_items(value, source)
@@ -257,11 +244,11 @@ class _Loader:
             self.skip_text(source, cause)
 
     def _take_object(
-        self, value: Json, source: str, group: str, *, version: str, kind: str
+        self, value: dump_served.Json, source: str, group: str, *, version: str, kind: str
     ) -> None:
         newest = self.clock.note(value, group, kind)
         metadata = value.get("metadata")
-        meta: Json = metadata if isinstance(metadata, dict) else {}
+        meta: dump_served.Json = metadata if isinstance(metadata, dict) else {}
         namespace = meta.get("namespace")
         if isinstance(namespace, str) and namespace:
             self.namespaces.add(namespace)
@@ -271,7 +258,7 @@ class _Loader:
         self.looks.seen.update(resources)
         for resource in resources:
             if resource is r.EVENTS:
-                value = core_event(value) if group == EVENTS_GROUP else value
+                value = core_event(value) if group == dump_served.EVENTS_GROUP else value
                 self._take_event(value, source)
             if not self.wanted.selects(resource, meta):
                 continue
@@ -281,7 +268,7 @@ class _Loader:
                 continue
             self._keep(resource, version, value, newest=newest, source=source)
 
-    def _take_event(self, value: Json, source: str) -> None:
+    def _take_event(self, value: dump_served.Json, source: str) -> None:
         try:
             event = foreign_event(msgspec.convert(value, EventObject))
         except msgspec.ValidationError as error:
@@ -296,7 +283,7 @@ class _Loader:
         self,
         resource: Resource[KubeObject],
         version: str,
-        value: Json,
+        value: dump_served.Json,
         *,
         newest: datetime | None,
         source: str,
@@ -306,18 +293,20 @@ class _Loader:
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             cause = describe_malformed(error) if isinstance(error, RecursionError) else str(error)
             self.skip_text(source, cut(clean(cause), _CAUSE_BYTES))
-            self._skip(resource, part(value, "metadata"), "it cannot be written as JSON")
+            self._skip(
+                resource, dump_served.part(value, "metadata"), "it cannot be written as JSON"
+            )
             return
         obj = decode_object(resource, raw)
         if isinstance(obj, SkippedObject) and not obj.name:
             self.skipped.append(obj)
             return
         rank = resource.versions.index(version) if version in resource.versions else 0
-        copy = copy_of(value, obj, newest, preference=-rank, digest=hash(raw))
+        copy = dump_states.copy_of(value, obj, newest, preference=-rank, digest=hash(raw))
         self.copies.add(resource, copy)
 
     def _skip(self, resource: Resource[KubeObject], meta: object, cause: str) -> None:
-        names = (part(meta, "namespace"), part(meta, "name"))
+        names = (dump_served.part(meta, "namespace"), dump_served.part(meta, "name"))
         namespace, name = (each if isinstance(each, str) else "" for each in names)
         self.skipped.append(skipped(resource, namespace, name, cause=cut(cause, _CAUSE_BYTES)))
 

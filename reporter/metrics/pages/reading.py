@@ -15,19 +15,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias, TypeVar
 
-from reporter.metrics.pages import names
+from reporter.metrics.pages import names, reader
 from reporter.metrics.pages.names import BOUND, ENGINE, RANK, Family, Meaning, SamplePart
-from reporter.metrics.pages.reader import (
-    DEFAULT_LIMITS,
-    PageLimits,
-    PageReader,
-    SeriesLabels,
-    UnreadablePage,
-    has_name_with,
-    is_value,
-)
 
-Points: TypeAlias = Sequence[tuple[SeriesLabels, float]]
+Points: TypeAlias = Sequence[tuple[reader.SeriesLabels, float]]
 
 _LONGEST_BOUND: Final = 32
 _MOST: Final = 1e18
@@ -134,7 +125,7 @@ def _is_count(value: float) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _known_bound(text: bytes) -> float | None:
-    if not is_value(text):
+    if not reader.is_value(text):
         return None
     bound = float(text)
     return bound if bound > -math.inf else None
@@ -152,8 +143,8 @@ _MEASURED: Final = (SamplePart.VALUE, SamplePart.BUCKET)
 class PageSeries:
     """What a page tells. Of several names of a family, the first that an engine has holds."""
 
-    def __init__(self, samples: Iterable[tuple[Meaning, SeriesLabels, float]]) -> None:
-        parts: defaultdict[tuple[Meaning, bytes, Extra], list[tuple[SeriesLabels, float]]]
+    def __init__(self, samples: Iterable[tuple[Meaning, reader.SeriesLabels, float]]) -> None:
+        parts: defaultdict[tuple[Meaning, bytes, Extra], list[tuple[reader.SeriesLabels, float]]]
         parts = defaultdict(list)
         for meaning, labels, value in samples:
             family = meaning.family
@@ -301,15 +292,15 @@ def _chosen(parts: Mapping[tuple[Meaning, bytes, Extra], Points]) -> Chosen:
     return chosen
 
 
-def read_page(body: bytes, limits: PageLimits = DEFAULT_LIMITS) -> Page:
+def read_page(body: bytes, limits: reader.PageLimits = reader.DEFAULT_LIMITS) -> Page:
     found = _reader(limits).read(body)
     series = PageSeries(found.samples)
     engines = series.engines
     if len(engines) > limits.engines:
-        raise UnreadablePage(f"more than {limits.engines} engines")
-    vllm = has_name_with(names.PREFIX, body)
-    sglang = not vllm and has_name_with(names.SGLANG_PREFIX, body)
-    sglang = sglang and not has_name_with(names.DIFFUSION_PREFIX, body)
+        raise reader.UnreadablePage(f"more than {limits.engines} engines")
+    vllm = reader.has_name_with(names.PREFIX, body)
+    sglang = not vllm and reader.has_name_with(names.SGLANG_PREFIX, body)
+    sglang = sglang and not reader.has_name_with(names.DIFFUSION_PREFIX, body)
     if not vllm and not sglang:
         engines = ()
     pod = series.about(POD)
@@ -331,8 +322,8 @@ def read_page(body: bytes, limits: PageLimits = DEFAULT_LIMITS) -> Page:
 
 
 @lru_cache(maxsize=4)
-def _reader(limits: PageLimits) -> PageReader[Meaning]:
-    return PageReader(names.WANTED, names.KEPT_LABELS, limits)
+def _reader(limits: reader.PageLimits) -> reader.PageReader[Meaning]:
+    return reader.PageReader(names.WANTED, names.KEPT_LABELS, limits)
 
 
 def _http_requests(pod: EngineSeries) -> dict[tuple[str, str], Count | None]:

@@ -14,17 +14,9 @@ import aiohttp
 import msgspec
 import yarl
 
+from reporter.kube import errors
 from reporter.kube.client import USER_AGENT, KubeClient, api_path
 from reporter.kube.clock import Now, real_now
-from reporter.kube.errors import (
-    ApiStatusError,
-    Forbidden,
-    NotFound,
-    NotJson,
-    TooManyRequests,
-    Unauthorized,
-    status_error,
-)
 from reporter.metrics.looks.look import Failure, Scrape, Target
 from reporter.metrics.pages.reader import UnreadablePage
 from reporter.metrics.pages.reading import Page
@@ -245,7 +237,7 @@ class ProxiedFetch:
             async with asyncio.timeout(self._limits.seconds):
                 try:
                     return await self._fetched(target)
-                except ApiStatusError as refusal:
+                except errors.ApiStatusError as refusal:
                     raise await self._told(target, refusal) from None
 
     async def _fetched(self, target: Target) -> bytes:
@@ -255,9 +247,9 @@ class ProxiedFetch:
                 await _require_answer_of_pod(answer)
             return await self._reader.read(answer)
 
-    async def _told(self, target: Target, refusal: ApiStatusError) -> Exception:
+    async def _told(self, target: Target, refusal: errors.ApiStatusError) -> Exception:
         of_pod = ScrapeFailed(Failure.STATUS, str(refusal.status))
-        if isinstance(refusal, NotFound):
+        if isinstance(refusal, errors.NotFound):
             if await self._exists(target):
                 return of_pod
             return ScrapeFailed(Failure.UNREACHABLE, "no such pod")
@@ -265,7 +257,7 @@ class ProxiedFetch:
             # Who wrote it matters little: a pod can be out of reach without a word.
             return _of_connection(refusal)
         answered = await self._answer_for_nobody(target)
-        if isinstance(refusal, Forbidden | Unauthorized):
+        if isinstance(refusal, errors.Forbidden | errors.Unauthorized):
             return refusal if answered in _REFUSING else of_pod
         if answered == HTTPStatus.TOO_MANY_REQUESTS or answered >= HTTPStatus.INTERNAL_SERVER_ERROR:
             detail = f"the API server answered {refusal.status}"
@@ -284,7 +276,7 @@ class ProxiedFetch:
         try:
             async with self._client.pod_proxy(path, HEADERS) as answer:
                 return answer.status
-        except Unauthorized as refusal:
+        except errors.Unauthorized as refusal:
             return refusal.status
 
     async def _exists(self, target: Target) -> bool:
@@ -296,7 +288,7 @@ class ProxiedFetch:
                 "GET", path, verb="list", resource="pods", params=selector
             )
             return bool(answer.decode(_Listed).items)
-        except (ApiStatusError, NotJson):
+        except (errors.ApiStatusError, errors.NotJson):
             return True
 
 
@@ -321,8 +313,8 @@ async def _require_answer_of_pod(answer: aiohttp.ClientResponse) -> None:
         body += part
         if len(body) > _REFUSAL_BYTES:
             return
-    refusal = status_error(answer.status, bytes(body))
-    if refusal.is_status_object or isinstance(refusal, TooManyRequests):
+    refusal = errors.status_error(answer.status, bytes(body))
+    if refusal.is_status_object or isinstance(refusal, errors.TooManyRequests):
         raise refusal
 
 
@@ -344,7 +336,7 @@ _SAID: Final = (
 """What it says there: words of Go's network library."""
 
 
-def _of_connection(refusal: ApiStatusError) -> ScrapeFailed:
+def _of_connection(refusal: errors.ApiStatusError) -> ScrapeFailed:
     text = str(refusal)
     failure = next((failure for words, failure in _SAID if words in text), Failure.UNREACHABLE)
     return ScrapeFailed(failure, "from the API server")

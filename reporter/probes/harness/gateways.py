@@ -17,13 +17,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from reporter.catalogue import reasons
 from reporter.catalogue.needs import is_of_istio
-from reporter.catalogue.reasons import (
-    HARNESS_GATEWAY_CLASS,
-    HARNESS_GATEWAY_DATA_PLANE,
-    HARNESS_GATEWAY_PROGRAMMING,
-    HARNESS_READY,
-)
 from reporter.catalogue.resources import DEPLOYMENTS, GATEWAYCLASSES, GATEWAYS, NAMESPACES
 from reporter.model.finding import Finding, ReadyEvidence, ServingEvidence
 from reporter.model.objects import Condition, Gateway
@@ -62,7 +57,7 @@ def probe_gateway_class(scope: NamespaceScope) -> Iterator[Finding]:
         if fault is None:
             continue
         yield scope.finding(
-            reason=HARNESS_GATEWAY_CLASS,
+            reason=reasons.HARNESS_GATEWAY_CLASS,
             related=GATEWAYS.ref(gateway),
             text=f"has the class {gateway.spec.gateway_class_name}, {fault.text}",
             cause=fault.cause,
@@ -140,7 +135,7 @@ def probe_gateway_programming(scope: NamespaceScope) -> Iterator[Finding]:
         worst, *others = faults
         more = f" (and {len(others)} more of its conditions)" if others else ""
         yield scope.finding(
-            reason=HARNESS_GATEWAY_PROGRAMMING,
+            reason=reasons.HARNESS_GATEWAY_PROGRAMMING,
             related=GATEWAYS.ref(gateway),
             text=f"could not be programmed: {worst.text}{more}",
             cause=worst.cause,
@@ -203,7 +198,7 @@ def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:
             continue
         for plane, fault in judge_data_plane(scope.snapshot, gateway):
             yield scope.finding(
-                reason=HARNESS_GATEWAY_DATA_PLANE,
+                reason=reasons.HARNESS_GATEWAY_DATA_PLANE,
                 related=DEPLOYMENTS.ref(plane),
                 text=f"of Gateway {gateway.name} has no ready pod: {fault.detail}",
                 cause=fault.cause,
@@ -225,7 +220,7 @@ def probe_harness_ready(scope: NamespaceScope) -> Iterator[ReadyEvidence]:
     ref = NAMESPACES.ref(scope.namespace)
     names = cut(", ".join(each.name for each in gateways), _NAMES_BYTES)
     yield ReadyEvidence(
-        reason=HARNESS_READY,
+        reason=reasons.HARNESS_READY,
         subject=Subject.of_namespace(scope.namespace.name),
         involved=ref,
         related=ref,

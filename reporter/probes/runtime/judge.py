@@ -9,16 +9,8 @@ from typing import Final
 
 from reporter.catalogue import runtime as t
 from reporter.catalogue.pickers import PICKER_NAMES
+from reporter.metrics.looks import window
 from reporter.metrics.looks.look import Latency, Look
-from reporter.metrics.looks.window import (
-    GAP_PERIODS,
-    Doubt,
-    History,
-    Judged,
-    MetricFault,
-    PodVerdict,
-    Samples,
-)
 from reporter.model.objects import Pod
 from reporter.probes.runtime.engine_rules import DOWNLOAD_RULES, OBJECTIVES, judge_engines
 from reporter.probes.runtime.network import is_settled
@@ -31,7 +23,9 @@ FORGOTTEN_AFTER: Final = 2
 """Windows that cannot be judged after which nothing is held open any more."""
 
 
-def judge(history: History, before: PodVerdict | None, settings: EvaluationSettings) -> PodVerdict:
+def judge(
+    history: window.History, before: window.PodVerdict | None, settings: EvaluationSettings
+) -> window.PodVerdict:
     """Return the verdict on a pod as of its newest look.
 
     `before` is the verdict after the look before: a fault that goes on keeps its words, so that
@@ -39,9 +33,9 @@ def judge(history: History, before: PodVerdict | None, settings: EvaluationSetti
     """
     newest = history.newest
     if before is None or before.uid != newest.target.uid:
-        before = PodVerdict(uid=newest.target.uid)
-    faults: dict[str, MetricFault] = {}
-    doubts: dict[str, Doubt] = {}
+        before = window.PodVerdict(uid=newest.target.uid)
+    faults: dict[str, window.MetricFault] = {}
+    doubts: dict[str, window.Doubt] = {}
     for reason, answers in _answers(history, settings):
         known = before.faults.get(reason)
         doubted = before.doubts.get(reason)
@@ -57,12 +51,12 @@ def judge(history: History, before: PodVerdict | None, settings: EvaluationSetti
             since_boot = doubted.since if doubted and same else newest.at.boot
             lasts = newest.at.boot - since_boot
             open_ = lasting or lasts < FORGOTTEN_AFTER * _longest_of(reason, settings)
-            doubts[reason] = Doubt(
+            doubts[reason] = window.Doubt(
                 undecided.why, since_boot, known if open_ else None, open=open_, lasting=lasting
             )
     # Whether pages can be reached is told of model pods: a picker's is often closed.
     of_pod = newest.target.picked is None
-    return PodVerdict(
+    return window.PodVerdict(
         uid=newest.target.uid,
         faults=faults,
         doubts=doubts,
@@ -73,7 +67,7 @@ def judge(history: History, before: PodVerdict | None, settings: EvaluationSetti
 
 def longest_window(settings: EvaluationSettings) -> timedelta:
     """Return how far back looks are needed; attempts that fail may come a hole apart."""
-    attempts = settings.threshold(t.SCRAPE_ATTEMPTS) * settings.scrape_period * GAP_PERIODS
+    attempts = settings.threshold(t.SCRAPE_ATTEMPTS) * settings.scrape_period * window.GAP_PERIODS
     return timedelta(seconds=max(settings.longest_window_seconds, attempts))
 
 
@@ -86,7 +80,7 @@ def objectives(settings: EvaluationSettings) -> Mapping[Latency, float]:
 
 
 def _answers(
-    history: History, settings: EvaluationSettings
+    history: window.History, settings: EvaluationSettings
 ) -> Iterator[tuple[str, Mapping[str, Answer]]]:
     """Yield for each reason that is switched on what its rules say, by engine."""
     if history.newest.target.picked is not None:
@@ -121,15 +115,15 @@ def _undecided(answers: Mapping[str, Answer]) -> Undecided | None:
 
 
 def _fault(
-    reason: str, found: Mapping[str, Found], since: datetime, *, known: MetricFault | None
-) -> MetricFault:
+    reason: str, found: Mapping[str, Found], since: datetime, *, known: window.MetricFault | None
+) -> window.MetricFault:
     """Return what to say of what was found: the words known already, while their engine is in it."""
     if known is not None and known.engine in found:
         return known
     engine, worst = min(found.items(), key=lambda each: (-each[1].severity, each[0]))
     others = len(found) - 1
     told = f"engine {engine} {worst.text}" if engine else worst.text
-    return MetricFault(
+    return window.MetricFault(
         reason=reason,
         cause=worst.cause,
         text=f"{told} (and {others} more)" if others else told,
@@ -139,7 +133,7 @@ def _fault(
     )
 
 
-def _looks(history: History, reason: str, settings: EvaluationSettings) -> tuple[Look, ...]:
+def _looks(history: window.History, reason: str, settings: EvaluationSettings) -> tuple[Look, ...]:
     return history.last(timedelta(seconds=settings.window_seconds(reason)))
 
 
@@ -158,7 +152,7 @@ def running(pods: Iterable[Pod]) -> Iterator[Pod]:
             yield pod
 
 
-def judged_of(pod: Pod, samples: Samples) -> Judged | None:
+def judged_of(pod: Pod, samples: window.Samples) -> window.Judged | None:
     """Return what is known of a pod, None while nothing was seen of this life of its engine.
 
     What was found in the last life ended with it, and until the next scrape nobody knows better.
@@ -174,7 +168,7 @@ def judged_of(pod: Pod, samples: Samples) -> Judged | None:
     return judged
 
 
-def verdicts(pods: Iterable[Pod], samples: Samples) -> tuple[PodVerdict, ...]:
+def verdicts(pods: Iterable[Pod], samples: window.Samples) -> tuple[window.PodVerdict, ...]:
     """Return the verdicts on pods: what answers about their subject rest on."""
     judged = (judged_of(pod, samples) for pod in pods)
     return tuple(each.verdict for each in judged if each is not None)

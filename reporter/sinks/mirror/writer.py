@@ -9,6 +9,7 @@ from typing import Final
 
 from reporter.kube import errors
 from reporter.kube.writes import KubeMirrors
+from reporter.sinks import outbox
 from reporter.sinks.events.plan import REFRESH_PER_SECOND, Document
 from reporter.sinks.mirror.plan import (
     Applied,
@@ -17,16 +18,6 @@ from reporter.sinks.mirror.plan import (
     MirrorWrite,
     document,
     state_patch,
-)
-from reporter.sinks.outbox import (
-    BACKOFF_FIRST,
-    Entry,
-    Outbox,
-    Pace,
-    Retry,
-    RetryDelay,
-    loop_time,
-    retry_after,
 )
 
 YIELD_SECONDS: Final = 0.1
@@ -54,7 +45,7 @@ class _Invalid:
     until: float
 
 
-class MirrorWriter(Outbox[MirrorWrite]):
+class MirrorWriter(outbox.Outbox[MirrorWrite]):
     """Works through the latest plan, and remembers what it wrote.
 
     A namespace that refuses is left alone, longer each time, and costs the others nothing.
@@ -72,7 +63,7 @@ class MirrorWriter(Outbox[MirrorWrite]):
         self._api = api
         self._observe = observe
         self._events_wait = events_wait
-        self._pace = Pace(REFRESH_PER_SECOND)
+        self._pace = outbox.Pace(REFRESH_PER_SECOND)
         self._applied: dict[str, Applied] = {}
         self._refusals = Refusals()
         self._invalid: dict[str, _Invalid] = {}
@@ -93,9 +84,9 @@ class MirrorWriter(Outbox[MirrorWrite]):
             {each.mirror.namespace for each in plan.writes},
             {each.mirror.namespace for each in self._applied.values()},
         )
-        now = loop_time()
+        now = outbox.loop_time()
         self._replace(
-            Entry(
+            outbox.Entry(
                 (each.mirror.namespace, each.mirror.name),
                 each,
                 self._pace if each.purpose >= MirrorPurpose.ASSURE else None,
@@ -110,7 +101,7 @@ class MirrorWriter(Outbox[MirrorWrite]):
         self._refusals = Refusals()
         self._invalid = {}
 
-    def _next(self, now: float) -> tuple[Entry[MirrorWrite] | None, float | None]:
+    def _next(self, now: float) -> tuple[outbox.Entry[MirrorWrite] | None, float | None]:
         left = self._began + _SLOW_SECONDS - now
         # What is left of a sum of floats is no time that a clock can pass.
         is_out = any(each.write is self._newest for each in self._in_flight)
@@ -121,7 +112,7 @@ class MirrorWriter(Outbox[MirrorWrite]):
             return None, YIELD_SECONDS
         return entry, delay
 
-    def _order(self) -> Iterable[Entry[MirrorWrite]]:
+    def _order(self) -> Iterable[outbox.Entry[MirrorWrite]]:
         """Try namespaces that refused last, and none in which a write is under way: one that is slow holds up itself."""
         busy = {each.write.mirror.namespace for each in self._in_flight}
         return sorted(
@@ -140,8 +131,8 @@ class MirrorWriter(Outbox[MirrorWrite]):
         before = self._applied.get(write.mirror.name)
         return before is not None and before.sure and before.mirror == write.mirror
 
-    async def _send(self, write: MirrorWrite) -> Retry:
-        self._began, self._newest = loop_time(), write
+    async def _send(self, write: MirrorWrite) -> outbox.Retry:
+        self._began, self._newest = outbox.loop_time(), write
         term, outcome, mirror = self._term, "written", write.mirror
         try:
             if write.applies:
@@ -152,7 +143,7 @@ class MirrorWriter(Outbox[MirrorWrite]):
         except errors.KubeError as error:
             if write.applies or not isinstance(error, errors.NotFound):
                 self._note(write, error, term)
-                return Retry.IN_PLACE
+                return outbox.Retry.IN_PLACE
             # What is not there need not be marked as over.
             outcome = "gone"
         self._refusals.forgive(mirror.namespace)
@@ -160,14 +151,14 @@ class MirrorWriter(Outbox[MirrorWrite]):
         if term == self._term:
             self._applied[mirror.name] = write.applied
         self._observe(write.purpose, outcome)
-        return Retry.NO
+        return outbox.Retry.NO
 
     def _note(self, write: MirrorWrite, error: errors.KubeError, term: int) -> None:
         refused = isinstance(error, errors.Invalid | errors.Forbidden | errors.NotFound)
         self._observe(write.purpose, "refused" if refused else "failed")
         if term != self._term:
             return
-        now = loop_time()
+        now = outbox.loop_time()
         name, namespace = write.mirror.name, write.mirror.namespace
         if isinstance(error, errors.Invalid):
             news = all(each.namespace != namespace for each in self._invalid.values())
@@ -224,7 +215,7 @@ class Refusals:
         self._resume_at = 0.0
         self._doubt_until = 0.0
         self._untried_until = 0.0
-        self._backoff = RetryDelay(PAUSE_LONGEST)
+        self._backoff = outbox.RetryDelay(PAUSE_LONGEST)
 
     def __len__(self) -> int:
         return len(self._left)
@@ -243,9 +234,9 @@ class Refusals:
         pause = self._backoff.next()
         of_server = isinstance(error, errors.TooManyRequests | errors.Unauthorized)
         if of_server or isinstance(error, errors.ConnectionFailed):
-            self._resume_at = now + max(pause, retry_after(error))
+            self._resume_at = now + max(pause, outbox.retry_after(error))
         else:
-            self._resume_at = now + max(BACKOFF_FIRST, retry_after(error))
+            self._resume_at = now + max(outbox.BACKOFF_FIRST, outbox.retry_after(error))
             self._doubt_until = now + pause
             self._untried_until = now + min(pause, UNTRIED_SECONDS)
         if of_server:

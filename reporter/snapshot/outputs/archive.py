@@ -25,16 +25,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Self, TypeAlias
 
 import msgspec
-from msgspec.inspect import (
-    AnyType,
-    CustomType,
-    DictType,
-    ListType,
-    StructType,
-    Type,
-    UnionType,
-    VarTupleType,
-)
+from msgspec import inspect
 
 from reporter.model.instant import rfc3339
 from reporter.model.objects import KubeObject
@@ -206,39 +197,48 @@ def pruned(item: object, types: Iterable[type[msgspec.Struct]]) -> object:
 
 
 @lru_cache(maxsize=256)
-def _type_of(type_: type[msgspec.Struct]) -> Type:
+def _type_of(type_: type[msgspec.Struct]) -> inspect.Type:
     return msgspec.inspect.type_info(type_)
 
 
-def _pruned(value: object, types: Sequence[Type]) -> object:
+def _pruned(value: object, types: Sequence[inspect.Type]) -> object:
     kinds = tuple(_flat(types))
-    if any(isinstance(each, (AnyType, CustomType)) for each in kinds):
+    if any(isinstance(each, (inspect.AnyType, inspect.CustomType)) for each in kinds):
         return _whole(value)
     if isinstance(value, dict):
         return _members(value, kinds)
     if isinstance(value, list):
-        items = [each.item_type for each in kinds if isinstance(each, (VarTupleType, ListType))]
+        items = [
+            each.item_type
+            for each in kinds
+            if isinstance(each, (inspect.VarTupleType, inspect.ListType))
+        ]
         return [_pruned(each, items) for each in value] if items else []
-    if any(not isinstance(each, (StructType, DictType, VarTupleType, ListType)) for each in kinds):
+    if any(
+        not isinstance(
+            each, (inspect.StructType, inspect.DictType, inspect.VarTupleType, inspect.ListType)
+        )
+        for each in kinds
+    ):
         return value
     # It is malformed: that it has another type counts, and what it holds does not.
     return _NEUTRAL.get(type(value), value)
 
 
-def _flat(types: Iterable[Type]) -> Iterator[Type]:
+def _flat(types: Iterable[inspect.Type]) -> Iterator[inspect.Type]:
     for each in types:
-        if isinstance(each, UnionType):
+        if isinstance(each, inspect.UnionType):
             yield from _flat(each.types)
         else:
             yield each
 
 
-def _members(value: Json, kinds: Sequence[Type]) -> Json:
-    fields: dict[str, list[Type]] = {}
+def _members(value: Json, kinds: Sequence[inspect.Type]) -> Json:
+    fields: dict[str, list[inspect.Type]] = {}
     for each in kinds:
-        for field in each.fields if isinstance(each, StructType) else ():
+        for field in each.fields if isinstance(each, inspect.StructType) else ():
             fields.setdefault(field.encode_name, []).append(field.type)
-    values = [each.value_type for each in kinds if isinstance(each, DictType)]
+    values = [each.value_type for each in kinds if isinstance(each, inspect.DictType)]
     return {
         key: _pruned(each, fields.get(key, values))
         for key, each in value.items()
