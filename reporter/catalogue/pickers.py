@@ -14,13 +14,7 @@ front end, which has families of its own) and SGLang
 from dataclasses import replace
 from typing import Final
 
-from reporter.catalogue.runtime import (
-    REJECTED_REQUESTS,
-    REJECTED_SHARE,
-    ROWS,
-    RUNTIME_NAMES,
-    of_kind,
-)
+from reporter.catalogue import runtime
 from reporter.model.objects import KubeObject
 from reporter.model.reason import PodSuppressionRow, Reason
 from reporter.model.resource import Resource
@@ -101,15 +95,15 @@ PICKERS: Final = (
         action="Add replicas, or look what keeps the pods full: their own reasons tell. Requests are refused "
         "before any pod sees them, so no pod's metrics show it.",
         window_seconds=300,
-        thresholds=(REJECTED_REQUESTS, REJECTED_SHARE),
+        thresholds=(runtime.REJECTED_REQUESTS, runtime.REJECTED_SHARE),
     ),
 )
 
 PICKER_NAMES: Final = tuple(reason.name for reason in PICKERS)
 
-SWITCHED_NAMES: Final = (*RUNTIME_NAMES, *PICKER_NAMES)
+SWITCHED_NAMES: Final = (*runtime.RUNTIME_NAMES, *PICKER_NAMES)
 
-FROM_PAGES: Final = {**ROWS, **{reason.name: reason for reason in PICKERS}}
+FROM_PAGES: Final = {**runtime.ROWS, **{reason.name: reason for reason in PICKERS}}
 """Every reason that comes from pages, of model pods and of pickers, by the end of its name."""
 
 
@@ -131,8 +125,8 @@ PICKER_SUPPRESSION: Final = (
 def picker_suppression_of(kind: SubjectKind) -> tuple[PodSuppressionRow, ...]:
     return tuple(
         PodSuppressionRow(
-            of_kind(row.upstream, kind),
-            tuple(of_kind(each, kind) for each in row.downstream),
+            runtime.of_kind(row.upstream, kind),
+            tuple(runtime.of_kind(each, kind) for each in row.downstream),
             row.why,
         )
         for row in PICKER_SUPPRESSION
@@ -146,7 +140,7 @@ def picker_rows_of(
     picker not Ready, the others with the reasons of pods.
     """
     return tuple(
-        replace(row, name=of_kind(row.name, kind), of=kind, reads=reads)
+        replace(row, name=runtime.of_kind(row.name, kind), of=kind, reads=reads)
         for row in PICKERS
         if row.chain is chain
     )

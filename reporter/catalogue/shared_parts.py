@@ -8,12 +8,6 @@ from reporter.catalogue import needs as n
 from reporter.catalogue import reasons
 from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import picker_suppression_of
-from reporter.catalogue.reasons import (
-    CLUSTER_AFTER_STACKS,
-    CLUSTER_BEFORE_STACKS,
-    CLUSTER_CRD_MISSING,
-    HARNESS,
-)
 from reporter.catalogue.resources import SHARED
 from reporter.catalogue.suppression import SUPPRESSION, pod_rows_of
 from reporter.model.catalogue import Catalogue
@@ -152,7 +146,7 @@ def missed_where(reason: Reason, catalogue: Catalogue) -> list[tuple[str, Need]]
             if controller.reason == reason.name
             for need in controller.needs
         ]
-        if reason.name == CLUSTER_CRD_MISSING:
+        if reason.name == reasons.CLUSTER_CRD_MISSING:
             found += [(kind.crd, need) for kind in part.required for need in kind.needs]
     return list(dict.fromkeys(found))
 
@@ -161,10 +155,10 @@ def missed_where(reason: Reason, catalogue: Catalogue) -> list[tuple[str, Need]]
 def built_in(stacks: tuple[StackRows, ...]) -> Catalogue:
     return Catalogue(
         reasons=(
-            *CLUSTER_BEFORE_STACKS,
+            *reasons.CLUSTER_BEFORE_STACKS,
             *(reason for stack in stacks for reason in stack.cluster_reasons),
-            *CLUSTER_AFTER_STACKS,
-            *HARNESS,
+            *reasons.CLUSTER_AFTER_STACKS,
+            *reasons.HARNESS,
             *(reason for stack in stacks for reason in stack.reasons),
         ),
         suppression=(*SUPPRESSION, *(row for stack in stacks for row in stack.suppression)),

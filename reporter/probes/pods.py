@@ -9,16 +9,9 @@ from datetime import timedelta
 from itertools import chain
 from typing import Final, TypeVar, Unpack
 
+from reporter.catalogue import runtime
 from reporter.catalogue.pickers import NO_ENDPOINTS, PICKER_NAMES, SCHEDULING_FAILING, STALE_METRICS
 from reporter.catalogue.resources import PODS
-from reporter.catalogue.runtime import (
-    BACKLOG,
-    METRICS_MISSING,
-    REJECTED,
-    ROWS,
-    SCRAPE_FAILING,
-    of_kind,
-)
 from reporter.metrics.looks.window import MetricFault, PodVerdict, Samples
 from reporter.model.finding import (
     Derived,
@@ -39,7 +32,7 @@ from reporter.workload.pod import STARTING, PodFault, counts, had_been_ready, is
 
 ScopeT = TypeVar("ScopeT", bound=SubjectScope[KubeObject])
 
-OF_SCALE: Final = frozenset({BACKLOG, REJECTED})
+OF_SCALE: Final = frozenset({runtime.BACKLOG, runtime.REJECTED})
 """What a replica that is on its way will relieve: it does not begin meanwhile."""
 
 
@@ -147,7 +140,7 @@ def metric_finding(
     `role` is what the message puts before the pod, with a space, where pods differ in what they do.
     """
     return scope.finding(
-        reason=of_kind(fault.reason, scope.subject.kind),
+        reason=runtime.of_kind(fault.reason, scope.subject.kind),
         related=PODS.ref(pod),
         cause=fault.cause,
         text=f"{role}pod {pod.name}: {fault.text}",
@@ -163,7 +156,7 @@ def undecided_pods(
     scope: SubjectScope[KubeObject], pods: tuple[Pod, ...], *, waits: bool = False
 ) -> Undecided:
     """Return the reasons that cannot be judged of each pod now; `waits` as in `metric_faults`."""
-    return _undecided(scope, running(pods), frozenset(ROWS), waits=waits)
+    return _undecided(scope, running(pods), frozenset(runtime.ROWS), waits=waits)
 
 
 def _undecided(
@@ -179,7 +172,7 @@ def _undecided(
         if judged is not None and waits:
             reasons |= OF_SCALE & judged.verdict.faults.keys()
         if reasons:
-            found[PODS.ref(pod)] = frozenset(of_kind(each, kind) for each in reasons)
+            found[PODS.ref(pod)] = frozenset(runtime.of_kind(each, kind) for each in reasons)
     return found
 
 
@@ -204,7 +197,7 @@ def judged(
     return evaluated(scope, findings, ready, undecided=undecided, derived=derived, serving=serving)
 
 
-_UNREAD: Final = frozenset({SCRAPE_FAILING, METRICS_MISSING})
+_UNREAD: Final = frozenset({runtime.SCRAPE_FAILING, runtime.METRICS_MISSING})
 
 
 def probe_pickers(

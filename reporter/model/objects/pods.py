@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec.structs import force_setattr
 
+from reporter.model.objects import demands
 from reporter.model.objects.base import (
     NOT_READ,
     Annotations,
@@ -16,17 +17,6 @@ from reporter.model.objects.base import (
     Part,
     Timestamp,
     UnmanagedMetadata,
-)
-from reporter.model.objects.demands import (
-    Affinity,
-    Named,
-    Quantities,
-    ResourceRequests,
-    Toleration,
-    Volume,
-    amounts,
-    is_device,
-    total,
 )
 
 
@@ -77,7 +67,7 @@ class Container(Part, frozen=True):
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
     ports: tuple[ContainerPort, ...] | None = None
-    resources: ResourceRequests | None = None
+    resources: demands.ResourceRequests | None = None
     restart_policy: str | None = None
 
     @property
@@ -105,15 +95,15 @@ class PodSpec(Part, frozen=True):
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     termination_grace_period_seconds: int | None = None
-    overhead: Quantities | None = None
-    resources: ResourceRequests | None = None
+    overhead: demands.Quantities | None = None
+    resources: demands.ResourceRequests | None = None
     node_selector: dict[str, str] | None = None
-    affinity: Affinity | None = None
-    tolerations: tuple[Toleration, ...] | None = None
-    scheduling_gates: tuple[Named, ...] | None = None
+    affinity: demands.Affinity | None = None
+    tolerations: tuple[demands.Toleration, ...] | None = None
+    scheduling_gates: tuple[demands.Named, ...] | None = None
     scheduler_name: str | None = None
     runtime_class_name: str | None = None
-    volumes: tuple[Volume, ...] | None = None
+    volumes: tuple[demands.Volume, ...] | None = None
     claims: tuple[str, ...] | None = msgspec.field(name=f"{NOT_READ}-claims", default=None)
     devices: Devices = msgspec.field(name=NOT_READ, default=())
 
@@ -122,9 +112,9 @@ class PodSpec(Part, frozen=True):
             asked = self.demand
         else:
             asking = [each for each in self.containers or () if _asks_for_devices(each)]
-            asked = total(map(_requests, asking)) if asking else {}
+            asked = demands.total(map(_requests, asking)) if asking else {}
         if asked:
-            found = sorted((k, int(v)) for k, v in asked.items() if is_device(k) and v)
+            found = sorted((k, int(v)) for k, v in asked.items() if demands.is_device(k) and v)
             force_setattr(self, "devices", _kept(tuple(found)))
 
     @property
@@ -140,16 +130,16 @@ class PodSpec(Part, frozen=True):
         most: dict[str, float] = {}
         for each in self.init_containers or ():
             if each.restart_policy == "Always":
-                sidecars = total([sidecars, _requests(each)])
+                sidecars = demands.total([sidecars, _requests(each)])
                 start = sidecars
             else:
-                start = total([sidecars, _requests(each)])
+                start = demands.total([sidecars, _requests(each)])
             most = _larger(most, start)
-        found = _larger(most, total([sidecars, *map(_requests, self.containers or ())]))
-        for name, value in amounts(_asked(self.resources)).items():
-            if not is_device(name):
+        found = _larger(most, demands.total([sidecars, *map(_requests, self.containers or ())]))
+        for name, value in demands.amounts(_asked(self.resources)).items():
+            if not demands.is_device(name):
                 found[name] = value
-        return total([found, amounts(self.overhead)])
+        return demands.total([found, demands.amounts(self.overhead)])
 
     def settled(self) -> "PodSpec":
         """Return it without what explains why it does not run, for it does."""
@@ -168,7 +158,7 @@ def _kept(devices: Devices) -> Devices:
     return devices
 
 
-def _asked(resources: ResourceRequests | None) -> Quantities | None:
+def _asked(resources: demands.ResourceRequests | None) -> demands.Quantities | None:
     """Return the requests; the API server has set those that follow from limits, a manifest has not."""
     if resources is None or not resources.limits:
         return resources.requests if resources else None
@@ -176,11 +166,11 @@ def _asked(resources: ResourceRequests | None) -> Quantities | None:
 
 
 def _asks_for_devices(container: Container) -> bool:
-    return any(map(is_device, _asked(container.resources) or ()))
+    return any(map(demands.is_device, _asked(container.resources) or ()))
 
 
 def _requests(container: Container) -> dict[str, float]:
-    return amounts(_asked(container.resources))
+    return demands.amounts(_asked(container.resources))
 
 
 def _larger(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
@@ -264,7 +254,7 @@ class Pod(KubeObject, frozen=True):
     def claims(self) -> tuple[str, ...]:
         return self.spec.claims or ()
 
-    def _claim(self, volume: Volume) -> str:
+    def _claim(self, volume: demands.Volume) -> str:
         if volume.persistent_volume_claim is not None:
             return volume.persistent_volume_claim.claim_name
         return f"{self.name}-{volume.name}" if volume.ephemeral is not None else ""

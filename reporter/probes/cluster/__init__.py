@@ -8,21 +8,16 @@ from typing import Final
 from reporter.catalogue import reasons
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.subject import CLUSTER
+from reporter.probes.cluster import deployments
 from reporter.probes.cluster.blindness import probe_unknown_resources
-from reporter.probes.cluster.deployments import (
-    probe_cluster_ready,
-    probe_component,
-    probe_crds,
-    probe_mesh_provider,
-)
 from reporter.probes.reuse import Question
 from reporter.probes.scope import ComponentScope, Scope, contained, contained_probe, joined
 from reporter.probes.subjects import ClusterProbe
 from reporter.workload.components import components
 
 _PROBES: Final = (
-    ClusterProbe(reasons.CLUSTER_CRD_MISSING, "CustomResourceDefinitions", probe_crds),
-    ClusterProbe(reasons.CLUSTER_GATEWAY_AUTH, "MeshConfig", probe_mesh_provider),
+    ClusterProbe(reasons.CLUSTER_CRD_MISSING, "CustomResourceDefinitions", deployments.probe_crds),
+    ClusterProbe(reasons.CLUSTER_GATEWAY_AUTH, "MeshConfig", deployments.probe_mesh_provider),
     ClusterProbe(reasons.CLUSTER_STATUS_UNKNOWN, "resources", probe_unknown_resources),
 )
 
@@ -36,7 +31,7 @@ def evaluate_cluster(scope: Scope, more: Iterable[ClusterProbe] = ()) -> Evaluat
     if not any(part.unjudged for part in parts):
         parts.append(
             contained(
-                lambda: Evaluation((), tuple(probe_cluster_ready(scope)), ()),
+                lambda: Evaluation((), tuple(deployments.probe_cluster_ready(scope)), ()),
                 CLUSTER,
                 reason=reasons.CLUSTER_READY,
                 probe="evidence",
@@ -61,4 +56,6 @@ def _judged(scope: Scope, probes: Iterable[ClusterProbe]) -> Iterator[Evaluation
     for component in components(scope.settings):
         name = f"Deployment {component.deployment}"
         of_component = ComponentScope(**scope.basis, component=component)
-        yield contained_probe(component.reason, name, partial(probe_component, of_component))
+        yield contained_probe(
+            component.reason, name, partial(deployments.probe_component, of_component)
+        )

@@ -34,12 +34,7 @@ from reporter.snapshot.snapshot import (
     Served,
     Snapshot,
 )
-from reporter.workload.components import (
-    ControlPlaneComponent,
-    components,
-    namespace_ref,
-    still_needed_by,
-)
+from reporter.workload import components
 
 NO_FAULT: Final = frozenset({NOT_READ.cause, "not in the dump", NOT_LISTED, NOT_ASKED})
 """Causes that say nobody tried, or that an answer is still waited for: no fault of the cluster."""
@@ -163,7 +158,7 @@ def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
     One line names them all, and the command that mends it. The one that has been unknown for the longest
     is the object at fault, so that the clock of a fault does not begin again with each further one.
     """
-    involved = namespace_ref(scope.snapshot, scope.settings.release_namespace)
+    involved = components.namespace_ref(scope.snapshot, scope.settings.release_namespace)
     for sight, unknown in sorted(unseen(scope.snapshot).items()):
         oldest, state = min(unknown, key=_since)
         yield Finding(
@@ -182,7 +177,7 @@ def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
 
 def probe_unjudged(scope: Scope, unjudged: Iterable[Unjudged]) -> Iterator[Finding]:
     """Yield a finding for each subject or reason that a probe failed on: a fault of our own."""
-    involved = namespace_ref(scope.snapshot, scope.settings.release_namespace)
+    involved = components.namespace_ref(scope.snapshot, scope.settings.release_namespace)
     for each in sorted(unjudged):
         yield Finding(
             reason=CLUSTER_STATUS_UNKNOWN,
@@ -204,7 +199,7 @@ def _object_of(unjudged: Unjudged, snapshot: Snapshot, catalogue: Catalogue) -> 
         name = f"{unjudged.reason}/{unjudged.probe}"
         return ObjectRef("status-reporter.io/v1", "Probe", "", name)
     if subject.kind == NAMESPACE_KIND:
-        return namespace_ref(snapshot, subject.namespace)
+        return components.namespace_ref(snapshot, subject.namespace)
     resource, *_ = catalogue.of_subject(subject.kind)
     return resource.ref_named(subject.namespace, subject.name)
 
@@ -223,7 +218,7 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
     An Event that still fires tells that its Deployment was there if it refers to it with its uid,
     which the Event of one that was only missed has not.
     """
-    parts, crds = components(settings), required_crds(settings)
+    parts, crds = components.components(settings), required_crds(settings)
     there = {**_recorded(snapshot, parts, crds), **before.there}
     for part in parts:
         if found := part.found(snapshot, before.there):
@@ -234,9 +229,9 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
         # Another part may need the very one, for which the other group is not as good.
         if snapshot.discovery.state(each.name) is Served.SERVED
     )
-    expected: tuple[ControlPlaneComponent | RequiredCrd, ...] = (*parts, *crds)
+    expected: tuple[components.ControlPlaneComponent | RequiredCrd, ...] = (*parts, *crds)
     needed = (
-        (each.key, still_needed_by(each.key, each.needs, snapshot, seen=before))
+        (each.key, components.still_needed_by(each.key, each.needs, snapshot, seen=before))
         for each in expected
         if each.key not in there or each.key in before.needed
     )
@@ -244,7 +239,9 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
 
 
 def _recorded(
-    snapshot: Snapshot, parts: tuple[ControlPlaneComponent, ...], crds: tuple[RequiredCrd, ...]
+    snapshot: Snapshot,
+    parts: tuple[components.ControlPlaneComponent, ...],
+    crds: tuple[RequiredCrd, ...],
 ) -> dict[PartKey, ObjectRef]:
     told: dict[PartKey, ObjectRef] = {}
     # An hour of trouble leaves thousands that are over.
@@ -262,7 +259,9 @@ def _goes_on(event: KubeObject) -> bool:
     return is_ours and state is not None and state != _OVER
 
 
-def _told_deployment(event: Event, component: ControlPlaneComponent) -> Iterator[ObjectRef]:
+def _told_deployment(
+    event: Event, component: components.ControlPlaneComponent
+) -> Iterator[ObjectRef]:
     related = event.related
     if related is None or not related.uid or related.kind != DEPLOYMENTS.kind:
         return

@@ -9,32 +9,20 @@ from reporter.catalogue.resources import NAMESPACES
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.objects import Namespace
 from reporter.model.subject import Subject
-from reporter.probes.harness.gateways import (
-    probe_gateway_class,
-    probe_gateway_data_plane,
-    probe_gateway_programming,
-    probe_harness_ready,
-    probe_harness_serving,
-)
-from reporter.probes.harness.policies import (
-    probe_api_keys,
-    probe_catch_all_filter,
-    probe_ext_authz,
-    probe_network_policy,
-)
+from reporter.probes.harness import gateways, policies
 from reporter.probes.reuse import Question
 from reporter.probes.scope import NamespaceScope, Probe, Scope
 from reporter.snapshot.trace import Cell, How
 from reporter.workload.components import managed_namespaces
 
 _PROBES: Final[tuple[Probe[NamespaceScope], ...]] = (
-    probe_gateway_class,
-    probe_gateway_programming,
-    probe_gateway_data_plane,
-    probe_ext_authz,
-    probe_api_keys,
-    probe_catch_all_filter,
-    probe_network_policy,
+    gateways.probe_gateway_class,
+    gateways.probe_gateway_programming,
+    gateways.probe_gateway_data_plane,
+    policies.probe_ext_authz,
+    policies.probe_api_keys,
+    policies.probe_catch_all_filter,
+    policies.probe_network_policy,
 )
 
 
@@ -59,7 +47,7 @@ def evaluate_namespace(scope: NamespaceScope) -> Evaluation:
     subject = Subject.of_namespace(scope.namespace.name)
     return Evaluation(
         findings=tuple(chain.from_iterable(probe(scope) for probe in _PROBES)),
-        ready=tuple(probe_harness_ready(scope)),
+        ready=tuple(gateways.probe_harness_ready(scope)),
         subjects=(KnownSubject(subject, scope.namespace.created),),
-        serving=tuple(probe_harness_serving(scope)),
+        serving=tuple(gateways.probe_harness_serving(scope)),
     )

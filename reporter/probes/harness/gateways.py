@@ -26,12 +26,7 @@ from reporter.model.subject import Subject
 from reporter.model.text import cut, detail
 from reporter.probes.scope import NamespaceScope, of_workload
 from reporter.snapshot.snapshot import Served, Snapshot
-from reporter.workload.routing import (
-    data_planes,
-    is_programmed,
-    judge_data_plane,
-    workload_gateways,
-)
+from reporter.workload import routing
 
 _CLASS_REASONS: Final = frozenset({"NoMatchingParent", "InvalidParameters", "UnsupportedValue"})
 """Reasons of Accepted=False that are about the class; others are about the Gateway itself."""
@@ -52,7 +47,7 @@ class HarnessFault:
 
 def probe_gateway_class(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each Gateway whose class is missing, not accepted, or not accepted by a controller."""
-    for gateway in workload_gateways(scope.snapshot, scope.namespace.name):
+    for gateway in routing.workload_gateways(scope.snapshot, scope.namespace.name):
         fault = _class_fault(scope.snapshot, gateway) or _acceptance_fault(gateway)
         if fault is None:
             continue
@@ -128,7 +123,7 @@ _ADDRESS_PENDING: Final = "address pending"
 
 def probe_gateway_programming(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each Gateway that could not be programmed, as a whole or a listener."""
-    for gateway in workload_gateways(scope.snapshot, scope.namespace.name):
+    for gateway in routing.workload_gateways(scope.snapshot, scope.namespace.name):
         faults = sorted(_faults(gateway, scope), key=lambda each: (-each.severity, each.text))
         if not faults:
             continue
@@ -174,7 +169,7 @@ def _not_programmed(gateway: Gateway, programmed: Condition, scope: NamespaceSco
         budget = timedelta(seconds=scope.settings.load_balancer_budget_seconds)
         return HarnessFault(text, _ADDRESS_PENDING, severity=10, transition=since, budget=budget)
     cause = _reason(programmed)
-    for plane, fault in judge_data_plane(scope.snapshot, gateway):
+    for plane, fault in routing.judge_data_plane(scope.snapshot, gateway):
         text = f"{text}; Deployment {plane.name} has no ready pod: {fault.detail}"
         cause = fault.cause
     return HarnessFault(text, cause, severity=30, transition=since)
@@ -193,10 +188,10 @@ def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:
 
     A Gateway without such a Deployment is served in another way.
     """
-    for gateway in workload_gateways(scope.snapshot, scope.namespace.name):
-        if not is_programmed(gateway):
+    for gateway in routing.workload_gateways(scope.snapshot, scope.namespace.name):
+        if not routing.is_programmed(gateway):
             continue
-        for plane, fault in judge_data_plane(scope.snapshot, gateway):
+        for plane, fault in routing.judge_data_plane(scope.snapshot, gateway):
             yield scope.finding(
                 reason=reasons.HARNESS_GATEWAY_DATA_PLANE,
                 related=DEPLOYMENTS.ref(plane),
@@ -213,8 +208,10 @@ _NAMES_BYTES: Final = 300
 
 def probe_harness_ready(scope: NamespaceScope) -> Iterator[ReadyEvidence]:
     """Yield the evidence if every Gateway is programmed and has a data plane that is ready."""
-    gateways = workload_gateways(scope.snapshot, scope.namespace.name)
-    works = all(is_programmed(each) and _has_plane(scope.snapshot, each) for each in gateways)
+    gateways = routing.workload_gateways(scope.snapshot, scope.namespace.name)
+    works = all(
+        routing.is_programmed(each) and _has_plane(scope.snapshot, each) for each in gateways
+    )
     if not gateways or not works:
         return
     ref = NAMESPACES.ref(scope.namespace)
@@ -237,9 +234,9 @@ def probe_harness_serving(scope: NamespaceScope) -> Iterator[ServingEvidence]:
     """
     snapshot, place = scope.snapshot, scope.namespace.name
     known = all(snapshot.absence_known(each, place) for each in (GATEWAYS, DEPLOYMENTS))
-    gateways = workload_gateways(snapshot, place)
+    gateways = routing.workload_gateways(snapshot, place)
     if not known or any(
-        is_programmed(each) and not data_planes(snapshot, each) for each in gateways
+        routing.is_programmed(each) and not routing.data_planes(snapshot, each) for each in gateways
     ):
         return
     closed = [(each.namespace, each.name) for each in gateways if not _has_plane(snapshot, each)]
@@ -252,4 +249,4 @@ def probe_harness_serving(scope: NamespaceScope) -> Iterator[ServingEvidence]:
 
 
 def _has_plane(snapshot: Snapshot, gateway: Gateway) -> bool:
-    return any(each.status.ready_replicas > 0 for each in data_planes(snapshot, gateway))
+    return any(each.status.ready_replicas > 0 for each in routing.data_planes(snapshot, gateway))

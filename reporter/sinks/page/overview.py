@@ -20,19 +20,7 @@ from reporter.model.subject import (
 )
 from reporter.model.text import clean, cut
 from reporter.sinks.history import KEPT, EpisodeHistory, SeenEpisode, when
-from reporter.sinks.page.view import (
-    READY,
-    UNKNOWN,
-    LayerView,
-    Link,
-    Mark,
-    Strip,
-    StripRow,
-    SubjectGroup,
-    Tile,
-    ToldEpisode,
-    mark_of,
-)
+from reporter.sinks.page import view
 
 _LINE_BYTES: Final = 120
 
@@ -45,10 +33,10 @@ _TITLES: Final = {
 _PLAIN: Final = {"", str(ServingState.IDLE)}
 """What a subject may be that is listed as ready by its name alone."""
 
-_ByMark = Counter[Mark]
+_ByMark = Counter[view.Mark]
 
 
-def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[LayerView, ...]:
+def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[view.LayerView, ...]:
     """Return every layer, those without subjects too; `ids` are of the findings' elements."""
     findings: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
     for finding in report.findings:
@@ -67,7 +55,7 @@ def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[LayerView,
             if each.subject_kind is not None
         },
     }
-    layers: list[LayerView] = []
+    layers: list[view.LayerView] = []
     for layer, kinds in groups.items():
         pairs = [
             _layer_group(kind, name, subjects[kind], findings=findings, ready=ready, ids=ids)
@@ -76,7 +64,7 @@ def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[LayerView,
         ]
         counts: _ByMark = sum((each for _, each in pairs), Counter())
         drawn = tuple(group for group, _ in pairs)
-        layers.append(LayerView(f"layer-{layer}", _TITLES[layer], drawn, _sorted(counts)))
+        layers.append(view.LayerView(f"layer-{layer}", _TITLES[layer], drawn, _sorted(counts)))
     return tuple(layers)
 
 
@@ -88,23 +76,25 @@ def _layer_group(
     findings: Mapping[Subject, Sequence[ResolvedFinding]],
     ready: Mapping[Subject, str],
     ids: Mapping[FindingKey, str],
-) -> tuple[SubjectGroup, _ByMark]:
-    tiles: list[Tile] = []
+) -> tuple[view.SubjectGroup, _ByMark]:
+    tiles: list[view.Tile] = []
     well: list[tuple[str, str]] = []
     counts: _ByMark = Counter()
     for subject in subjects:
         of_subject = findings.get(subject, ())
-        counts.update(map(mark_of, of_subject))
+        counts.update(map(view.mark_of, of_subject))
         if subject in ready:
-            counts[READY] += 1
+            counts[view.READY] += 1
         elif not of_subject:
-            counts[UNKNOWN] += 1
+            counts[view.UNKNOWN] += 1
         if ready.get(subject) in _PLAIN and not of_subject:
             well.append((clean(subject.namespace), _name(subject)))
         else:
             tiles.append(_layer_tile(subject, of_subject, ids, ready=ready.get(subject)))
     tiles.sort(key=lambda tile: (tile.mark.rank, tile.namespace, tile.name))
-    return SubjectGroup(f"group-{kind}", title, tuple(tiles), tuple(well), _sorted(counts)), counts
+    return view.SubjectGroup(
+        f"group-{kind}", title, tuple(tiles), tuple(well), _sorted(counts)
+    ), counts
 
 
 def _layer_tile(
@@ -113,18 +103,20 @@ def _layer_tile(
     ids: Mapping[FindingKey, str],
     *,
     ready: str | None,
-) -> Tile:
+) -> view.Tile:
     lines = sorted(
         (
-            Link(ids[each.key], mark_of(each), each.reason, cut(clean(each.cause), _LINE_BYTES))
+            view.Link(
+                ids[each.key], view.mark_of(each), each.reason, cut(clean(each.cause), _LINE_BYTES)
+            )
             for each in findings
         ),
         key=lambda line: (line.mark.rank, line.reason, line.id),
     )
-    mark = lines[0].mark if lines else UNKNOWN if ready is None else READY
+    mark = lines[0].mark if lines else view.UNKNOWN if ready is None else view.READY
     namespace = clean(subject.namespace) if subject.name else ""
     id_ = "t-" + sha256(repr(subject).encode()).hexdigest()[:12]
-    return Tile(
+    return view.Tile(
         id=id_,
         mark=mark,
         name=_name(subject),
@@ -139,7 +131,7 @@ def _name(subject: Subject) -> str:
     return clean(subject.name or subject.namespace or str(subject))
 
 
-def _sorted(counts: _ByMark) -> tuple[tuple[Mark, int], ...]:
+def _sorted(counts: _ByMark) -> tuple[tuple[view.Mark, int], ...]:
     return tuple(sorted(counts.items(), key=lambda item: item[0].rank))
 
 
@@ -212,14 +204,14 @@ def strip_of(
     id_of: Callable[[FindingKey], str],
     *,
     catalogue: Catalogue,
-) -> Strip:
+) -> view.Strip:
     """Return the day that ends `now`: what goes on, then what ended last, then what is muted."""
     by_finding: dict[str, list[SeenEpisode]] = defaultdict(list)
     for episode in (*history.over, *history.going_on.values()):
         by_finding[id_of(episode.key)].append(episode)
     ordered = sorted(by_finding.items(), key=lambda item: _order(item[1][-1], now, catalogue))
     rows = tuple(_strip_row(id_, episodes, now) for id_, episodes in ordered)
-    return Strip(now - KEPT, now, history.counts_from, rows, recorded=history.recorded)
+    return view.Strip(now - KEPT, now, history.counts_from, rows, recorded=history.recorded)
 
 
 def _order(
@@ -230,14 +222,14 @@ def _order(
     return episode.is_muted, over, ago, catalogue.rank(episode.key.reason), episode.key
 
 
-def _strip_row(id_: str, episodes: Sequence[SeenEpisode], now: datetime) -> StripRow:
+def _strip_row(id_: str, episodes: Sequence[SeenEpisode], now: datetime) -> view.StripRow:
     newest = episodes[-1]
     told = tuple(_told(each, now) for each in episodes)
     subject = clean(str(newest.key.subject))
-    return StripRow(id_, mark_of(newest), newest.key.reason, subject, told)
+    return view.StripRow(id_, view.mark_of(newest), newest.key.reason, subject, told)
 
 
-def _told(episode: SeenEpisode, now: datetime) -> ToldEpisode:
+def _told(episode: SeenEpisode, now: datetime) -> view.ToldEpisode:
     words = when(
         episode.began,
         episode.ended,
@@ -251,4 +243,4 @@ def _told(episode: SeenEpisode, now: datetime) -> ToldEpisode:
         return min(_WHOLE, max(0, int((moment - (now - KEPT)).total_seconds())))
 
     begin, end = seconds(episode.began), seconds(episode.ended or now)
-    return ToldEpisode(episode.id, words, begin, end, episode.ended is None)
+    return view.ToldEpisode(episode.id, words, begin, end, episode.ended is None)
