@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -49,20 +49,12 @@ _EXAMPLES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    namespace: str
-    seconds: float
-    redact: bool = field(kw_only=True)
-
-
 def main(argv: Sequence[str]) -> int:
     arguments = command_parser().parse(argv)
     settings = settings_from(arguments)
     path = _path(arguments.output, datetime.now(UTC))
-    seconds = _seconds(arguments.metrics)
-    asked = _Asked(arguments.namespace or "", seconds, redact=arguments.redact)
-    sys.stdout.write(_collect(settings, path, asked))
+    seconds, namespace = _seconds(arguments.metrics), arguments.namespace or ""
+    sys.stdout.write(_collect(settings, path, namespace, seconds=seconds, redact=arguments.redact))
     return 0
 
 
@@ -107,25 +99,27 @@ def _path(output: str | None, now: datetime) -> Path:
     return path
 
 
-def _collect(settings: ProgramSettings, path: Path, asked: _Asked) -> str:
+def _collect(
+    settings: ProgramSettings, path: Path, namespace: str, *, seconds: float, redact: bool
+) -> str:
     from reporter.cli.saved_pages import learn_pages, members_of_pages
     from reporter.daemon import logs
 
     logs.configure("error", settings.log_format)
     try:
-        collection, pages = asyncio.run(_read(settings, asked))
+        collection, pages = asyncio.run(_read(settings, namespace, seconds))
     except KubeError as error:
         raise UsageError(str(error)) from None
     _require_objects(collection)
     now = datetime.now(UTC)
-    redaction = redaction_of(collection, vocabulary(_given(settings))) if asked.redact else None
+    redaction = redaction_of(collection, vocabulary(_given(settings))) if redact else None
     if redaction:
         learn_pages(redaction, pages)
     documents = _documents(collection, now, redaction).items()
     members = [Member.of_documents(name, each) for name, each in documents]
     members += members_of_pages(pages, redaction)
     _write(path, members, now)
-    return summary(collection, path, len(pages) if asked.seconds else None)
+    return summary(collection, path, len(pages) if seconds else None)
 
 
 def _require_objects(collection: Collection) -> None:
@@ -166,7 +160,9 @@ def _given(settings: ProgramSettings) -> Iterator[str]:
                 yield each
 
 
-async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, list[DumpedPage]]":
+async def _read(
+    settings: ProgramSettings, namespace: str, seconds: float
+) -> "tuple[Collection, list[DumpedPage]]":
     from reporter.cli.cluster import require_answer, result_of
     from reporter.cli.saved_pages import scrape, targets_of
     from reporter.daemon.pod_scraping import server_addresses
@@ -182,15 +178,15 @@ async def _read(settings: ProgramSettings, asked: _Asked) -> "tuple[Collection, 
         kubeconfig=settings.kubeconfig, context=settings.context, observer=observe
     ) as client:
         await require_answer(client)
-        collecting = asyncio.create_task(collect(client, settings, asked.namespace))
+        collecting = asyncio.create_task(collect(client, settings, namespace))
         collection = await result_of(collecting, listed, server=client.server)
-        if not asked.seconds or PODS not in collection.objects:
+        if not seconds or PODS not in collection.objects:
             return collection, []
         targets = targets_of(collection, settings, await server_addresses(client.server))
-        sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {asked.seconds:g} s.\n")
-        pages = await scrape(client, targets, settings, seconds=asked.seconds)
+        sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {seconds:g} s.\n")
+        pages = await scrape(client, targets, settings, seconds=seconds)
         # What is judged with the pages is the cluster as it is behind them.
-        return await collect(client, settings, asked.namespace), pages
+        return await collect(client, settings, namespace), pages
 
 
 _REPLACED: Final[Mapping[Resource[KubeObject], str]] = {

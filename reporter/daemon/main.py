@@ -40,7 +40,6 @@ from reporter.daemon.pod_scraping import SampleStore, run_scraper, way_to_pods
 from reporter.daemon.state import OVERDUE_RESYNCS, PASS_SECONDS, DaemonState, LivePage
 from reporter.daemon.writers import Writers
 from reporter.diagnosis.logs import signatures_with
-from reporter.kube.client import KubeClient
 from reporter.kube.lease import Elector, LeaseTimes
 from reporter.kube.live import LiveCluster
 from reporter.metrics.looks.look import Scrape, Target
@@ -89,7 +88,18 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
     pauses = heartbeat.pauses
     elector = None
     if settings.leader_elect:
-        elector = _elector(client, settings, instance=instance, hand_on=lambda: passes.to_hand_on)
+        elector = Elector(
+            client,
+            name=settings.leader_election_id,
+            # As client-go's examples do: a pod's name is the same after a restart of its container.
+            identity=f"{instance}_{secrets.token_hex(4)}",
+            times=LeaseTimes(
+                duration=settings.lease_duration_seconds,
+                renew_deadline=settings.renew_deadline_seconds,
+                retry=settings.retry_period_seconds,
+            ),
+            hand_on=lambda: passes.to_hand_on,
+        )
     leading = elector.is_leader if elector is not None else lambda: True
     gate = WriteGate(leading, pauses)
     writers = Writers(
@@ -170,29 +180,6 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         self_check=self_check,
         state=state,
         page=page,
-    )
-
-
-def _elector(
-    client: KubeClient,
-    settings: DaemonSettings,
-    *,
-    instance: str,
-    hand_on: Callable[[], str | None],
-) -> Elector:
-    times = LeaseTimes(
-        duration=settings.lease_duration_seconds,
-        renew_deadline=settings.renew_deadline_seconds,
-        retry=settings.retry_period_seconds,
-    )
-    # As client-go's examples do: the pod's name alone is the same after a restart of its container.
-    identity = f"{instance}_{secrets.token_hex(4)}"
-    return Elector(
-        client,
-        name=settings.leader_election_id,
-        identity=identity,
-        times=times,
-        hand_on=hand_on,
     )
 
 

@@ -2,7 +2,7 @@
 
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import cache
@@ -59,7 +59,11 @@ class Store(Generic[ObjectT]):
 
     def replace(self, objects: dict[Key, ObjectT], skipped: dict[Key, SkippedObject]) -> None:
         """Take a complete list, made of what `known` gave for each page."""
-        if _identical(objects, self.objects) and skipped == self.skipped:
+        known = self.objects
+        same = len(objects) == len(known) and all(
+            known.get(key) is obj for key, obj in objects.items()
+        )
+        if same and skipped == self.skipped:
             return
         for key in self._bytes.keys() - objects.keys():
             self._forget(key)
@@ -159,10 +163,6 @@ def _reads_equal(one: KubeObject, other: KubeObject) -> bool:
         return False
     fields = type(one).__struct_fields__
     return all(getattr(one, name) == getattr(other, name) for name in fields if name != "metadata")
-
-
-def _identical(one: Mapping[Key, ObjectT], other: Mapping[Key, ObjectT]) -> bool:
-    return len(one) == len(other) and all(other.get(key) is obj for key, obj in one.items())
 
 
 FRAME_BYTES: Final = 8 * 2**20

@@ -161,10 +161,6 @@ def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window |
     return r.window_of(history, since_restart(in_service(looks)), seconds)
 
 
-def _asleep(engine: EngineLook) -> bool:
-    return engine.awake is False
-
-
 WANTS_TOKEN: Final = r.Undecided("its page wants a token, and the reporter sends none")
 BLIND: Final = 0
 """Severity of a picker without fresh metrics: all pods that it knows stay candidates (Gateway API Inference

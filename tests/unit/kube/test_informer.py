@@ -104,7 +104,7 @@ async def test_one_page_in_a_turn_of_the_loop(monkeypatch):
         decoded.append(turn_of_loop)
         return decode_page(resource, body)
 
-    monkeypatch.setattr("reporter.kube.informer.decode_page", decode)
+    monkeypatch.setattr("reporter.kube.decode.decode_page", decode)
     api, turn = Collection(), asyncio.Lock()
     for number in range(4):
         api.put(f"p{number}")

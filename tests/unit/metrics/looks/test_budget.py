@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.daemon import pod_scraping as sample_store
 from reporter.daemon.pod_scraping import SampleStore
+from reporter.metrics.looks import window
 from reporter.metrics.looks.look import Scrape
 from reporter.metrics.pages.reader import PageLimits, UnreadablePage
 from reporter.metrics.pages.reading import read_page
@@ -51,7 +51,7 @@ def _other(number):
 
 def test_the_looks_at_one_pod_are_bounded(gave_up, monkeypatch):
     """The oldest are given up, which is counted and said; the newest stays."""
-    monkeypatch.setattr(sample_store, "POD_BYTES", most := 2**18)
+    monkeypatch.setattr(window, "POD_BYTES", most := 2**18)
     store = filled(gave_up, looks=20, engines=64)
     history = store.judged(TARGET.pod).history
     assert most / 2 < history.bytes <= most
@@ -62,7 +62,7 @@ def test_the_looks_at_one_pod_are_bounded(gave_up, monkeypatch):
 
 def test_the_looks_at_all_pods_are_bounded(gave_up, monkeypatch):
     """Who takes the most gives up first: a small pod keeps its window."""
-    monkeypatch.setattr(sample_store, "ALL_BYTES", 2**20)
+    monkeypatch.setattr(window, "ALL_BYTES", 2**20)
     store = filled(gave_up, looks=10, engines=1)
     small = store.judged(TARGET.pod).history
     for number in range(30):
