@@ -17,21 +17,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from reporter.catalogue import reasons
+from reporter.catalogue import resources as r
 from reporter.catalogue.needs import API_KEY_PROVIDER
-from reporter.catalogue.reasons import (
-    HARNESS_API_KEY,
-    HARNESS_CATCH_ALL,
-    HARNESS_EXT_AUTHZ,
-    HARNESS_NETWORK_POLICY,
-)
-from reporter.catalogue.resources import (
-    APIKEYS,
-    AUTHORIZATIONPOLICIES,
-    CILIUMNETWORKPOLICIES,
-    ENVOYFILTERS,
-    NAMESPACES,
-    SERVICES,
-)
 from reporter.model.finding import Finding
 from reporter.model.objects import ApiKey, CiliumNetworkPolicy, EnvoyFilter, LabelSelector
 from reporter.model.text import clean, cut, detail
@@ -39,25 +27,19 @@ from reporter.probes.harness.gateways import HarnessFault
 from reporter.probes.scope import NamespaceScope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload import routing
 from reporter.workload.components import readers_of_pods
 from reporter.workload.passing import CLUSTER, TARGET
-from reporter.workload.routing import (
-    data_plane_pods,
-    lacks_api_key_provider,
-    mesh_providers,
-    required_provider,
-    workload_gateways,
-)
 
 
 def probe_api_keys(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each APIKey that was refused, expired, or is still pending."""
-    for key in scope.snapshot[APIKEYS].in_namespace(scope.namespace.name):
+    for key in scope.snapshot[r.APIKEYS].in_namespace(scope.namespace.name):
         fault = None if key.deleting else _fault(key)
         if fault is not None:
             yield scope.finding(
-                reason=HARNESS_API_KEY,
-                related=APIKEYS.ref(key),
+                reason=reasons.HARNESS_API_KEY,
+                related=r.APIKEYS.ref(key),
                 text=fault.text,
                 cause=fault.cause,
                 severity=fault.severity,
@@ -101,7 +83,7 @@ _LABELS_BYTES: Final = 200
 
 def probe_catch_all_filter(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding if Istio reports an error of the filter or it selects no Gateway pod."""
-    envoy_filter = scope.snapshot[ENVOYFILTERS].get(scope.namespace.name, CATCH_ALL_FILTER)
+    envoy_filter = scope.snapshot[r.ENVOYFILTERS].get(scope.namespace.name, CATCH_ALL_FILTER)
     if envoy_filter is None or envoy_filter.deleting:
         return
     messages = envoy_filter.status.validation_messages or ()
@@ -111,8 +93,8 @@ def probe_catch_all_filter(scope: NamespaceScope) -> Iterator[Finding]:
     selector = LabelSelector(match_labels=chosen.labels if chosen else None)
     pods = [
         pod
-        for gateway in workload_gateways(scope.snapshot, envoy_filter.namespace)
-        for pod in data_plane_pods(scope.snapshot, gateway)
+        for gateway in routing.workload_gateways(scope.snapshot, envoy_filter.namespace)
+        for pod in routing.data_plane_pods(scope.snapshot, gateway)
     ]
     if errors:
         found = (_CODE.search(each.documentation_url or "") for each in errors)
@@ -127,8 +109,8 @@ def probe_catch_all_filter(scope: NamespaceScope) -> Iterator[Finding]:
     else:
         return
     yield scope.finding(
-        reason=HARNESS_CATCH_ALL,
-        related=ENVOYFILTERS.ref(envoy_filter),
+        reason=reasons.HARNESS_CATCH_ALL,
+        related=r.ENVOYFILTERS.ref(envoy_filter),
         text=text,
         cause=cause,
         severity=severity,
@@ -146,19 +128,21 @@ def probe_ext_authz(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each policy or filter that relies on what does not exist."""
     yield from _filters(scope)
     snapshot, settings = scope.snapshot, scope.settings
-    providers = mesh_providers(snapshot, settings)
+    providers = routing.mesh_providers(snapshot, settings)
     if providers is None:
         return
-    if lacks_api_key_provider(snapshot, settings):  # told once, as clusterGatewayAuthNotReady
+    if routing.lacks_api_key_provider(
+        snapshot, settings
+    ):  # told once, as clusterGatewayAuthNotReady
         providers |= {API_KEY_PROVIDER}
-    for policy in snapshot[AUTHORIZATIONPOLICIES].in_namespace(scope.namespace.name):
-        provider = required_provider(policy)
+    for policy in snapshot[r.AUTHORIZATIONPOLICIES].in_namespace(scope.namespace.name):
+        provider = routing.required_provider(policy)
         if not provider or provider in providers:
             continue
         name = cut(clean(provider), _PROVIDER_BYTES)
         yield scope.finding(
-            reason=HARNESS_EXT_AUTHZ,
-            related=AUTHORIZATIONPOLICIES.ref(policy),
+            reason=reasons.HARNESS_EXT_AUTHZ,
+            related=r.AUTHORIZATIONPOLICIES.ref(policy),
             text=f"names the provider {name}, which the mesh configuration does not define",
             cause=f"provider {name} missing",
             created=policy.created,
@@ -170,19 +154,19 @@ def probe_ext_authz(scope: NamespaceScope) -> Iterator[Finding]:
 def _filters(scope: NamespaceScope) -> Iterator[Finding]:
     snapshot, settings = scope.snapshot, scope.settings
     for name in EXT_AUTHZ_FILTERS:
-        envoy_filter = snapshot[ENVOYFILTERS].get(scope.namespace.name, name)
+        envoy_filter = snapshot[r.ENVOYFILTERS].get(scope.namespace.name, name)
         if envoy_filter is None or envoy_filter.deleting:
             continue
         missing = sorted(
             (place, service)
             for place, service in _targets(envoy_filter, snapshot, settings)
-            if snapshot.lacks(SERVICES, place, service)
+            if snapshot.lacks(r.SERVICES, place, service)
         )
         if missing:
             names = [f"{place}/{service}" for place, service in missing]
             yield scope.finding(
-                reason=HARNESS_EXT_AUTHZ,
-                related=ENVOYFILTERS.ref(envoy_filter),
+                reason=reasons.HARNESS_EXT_AUTHZ,
+                related=r.ENVOYFILTERS.ref(envoy_filter),
                 text=f"sends requests to Service {', '.join(names)}, which does not exist",
                 cause=f"Service {names[0]} missing",
                 created=envoy_filter.created,
@@ -208,7 +192,7 @@ def _targets(
             found.add((cluster[2], cluster[1]))
         elif target := TARGET.fullmatch(text):
             service, place, suffix, port = target.groups()
-            is_namespace = place in namespaces or snapshot[NAMESPACES].get("", place)
+            is_namespace = place in namespaces or snapshot[r.NAMESPACES].get("", place)
             if suffix or (port and is_namespace):
                 found.add((place, service))
     return frozenset(found)
@@ -244,7 +228,7 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
     The chart names some namespaces by default that often do not exist, which does no harm; they
     are ignored. Without Cilium or without the policy there is nothing to say.
     """
-    policy = scope.snapshot[CILIUMNETWORKPOLICIES].get(scope.namespace.name, INFERENCE_POLICY)
+    policy = scope.snapshot[r.CILIUMNETWORKPOLICIES].get(scope.namespace.name, INFERENCE_POLICY)
     if policy is None or policy.deleting:
         return
     faults = []
@@ -252,7 +236,7 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
     missing = sorted(
         name
         for name in named.difference(scope.settings.network_policy_ignored_namespaces)
-        if scope.snapshot.lacks(NAMESPACES, "", name)
+        if scope.snapshot.lacks(r.NAMESPACES, "", name)
     )
     if missing:
         names = cut(clean(", ".join(missing)), _NAMES_BYTES)
@@ -261,8 +245,8 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
         faults.append(shut_out)
     if faults:
         yield scope.finding(
-            reason=HARNESS_NETWORK_POLICY,
-            related=CILIUMNETWORKPOLICIES.ref(policy),
+            reason=reasons.HARNESS_NETWORK_POLICY,
+            related=r.CILIUMNETWORKPOLICIES.ref(policy),
             text="; it ".join(faults),
             cause=faults[0],
             severity=len(faults),
