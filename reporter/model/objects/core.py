@@ -7,36 +7,27 @@ from typing import Final
 
 from msgspec import field
 
-from reporter.model.objects.base import (
-    Annotations,
-    Conditioned,
-    KubeObject,
-    Labels,
-    LabelSelector,
-    Part,
-    Timestamp,
-    UnmanagedMetadata,
-)
+from reporter.model.objects import base
 from reporter.model.objects.demands import Quantities, Taint, amount, is_device
 from reporter.model.objects.pods import PodTemplate
 
 
-class Namespace(KubeObject, frozen=True):
+class Namespace(base.KubeObject, frozen=True):
     """v1 Namespace."""
 
 
-class ServicePort(Part, frozen=True):
+class ServicePort(base.Part, frozen=True):
     name: str = ""
     port: int = 0
     target_port: int | str | None = None
 
 
-class ServiceSpec(Part, frozen=True):
-    selector: Labels | None = None
+class ServiceSpec(base.Part, frozen=True):
+    selector: base.Labels | None = None
     ports: tuple[ServicePort, ...] | None = None
 
 
-class Service(KubeObject, frozen=True):
+class Service(base.KubeObject, frozen=True):
     spec: ServiceSpec = ServiceSpec()
 
     @property
@@ -45,7 +36,7 @@ class Service(KubeObject, frozen=True):
         return all(isinstance(each.target_port, str) for each in self.spec.ports or ())
 
 
-class NodeStatus(Conditioned, frozen=True):
+class NodeStatus(base.Conditioned, frozen=True):
     allocatable: Quantities | None = None
     capacity: Quantities | None = None
 
@@ -55,7 +46,7 @@ class NodeStatus(Conditioned, frozen=True):
         return {k: amount(v) for k, v in (self.allocatable or {}).items() if is_device(k)}
 
 
-class NodeSpec(Part, frozen=True):
+class NodeSpec(base.Part, frozen=True):
     """`pod_cidrs` has one range for each family."""
 
     unschedulable: bool = False
@@ -63,20 +54,20 @@ class NodeSpec(Part, frozen=True):
     pod_cidrs: tuple[str, ...] | None = field(name="podCIDRs", default=None)
 
 
-class Node(KubeObject, frozen=True):
+class Node(base.KubeObject, frozen=True):
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 
-class MeshConfig(Part, frozen=True):
+class MeshConfig(base.Part, frozen=True):
     mesh: str | None = None
 
 
-class ConfigMap(KubeObject, frozen=True):
+class ConfigMap(base.KubeObject, frozen=True):
     data: MeshConfig | None = None
 
 
-class Reference(Part, frozen=True):
+class Reference(base.Part, frozen=True):
     api_version: str = ""
     kind: str = ""
     namespace: str = ""
@@ -84,11 +75,11 @@ class Reference(Part, frozen=True):
     uid: str = ""
 
 
-class EventSource(Part, frozen=True):
+class EventSource(base.Part, frozen=True):
     component: str = ""
 
 
-class EventAnnotations(Annotations, frozen=True):
+class EventAnnotations(base.Annotations, frozen=True):
     """What our Events say of themselves."""
 
     since: str | None = field(name="status-reporter.io/since", default=None)
@@ -97,11 +88,11 @@ class EventAnnotations(Annotations, frozen=True):
     severity: str | None = field(name="status-reporter.io/severity", default=None)
 
 
-class EventMetadata(UnmanagedMetadata, frozen=True):
+class EventMetadata(base.UnmanagedMetadata, frozen=True):
     annotations: EventAnnotations | None = None
 
 
-class Event(KubeObject, frozen=True):
+class Event(base.KubeObject, frozen=True):
     metadata: EventMetadata
     involved_object: Reference = Reference()
     related: Reference | None = None
@@ -110,24 +101,24 @@ class Event(KubeObject, frozen=True):
     type: str = ""
     count: int | None = None
     source: EventSource = EventSource()
-    event_time: Timestamp | None = None
-    first_timestamp: Timestamp | None = None
-    last_timestamp: Timestamp | None = None
+    event_time: base.Timestamp | None = None
+    first_timestamp: base.Timestamp | None = None
+    last_timestamp: base.Timestamp | None = None
 
 
-class LeaseSpec(Part, frozen=True):
+class LeaseSpec(base.Part, frozen=True):
     """`holder_identity` is empty where its holder gave it back."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
-    renew_time: Timestamp | None = None
+    renew_time: base.Timestamp | None = None
 
 
 _LATE: Final = timedelta(seconds=60)
 """How late a Lease is taken to be renewed yet: dumps take a while, and clocks differ."""
 
 
-class Lease(KubeObject, frozen=True):
+class Lease(base.KubeObject, frozen=True):
     """coordination.k8s.io/v1 Lease, as leaders of controllers hold one."""
 
     spec: LeaseSpec = LeaseSpec()
@@ -139,23 +130,23 @@ class Lease(KubeObject, frozen=True):
         return bool(self.spec.holder_identity and renewed and now - renewed <= lasts)
 
 
-class RollingStatefulSet(Part, frozen=True):
+class RollingStatefulSet(base.Part, frozen=True):
     partition: int | None = None
 
 
-class StatefulSetStrategy(Part, frozen=True):
+class StatefulSetStrategy(base.Part, frozen=True):
     type: str = "RollingUpdate"
     rolling_update: RollingStatefulSet | None = None
 
 
-class StatefulSetSpec(Part, frozen=True):
+class StatefulSetSpec(base.Part, frozen=True):
     replicas: int | None = None
-    selector: LabelSelector | None = None
+    selector: base.LabelSelector | None = None
     template: PodTemplate = PodTemplate()
     update_strategy: StatefulSetStrategy | None = None
 
 
-class StatefulSetStatus(Conditioned, frozen=True):
+class StatefulSetStatus(base.Conditioned, frozen=True):
     observed_generation: int = 0
     replicas: int = 0
     updated_replicas: int = 0
@@ -165,7 +156,7 @@ class StatefulSetStatus(Conditioned, frozen=True):
     update_revision: str = ""
 
 
-class StatefulSet(KubeObject, frozen=True):
+class StatefulSet(base.KubeObject, frozen=True):
     spec: StatefulSetSpec = StatefulSetSpec()
     status: StatefulSetStatus = StatefulSetStatus()
 
@@ -175,16 +166,16 @@ class StatefulSet(KubeObject, frozen=True):
         return 1 if self.spec.replicas is None else self.spec.replicas
 
 
-class DaemonSetStrategy(Part, frozen=True):
+class DaemonSetStrategy(base.Part, frozen=True):
     type: str = "RollingUpdate"
 
 
-class DaemonSetSpec(Part, frozen=True):
-    selector: LabelSelector | None = None
+class DaemonSetSpec(base.Part, frozen=True):
+    selector: base.LabelSelector | None = None
     update_strategy: DaemonSetStrategy | None = None
 
 
-class DaemonSetStatus(Conditioned, frozen=True):
+class DaemonSetStatus(base.Conditioned, frozen=True):
     observed_generation: int = 0
     desired_number_scheduled: int = 0
     current_number_scheduled: int = 0
@@ -194,7 +185,7 @@ class DaemonSetStatus(Conditioned, frozen=True):
     updated_number_scheduled: int = 0
 
 
-class DaemonSet(KubeObject, frozen=True):
+class DaemonSet(base.KubeObject, frozen=True):
     spec: DaemonSetSpec = DaemonSetSpec()
     status: DaemonSetStatus = DaemonSetStatus()
 
@@ -204,18 +195,18 @@ class DaemonSet(KubeObject, frozen=True):
         return self.status.desired_number_scheduled
 
 
-class GroupTemplate(Part, frozen=True):
+class GroupTemplate(base.Part, frozen=True):
     size: int | None = None
     leader_template: PodTemplate | None = None
     worker_template: PodTemplate = PodTemplate()
 
 
-class LeaderWorkerSetSpec(Part, frozen=True):
+class LeaderWorkerSetSpec(base.Part, frozen=True):
     replicas: int | None = None
     leader_worker_template: GroupTemplate = GroupTemplate()
 
 
-class LeaderWorkerSetStatus(Conditioned, frozen=True):
+class LeaderWorkerSetStatus(base.Conditioned, frozen=True):
     """`status` of a LeaderWorkerSet; replicas are groups."""
 
     replicas: int = 0
@@ -223,7 +214,7 @@ class LeaderWorkerSetStatus(Conditioned, frozen=True):
     updated_replicas: int = 0
 
 
-class LeaderWorkerSet(KubeObject, frozen=True):
+class LeaderWorkerSet(base.KubeObject, frozen=True):
     spec: LeaderWorkerSetSpec = LeaderWorkerSetSpec()
     status: LeaderWorkerSetStatus = LeaderWorkerSetStatus()
 

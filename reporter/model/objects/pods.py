@@ -6,31 +6,20 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec.structs import force_setattr
 
-from reporter.model.objects import demands
-from reporter.model.objects.base import (
-    NOT_READ,
-    Annotations,
-    Conditioned,
-    KubeObject,
-    Labels,
-    LabelSelector,
-    Part,
-    Timestamp,
-    UnmanagedMetadata,
-)
+from reporter.model.objects import base, demands
 
 
-class ProbeTarget(Part, frozen=True):
+class ProbeTarget(base.Part, frozen=True):
     scheme: str = ""
     path: str = ""
     port: int | str = ""
 
 
-class ProbeCommand(Part, frozen=True):
+class ProbeCommand(base.Part, frozen=True):
     command: tuple[str, ...] | None = None
 
 
-class Probe(Part, frozen=True):
+class Probe(base.Part, frozen=True):
     http_get: ProbeTarget | None = None
     tcp_socket: ProbeTarget | None = None
     grpc: ProbeTarget | None = None
@@ -53,12 +42,12 @@ class Probe(Part, frozen=True):
         return (self.initial_delay_seconds or 0) + tries
 
 
-class ContainerPort(Part, frozen=True):
+class ContainerPort(base.Part, frozen=True):
     container_port: int
     name: str = ""
 
 
-class Container(Part, frozen=True):
+class Container(base.Part, frozen=True):
     """`restart_policy` `Always` makes an init container a sidecar."""
 
     name: str
@@ -86,7 +75,7 @@ Devices: TypeAlias = tuple[tuple[str, int], ...]
 """How many of each extended resource, in the order of their names."""
 
 
-class PodSpec(Part, frozen=True):
+class PodSpec(base.Part, frozen=True):
     """`volumes` are claims alone, and None once `claims` names them. `devices`: how many of each
     extended resource it asks for, such as `nvidia.com/gpu`.
     """
@@ -104,8 +93,8 @@ class PodSpec(Part, frozen=True):
     scheduler_name: str | None = None
     runtime_class_name: str | None = None
     volumes: tuple[demands.Volume, ...] | None = None
-    claims: tuple[str, ...] | None = msgspec.field(name=f"{NOT_READ}-claims", default=None)
-    devices: Devices = msgspec.field(name=NOT_READ, default=())
+    claims: tuple[str, ...] | None = msgspec.field(name=f"{base.NOT_READ}-claims", default=None)
+    devices: Devices = msgspec.field(name=base.NOT_READ, default=())
 
     def __post_init__(self) -> None:
         if any(map(_asks_for_devices, self.init_containers or ())):
@@ -177,30 +166,30 @@ def _larger(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
     return {key: max(one.get(key, 0.0), other.get(key, 0.0)) for key in one | other}
 
 
-class Waiting(Part, frozen=True):
+class Waiting(base.Part, frozen=True):
     reason: str | None = None
     message: str | None = None
 
 
-class Running(Part, frozen=True):
-    started_at: Timestamp | None = None
+class Running(base.Part, frozen=True):
+    started_at: base.Timestamp | None = None
 
 
-class Terminated(Part, frozen=True):
+class Terminated(base.Part, frozen=True):
     exit_code: int = 0
     reason: str | None = None
     message: str | None = None
-    started_at: Timestamp | None = None
-    finished_at: Timestamp | None = None
+    started_at: base.Timestamp | None = None
+    finished_at: base.Timestamp | None = None
 
 
-class ContainerState(Part, frozen=True):
+class ContainerState(base.Part, frozen=True):
     waiting: Waiting | None = None
     running: Running | None = None
     terminated: Terminated | None = None
 
 
-class ContainerStatus(Part, frozen=True):
+class ContainerStatus(base.Part, frozen=True):
     """`started` is whether its start-up probe has succeeded, or it has none."""
 
     name: str
@@ -211,7 +200,7 @@ class ContainerStatus(Part, frozen=True):
     last_state: ContainerState | None = None
 
 
-class PodStatus(Conditioned, frozen=True):
+class PodStatus(base.Conditioned, frozen=True):
     phase: str | None = None
     reason: str | None = None
     message: str | None = None
@@ -221,20 +210,20 @@ class PodStatus(Conditioned, frozen=True):
     container_statuses: tuple[ContainerStatus, ...] | None = None
 
 
-class PodAnnotations(Annotations, frozen=True):
+class PodAnnotations(base.Annotations, frozen=True):
     """What else is read of a pod: the PodGroup that it is a member of."""
 
     group: str | None = msgspec.field(name="scheduling.k8s.io/group-name", default=None)
 
 
-class PodMetadata(UnmanagedMetadata, frozen=True):
+class PodMetadata(base.UnmanagedMetadata, frozen=True):
     """`deletion_grace_period_seconds` may be another time than in the spec, as with `kubectl drain`."""
 
     deletion_grace_period_seconds: int | None = None
     annotations: PodAnnotations | None = None
 
 
-class Pod(KubeObject, frozen=True):
+class Pod(base.KubeObject, frozen=True):
     """v1 Pod; of one that is Ready, `spec` has only what others ask it for."""
 
     metadata: PodMetadata
@@ -263,14 +252,14 @@ class Pod(KubeObject, frozen=True):
 _TRACING: Final = "OTEL_"
 
 
-class TracingVariable(Part, frozen=True):
+class TracingVariable(base.Part, frozen=True):
     """An environment variable of OpenTelemetry; the value is empty if it is from elsewhere."""
 
     name: str
     value: str | None = ""
 
 
-class TemplateContainer(Part, frozen=True):
+class TemplateContainer(base.Part, frozen=True):
     """A container of a pod template; of its environment only what OpenTelemetry reads."""
 
     name: str
@@ -287,35 +276,35 @@ class TemplateContainer(Part, frozen=True):
             force_setattr(self, "env", kept or None)
 
 
-class TemplateMetadata(Part, frozen=True):
-    labels: Labels | None = None
+class TemplateMetadata(base.Part, frozen=True):
+    labels: base.Labels | None = None
     annotations: dict[str, str] | None = None
 
 
-class TemplateSpec(Part, frozen=True):
+class TemplateSpec(base.Part, frozen=True):
     init_containers: tuple[TemplateContainer, ...] | None = None
     containers: tuple[TemplateContainer, ...] | None = None
 
 
-class PodTemplate(Part, frozen=True):
+class PodTemplate(base.Part, frozen=True):
     metadata: TemplateMetadata = TemplateMetadata()
     spec: TemplateSpec = TemplateSpec()
 
 
-class RollingUpdateLimits(Part, frozen=True):
+class RollingUpdateLimits(base.Part, frozen=True):
     max_unavailable: int | str | None = None
 
 
-class DeploymentStrategy(Part, frozen=True):
+class DeploymentStrategy(base.Part, frozen=True):
     type: str | None = None
     rolling_update: RollingUpdateLimits | None = None
 
 
-class DeploymentSpec(Part, frozen=True):
+class DeploymentSpec(base.Part, frozen=True):
     replicas: int | None = None
     paused: bool | None = None
     progress_deadline_seconds: int | None = None
-    selector: LabelSelector | None = None
+    selector: base.LabelSelector | None = None
     strategy: DeploymentStrategy | None = None
     template: PodTemplate = PodTemplate()
 
@@ -335,7 +324,7 @@ class DeploymentSpec(Part, frozen=True):
         return int(percent) * (self.replicas or 0) // 100 if percent.isdigit() else 0
 
 
-class DeploymentStatus(Conditioned, frozen=True):
+class DeploymentStatus(base.Conditioned, frozen=True):
     observed_generation: int = 0
     replicas: int = 0
     updated_replicas: int = 0
@@ -343,7 +332,7 @@ class DeploymentStatus(Conditioned, frozen=True):
     available_replicas: int = 0
 
 
-class Deployment(KubeObject, frozen=True):
+class Deployment(base.KubeObject, frozen=True):
     spec: DeploymentSpec = DeploymentSpec()
     status: DeploymentStatus = DeploymentStatus()
 

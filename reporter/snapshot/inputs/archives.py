@@ -17,27 +17,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, BinaryIO, ClassVar, Final, NoReturn, Self, TypeAlias, cast
 
-from reporter.snapshot.inputs.files import (
-    BLOCK,
-    INPUT_LIMITS,
-    MOST_BYTES,
-    NO_FILE,
-    BrokenArchiveError,
-    Budget,
-    CountedStream,
-    DumpError,
-    LeftOut,
-    Use,
-    end_of,
-    shown,
-    too_large,
-    use_of,
-)
+from reporter.snapshot.inputs import files
 
-Unpacked: TypeAlias = tuple[str, bytes] | LeftOut
+Unpacked: TypeAlias = tuple[str, bytes] | files.LeftOut
 """An entry that is read: its path in the archive and what it holds; or why it is left out."""
 
-_BUFFER: Final = 512 * BLOCK
+_BUFFER: Final = 512 * files.BLOCK
 _EXTENDED: Final = frozenset({
     tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE,
     tarfile.SOLARIS_XHDTYPE,
@@ -57,9 +42,11 @@ class _Header(tarfile.TarInfo):
         try:
             header = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError:
-            cls.ended = len(buf) == BLOCK and not any(buf)
+            cls.ended = len(buf) == files.BLOCK and not any(buf)
             raise
-        most = INPUT_LIMITS.header if header.type in _EXTENDED else INPUT_LIMITS.unpacked
+        most = (
+            files.INPUT_LIMITS.header if header.type in _EXTENDED else files.INPUT_LIMITS.unpacked
+        )
         if not 0 <= header.size <= most:
             raise _TooLargeError
         return header
@@ -86,10 +73,10 @@ class _Member:
 
 
 def is_tar(block: bytes) -> bool:
-    if len(block) < BLOCK:
+    if len(block) < files.BLOCK:
         return False
     try:
-        tarfile.TarInfo.frombuf(block[:BLOCK], tarfile.ENCODING, "surrogateescape")
+        tarfile.TarInfo.frombuf(block[: files.BLOCK], tarfile.ENCODING, "surrogateescape")
     except tarfile.HeaderError:
         return False
     return True
@@ -103,7 +90,7 @@ class _Seen:
 
 
 def read_tar(
-    open_stream: Callable[[], CountedStream], name: str, budget: Budget
+    open_stream: Callable[[], files.CountedStream], name: str, budget: files.Budget
 ) -> Iterator[Unpacked]:
     """Yield the entries of a tar that are of use, in their order, and then what links add.
 
@@ -119,25 +106,27 @@ def read_tar(
             yield from _see_link(seen, path, header, name=name)
         elif header.isreg():
             seen.files.add(path)
-            if use_of(path) is not Use.NOTHING:
+            if files.use_of(path) is not files.Use.NOTHING:
                 yield path, _tar_content(member, name, path, most=budget.limits.file)
     more: dict[str, list[str]] = {}
     for link in seen.wanted:
         target = followed(link, seen.links, budget.limits.links)
         if target is None or target not in seen.files:
-            yield LeftOut(shown(name, link), "a link to a file that is not in the archive")
-        elif use_of(target) is Use.NOTHING:
+            yield files.LeftOut(
+                files.shown(name, link), "a link to a file that is not in the archive"
+            )
+        elif files.use_of(target) is files.Use.NOTHING:
             more.setdefault(target, []).append(link)
     if more:
         yield from _read_again(open_stream, more, name, budget=budget)
 
 
 def _read_again(
-    open_stream: Callable[[], CountedStream],
+    open_stream: Callable[[], files.CountedStream],
     wanted: dict[str, list[str]],
     name: str,
     *,
-    budget: Budget,
+    budget: files.Budget,
 ) -> Iterator[Unpacked]:
     """Yield files under the names of the links that lead to them."""
     for member in _members(open_stream(), name, budget):
@@ -147,36 +136,38 @@ def _read_again(
             yield from ((link, raw) for link in links)
 
 
-def _see_link(seen: _Seen, path: str, header: tarfile.TarInfo, *, name: str) -> Iterator[LeftOut]:
+def _see_link(
+    seen: _Seen, path: str, header: tarfile.TarInfo, *, name: str
+) -> Iterator[files.LeftOut]:
     # The target of a hard link is named from the root of the archive.
     hard = header.islnk()
     target = path_inside(header.linkname) if hard else target_inside(path, header.linkname)
     if target is not None:
         seen.links[path] = target
-    if use_of(path) is Use.NOTHING:
+    if files.use_of(path) is files.Use.NOTHING:
         return
     if target is None:
-        yield LeftOut(shown(name, path), "a link that leads out of the archive")
+        yield files.LeftOut(files.shown(name, path), "a link that leads out of the archive")
     else:
         seen.wanted.append(path)
 
 
 def _tar_content(member: _Member, name: str, path: str, *, most: int) -> bytes:
-    if use_of(path) is Use.LOG and not member.header.issparse():
+    if files.use_of(path) is files.Use.LOG and not member.header.issparse():
         with _tar_errors(name):
             log = member.open()
-            return end_of(log, path) if log else b""
+            return files.end_of(log, path) if log else b""
     if member.header.size > most or member.header.issparse():
-        raise DumpError(too_large(shown(name, member.header.name), most))
+        raise files.DumpError(files.too_large(files.shown(name, member.header.name), most))
     with _tar_errors(name):
         file = member.open()
         raw = file.read(most + 1) if file else b""
     if len(raw) < member.header.size:
-        raise BrokenArchiveError(f"{name}: the archive is cut off; copy it again")
+        raise files.BrokenArchiveError(f"{name}: the archive is cut off; copy it again")
     return raw
 
 
-def _members(stream: CountedStream, name: str, budget: Budget) -> Iterator[_Member]:
+def _members(stream: files.CountedStream, name: str, budget: files.Budget) -> Iterator[_Member]:
 
     class OwnHeader(_Header):
         """The headers of this archive alone."""
@@ -196,11 +187,11 @@ def _members(stream: CountedStream, name: str, budget: Budget) -> Iterator[_Memb
             yield _Member(header, partial(tar.extractfile, header))
             # Extended attributes may name another size, and Python would skip it block by block.
             if not 0 <= header.size <= budget.limits.unpacked:
-                raise DumpError(_too_large(name))
+                raise files.DumpError(_too_large(name))
             # Python keeps every header, of which there may be very many.
             tar.members.clear()  # type: ignore[attr-defined]  # typeshed has only the method
     if not OwnHeader.ended:
-        raise BrokenArchiveError(f"{name}: the archive is cut off or damaged; copy it again")
+        raise files.BrokenArchiveError(f"{name}: the archive is cut off or damaged; copy it again")
 
 
 @contextmanager
@@ -208,15 +199,17 @@ def _tar_errors(name: str) -> Iterator[None]:
     try:
         yield
     except (tarfile.TarError, ValueError, OverflowError, IndexError) as error:
-        raise BrokenArchiveError(f"{name}: the archive is damaged or cut off: {error}") from None
+        raise files.BrokenArchiveError(
+            f"{name}: the archive is damaged or cut off: {error}"
+        ) from None
     except _TooLargeError:
-        raise DumpError(_too_large(name)) from None
+        raise files.DumpError(_too_large(name)) from None
     except _SparseError:
-        raise DumpError(
+        raise files.DumpError(
             f"{name}: it holds a sparse file; pack it again without (tar without -S)"
         ) from None
     except RecursionError:
-        raise BrokenArchiveError(
+        raise files.BrokenArchiveError(
             f"{name}: the archive is damaged: its headers do not end"
         ) from None
 
@@ -236,7 +229,7 @@ _LOCATOR_BYTES: Final = 20
 _LINK_BYTES: Final = 4096
 _OUTSIDE: Final = ".."
 _ENCRYPTED: Final = 0x1
-_LOG_BYTES: Final = 64 * MOST_BYTES
+_LOG_BYTES: Final = 64 * files.MOST_BYTES
 _METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 
@@ -246,7 +239,7 @@ class _Found:
     links: dict[str, str] = field(default_factory=dict)
 
 
-def read_zip(file: BinaryIO, name: str, budget: Budget) -> Iterator[Unpacked]:
+def read_zip(file: BinaryIO, name: str, budget: files.Budget) -> Iterator[Unpacked]:
     """Yield the entries of a zip that are of use, in their order, and then what links add."""
     with _zip_errors(name):
         _require_small_index(file, name, budget)
@@ -264,20 +257,20 @@ def read_zip(file: BinaryIO, name: str, budget: Budget) -> Iterator[Unpacked]:
             found.links[path] = target_inside(path, target) or _OUTSIDE
         elif not entry.is_dir():
             found.entries[path] = entry
-            if use_of(path) is not Use.NOTHING:
+            if files.use_of(path) is not files.Use.NOTHING:
                 yield _entry(archive, entry, path, name=name, budget=budget)
     for link in found.links:
-        if use_of(link) is not Use.NOTHING:
+        if files.use_of(link) is not files.Use.NOTHING:
             yield from _behind(link, found, archive, name=name, budget=budget)
 
 
-def _left_out(entry: str, path: str | None, *, name: str) -> Iterator[LeftOut]:
+def _left_out(entry: str, path: str | None, *, name: str) -> Iterator[files.LeftOut]:
     if path is None:
-        yield LeftOut(shown(name, entry), "its path leads out of the archive")
+        yield files.LeftOut(files.shown(name, entry), "its path leads out of the archive")
     elif not entry:
-        yield LeftOut(name, "an entry has no name")
-    elif use_of(path) is not Use.NOTHING:
-        yield LeftOut(shown(name, path), NO_FILE)
+        yield files.LeftOut(name, "an entry has no name")
+    elif files.use_of(path) is not files.Use.NOTHING:
+        yield files.LeftOut(files.shown(name, path), files.NO_FILE)
 
 
 def _is_device(mode: int) -> bool:
@@ -286,31 +279,37 @@ def _is_device(mode: int) -> bool:
 
 
 def _behind(
-    link: str, found: _Found, archive: zipfile.ZipFile, *, name: str, budget: Budget
+    link: str, found: _Found, archive: zipfile.ZipFile, *, name: str, budget: files.Budget
 ) -> Iterator[Unpacked]:
     """Yield what a link adds: nothing where its target is read anyway."""
     target = followed(link, found.links, budget.limits.links)
     if target == _OUTSIDE:
-        yield LeftOut(shown(name, link), "a link that leads out of the archive")
+        yield files.LeftOut(files.shown(name, link), "a link that leads out of the archive")
     elif target is None or target not in found.entries:
-        yield LeftOut(shown(name, link), "a link to a file that is not in the archive")
-    elif use_of(target) is Use.NOTHING:
+        yield files.LeftOut(files.shown(name, link), "a link to a file that is not in the archive")
+    elif files.use_of(target) is files.Use.NOTHING:
         yield _entry(archive, found.entries[target], link, name=name, budget=budget)
 
 
 def _entry(
-    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, *, name: str, budget: Budget
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, *, name: str, budget: files.Budget
 ) -> Unpacked:
     if entry.flag_bits & _ENCRYPTED:
-        return LeftOut(shown(name, path), "it is encrypted; unpack it and name the folder")
+        return files.LeftOut(
+            files.shown(name, path), "it is encrypted; unpack it and name the folder"
+        )
     if entry.compress_type not in _METHODS:
-        return LeftOut(shown(name, path), "its compression is not read; unpack it yourself")
-    if use_of(path) is Use.LOG:
+        return files.LeftOut(
+            files.shown(name, path), "its compression is not read; unpack it yourself"
+        )
+    if files.use_of(path) is files.Use.LOG:
         if entry.file_size > _LOG_BYTES:
-            return LeftOut(shown(name, path), "a log that is too large; unpack it yourself")
+            return files.LeftOut(
+                files.shown(name, path), "a log that is too large; unpack it yourself"
+            )
         with _zip_errors(name), archive.open(entry) as log:
             # What the index says of the size need not be true: `zipfile` reads no more than that.
-            raw = end_of(log, path)
+            raw = files.end_of(log, path)
         budget.spend("unpacked", entry.file_size, name)
         return path, raw
     raw = _zip_content(archive, entry, budget.limits.file, name=name)
@@ -325,18 +324,18 @@ def _zip_content(
     with _zip_errors(name), archive.open(entry) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
-        raise DumpError(too_large(shown(name, entry.filename), most))
+        raise files.DumpError(files.too_large(files.shown(name, entry.filename), most))
     return raw
 
 
-def _require_small_index(file: BinaryIO, name: str, budget: Budget) -> None:
+def _require_small_index(file: BinaryIO, name: str, budget: files.Budget) -> None:
     """Refuse a central directory that Python would need very much memory for."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _LONGEST_COMMENT - _END_BYTES - _LOCATOR_BYTES))
     tail = file.read()
     at = tail.rfind(_END)
     if at < 0 or len(tail) < at + _END_BYTES:
-        raise BrokenArchiveError(f"{name}: the archive is cut off or damaged; copy it again")
+        raise files.BrokenArchiveError(f"{name}: the archive is cut off or damaged; copy it again")
     (index,) = struct.unpack_from("<L", tail, at + 12)
     locator = tail[max(0, at - _LOCATOR_BYTES) : at]
     if locator.startswith(_LOCATOR):
@@ -346,7 +345,9 @@ def _require_small_index(file: BinaryIO, name: str, budget: Budget) -> None:
         index = max(index, struct.unpack_from("<Q", longer, 40)[0])
     file.seek(0)
     if index > budget.limits.index:
-        raise DumpError(f"{name}: it has too many entries; unpack it yourself and name the folder")
+        raise files.DumpError(
+            f"{name}: it has too many entries; unpack it yourself and name the folder"
+        )
 
 
 @contextmanager
@@ -357,7 +358,9 @@ def _zip_errors(name: str) -> Iterator[None]:
         zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, OSError,
         NotImplementedError, RuntimeError,
     ) as error:  # fmt: skip
-        raise BrokenArchiveError(f"{name}: the archive is damaged or cut off: {error}") from None
+        raise files.BrokenArchiveError(
+            f"{name}: the archive is damaged or cut off: {error}"
+        ) from None
 
 
 def path_inside(name: str) -> str | None:
