@@ -225,7 +225,7 @@ def finding_commands(candidate: Candidate, state: PassState) -> tuple[str, ...]:
     says = candidate.worst.says
     why, related = says.diagnosis, says.related
     resource = _resource_of(related, state.catalogue)
-    if resource is not None and state.snapshot.state(resource).served is Served.ABSENT:
+    if resource is not None and state.snapshot.absent(resource):
         related = crd_ref(resource.crd_name)
     mend = why.object if why else None
     if mend is None and says.lost_node:

@@ -154,6 +154,10 @@ class Snapshot:
     def known(self, resource: Resource[KubeObject]) -> bool:
         return self.state(resource).served is not Served.UNKNOWN
 
+    def absent(self, resource: Resource[KubeObject]) -> bool:
+        """Tell whether the cluster does not serve the kind."""
+        return self.state(resource).served is Served.ABSENT
+
     def absence_known(
         self,
         resource: Resource[KubeObject],

@@ -12,7 +12,7 @@ from reporter.catalogue.resources import DEPLOYMENTS, PODS
 from reporter.model.objects import Deployment, Pod
 from reporter.model.stack import ObjectT
 from reporter.snapshot.decode import belongs_to
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 from reporter.stacks.kserve.derived.conditions import BEFORE_ALL
 from reporter.stacks.kserve.objects import (
@@ -107,7 +107,7 @@ def facts_of(
         pods=pods,
         heads=heads,
         mode=mode,
-        without_knative=snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT,
+        without_knative=snapshot.absent(KNATIVE_SERVICES),
     )
 
 

@@ -125,7 +125,9 @@ def _lacks(scope: InferenceServiceScope, component: Component) -> str:
         # The mode may be a guess; only where KServe wrote it, a Knative Service was made.
         known = scope.facts.services is not None and scope.object.status.deployment_mode
         missing = (
-            known and not scope.knative_absent and component not in (scope.facts.services or {})
+            known
+            and not scope.facts.without_knative
+            and component not in (scope.facts.services or {})
         )
         return f"its Knative Service {name} does not exist" if missing else ""
     if scope.facts.mode is not Mode.STANDARD or scope.facts.deployments is None:

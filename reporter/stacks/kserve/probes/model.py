@@ -224,7 +224,7 @@ _WHOLE: Final = 100
 
 def probe_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield what KServe says of a spec that it cannot do anything with."""
-    if scope.in_knative_mode and scope.knative_absent:
+    if scope.in_knative_mode and scope.facts.without_knative:
         yield scope.finding(
             reason=reasons.KNATIVE_MISSING,
             related=scope.ref,

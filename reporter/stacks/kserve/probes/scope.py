@@ -12,7 +12,6 @@ from reporter.model.objects import Deployment, Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import SubjectScope
-from reporter.snapshot.snapshot import Served
 from reporter.stacks.kserve.derived.derive import DerivedInferenceService, derive
 from reporter.stacks.kserve.derived.facts import (
     COMPONENT,
@@ -54,14 +53,10 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
     name_label = INFERENCESERVICE
 
     @cached_property
-    def knative_absent(self) -> bool:
-        return self.snapshot.state(KNATIVE_SERVICES).served is Served.ABSENT
-
-    @cached_property
     def facts(self) -> InferenceServiceFacts:
         predictor, snapshot = Component.PREDICTOR, self.snapshot
         # What KServe is configured with is not read.
-        raw = self.knative_absent or (
+        raw = snapshot.absent(KNATIVE_SERVICES) or (
             made(snapshot[KNATIVE_SERVICES], self.object, predictor) is None
             and made(snapshot[DEPLOYMENTS], self.object, predictor) is not None
         )

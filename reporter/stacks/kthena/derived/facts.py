@@ -17,7 +17,7 @@ from reporter.catalogue.resources import COMPONENT, PODS, SERVICES
 from reporter.model.objects import KubeObject, Pod, PodGroup, Service
 from reporter.model.resource import Resource
 from reporter.snapshot.decode import belongs_to
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.kthena.objects import (
     NAME_LABEL,
     REVISION_LABEL,
@@ -58,7 +58,7 @@ def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> ModelServingFact
     place = (modelserving.namespace, NAME_LABEL, modelserving.name)
     sought = belongs_to(modelserving.name, NAME_LABEL)
     by_volcano = modelserving.spec.scheduler_name in {None, VOLCANO}
-    in_use = by_volcano and snapshot.state(PODGROUPS).served is not Served.ABSENT
+    in_use = by_volcano and not snapshot.absent(PODGROUPS)
     return ModelServingFacts(
         modelserving=modelserving,
         pods=snapshot[PODS].labelled(*place),

@@ -11,7 +11,6 @@ from reporter.probes.pods import judged, metric_faults, metric_finding, startup_
 from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.served.pods import judge_roles, not_ready, switched_off
-from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
 from reporter.stacks.llmisvc.probes.pool import (
@@ -174,7 +173,7 @@ def probe_missing(scope: LlmScope) -> Iterator[Finding]:
     if scope.lacks_config:
         return
     for resource, suffix, what in _missing(scope):
-        if scope.snapshot.state(resource).served is Served.ABSENT or not scope.known(resource):
+        if scope.snapshot.absent(resource) or not scope.known(resource):
             continue
         name = f"{scope.name}{suffix}"[:LONGEST_NAME]
         made = scope.object.created

@@ -16,7 +16,6 @@ from reporter.model.objects import (
 )
 from reporter.probes.scope import of_workload
 from reporter.served.ways import NOT_AVAILABLE, selects_ready
-from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
@@ -30,7 +29,7 @@ _MISSING, _NO_SERVICE, _SELECTS_NONE, _REFUSED, _SILENT = 40, 30, 25, 20, 10
 
 
 def probe_pool(scope: LlmScope) -> Iterator[Finding]:
-    absent = scope.snapshot.state(r.INFERENCEPOOLS).served is Served.ABSENT
+    absent = scope.snapshot.absent(r.INFERENCEPOOLS)
     if scope.wanted.scheduler is None or absent:
         return
     pool = scope.pool
@@ -222,7 +221,7 @@ _NO_ROUTE, _NO_BACKEND, _NO_STATUS, _STALE = 40, 30, 24, 10
 
 
 def probe_route(scope: LlmScope) -> Iterator[Finding]:
-    if scope.wanted.route is None or scope.snapshot.state(r.HTTPROUTES).served is Served.ABSENT:
+    if scope.wanted.route is None or scope.snapshot.absent(r.HTTPROUTES):
         return
     for each in scope.wanted.own_routes:
         place = each.namespace or scope.place
@@ -295,7 +294,7 @@ def _of_parent(route: HttpRoute, parent: routing.Parent) -> routing.ParentFault 
 
 def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each Gateway that is missing or not programmed for its present spec."""
-    if scope.snapshot.state(r.GATEWAYS).served is Served.ABSENT:
+    if scope.snapshot.absent(r.GATEWAYS):
         return
     for parent in scope.gateways:
         gateway = scope.gateway(parent)

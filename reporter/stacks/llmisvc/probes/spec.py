@@ -10,7 +10,6 @@ from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.resource import Resource
-from reporter.snapshot.snapshot import Served
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.workload.owners import is_false, words
@@ -49,7 +48,7 @@ def missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]
     for resource, why in _needed(scope):
         # KServe takes a pool of either group.
         kinds = (r.INFERENCEPOOLS, r.FORMER_POOLS) if resource is r.INFERENCEPOOLS else (resource,)
-        if all(scope.snapshot.state(each).served is Served.ABSENT for each in kinds):
+        if all(scope.snapshot.absent(each) for each in kinds):
             yield resource, why
 
 

@@ -17,7 +17,6 @@ from reporter.model.text import clean, cut
 from reporter.probes.pods import judged
 from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
-from reporter.snapshot.snapshot import Served
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.derived.observe import observe
 from reporter.stacks.otterscale.probes.drift import (
@@ -204,7 +203,7 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
     absent = [
         each.kind
         for each in (reasons.PODMONITORS, reasons.SERVICEMONITORS)
-        if scope.snapshot.state(each).served is Served.ABSENT
+        if scope.snapshot.absent(each)
     ]
     phase = scope.object.status.phase
     old = f"; phase {clean(phase)} and the counters are out of date" if phase else ""

@@ -19,7 +19,7 @@ from reporter.model.resource import Resource
 from reporter.model.text import detail
 from reporter.probes.scope import of_workload
 from reporter.served.ways import NO_SERVICE, selects_ready, worst_way
-from reporter.snapshot.snapshot import Served, Snapshot
+from reporter.snapshot.snapshot import Snapshot
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests.names import ISTIO
 from reporter.stacks.otterscale.manifests.wanted import config_key
@@ -160,7 +160,7 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     if scope.object.spec.http_route is not None:
         wanted.append(r.HTTPROUTES)
     for resource in wanted:
-        if scope.snapshot.state(resource).served is Served.ABSENT:
+        if scope.snapshot.absent(resource):
             yield scope.finding(
                 reason=reasons.ROUTE,
                 related=resource.ref_named(scope.place, scope.name),
