@@ -1,14 +1,16 @@
 """A role of a served model: what serves, what decodes, what prefills."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from reporter.model.objects import Deployment, LeaderWorkerSet, Pod, StatefulSet
+from reporter.model.finding import ServingEvidence
+from reporter.model.objects import Deployment, HttpRoute, LeaderWorkerSet, Pod, StatefulSet
 from reporter.model.resource import Resource
-from reporter.model.subject import ObjectRef
+from reporter.model.subject import ObjectRef, Subject
 from reporter.workload.deployment import is_available, rolls_as_allowed
 from reporter.workload.pod import counts, is_ready
+from reporter.workload.routing import entrances_of
 
 Workload: TypeAlias = Deployment | StatefulSet | LeaderWorkerSet
 
@@ -143,6 +145,33 @@ class CountedRole(ServedRole):
         if not self.enough or not self.is_whole:
             return self
         return replace(self, pods=tuple(filter(is_ready, self.pods)))
+
+
+def all_serve(roles: tuple[ServedRole, ...]) -> bool:
+    """Tell whether each role has a replica that serves; of what prefills none may be wanted.
+
+    Pods that decode prefill too, where nothing else does.
+    """
+    main, *others = roles
+    return main.serves and all(each.serves or each.is_idle for each in others)
+
+
+def serving_of(
+    subject: Subject, roles: tuple[ServedRole, ...], *, reached: bool, routes: Iterable[HttpRoute]
+) -> ServingEvidence:
+    """Return how many replicas serve, and whether requests reach them.
+
+    Without a replica that decodes nothing serves; without one that prefills, those that decode do it
+    all.
+    """
+    main = roles[0]
+    return ServingEvidence(
+        subject=subject,
+        wanted=0 if main.is_idle else max(1, sum(each.replicas for each in roles)),
+        serving=max(1, sum(each.serving for each in roles)) if main.serves else 0,
+        reached=reached,
+        entrances=entrances_of(routes),
+    )
 
 
 def parts_of(roles: tuple[ServedRole, ...]) -> Iterator[Workload]:

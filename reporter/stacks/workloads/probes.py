@@ -12,6 +12,7 @@ from reporter.probes.reuse import Question
 from reporter.probes.scope import Probe, Scope, evaluated
 from reporter.probes.subjects import StackProbes
 from reporter.served.pods import judge_roles
+from reporter.served.role import all_serve, serving_of
 from reporter.served.scaledobjects import judge_scalers
 from reporter.served.ways import deployment_down, judge_pickers, judge_routes, refused_way
 from reporter.snapshot.trace import Cell, How
@@ -19,7 +20,7 @@ from reporter.stacks.workloads import reasons as w
 from reporter.stacks.workloads.scope import Member, WorkloadScope, models_of
 from reporter.workload.components import is_left_out
 from reporter.workload.deployment import is_available
-from reporter.workload.routing import WRONG_PORT, ParentFault, entrances_of
+from reporter.workload.routing import WRONG_PORT, ParentFault
 
 
 def probe_pods(scope: WorkloadScope) -> Iterator[Finding]:
@@ -55,7 +56,7 @@ def probe_scaling(scope: WorkloadScope) -> Iterator[Finding]:
 
 def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if each role has an available replica, and requests come through."""
-    if _serves(scope) and not any(chain.from_iterable(probe(scope) for probe in _WAYS)):
+    if all_serve(scope.roles) and not any(chain.from_iterable(probe(scope) for probe in _WAYS)):
         told = ", ".join(
             f"{each.title}{each.available}/{each.replicas} available" for each in scope.roles
         )
@@ -65,22 +66,11 @@ def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
 def probe_serving(scope: WorkloadScope) -> Iterator[ServingEvidence]:
     """Yield how many replicas serve, and whether requests reach them.
 
-    Without what decodes nothing is answered. Past a router or a pool that does not work requests may
+    Past a router or a pool that does not work requests may
     still come by a Service of the pods, so that a model with another way is reached.
     """
-    main = scope.roles[0]
-    yield ServingEvidence(
-        subject=scope.subject,
-        wanted=0 if main.is_idle else max(1, sum(each.replicas for each in scope.roles)),
-        serving=max(1, sum(each.serving for each in scope.roles)) if main.serves else 0,
-        reached=scope.ways.is_picked,
-        entrances=entrances_of(scope.ways.routes),
-    )
-
-
-def _serves(scope: WorkloadScope) -> bool:
-    main, *others = scope.roles
-    return main.serves and all(each.serves or each.is_idle for each in others)
+    ways = scope.ways
+    yield serving_of(scope.subject, scope.roles, reached=ways.is_picked, routes=ways.routes)
 
 
 _WAYS: Final[tuple[Probe[WorkloadScope], ...]] = (probe_router, probe_pickers, probe_routes)

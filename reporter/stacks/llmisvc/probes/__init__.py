@@ -11,6 +11,7 @@ from reporter.probes.pods import judged, metric_faults, metric_finding, startup_
 from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.served.pods import judge_roles, not_ready, switched_off
+from reporter.served.role import all_serve, serving_of
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
 from reporter.stacks.llmisvc.probes.pool import (
@@ -44,7 +45,7 @@ from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import is_available
 from reporter.workload.owners import is_false, is_true
 from reporter.workload.pod import counts, is_ready
-from reporter.workload.routing import entrances_of, fails_open, is_reachable
+from reporter.workload.routing import fails_open, is_reachable
 
 
 def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
@@ -53,7 +54,7 @@ def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
     What KServe's status says is neither needed nor enough: an autoscaler without its metric makes it
     False, and a stalled rollout leaves it True.
     """
-    if not (scope.serves and _is_reached(scope)):
+    if not (all_serve(scope.roles) and _is_reached(scope)):
         return
     refs = ((each.title, each.ref) for each in scope.roles if not each.is_idle)
     parts = " and ".join(f"{title}{ref.kind}" for title, ref in refs if ref)
@@ -66,23 +67,10 @@ def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
 
 
 def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
-    """Yield how many replicas serve, and whether requests reach them, by the same evidence.
-
-    Without a replica that decodes nothing serves; without one that prefills, those that decode do it
-    all.
-    """
-    if not _is_known(scope):
-        return
-    main = scope.roles[0]
-    yield ServingEvidence(
-        subject=scope.subject,
-        wanted=0
-        if main.exists and not main.replicas
-        else max(1, sum(each.replicas for each in scope.roles)),
-        serving=max(1, sum(each.serving for each in scope.roles)) if main.serves else 0,
-        reached=_is_reached(scope) or _is_reachable(scope),
-        entrances=entrances_of(scope.routes),
-    )
+    """Yield how many replicas serve, and whether requests reach them, by the same evidence."""
+    if _is_known(scope):
+        reached = _is_reached(scope) or _is_reachable(scope)
+        yield serving_of(scope.subject, scope.roles, reached=reached, routes=scope.routes)
 
 
 def _is_known(scope: LlmScope) -> bool:

@@ -113,15 +113,6 @@ class LlmScope(SubjectScope[LLMInferenceService]):
             self._role("prefill", prefill, suffix="-prefill"),
         )
 
-    @property
-    def serves(self) -> bool:
-        """Whether each role has a replica that serves; of what prefills none may be wanted.
-
-        Pods that decode prefill too, where nothing else does.
-        """
-        main, *others = self.roles
-        return main.serves and all(each.serves or each.is_idle for each in others)
-
     def _role(self, name: str, workload: Workload, *, suffix: str) -> ServedRole:
         parts = _parts_of(suffix)
         deployment = self._part(r.DEPLOYMENTS, f"workload{suffix}")

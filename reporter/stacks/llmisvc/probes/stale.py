@@ -25,7 +25,7 @@ from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import Scope
-from reporter.served.role import Workload, parts_of
+from reporter.served.role import Workload, all_serve, parts_of
 from reporter.served.scaledobjects import judge_scalers
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
@@ -228,7 +228,7 @@ _ALTHOUGH: Final = "; its pods serve although Ready is False for it"
 
 def probe_scaling(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each scaler that does not work, else for what KServe says of it."""
-    serves = _ALTHOUGH if scope.serves and is_false(scope.condition("Ready")) else ""
+    serves = _ALTHOUGH if all_serve(scope.roles) and is_false(scope.condition("Ready")) else ""
     kinds: tuple[Resource[KubeObject], ...] = (r.DEPLOYMENTS, reasons.LEADERWORKERSETS)
     made = [(kind.kind, each.name) for kind in kinds for each in scope.made(kind)]
     named, budget = scope.made(r.SCALEDOBJECTS), startup_budget(scope)
