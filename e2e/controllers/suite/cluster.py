@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from e2e.controllers.programs import CONTROLLER_MANAGER
 from e2e.envtest.binaries import built
 from e2e.envtest.control_plane import ControlPlane, Server, free_ports
-from e2e.stack.api import Api
+from e2e.stack.api import Api, unless_gone
 from e2e.stack.controller import Again, Controller, Key, key_of
 from e2e.stack.errors import ApiError
 from e2e.stack.kubelet import Kubelet, not_ready
@@ -25,6 +25,18 @@ OF_KUBERNETES = (
     "namespace-controller",
 )
 """Those of kube-controller-manager that run; what looks after nodes is the tests'."""
+
+
+def engine(image: str) -> Object:
+    """Return the container of an engine."""
+    return {
+        "name": "vllm",
+        "image": image,
+        "command": ["vllm", "serve", "meta-llama/Llama-3.1-8B"],
+        "ports": [{"containerPort": 8000}],
+        "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
+    }
+
 
 PULLS_SECONDS = PROBES_SECONDS = 12
 """How long a slow image is pulled, and how long it takes then until its probe is answered."""
@@ -64,6 +76,14 @@ def controller_manager(plane: ControlPlane) -> Iterator[None]:
         server.stop()
 
 
+async def tell(api: Api, key: Key, status: Object) -> None:
+    """Merge into the status of a pod, if it is still there."""
+    said = {"status": status}
+    await unless_gone(
+        api.patch("pods", key.name, said, namespace=key.namespace, subresource="status")
+    )
+
+
 class Binder(Controller):
     """The scheduler: any node is good for any pod, but for those of a namespace that is full."""
 
@@ -87,28 +107,17 @@ class Binder(Controller):
     async def reconcile(self, key: Key) -> None:
         """Bind a pod, or say why not."""
         if key.namespace == self.full:
-            status = {
-                "phase": "Pending",
-                "conditions": [UNSCHEDULABLE | {"lastTransitionTime": now()}],
-            }
-            with contextlib.suppress(ApiError):
-                await self.api.patch(
-                    "pods",
-                    key.name,
-                    {"status": status},
-                    namespace=key.namespace,
-                    subresource="status",
-                )
+            conditions = [UNSCHEDULABLE | {"lastTransitionTime": now()}]
+            await tell(self.api, key, {"phase": "Pending", "conditions": conditions})
             return
         nodes = schedulable(await self.api.items("nodes"))
         if not nodes:
             raise Again("no node is there")
-        target = {"apiVersion": "v1", "kind": "Node", "name": nodes[0]}
         binding = {
             "apiVersion": "v1",
             "kind": "Binding",
             "metadata": {"name": key.name, "namespace": key.namespace},
-            "target": target,
+            "target": {"apiVersion": "v1", "kind": "Node", "name": nodes[0]},
         }
         path = f"/api/v1/namespaces/{key.namespace}/pods/{key.name}/binding"
         with contextlib.suppress(ApiError):
@@ -135,13 +144,7 @@ class Images(Kubelet):
             if there is None or meta(there)["uid"] != meta(pod)["uid"]:
                 return
             status = running_status(there, now=now(), address=dig(there, "status", "podIP"))
-            await self.api.patch(
-                "pods",
-                key.name,
-                {"status": change(status)},
-                namespace=key.namespace,
-                subresource="status",
-            )
+            await tell(self.api, key, change(status))
 
 
 def metrics_crd(group: str, plural: str, kind: str) -> Object:

@@ -8,22 +8,17 @@ import time
 import pytest
 from aiohttp import web
 
-from e2e.controllers.suite.cluster import EXTERNAL_METRIC
+from e2e.controllers.suite.cluster import EXTERNAL_METRIC, engine
 from e2e.controllers.suite.told import SOON, Model
 from reporter.stacks.workloads import reasons as c
 from tests.daemon.replica import free_port, until
 
 SCALEDOBJECTS = "scaledobjects.keda.sh"
 LABELS = {"app": "llama"}
-CONTAINER = {
-    "name": "vllm",
-    "image": "vllm/vllm-openai:v0.14.0",
-    "command": ["vllm", "serve", "meta-llama/Llama-3.1-8B"],
-    "ports": [{"containerPort": 8000}],
-}
 
 
 def deployment(namespace):
+    spec = {"containers": [engine("vllm/vllm-openai:v0.14.0")]}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -31,7 +26,7 @@ def deployment(namespace):
         "spec": {
             "replicas": 1,
             "selector": {"matchLabels": LABELS},
-            "template": {"metadata": {"labels": LABELS}, "spec": {"containers": [CONTAINER]}},
+            "template": {"metadata": {"labels": LABELS}, "spec": spec},
         },
     }
 

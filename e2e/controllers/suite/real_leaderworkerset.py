@@ -1,5 +1,6 @@
 """LeaderWorkerSet."""
 
+from e2e.controllers.suite.cluster import engine
 from e2e.controllers.suite.told import SOON, Model
 from reporter.stacks.workloads import reasons as c
 
@@ -7,14 +8,7 @@ SETS = "leaderworkersets.leaderworkerset.x-k8s.io"
 
 
 def image(name):
-    container = {
-        "name": "vllm",
-        "image": name,
-        "command": ["vllm", "serve", "meta-llama/Llama-3.1-405B"],
-        "ports": [{"containerPort": 8000}],
-        "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
-    }
-    template = {"metadata": {"labels": {"app": "llama"}}, "spec": {"containers": [container]}}
+    template = {"metadata": {"labels": {"app": "llama"}}, "spec": {"containers": [engine(name)]}}
     pods = {"leaderTemplate": template, "workerTemplate": template}
     return {"spec": {"leaderWorkerTemplate": pods}}
 
