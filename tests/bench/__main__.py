@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from tests.bench import hostile, modelservings, noise, pages, scraping
+from tests.bench import noise, pages, scraping
 from tests.bench.cluster import SETS_PER_NAMESPACE, build
 from tests.bench.daemon_process import SELF_CHECK
 from tests.bench.evaluation import measure
@@ -77,18 +77,13 @@ def _after_one_change(
 
 
 def _at_rest(options: argparse.Namespace, tell: Callable[[str], None]) -> dict[str, object]:
-    """Measure what needs no burst: passes, pages, scraping, statuses, single changes."""
+    """Measure what needs no burst: passes, pages, scraping, single changes."""
     tell("reading pages")
     reading = pages.measure()
     sys.stdout.write(f"{pages.render(reading)}\n")
     tell("scraping")
     scraped = asyncio.run(scraping.measure())
     sys.stdout.write(f"{scraping.render(scraped)}\n")
-    tell("pods that mean harm")
-    attack = asyncio.run(hostile.measure())
-    sys.stdout.write(f"{hostile.render(attack)}\n")
-    owning = asyncio.run(modelservings.measure(tell))
-    sys.stdout.write(f"{modelservings.render(owning)}\n")
     found, loads = [], []
     for run in range(options.runs):
         loads.append(noise.load())
@@ -97,13 +92,7 @@ def _at_rest(options: argparse.Namespace, tell: Callable[[str], None]) -> dict[s
     header = [f"{sets} sets" for sets in options.sizes]
     lines = lines_of(header, noise.together([rows(each) for each in found], loads))
     sys.stdout.write("\n".join(["", noise.line_of(loads), *lines, ""]))
-    return {
-        "sizes": found,
-        "page": reading,
-        "scraping": scraped,
-        "attack": attack,
-        "modelservings": owning,
-    }
+    return {"sizes": found, "page": reading, "scraping": scraped}
 
 
 def _of_size(sets: int, changes: int, tell: Callable[[str], None]) -> Numbers:

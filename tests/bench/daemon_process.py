@@ -1,6 +1,6 @@
 """The real daemon in a process of its own, beside a task that notices when the loop is blocked.
 
-`python -m tests.bench.daemon_process KUBECONFIG METRICS_PORT HEALTH_PORT OUTPUT MODELSERVING_STATUS RESYNC`; SIGUSR1 begins
+`python -m tests.bench.daemon_process KUBECONFIG METRICS_PORT HEALTH_PORT OUTPUT RESYNC`; SIGUSR1 begins
 the next phase, and until then SIGUSR2 stops all measuring, which costs more than an idle daemon does. The numbers of all
 phases are written as JSON when it ends.
 """
@@ -18,7 +18,6 @@ import msgspec
 
 from reporter.daemon.main import run_daemon
 from reporter.setting_types import ScrapeVia
-from reporter.stacks.kthena.settings import StatusOwnership
 from reporter.stacks.settings import FullDaemonSettings
 
 RESYNC_SECONDS: Final = 3
@@ -116,8 +115,6 @@ async def run(
     kubeconfig: Path,
     metrics_port: int,
     health_port: int,
-    *,
-    modelserving_status: str,
     resync: int,
 ) -> list[Phase]:
     """Run the daemon until SIGTERM."""
@@ -128,7 +125,6 @@ async def run(
         metrics_bind_address=f"127.0.0.1:{metrics_port}",
         health_probe_bind_address=f"127.0.0.1:{health_port}",
         report_bind_address="0",
-        modelserving_status=StatusOwnership(modelserving_status),
         self_check_seconds=int(os.environ.get(SELF_CHECK, "600")),
     )
     watchdog = Watchdog()
@@ -148,8 +144,7 @@ if __name__ == "__main__":
             Path(sys.argv[1]),
             int(sys.argv[2]),
             int(sys.argv[3]),
-            modelserving_status=sys.argv[5],
-            resync=int(sys.argv[6]),
+            int(sys.argv[5]),
         )
     )
     Path(sys.argv[4]).write_bytes(msgspec.json.encode(found))

@@ -28,7 +28,7 @@ class BenchError(Exception):
 
 @asynccontextmanager
 async def sandbox(number: int, kubeconfig: Path, what: str = "inferencesets") -> AsyncIterator[str]:
-    """Run the sandbox with so many InferenceSets, or `modelservings`, and give its URL."""
+    """Run the sandbox with so many InferenceSets, or `young` ones, and give its URL."""
     process = await _start("sandbox_process", what, str(number), str(kubeconfig), stdout=PIPE)
     try:
         if process.stdout is None:
@@ -104,7 +104,6 @@ class Daemon:
 async def daemon(
     kubeconfig: Path,
     folder: Path,
-    modelserving_status: str = "off",
     *,
     module: str = "daemon_process",
     resync: int = RESYNC_SECONDS,
@@ -115,7 +114,6 @@ async def daemon(
     Args:
         kubeconfig: how it reaches the API server.
         folder: of its log and its numbers.
-        modelserving_status: what it owns of ModelServings.
         module: that runs it.
         resync: seconds between two passes in which nothing happens.
         name: of its files, where there is more than one.
@@ -132,7 +130,6 @@ async def daemon(
             str(metrics_port),
             str(health_port),
             str(output),
-            modelserving_status,
             str(resync),
             stderr=stderr.fileno(),
             env=os.environ | allocator(),

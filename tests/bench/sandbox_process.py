@@ -1,7 +1,7 @@
 """The sandbox with a cluster of the size given, in a process of its own.
 
 `python -m tests.bench.sandbox_process WHAT NUMBER KUBECONFIG` prints its URL once it is served; WHAT
-is `inferencesets`, `young` ones of them, or `modelservings`.
+is `inferencesets`, or `young` ones of them.
 """
 
 import asyncio
@@ -14,12 +14,10 @@ from typing import Final
 from lab.sandbox.objects import Object
 from lab.sandbox.serve import running
 from tests.bench.cluster import build, build_young
-from tests.bench.modelserving_cluster import build_modelservings
 
 _BUILDERS: Final[Mapping[str, Callable[[int], Iterable[Object]]]] = {
     "inferencesets": build,
     "young": build_young,
-    "modelservings": build_modelservings,
 }
 
 
