@@ -3,16 +3,12 @@
 from collections.abc import Iterable
 from typing import Final
 
-from e2e.stack.api import Api
 from e2e.stack.controller import Controller, Key, controller_of, deleting, key_of, owned_by
-from e2e.stack.errors import StackError
 from e2e.stack.nodes import schedulable
-from e2e.stack.times import now
 from lab.sandbox.objects import Object, meta, name_of
 from lab.simulation.kthena import plan
 from lab.simulation.kthena_objects import NAME
 from lab.simulation.kthena_signs import is_deleting, is_ready
-from lab.simulation.kthena_status import whole_status
 from lab.simulation.kthena_world import ModelServingWorld
 
 MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
@@ -30,19 +26,9 @@ _RESOURCES: Final = {
 
 
 class Kthena(Controller):
-    """Keeps the children of each ModelServing.
-
-    Args:
-        api: the API server.
-        tells: whether it writes the whole status after each pass, as Kthena does; without
-            `roleStatuses`, which it does not know.
-    """
+    """Keeps the children of each ModelServing, and writes no status."""
 
     follows = (MODELSERVINGS, *_RESOURCES.values())
-
-    def __init__(self, api: Api, *, tells: bool = False) -> None:
-        super().__init__(api)
-        self.tells = tells
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
         """A ModelServing by itself, or by its children."""
@@ -68,8 +54,6 @@ class Kthena(Controller):
             if each["kind"] == "Pod" and nodes:
                 each["spec"].setdefault("nodeName", nodes[number % len(nodes)])
             await self.api.create(each)
-        if self.tells:
-            await self.tell(key)
 
     async def world(self, key: Key) -> ModelServingWorld | None:
         """Return what there is of a ModelServing; None if it is not there, or going."""
@@ -94,19 +78,6 @@ class Kthena(Controller):
             children["PodGroup"] if POD_GROUPS in served else None,
             children["ControllerRevision"],
         )
-
-    async def tell(self, key: Key) -> None:
-        """Put the whole status once, as Kthena does.
-
-        Raises:
-            StackError: there is no such ModelServing.
-        """
-        world = await self.world(key)
-        if world is None:
-            raise StackError(f"there is no ModelServing {'/'.join(key)}")
-        path = (await self.api.resource(MODELSERVINGS)).path(key.namespace, key.name, "status")
-        body = {**world.modelserving, "status": whole_status(world, now())}
-        await self.api.request("PUT", path, body=body, fieldManager=MANAGER)
 
     async def at_rest(self, key: Key) -> bool:
         """Tell whether nothing is left to be done and every pod is ready."""

@@ -108,11 +108,6 @@ class OtterScale:
         found = await self.api.get(_DEPLOYMENTS, name, namespace=self.namespace)
         return None if found is None else msgspec.convert(found, Deployment)
 
-    async def fails(self, error: str) -> None:
-        """Let the operator end in an error."""
-        failed = {**_condition("Ready"), "status": "False", "reason": "ReconcileError"}
-        await self._status(MODELSERVICES, NAME, {"conditions": [{**failed, "message": error}]})
-
     async def parents(self, resource: str, *conditions: Object) -> None:
         """Let the Gateway say something of the route or the pool."""
         reference: JSON = {

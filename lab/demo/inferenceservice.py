@@ -1,12 +1,11 @@
 """The story of InferenceServices: a canary promoted, a rollback, and a model that does not load."""
 
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from lab.demo.kserve import INFERENCESERVICES, KServe, controllers, kinds
 from lab.demo.sample_stack import namespace
-from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace, present
+from lab.demo.story import HEALTHY, Background, Expected, Scene, Step, Story, StoryPace, present
 from lab.sandbox.objects import Object, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from lab.simulation.kserve_fates import load_fails
@@ -40,10 +39,8 @@ def _subject(name: str) -> str:
     return f"inferenceservice/{NAMESPACE}/{name}"
 
 
-class ServedRevisions:
+class ServedRevisions(Background):
     """A cluster with KServe and Knative while entered; prints which revisions are served."""
-
-    at_rest = True
 
     def __init__(self, sandbox: Sandbox, _say: Callable[[str], None]) -> None:
         nodes = sorted(name_of(node) for node in sandbox.list("nodes"))
@@ -54,34 +51,12 @@ class ServedRevisions:
         self.sandbox = sandbox
         self.kserve = KServe(sandbox, node=nodes[0], now=present)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Leave the sandbox as it is."""
-
     def lines(self) -> Iterator[str]:
         """Yield a line for each InferenceService."""
         found = self.sandbox.list(INFERENCESERVICES)
         if found:
             yield f"# kubectl -n {NAMESPACE} get isvc"
         yield from (f"#   {_line(each)}" for each in found)
-
-    async def finish(self, seconds: float) -> None:
-        """Nothing comes late."""
-
-    def faults(self) -> Iterator[str]:
-        """Yield nothing: what goes on here does not fail by itself."""
-        yield from ()
-
-    def verdict(self) -> str:
-        """Return nothing: there is nothing more to say."""
-        return ""
 
 
 def _line(inferenceservice: Object) -> str:
@@ -97,14 +72,8 @@ def _line(inferenceservice: Object) -> str:
     return f"{name_of(inferenceservice)}: {states}; newest {newest}; traffic {traffic}"
 
 
-def _revisions(scene: Scene) -> ServedRevisions:
-    if not isinstance(scene.background, ServedRevisions):
-        raise TypeError("this story needs a cluster with KServe")
-    return scene.background
-
-
 def _create(scene: Scene) -> None:
-    here = _revisions(scene)
+    here = ServedRevisions.of(scene)
     here.sandbox.create(inferenceservice(CHAT, "hf://example/chat-1"))
     here.sandbox.create(inferenceservice(SEARCH, "hf://example/search-1", transformer=True))
     here.kserve.settle()
@@ -114,7 +83,7 @@ def _predictor(name: str, **spec: object) -> Callable[[Scene], None]:
     """Change the spec of a predictor; None takes a field away."""
 
     def act(scene: Scene) -> None:
-        here = _revisions(scene)
+        here = ServedRevisions.of(scene)
         patch = {"spec": {"predictor": spec}}
         here.sandbox.patch(INFERENCESERVICES, name, patch, namespace=NAMESPACE)
         here.kserve.settle()
@@ -123,18 +92,18 @@ def _predictor(name: str, **spec: object) -> Callable[[Scene], None]:
 
 
 def _fails(scene: Scene) -> None:
-    _revisions(scene).kserve.fates[f"{CHAT}-predictor-00003"] = load_fails(_OOM)
+    ServedRevisions.of(scene).kserve.fates[f"{CHAT}-predictor-00003"] = load_fails(_OOM)
     _predictor(CHAT, model={"storageUri": "hf://example/chat-70b"})(scene)
 
 
 def _transformer_fails(scene: Scene) -> None:
-    here = _revisions(scene)
+    here = ServedRevisions.of(scene)
     here.kserve.fates[f"{SEARCH}-transformer"] = load_fails(_TEMPLATE)
     here.kserve.settle()
 
 
 def _transformer_works(scene: Scene) -> None:
-    here = _revisions(scene)
+    here = ServedRevisions.of(scene)
     del here.kserve.fates[f"{SEARCH}-transformer"]
     here.kserve.settle()
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from lab.demo.controller_deployments import controller
+from lab.demo.sample_stack import served
 from lab.sandbox.objects import Object, dig, name_of, namespace_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.workloads import running_status
@@ -101,22 +102,8 @@ class KServe:
 
 def kinds() -> Iterator[Object]:
     """Yield what makes the kinds of KServe and Knative served in a sandbox."""
-    yield _listed("serving.kserve.io/v1beta1", inferenceservices="InferenceService")
-    yield _listed("serving.knative.dev/v1", services="Service", revisions="Revision")
-
-
-def _listed(group_version: str, **plurals: str) -> Object:
-    resources = [
-        {"name": name, "kind": kind, "namespaced": True}
-        for plural, kind in plurals.items()
-        for name in (plural, f"{plural}/status")
-    ]
-    return {
-        "apiVersion": "v1",
-        "kind": "APIResourceList",
-        "groupVersion": group_version,
-        "resources": resources,
-    }
+    yield served("serving.kserve.io/v1beta1", inferenceservices="InferenceService")
+    yield served("serving.knative.dev/v1", services="Service", revisions="Revision")
 
 
 _CONTROLLERS: Final = (

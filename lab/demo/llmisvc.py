@@ -1,12 +1,21 @@
 """The story of an LLMInferenceService: what its Ready hides, and what only looks wrong."""
 
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from lab.demo.controller_deployments import controller
-from lab.demo.sample_stack import namespace
-from lab.demo.story import CHAT, HEALTHY, Expected, Scene, Step, Story, StoryPace, present
+from lab.demo.sample_stack import namespace, served
+from lab.demo.story import (
+    CHAT,
+    HEALTHY,
+    Background,
+    Expected,
+    Scene,
+    Step,
+    Story,
+    StoryPace,
+    present,
+)
 from lab.sandbox.objects import JSON, Object, dig
 from lab.sandbox.sandbox import Sandbox
 from reporter.stacks.llmisvc import reasons as k
@@ -129,42 +138,20 @@ def statuses() -> Iterator[tuple[str, str, JSON]]:
     yield LLMS, NAME, {"observedGeneration": 1, "conditions": conditions}
 
 
-class LlmCluster:
+class LlmCluster(Background):
     """A cluster with KServe's controller of LLMInferenceServices while entered."""
 
-    at_rest = True
-
     def __init__(self, sandbox: Sandbox, _say: Callable[[str], None]) -> None:
-        names: JSON = [
-            {"name": f"{plural}{part}", "kind": kind, "namespaced": True}
-            for plural, kind in (
-                ("llminferenceservices", "LLMInferenceService"),
-                ("llminferenceserviceconfigs", "LLMInferenceServiceConfig"),
-            )
-            for part in ("", "/status")
-        ]
-        listed: Object = {
-            "apiVersion": "v1",
-            "kind": "APIResourceList",
-            "groupVersion": "serving.kserve.io/v1alpha2",
-            "resources": names,
-        }
+        listed = served(
+            "serving.kserve.io/v1alpha2",
+            llminferenceservices="LLMInferenceService",
+            llminferenceserviceconfigs="LLMInferenceServiceConfig",
+        )
         sandbox.load([listed, namespace(NAMESPACE), namespace("kserve")])
         name = "llmisvc-controller-manager"
         image = "kserve/llmisvc-controller:v0.20.0"
         sandbox.create(controller("kserve", name, image=image, labels={"app": name}))
         self.sandbox = sandbox
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Leave the sandbox as it is."""
 
     def make(self) -> None:
         """Make an LLMInferenceService with all that its controller makes for it."""
@@ -181,26 +168,9 @@ class LlmCluster:
             ready = told.get("Ready") or {"status": "Unknown", "reason": ""}
             yield f"# kubectl get llmisvc: {NAME} {ready['status']} {ready['reason']}"
 
-    async def finish(self, seconds: float) -> None:
-        """Nothing comes late."""
-
-    def faults(self) -> Iterator[str]:
-        """Yield nothing: what goes on here does not fail by itself."""
-        yield from ()
-
-    def verdict(self) -> str:
-        """Return nothing: there is nothing more to say."""
-        return ""
-
-
-def _cluster(scene: Scene) -> LlmCluster:
-    if not isinstance(scene.background, LlmCluster):
-        raise TypeError("this story needs a cluster with LLMInferenceServices")
-    return scene.background
-
 
 def _create(scene: Scene) -> None:
-    _cluster(scene).make()
+    LlmCluster.of(scene).make()
 
 
 def _picker(replicas: int) -> Callable[[Scene], None]:
@@ -208,16 +178,16 @@ def _picker(replicas: int) -> Callable[[Scene], None]:
 
 
 def _no_config(scene: Scene) -> None:
-    _cluster(scene).sandbox.delete(CONFIGS, CONFIG, namespace=NAMESPACE)
+    LlmCluster.of(scene).sandbox.delete(CONFIGS, CONFIG, namespace=NAMESPACE)
 
 
 def _config_again(scene: Scene) -> None:
-    _cluster(scene).sandbox.create(_config())
+    LlmCluster.of(scene).sandbox.create(_config())
 
 
 def _stop(scene: Scene) -> None:
     patch: JSON = {"metadata": {"annotations": {"serving.kserve.io/stop": "true"}}}
-    _cluster(scene).sandbox.patch(LLMS, NAME, patch, namespace=NAMESPACE)
+    LlmCluster.of(scene).sandbox.patch(LLMS, NAME, patch, namespace=NAMESPACE)
 
 
 def _flags(pace: StoryPace) -> tuple[str, ...]:

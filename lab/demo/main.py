@@ -46,8 +46,8 @@ STORIES: Final[Mapping[str, Story]] = {
     "llminferenceservice": LLMINFERENCESERVICE,
 }
 
-NORMAL: Final = StoryPace(grace=4, window=15, quiet=2.0, late=65.0)
-FAST: Final = StoryPace(grace=1, window=3, quiet=0.3, late=0.0)
+NORMAL: Final = StoryPace(grace=4, window=15, quiet=2.0)
+FAST: Final = StoryPace(grace=1, window=3, quiet=0.3)
 
 
 class Onlooker(Protocol):
@@ -84,11 +84,8 @@ async def run_demo(
             say(f"# sandbox: {sandbox.url}")
             say(f"# daemon:  status-reporter run {shlex.join(flags)}")
             stream = await stack.enter_async_context(EventStream(sandbox.url))
-            background = (
-                await stack.enter_async_context(story.background(sandbox, say))
-                if story.background is not None
-                else None
-            )
+            made = story.background(sandbox, say) if story.background is not None else Background()
+            background = await stack.enter_async_context(made)
             page = await stack.enter_async_context(daemon(flags, log))
             if page is None:
                 say("# FAILED: the daemon did not start.")
@@ -133,7 +130,7 @@ class _Telling:
         pace: StoryPace,
         log: Path,
         *,
-        background: Background | None,
+        background: Background,
         onlooker: Onlooker | None,
     ) -> None:
         self._stream = stream
@@ -152,19 +149,13 @@ class _Telling:
             if not await self._step(number, step, scene):
                 self._explain()
                 return False
-        if self._background is not None:
-            await self._background.finish(self._pace.late)
         seconds = asyncio.get_running_loop().time() - began
-        faults = [*self._background.faults()] if self._background is not None else []
-        for fault in faults:
-            say(f"# FAILED: {fault}")
         if self._surprises:
             say("\n# FAILED: Events that nothing explains:")
             for event in self._surprises:
                 say_event(event)
-        if faults or self._surprises:
             return False
-        if self._background is not None and (verdict := self._background.verdict()):
+        if verdict := self._background.verdict():
             say(f"# {verdict}")
         say(f"\n# Every expected Event came, and no other, in {seconds:.0f} s.")
         return True
@@ -178,7 +169,7 @@ class _Telling:
         step.act(scene)
         now = asyncio.get_running_loop().time
         deadline = now() + self._pace.window + _STEP_SECONDS + step.seconds
-        while self._missing or self._not_over or not self._at_rest:
+        while self._missing or self._not_over or not self._background.at_rest:
             event = await self._stream.next(min(deadline, now() + _LOOK_SECONDS))
             if event is not None:
                 self._take(event)
@@ -187,16 +178,12 @@ class _Telling:
         quiet_until = now() + self._pace.quiet
         while (event := await self._stream.next(quiet_until)) is not None:
             self._take(event)
-        for line in self._background.lines() if self._background is not None else ():
+        for line in self._background.lines():
             say(line)
         if self._onlooker is not None:
             await self._onlooker.saw(step)
         say("")
         return True
-
-    @property
-    def _at_rest(self) -> bool:
-        return self._background is None or self._background.at_rest
 
     def _take(self, event: SeenEvent) -> None:
         """Print an Event and cross it off; one that only ends what was told before is no news."""
@@ -217,7 +204,7 @@ class _Telling:
             say(f"# FAILED: did not come: {each.reason} for {each.subject} {each.text}".rstrip())
         for each in self._not_over:
             say(f"# FAILED: did not end: {each.reason} for {each.subject}")
-        if not self._at_rest:
+        if not self._background.at_rest:
             say("# FAILED: the status does not say what there is, or it does not settle")
         _say_log(self._log)
 

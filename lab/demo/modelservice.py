@@ -31,32 +31,26 @@ _GRACED: Final = (m.OBJECT_MISSING, m.EPP, m.DRIFT)
 """Reasons of the story whose own grace would make it long; the demo shortens it."""
 
 
-def _otterscale(scene: Scene) -> OtterScale:
-    if not isinstance(scene.background, OtterScale):
-        raise TypeError("this story needs a cluster with OtterScale's operator")
-    return scene.background
-
-
 def _create(scene: Scene) -> None:
-    otterscale = _otterscale(scene)
+    otterscale = OtterScale.of(scene)
     otterscale.sandbox.create(modelservice())
     otterscale.make()
 
 
 def _wrong_credentials(scene: Scene) -> None:
-    _otterscale(scene).unpack(fails=True)
+    OtterScale.of(scene).unpack(fails=True)
 
 
 def _right_credentials(scene: Scene) -> None:
-    _otterscale(scene).unpack(fails=False)
+    OtterScale.of(scene).unpack(fails=False)
 
 
 def _delete_prefill(scene: Scene) -> None:
-    _otterscale(scene).sandbox.delete(DEPLOYMENTS, PREFILL, namespace=NAMESPACE)
+    OtterScale.of(scene).sandbox.delete(DEPLOYMENTS, PREFILL, namespace=NAMESPACE)
 
 
 def _reconcile(scene: Scene) -> None:
-    _otterscale(scene).make()
+    OtterScale.of(scene).make()
 
 
 def _picker_down(scene: Scene) -> None:
@@ -70,7 +64,7 @@ def _picker_up(scene: Scene) -> None:
 def _drift(scene: Scene) -> None:
     labels: JSON = {"llm-d.ai/role": "prefill"}
     patch: JSON = {"spec": {"selector": {"matchLabels": labels}}}
-    _otterscale(scene).sandbox.patch(_POD_MONITORS, DECODE, patch, namespace=NAMESPACE)
+    OtterScale.of(scene).sandbox.patch(_POD_MONITORS, DECODE, patch, namespace=NAMESPACE)
 
 
 def _flags(pace: StoryPace) -> tuple[str, ...]:

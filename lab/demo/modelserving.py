@@ -10,7 +10,7 @@ import msgspec
 from lab.demo.controller_deployments import controller
 from lab.demo.kthena import MODELSERVINGS, Kthena, RoleInstance
 from lab.demo.sample_stack import namespace
-from lab.demo.story import HEALTHY, Expected, Scene, Step, Story, StoryPace, present
+from lab.demo.story import HEALTHY, Background, Expected, Scene, Step, Story, StoryPace, present
 from lab.sandbox.objects import Object, copy_json, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from reporter.stacks.kthena import reasons as m
@@ -63,7 +63,7 @@ def modelserving() -> Object:
     }
 
 
-class Serving:
+class Serving(Background):
     """A cluster with Kthena and its controller, while entered."""
 
     def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
@@ -119,34 +119,21 @@ class Serving:
         yield f"# {command}={{.status.roleStatuses}}"
         yield from (f"#   {group}: {', '.join(roles)}" for group, roles in groups.items())
 
-    async def finish(self, seconds: float) -> None:
-        """Wait for nothing: all changes of roles are in the status."""
-
-    def faults(self) -> Iterator[str]:
-        """Yield what was wrong with the roles: nothing, as `at_rest` waits for them."""
-        yield from ()
-
     def verdict(self) -> str:
         """Return how many changes there were."""
         return f"{len(self.kthena.history)} changes of roles, all of them in the status."
 
 
-def _serving(scene: Scene) -> Serving:
-    if not isinstance(scene.background, Serving):
-        raise TypeError("this story needs a cluster with Kthena")
-    return scene.background
-
-
 def _create(scene: Scene) -> None:
-    _serving(scene).sandbox.create(modelserving())
+    Serving.of(scene).sandbox.create(modelserving())
 
 
 def _scale(scene: Scene) -> None:
-    _serving(scene).sandbox.scale(MODELSERVINGS, NAME, 3, namespace=NAMESPACE)
+    Serving.of(scene).sandbox.scale(MODELSERVINGS, NAME, 3, namespace=NAMESPACE)
 
 
 def _roll_out(scene: Scene) -> None:
-    serving = _serving(scene)
+    serving = Serving.of(scene)
     roles = copy_json(dig(serving.kthena.modelserving, "spec", "template", "roles"))
     for role in roles:
         for template in ("entryTemplate", "workerTemplate"):
@@ -157,13 +144,13 @@ def _roll_out(scene: Scene) -> None:
 
 
 def _lose(scene: Scene) -> None:
-    kthena = _serving(scene).kthena
+    kthena = Serving.of(scene).kthena
     kthena.pull(fails=True)
     kthena.lose_pod(_LOST)
 
 
 def _mend(scene: Scene) -> None:
-    _serving(scene).kthena.pull(fails=False)
+    Serving.of(scene).kthena.pull(fails=False)
 
 
 def _flags(_pace: StoryPace) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import Final, Self
 import msgspec
 
 from lab.demo.controller_deployments import controller
-from lab.demo.sample_stack import namespace
-from lab.demo.story import CHAT
+from lab.demo.sample_stack import namespace, served
+from lab.demo.story import CHAT, Background
 from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
 from lab.sandbox.sandbox import Sandbox
 from lab.sandbox.storage import Change
@@ -28,11 +28,10 @@ MODELSERVICES: Final = "modelservices.model.otterscale.io"
 DEPLOYMENTS: Final = "deployments.apps"
 DECODE: Final = f"{NAME}-decode"
 PREFILL: Final = f"{NAME}-prefill"
-_CRDS: Final = (
-    ("model.otterscale.io", "v1alpha1", "modelservices", "ModelService"),
-    ("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
-    ("monitoring.coreos.com", "v1", "podmonitors", "PodMonitor"),
-    ("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor"),
+_KINDS: Final = (
+    served("model.otterscale.io/v1alpha1", modelservices="ModelService"),
+    served("networking.istio.io/v1beta1", destinationrules="DestinationRule"),
+    served("monitoring.coreos.com/v1", podmonitors="PodMonitor", servicemonitors="ServiceMonitor"),
 )
 
 
@@ -61,14 +60,14 @@ def modelservice() -> Object:
     }
 
 
-class OtterScale:
+class OtterScale(Background):
     """A cluster with OtterScale's operator, which makes what is missing only when it is told to.
 
     While entered it writes the status as the operator does, from the Deployments.
     """
 
     def __init__(self, sandbox: Sandbox, _say: object) -> None:
-        sandbox.load([*map(_crd, _CRDS), namespace(NAMESPACE), namespace("otterscale-system")])
+        sandbox.load([*_KINDS, namespace(NAMESPACE), namespace("otterscale-system")])
         sandbox.create(
             controller(
                 "otterscale-system",
@@ -210,13 +209,6 @@ class OtterScale:
         )
         yield f"# kubectl -n {NAMESPACE} get modelservice {NAME}: phase {phase}, {counts}"
 
-    async def finish(self, _seconds: float) -> None:
-        """Return at once: nothing is still to come."""
-
-    def faults(self) -> Iterator[str]:
-        """Yield nothing: the Events say it all."""
-        yield from ()
-
     def verdict(self) -> str:
         """Return what is said at the end."""
         return "The operator's phase said Ready all the time, but for the pod that did not run."
@@ -249,27 +241,4 @@ def _unpack_fails(running: Object, now: str) -> Object:
             {**each, "ready": False, "started": False, "state": waits}
             for each in running["containerStatuses"]
         ],
-    }
-
-
-def _crd(row: tuple[str, str, str, str]) -> Object:
-    group, version, plural, kind = row
-    schema: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    served: Object = {
-        "name": version,
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}},
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
-            "versions": [served],
-        },
     }

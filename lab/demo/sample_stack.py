@@ -30,6 +30,21 @@ def namespace(name: str) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
+def served(group_version: str, **plurals: str) -> Object:
+    """Return what makes a sandbox serve namespaced kinds, by their plurals, with a status."""
+    resources = [
+        {"name": name, "kind": kind, "namespaced": True}
+        for plural, kind in plurals.items()
+        for name in (plural, f"{plural}/status")
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "APIResourceList",
+        "groupVersion": group_version,
+        "resources": resources,
+    }
+
+
 def load_stack(now: datetime) -> list[JSON]:
     """Return the documents with every time set to `AGE` before `now`."""
     moment = rfc3339(now - AGE)

@@ -1,13 +1,13 @@
 """What a story of the demo is made of: what is done to the cluster, and the Events that tell it."""
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from types import TracebackType
+from typing import Final, Self
 
 from lab.demo.models import ModelPods
-from lab.sandbox.objects import JSON
+from lab.sandbox.objects import JSON, Object, dig, meta, name_of
 from lab.sandbox.sandbox import Sandbox
 from reporter.catalogue import reasons as c
 from reporter.model.instant import rfc3339
@@ -59,24 +59,44 @@ class Step:
     seconds: float = 0.0
 
 
-class Background(Protocol):
-    """What goes on in the cluster in addition to what the steps do, and what there is to say of it."""
+class Background:
+    """What goes on in the cluster in addition to what the steps do, while it is entered."""
 
     @property
     def at_rest(self) -> bool:
         """Whether all that a step brings has happened."""
+        return True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave the sandbox as it is."""
 
     def lines(self) -> Iterable[str]:
         """Return what is printed at the end of a step."""
-
-    async def finish(self, seconds: float) -> None:
-        """Wait so long, after the last step, for what is still to come."""
-
-    def faults(self) -> Iterable[str]:
-        """Return, at the end, what was not as it must be."""
+        return ()
 
     def verdict(self) -> str:
-        """Return what is said at the end if nothing was; empty for nothing."""
+        """Return what is said at the end; empty for nothing."""
+        return ""
+
+    @classmethod
+    def of(cls, scene: "Scene") -> Self:
+        """Return the one of a scene.
+
+        Raises:
+            TypeError: the story has another one.
+
+        """
+        if not isinstance(scene.background, cls):
+            raise TypeError(f"this story needs a cluster with {cls.__name__}")
+        return scene.background
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +114,7 @@ class Story:
     flags: Callable[["StoryPace"], tuple[str, ...]]
     steps: tuple[Step, ...]
     scrapes: bool = False
-    background: (
-        Callable[[Sandbox, Callable[[str], None]], AbstractAsyncContextManager[Background]] | None
-    ) = None
+    background: Callable[[Sandbox, Callable[[str], None]], Background] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +125,12 @@ class StoryPace:
         grace: the daemon's grace.
         window: how long a fault of a serving pod must last.
         quiet: how long after a step no further Event may come.
-        late: how long to wait after the last step for what a limit of writes holds back.
 
     """
 
     grace: int
     window: int
     quiet: float
-    late: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +166,6 @@ class StoryCluster:
     ) -> None:
         """Set a condition of every object whose name begins with `owner`."""
         for obj in self._named(resource, namespace, owner):
-            name, conditions = _name(obj), _list(obj, "status", "conditions")
             fresh: JSON = {
                 "type": type_,
                 "status": status,
@@ -158,77 +173,70 @@ class StoryCluster:
                 "message": message,
                 "lastTransitionTime": self._now(),
             }
-            others = [each for each in conditions if _field(each, "type") != type_]
-            self._patch_status(resource, namespace, name, status={"conditions": [*others, fresh]})
+            others = [each for each in _conditions(obj) if each["type"] != type_]
+            told: Object = {"conditions": [*others, fresh]}
+            self._patch_status(resource, namespace, name_of(obj), status=told)
 
     def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
         """Let the images of the model's pods fail to be pulled, or arrive."""
         for obj in self._named("pods", namespace, owner):
-            statuses = [
-                {**each, "ready": not fails, "state": self._container_state(fails=fails)}
-                for each in _list(obj, "status", "containerStatuses")
-                if isinstance(each, dict)
-            ]
-            conditions = [
-                {**each, "status": "False" if fails else "True"}
-                if _field(each, "type") in _READY_CONDITIONS
-                else each
-                for each in _list(obj, "status", "conditions")
-                if isinstance(each, dict)
-            ]
-            phase = "Pending" if fails else "Running"
-            status: JSON = {
-                "phase": phase,
-                "containerStatuses": [*statuses],
-                "conditions": [*conditions],
+            status: Object = {
+                "phase": "Pending" if fails else "Running",
+                "containerStatuses": [
+                    {**each, "ready": not fails, "state": self._container_state(fails=fails)}
+                    for each in dig(obj, "status", "containerStatuses") or ()
+                ],
+                "conditions": [
+                    {**each, "status": "False" if fails else "True"}
+                    if each["type"] in _READY_CONDITIONS
+                    else each
+                    for each in _conditions(obj)
+                ],
             }
-            self._patch_status("pods", namespace, _name(obj), status=status)
+            self._patch_status("pods", namespace, name_of(obj), status=status)
 
     def replace_pod(self, namespace: str, owner: str) -> None:
         """Put a new pod, whose container runs and is not ready yet, in the place of the first one."""
         old = self._named("pods", namespace, owner)[0]
-        meta = {k: each for k, each in _dict(old, "metadata").items() if k in _KEPT_METADATA}
+        kept = {key: each for key, each in meta(old).items() if key in _KEPT_METADATA}
         now = self._now()
-        status: dict[str, JSON] = {
-            **_dict(old, "status"),
+        status: Object = {
+            **old.get("status", {}),
             "phase": "Running",
             "startTime": now,
             "conditions": [
                 {
-                    "type": _field(each, "type"),
-                    "status": "False" if _field(each, "type") in _READY_CONDITIONS else "True",
+                    "type": each["type"],
+                    "status": "False" if each["type"] in _READY_CONDITIONS else "True",
                     "lastTransitionTime": now,
                 }
-                for each in _list(old, "status", "conditions")
+                for each in _conditions(old)
             ],
             "containerStatuses": [
                 {**each, "ready": False, "started": False, "state": {"running": {"startedAt": now}}}
-                for each in _list(old, "status", "containerStatuses")
-                if isinstance(each, dict)
+                for each in dig(old, "status", "containerStatuses") or ()
             ],
         }
-        self._sandbox.delete("pods", _name(old), namespace=namespace)
-        self._sandbox.create({**old, "metadata": meta, "status": {}})
-        self._patch_status("pods", namespace, _name(old), status=status)
+        self._sandbox.delete("pods", name_of(old), namespace=namespace)
+        self._sandbox.create({**old, "metadata": kept, "status": {}})
+        self._patch_status("pods", namespace, name_of(old), status=status)
 
     def pod_ready(self, namespace: str, owner: str) -> None:
         """Let the start of the model's pods be over."""
         for obj in self._named("pods", namespace, owner):
-            now = self._now()
-            conditions: list[JSON] = [
-                {**each, "status": "True", "lastTransitionTime": now}
-                if each.get("status") != "True"
-                else each
-                for each in _list(obj, "status", "conditions")
-                if isinstance(each, dict)
-            ]
-            statuses: list[JSON] = [
-                {**each, "ready": True, "started": True}
-                for each in _list(obj, "status", "containerStatuses")
-                if isinstance(each, dict)
-            ]
-            status: JSON = {"conditions": conditions, "containerStatuses": statuses}
-            self._patch_status("pods", namespace, _name(obj), status=status)
+            status: Object = {
+                "conditions": [
+                    each
+                    if each.get("status") == "True"
+                    else {**each, "status": "True", "lastTransitionTime": self._now()}
+                    for each in _conditions(obj)
+                ],
+                "containerStatuses": [
+                    {**each, "ready": True, "started": True}
+                    for each in dig(obj, "status", "containerStatuses") or ()
+                ],
+            }
+            self._patch_status("pods", namespace, name_of(obj), status=status)
 
     def remove_crd(self, name: str) -> None:
         """Delete a CustomResourceDefinition."""
@@ -240,33 +248,20 @@ class StoryCluster:
         text = "Back-off pulling image registry.example/vllm:typo"
         return {"waiting": {"reason": "ImagePullBackOff", "message": text}}
 
-    def _named(self, resource: str, namespace: str, owner: str) -> list[dict[str, JSON]]:
+    def _named(self, resource: str, namespace: str, owner: str) -> list[Object]:
         found = self._sandbox.list(resource, namespace=namespace)
-        return [obj for obj in found if _name(obj).startswith(owner) and "epp" not in _name(obj)]
+        return [
+            obj for obj in found if name_of(obj).startswith(owner) and "epp" not in name_of(obj)
+        ]
 
-    def _patch_status(self, resource: str, namespace: str, name: str, *, status: JSON) -> None:
+    def _patch_status(self, resource: str, namespace: str, name: str, *, status: Object) -> None:
         self._sandbox.patch(
             resource, name, {"status": status}, namespace=namespace, subresource="status"
         )
 
 
-def _name(obj: dict[str, JSON]) -> str:
-    return str(_field(obj.get("metadata"), "name"))
-
-
-def _field(value: JSON, key: str) -> JSON:
-    return value.get(key) if isinstance(value, dict) else None
-
-
-def _list(obj: JSON, *path: str) -> list[JSON]:
-    for key in path:
-        obj = _field(obj, key)
-    return obj if isinstance(obj, list) else []
-
-
-def _dict(obj: JSON, key: str) -> dict[str, JSON]:
-    found = _field(obj, key)
-    return found if isinstance(found, dict) else {}
+def _conditions(obj: Object) -> list[Object]:
+    return list(dig(obj, "status", "conditions") or ())
 
 
 def nothing(_scene: Scene) -> None:

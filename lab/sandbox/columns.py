@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from lab.sandbox.objects import JSON, Object, dig, name_of
 from lab.sandbox.resources import CRD_COLLECTION, LEASE_COLLECTION
-from lab.sandbox.times import TimeFormatError, age, human_duration, parse_time
+from lab.sandbox.times import age
 
 
 class Column(NamedTuple):
@@ -117,78 +117,6 @@ def _pod_restarts(pod: Object, now: float) -> JSON:
     return f"{count} ({age(max(ended), now)} ago)" if count and ended else count
 
 
-def _node_status(node: Object, _now: float) -> JSON:
-    ready = next(
-        (item for item in dig(node, "status", "conditions") or () if item.get("type") == "Ready"),
-        None,
-    )
-    text = "Unknown"
-    if ready is not None:
-        text = "Ready" if ready.get("status") == "True" else "NotReady"
-    return text + (",SchedulingDisabled" if dig(node, "spec", "unschedulable") else "")
-
-
-def _node_roles(node: Object, _now: float) -> JSON:
-    prefix = "node-role.kubernetes.io/"
-    labels = dig(node, "metadata", "labels") or {}
-    roles = sorted(label.removeprefix(prefix) for label in labels if label.startswith(prefix))
-    return ",".join(roles) or _NONE
-
-
-def _node_address(kind: str) -> Callable[[Object, float], JSON]:
-    def cell(node: Object, _now: float) -> JSON:
-        for item in dig(node, "status", "addresses") or ():
-            if item.get("type") == kind:
-                return item.get("address")
-        return _NONE
-
-    return cell
-
-
-def _service_ports(service: Object, _now: float) -> JSON:
-    def show(port: Object) -> str:
-        node = f":{port['nodePort']}" if port.get("nodePort") else ""
-        return f"{port.get('port')}{node}/{port.get('protocol', 'TCP')}"
-
-    return ",".join(map(show, dig(service, "spec", "ports") or ())) or _NONE
-
-
-def _external_address(service: Object, _now: float) -> JSON:
-    found = [
-        str(item.get("ip") or item.get("hostname"))
-        for item in dig(service, "status", "loadBalancer", "ingress") or ()
-    ]
-    found += dig(service, "spec", "externalIPs") or []
-    if found:
-        return ",".join(found)
-    return "<pending>" if dig(service, "spec", "type") == "LoadBalancer" else _NONE
-
-
-def _job_status(job: Object, _now: float) -> JSON:
-    for condition in dig(job, "status", "conditions") or ():
-        if condition.get("status") == "True" and condition.get("type") in {
-            "Complete",
-            "Failed",
-            "Suspended",
-        }:
-            return condition["type"]
-    return "Running"
-
-
-def _job_duration(job: Object, now: float) -> JSON:
-    start, end = dig(job, "status", "startTime"), dig(job, "status", "completionTime")
-    if not start:
-        return ""
-    try:
-        return human_duration((parse_time(end) if end else now) - parse_time(start))
-    except TimeFormatError:
-        return "<unknown>"
-
-
-def _data_count(config: Object, _now: float) -> JSON:
-    return len(config.get("data") or {}) + len(config.get("binaryData") or {})
-
-
 def event_first_seen(event: Object, now: float) -> str:
     """The age of the first occurrence."""
     return age(event.get("firstTimestamp") or event.get("eventTime"), now)
@@ -251,42 +179,7 @@ BUILT_IN_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("Nominated Node", _at("status", "nominatedNodeName"), 1),
         Column("Readiness Gates", _at("status", "readinessGates"), 1),
     ),
-    "nodes": (
-        NAME,
-        Column("Status", _node_status),
-        Column("Roles", _node_roles),
-        AGE,
-        Column("Version", _at("status", "nodeInfo", "kubeletVersion", default="")),
-        Column("Internal-IP", _node_address("InternalIP"), 1),
-        Column("External-IP", _node_address("ExternalIP"), 1),
-        Column("OS-Image", _at("status", "nodeInfo", "osImage", default="<unknown>"), 1),
-        Column(
-            "Kernel-Version", _at("status", "nodeInfo", "kernelVersion", default="<unknown>"), 1
-        ),
-        Column(
-            "Container-Runtime",
-            _at("status", "nodeInfo", "containerRuntimeVersion", default="<unknown>"),
-            1,
-        ),
-    ),
     "namespaces": (NAME, Column("Status", _at("status", "phase", default="")), AGE),
-    "configmaps": (NAME, Column("Data", _data_count), AGE),
-    "secrets": (
-        NAME,
-        Column("Type", _at("type", default="Opaque")),
-        Column("Data", _data_count),
-        AGE,
-    ),
-    "serviceaccounts": (NAME, Column("Secrets", _count("secrets")), AGE),
-    "services": (
-        NAME,
-        Column("Type", _at("spec", "type", default="ClusterIP")),
-        Column("Cluster-IP", _at("spec", "clusterIP")),
-        Column("External-IP", _external_address),
-        Column("Port(s)", _service_ports),
-        AGE,
-        Column("Selector", _selector("spec", "selector"), 1),
-    ),
     "deployments.apps": (
         NAME,
         Column("Ready", _ratio(("status", "readyReplicas"), ("spec", "replicas"))),
@@ -295,41 +188,6 @@ BUILT_IN_COLUMNS: dict[str, tuple[Column, ...]] = {
         AGE,
         *_containers(*_TEMPLATE),
         Column("Selector", _selector(*_LABELS), 1),
-    ),
-    "statefulsets.apps": (
-        NAME,
-        Column("Ready", _ratio(("status", "readyReplicas"), ("spec", "replicas"))),
-        AGE,
-        *_containers(*_TEMPLATE),
-    ),
-    "replicasets.apps": (
-        NAME,
-        Column("Desired", _count("spec", "replicas")),
-        Column("Current", _count("status", "replicas")),
-        Column("Ready", _count("status", "readyReplicas")),
-        AGE,
-        *_containers(*_TEMPLATE),
-        Column("Selector", _selector(*_LABELS), 1),
-    ),
-    "daemonsets.apps": (
-        NAME,
-        Column("Desired", _count("status", "desiredNumberScheduled")),
-        Column("Current", _count("status", "currentNumberScheduled")),
-        Column("Ready", _count("status", "numberReady")),
-        Column("Up-to-date", _count("status", "updatedNumberScheduled")),
-        Column("Available", _count("status", "numberAvailable")),
-        Column("Node Selector", _selector(*_TEMPLATE, "nodeSelector")),
-        AGE,
-        *_containers(*_TEMPLATE),
-        Column("Selector", _selector(*_LABELS), 1),
-    ),
-    "jobs.batch": (
-        NAME,
-        Column("Status", _job_status),
-        Column("Completions", _ratio(("status", "succeeded"), ("spec", "completions"))),
-        Column("Duration", _job_duration),
-        AGE,
-        *_containers(*_TEMPLATE),
     ),
     LEASE_COLLECTION: (NAME, Column("Holder", _at("spec", "holderIdentity", default="")), AGE),
     CRD_COLLECTION: (NAME, Column("Created At", _at("metadata", "creationTimestamp"))),

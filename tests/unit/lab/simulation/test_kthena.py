@@ -6,7 +6,6 @@ import pytest
 
 from lab.simulation.kthena import plan
 from lab.simulation.kthena_objects import revision_of
-from lab.simulation.kthena_status import whole_status
 from tests.unit.lab.simulation.kthena_cluster import Cluster, modelserving, role
 
 PREFILL_DECODE = [role("prefill", 1, workers=1), role("decode", 2)]
@@ -243,41 +242,3 @@ def test_a_failed_or_restarted_pod_is_deleted(status, deleted):
     cluster.objects["Pod", "m-0-decode-1-0"]["status"] = status
     made = plan(cluster.world)
     assert [each["metadata"]["name"] for each in made.delete] == ["m-0-decode-1-0"] * deleted
-
-
-def test_whole_status_is_upstreams_and_knows_no_roles():
-    cluster = settled(replicas=2)
-    revision = revision_of(PREFILL_DECODE)
-    assert whole_status(cluster.world, NOW) == {
-        "observedGeneration": 1,
-        "replicas": 2,
-        "currentReplicas": 2,
-        "updatedReplicas": 2,
-        "availableReplicas": 2,
-        "currentRevision": revision,
-        "updateRevision": revision,
-        "labelSelector": f"{LABEL}/entry=true,{LABEL}/name=m,{LABEL}/role-id=prefill-0,"
-        f"{LABEL}/role=prefill",
-        "conditions": [
-            {
-                "type": "Available",
-                "status": "True",
-                "reason": "AllGroupsReady",
-                "message": "All Serving groups are ready",
-                "lastTransitionTime": NOW,
-            }
-        ],
-    }
-
-
-def test_whole_status_tells_a_rollout():
-    cluster = settled([role("decode")], 3)
-    old = cluster.revisions["m-0-decode-0-0"]
-    new_template(cluster)
-    cluster.reconcile()
-    status = whole_status(cluster.world, NOW)
-    (condition,) = status["conditions"]
-    assert condition["type"] == "UpdateInProgress"
-    assert condition["message"] == "Some groups is progressing: [2], Updated Groups are: []"
-    assert (status["replicas"], status["availableReplicas"], status["currentReplicas"]) == (3, 2, 2)
-    assert status["currentRevision"] == old != status["updateRevision"]
