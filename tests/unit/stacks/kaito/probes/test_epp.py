@@ -31,13 +31,6 @@ def test_a_missing_endpoint_picker_is_told():
     assert (finding.transition, finding.created, finding.cause) == (None, None, "missing")
 
 
-def test_an_endpoint_picker_scaled_to_zero_is_down():
-    """The cause is short enough for the suffix of another reason."""
-    finding = only(stack(epp=epp(ready=0, wanted=0)), MODEL_EPP)
-    assert finding.cause == "scaled to zero"
-    assert "is down: scaled to zero" in finding.message
-
-
 def test_an_endpoint_picker_without_a_ready_replica_is_down_and_says_why():
     """The cause is that of its pod; the time is that of the Deployment's condition."""
     crashing = merged(running_pod(NS, "epp-1", NAME, ready=False), waiting("CrashLoopBackOff"))

@@ -11,7 +11,7 @@ from reporter.catalogue.resources import (
     PODS,
     SERVICES,
 )
-from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_PODS, MODEL_READY, WORKSPACES
+from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_READY, WORKSPACES
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import CREATED_AT, DELETING, FORBIDDEN, condition, document
 from tests.unit.stacks.kaito.probes.kaito import (
@@ -60,21 +60,6 @@ def test_what_goes_is_no_subject(changes):
     assert (evaluation.findings, evaluation.ready, evaluation.subjects) == ((), (), ())
 
 
-@pytest.mark.parametrize(
-    "namespace",
-    [
-        {"metadata": {"labels": None}},
-        {"metadata": {"labels": {"productionstack.kaito.sh/managed-by": "me"}}},
-        None,
-    ],
-    ids=["not labelled", "managed by others", "unknown"],
-)
-def test_a_set_is_judged_in_every_namespace(namespace):
-    """The label of a namespace decides about the harness alone."""
-    evaluation = evaluate(stack(pod=waits("CrashLoopBackOff"), namespace=namespace))
-    assert [each.reason for each in evaluation.findings] == [MODEL_PODS]
-
-
 def test_nothing_is_concluded_where_sets_cannot_be_read():
     """Unknown is neither healthy nor a fault."""
     snapshot = stack()
@@ -98,13 +83,6 @@ def test_a_set_without_route_and_picker_is_ready_by_its_replicas():
     """What it did not ask for is not missed."""
     snapshot = stack(workspace=UNLABELLED, route=None, pool=None, epp=None)
     assert ready(snapshot) == [f"InferenceSet {NS}/{SET} is ready: 1/1 replicas ready"]
-
-
-def test_zero_wanted_replicas_count_and_are_said():
-    """A set scaled to zero is as ready as it wants to be."""
-    snapshot = stack(set={"spec": {"replicas": 0}}, workspace=None, pod=None)
-    (message,) = ready(snapshot)
-    assert "0 replicas wanted" in message
 
 
 @pytest.mark.parametrize(

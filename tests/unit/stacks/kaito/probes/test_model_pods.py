@@ -41,11 +41,6 @@ def without(snapshot, *resources):
     return replace(snapshot, states=states)
 
 
-def test_a_healthy_set_has_no_finding():
-    """Nothing is said about a replica that works."""
-    assert findings(stack()) == []
-
-
 @pytest.mark.parametrize(
     ("reason", "exempt"),
     [("CrashLoopBackOff", True), ("ImagePullBackOff", False), ("CreateContainerError", False)],
@@ -60,23 +55,12 @@ def test_a_container_fault_is_told_of_the_pod(reason, exempt):
     assert not finding.independent
 
 
-def test_a_pod_in_its_start_up_is_within_its_budget():
-    """A running pod that never was Ready is pending until its budget is used up."""
-    finding = only(stack(pod=not_ready()), MODEL_PODS)
-    assert (finding.cause, finding.budget) == ("not Ready yet", STARTUP)
-
-
 def test_a_pod_that_had_been_ready_is_independent_of_the_controller():
     """Its failure is not explained by KAITO being down."""
     finding = only(stack(pod=not_ready(since=LATE)), MODEL_PODS)
     assert finding.independent
     assert finding.budget is None
     assert finding.transition == parse_rfc3339(LATE)
-
-
-def test_a_crashed_pod_that_had_been_ready_is_independent():
-    """The same holds where the container says why."""
-    assert only(stack(pod=waits("CrashLoopBackOff", LATE)), MODEL_PODS).independent
 
 
 @pytest.mark.parametrize(
@@ -118,14 +102,6 @@ def test_faults_of_containers_linger(patch, expected):
     """A crashed container that runs again has not recovered; a pod that found a node has."""
     told = [each for each in findings(stack(pod=patch)) if each.related.kind == "Pod"]
     assert [each.lingers for each in told] == [expected]
-
-
-def test_all_pods_at_fault_are_told():
-    """No pod hides another, whichever comes first."""
-    more = [workspace("qwen-b"), model_pod("qwen-b-0", waits("ErrImagePull"), workspace="qwen-b")]
-    found = findings(stack(*more, pod=waits("CrashLoopBackOff")), MODEL_PODS)
-    assert [each.related.name for each in found] == ["qwen-a-0", "qwen-b-0"]
-    assert found[0].severity > found[1].severity
 
 
 def test_a_pod_on_a_node_that_is_gone_names_it():
@@ -323,12 +299,6 @@ def test_a_replica_of_several_nodes_that_lacks_a_pod(patch, told):
     assert [each.budget for each in found] == told
     texts = [each.message for each in found if "has 1 of 2 pods" in each.message]
     assert len(texts) == (1 if told else 0)
-
-
-def test_a_replica_with_a_replacement_of_an_evicted_pod_is_fine():
-    """Leftovers beside a Ready pod are nothing."""
-    old = model_pod("qwen-a-old", {"status": {"phase": "Failed", "reason": "Evicted"}})
-    assert findings(stack(old)) == []
 
 
 @pytest.mark.parametrize("name", ["NodeClaimReady", "NodesReady"])

@@ -203,12 +203,3 @@ def test_latest_deployment_ready_walks_the_configurations():
     manager.mark("ExplainerConfigurationReady", "True")
     aggregate(manager, [Component.PREDICTOR, Component.EXPLAINER])
     assert told(manager, "LatestDeploymentReady") == "False PredictorConfigurationReady not ready"
-
-
-def test_types_of_the_components():
-    """Only the explainer's route condition has a plural s."""
-    assert [(each.ready, each.route_ready, each.configuration_ready) for each in Component] == [
-        ("PredictorReady", "PredictorRouteReady", "PredictorConfigurationReady"),
-        ("TransformerReady", "TransformerRouteReady", "TransformerConfigurationReady"),
-        ("ExplainerReady", "ExplainerRoutesReady", "ExplainerConfigurationReady"),
-    ]

@@ -5,11 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.model.finding import Derived
-from reporter.model.instant import rfc3339
 from reporter.stacks.kserve.derived.derive import differs
-from reporter.stacks.kserve.reasons import INFERENCESERVICES, KNATIVE_SERVICES
-from tests.unit.probes.building import NOW, SINCE
+from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
     STANDARD,
@@ -17,7 +14,6 @@ from tests.unit.stacks.kserve.derived.building import (
     UP,
     annotated,
     cluster,
-    conditions,
     container,
     derived,
     ended,
@@ -144,15 +140,6 @@ def test_a_service_that_works():
         "states": {"activeModelState": "Loaded", "targetModelState": "Loaded"},
         "copies": {"failedCopies": 0, "totalCopies": 1},
     }
-
-
-def test_times_are_the_callers():
-    """What stays keeps its time; what changed gets the time of the pass."""
-    found = derived(inferenceservice(has(**UP)), knative_service("v1, v1", "v1:100 L"))
-    dated = Derived(INFERENCESERVICES.ref_named("models", "llm"), found.status).dated(NOW)
-    times = {each["type"]: each["lastTransitionTime"] for each in dated.status["conditions"]}
-    assert times["Ready"] == SINCE
-    assert times["RoutesReady"] == rfc3339(NOW)
 
 
 def test_every_component_in_spec():
@@ -346,12 +333,6 @@ def test_a_model_status_is_written_as_go_does():
     }
 
 
-def test_not_stopped():
-    """Another value of the switch is none."""
-    found = derived(inferenceservice(annotated(stop="no")), knative_service("v1, v1", "v1:100 L"))
-    assert statuses(found)["Stopped"] == "False"
-
-
 @pytest.mark.parametrize(("ready", "decided"), [("True", False), ("False", True)])
 def test_frozen_only_while_ready(ready, decided):
     """KServe skips an InferenceService that is Ready and does not want updates."""
@@ -381,15 +362,6 @@ def test_a_canary_condition_without_canaries_goes():
     canary = {"spec": {"canary": [{"name": "next", "trafficPercent": 10}]}}
     found = derived(inferenceservice(*patches, canary), *docs)
     assert statuses(found)["CanaryPredictorReady"] == "True AllCanariesReady"
-
-
-def test_the_ingress_speaks_last():
-    """A False IngressReady gives Ready its reason although the predictor is False too."""
-    found = derived(
-        inferenceservice({"status": {"conditions": conditions(IngressReady="False Ingress: text")}}),
-        knative_service("v1, 0", "", Ready="False RevisionFailed"),
-    )  # fmt: skip
-    assert statuses(found)["Ready"] == "False Ingress"
 
 
 def test_the_generation_stays_where_a_component_is_kept():

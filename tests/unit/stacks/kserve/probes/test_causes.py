@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.stacks.kserve import reasons as c
-from tests.unit.probes.building import CREATED, condition, document, merged
+from tests.unit.probes.building import CREATED, condition
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
     UP,
@@ -297,21 +297,3 @@ def test_a_pod_that_the_webhook_leaves_out_never_gets_the_model():
     )
     assert found.budget is None
     assert only(left_out(), c.STORAGE_FAILED).budget == timedelta(seconds=STARTUP)
-
-
-def test_a_scaledobject_that_keda_refuses():
-    """The Event about it says why; one that is paused is meant to do nothing."""
-    scaled = document(
-        "ScaledObject", "llm-predictor", "models",
-        {"spec": {"scaleTargetRef": {"name": "llm-predictor"}}},
-        {"status": {"conditions": [condition("Ready", "False", "ScaledObjectCheckFailed")]}},
-    )  # fmt: skip
-    found = only(seen(on_deployments(), scaled), c.SCALING_NOT_READY)
-    assert found.message.endswith(
-        "ScaledObject llm-predictor does not work: ScaledObjectCheckFailed"
-    )
-    paused = merged(
-        scaled,
-        {"status": {"conditions": [condition("Ready", "False"), condition("Paused", "True")]}},
-    )
-    assert "ScalingNotReady" not in reasons(seen(on_deployments(), paused))

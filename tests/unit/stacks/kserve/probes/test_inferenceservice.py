@@ -5,12 +5,11 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation
 from reporter.stacks.kserve import reasons as c
-from reporter.stacks.kserve.reasons import INFERENCESERVICE_KIND, KNATIVE_SERVICES
+from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 from tests.tables import ALL
 from tests.unit.probes.asking import evaluate_inferenceservices
 from tests.unit.probes.building import DELETING, merged, namespace, snapshot_of
 from tests.unit.stacks.kserve.derived.building import (
-    TRANSFORMED,
     annotated,
     cluster,
     has,
@@ -49,20 +48,6 @@ def test_the_ready_message_names_the_revision():
     )
 
 
-def test_scaled_to_zero_is_ready():
-    """Without pods the model status says Pending, and requests are answered all the same."""
-    found = seen(on_knative(), pod=None)
-    assert found.findings == ()
-    assert len(found.ready) == 1
-
-
-def test_a_failure_of_old_is_not_told():
-    """KServe never clears lastFailureInfo, so it says nothing of now."""
-    info = {"reason": "ModelLoadFailed", "message": "of old", "exitCode": 1}
-    patch = {"status": {"modelStatus": {"lastFailureInfo": info}}}
-    assert seen(on_knative(patch)).findings == ()
-
-
 def test_a_generation_behind_is_nothing():
     """observedGeneration is that of a Knative Service, so it is never behind."""
     patch = {"metadata": {"generation": 99}}
@@ -72,13 +57,6 @@ def test_a_generation_behind_is_nothing():
 def test_one_that_is_deleted_is_no_subject():
     """Nothing is said about it."""
     assert seen(on_knative(), inferenceservice=DELETING) == Evaluation((), (), ())
-
-
-def test_of_one_that_is_stopped_only_that_is_said():
-    """It is meant, and everything else follows from it."""
-    found = seen(on_knative(), inferenceservice=annotated(stop="true"), service=None, pod=None)
-    assert reasons(found) == ["Stopped"]
-    assert found.ready == ()
 
 
 FROZEN = annotated(**{"disable-auto-update": "true"})
@@ -110,22 +88,6 @@ def test_nothing_is_ready_while_it_rests_on_something_unknown(resource):
     assert found.findings == ()
     assert found.ready == ()
     assert found.derived == ()
-
-
-def test_not_ready_while_a_component_is_not():
-    """Ready stays True without the transformer, and no request gets past it."""
-    objects = on_knative(TRANSFORMED)
-    failing = knative_service(
-        "t1, t1", "t1:100 L", component="transformer", Ready="False RevisionMissing: no image"
-    )
-    found = seen(as_propagated(objects | {"transformer": failing}))
-    assert found.ready == ()
-    finding = only(found, c.COMPONENT_NOT_READY)
-    assert finding.message == (
-        "InferenceService models/llm: transformer: TransformerReady is False, RevisionMissing: "
-        "no image; Ready is True all the same"
-    )
-    assert finding.related.name == "llm-transformer"
 
 
 def test_not_ready_while_the_newest_revision_is_not():
@@ -179,16 +141,6 @@ def test_a_deployment_tells_the_mode_where_nothing_else_does():
     assert "PodsNotReady" in reasons(seen(objects | {"pod": predictor_pod(ready=False)}))
     on_both = objects | {"service": knative_service("v2, v2", "v2:100 L")}
     assert "PodsNotReady" not in reasons(seen(on_both | {"pod": predictor_pod(ready=False)}))
-
-
-def test_every_reason_has_its_place():
-    """Warnings in the chain first, in the order from cause to symptom."""
-    chain = [each.name for each in c.REASONS if each.chain]
-    assert chain[0] == c.KNATIVE_MISSING
-    assert chain[-1] == c.NOT_READY
-    assert chain.index(c.STORAGE_FAILED) < chain.index(c.MODEL_LOAD_FAILED)
-    assert chain.index(c.PODS_NOT_READY) < chain.index(c.REVISION_NOT_READY)
-    assert all(each.name.startswith(INFERENCESERVICE_KIND) for each in c.REASONS)
 
 
 def test_no_status_at_all():

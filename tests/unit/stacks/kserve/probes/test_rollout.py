@@ -245,9 +245,3 @@ def test_which_pods_serve_while_a_rollout_does_not_go_on(replicas, updated, avai
     objects = on_deployments()
     found = only(seen(as_propagated(objects | {"deployment": stalled})), c.ROLLOUT_STUCK)
     assert found.message.endswith(end)
-
-
-def test_no_revisions_in_standard_mode():
-    """In Standard mode a Knative Service that was left over says nothing."""
-    objects = on_deployments() | {"service": on_knative()["service"]}
-    assert seen(objects).findings == ()

@@ -13,7 +13,6 @@ from tests.unit.stacks.kthena.derived.building import (
     A,
     B,
     controller_revision,
-    counters,
     derived,
     differs,
     facts,
@@ -156,45 +155,12 @@ def test_while_an_update_is_in_progress_progressing_says_so():
     assert of_type(status, "Progressing")["reason"] == "GroupsUpdating"
 
 
-def test_progressing_and_update_in_progress_are_never_both_true():
-    """The end of a rollout; upstream has both True from the last old group on."""
-    serving = modelserving(V2, replicas=2, generation=2)
-    moments = (
-        [*group(0, DECODE), *group(1, DECODE, state="Deleting")],
-        [*group(0, DECODE), *group(1, V2, state="Creating", revision=B)],
-        [*group(0, DECODE, state="Deleting"), *group(1, V2, revision=B)],
-        [*group(0, V2, state="Creating", revision=B), *group(1, V2, revision=B)],
-        [*group(0, V2, revision=B), *group(1, V2, revision=B)],
-    )
-    seen = []
-    for objects in moments:
-        serving = stored(serving, of(serving, *objects, *kept(DECODE)))
-        seen += [true(serving["status"])]
-    assert seen == [
-        ["UpdateInProgress"], ["UpdateInProgress"], ["UpdateInProgress"],
-        ["Progressing"], ["Available"],
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("partition", [None, 0, 1, "50%"])
 def test_in_the_steady_state_there_is_nothing_to_write(partition):
     serving = modelserving(DECODE, replicas=2, partition=partition)
     written = stored(serving, of(serving, *BOTH_OF_TWO, *kept(DECODE)))
     known = facts(written, *BOTH_OF_TWO, *kept(DECODE))
     assert not differs(known.modelserving.status, derive(known).status)
-
-
-def test_current_revision_waits_for_the_last_old_group_to_be_gone():
-    serving = modelserving(V2, replicas=2, generation=2, status=RECORDED)
-    new = [*group(1, V2, revision=B), *kept(DECODE)]
-    assert revisions(of(serving, *group(0, DECODE, state="Deleting"), *new)) == "A/B"
-    assert revisions(of(serving, *new)) == "B/B"
-
-
-def test_a_new_modelserving_without_replicas_has_a_status():
-    status = of(modelserving(DECODE, replicas=0))
-    assert (counters(status), true(status)) == ("0/0/0/0", ["Available"])
-    assert status["observedGeneration"] == 1
 
 
 def test_an_old_group_with_other_roles_can_become_running_again():
@@ -204,29 +170,6 @@ def test_an_old_group_with_other_roles_can_become_running_again():
     ready = [*instance("m-0", "decode-0"), *instance("m-0", "decode-1"), UP]
     assert of(serving, *unready, *revision)["availableReplicas"] == 0
     assert of(serving, *ready, *revision)["availableReplicas"] == 1
-
-
-@pytest.mark.parametrize("state", ["not ready any more", "unknown", "starting", "pending"])
-def test_readiness_that_is_lost_counts_at_once(state):
-    written = after(modelserving(DECODE), group(0, DECODE), [*instance("m-0", "decode-0", state)])
-    assert (written["availableReplicas"], true(written)) == (0, ["Progressing"])
-
-
-def test_during_a_role_rolling_update_a_group_is_not_available():
-    serving = modelserving(role("decode", 2, image="v2"), by_role=True, generation=2)
-    pods = [*instance("m-0", "decode-0"), *instance("m-0", "decode-1", "terminating"), UP]
-    status = of(serving, *pods, *kept(role("decode", 2), revisions=[A]))
-    assert (status["availableReplicas"], true(status)) == (0, ["UpdateInProgress"])
-
-
-def test_terminating_pods_complete_no_instance():
-    pods = [pod("m-0", "prefill-0", 0), pod("m-0", "prefill-0", 1, "terminating")]
-    assert of(modelserving(PREFILL), *pods, UP)["availableReplicas"] == 0
-
-
-def test_pods_of_a_former_modelserving_complete_no_instance():
-    pods = [pod("m-0", "prefill-0", 0), pod("m-0", "prefill-0", 1, uid="uid-of-the-former")]
-    assert of(modelserving(PREFILL), *pods, UP)["availableReplicas"] == 0
 
 
 def test_revisions_of_a_former_modelserving_say_nothing():
@@ -276,15 +219,6 @@ def test_partition_protects_by_position_and_not_by_count():
     serving = modelserving(V2, replicas=2, partition=1, generation=2)
     objects = [*group(0, V2, revision=B), *group(5, DECODE, state="Creating")]
     assert true(of(serving, *objects, *kept(DECODE))) == ["UpdateInProgress"]
-
-
-def test_generation_and_revision_are_of_the_same_object():
-    """The generation that is acknowledged is the one whose roles were compared."""
-    revision = kept(DECODE)
-    before = of(modelserving(DECODE, generation=1), *group(0, DECODE), *revision)
-    now = of(modelserving(V2, generation=2), *group(0, DECODE), *revision)
-    assert (before["observedGeneration"], revisions(before)) == (1, "A/A")
-    assert (now["observedGeneration"], revisions(now)) == (2, "A/B")
 
 
 def test_computing_a_status_changes_nothing():

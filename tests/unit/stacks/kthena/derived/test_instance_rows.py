@@ -18,7 +18,6 @@ from tests.unit.stacks.kthena.derived.building import (
     derived,
     entries,
     facts,
-    group,
     instance,
     kept,
     modelserving,
@@ -79,13 +78,6 @@ def test_the_first_row_that_holds_decides(row, status, objects):
     assert entries(derived(SERVING, *objects).status) == [f"m-0 prefill-0 {status}"]
 
 
-def test_instances_of_a_group_that_is_deleted_are_not_listed():
-    both = modelserving(PREFILL, DECODE)
-    found = derived(both, *group(0, PREFILL, DECODE, state="Deleting"))
-    assert [each.row for each in found.groups] == ["S3"]
-    assert entries(found.status) == []
-
-
 def test_instances_of_removed_roles_are_not_listed():
     """They are seen all the same, for whoever looks for what hangs."""
     gone = instance("m-0", "router-0", "terminating", "ready")
@@ -140,11 +132,6 @@ def test_a_pod_that_restarted_counts_at_once_however_long_it_is_left(grace):
     serving = merged(SERVING, {"spec": {"template": {"restartGracePeriodSeconds": grace}}})
     found = rows(serving, UP, *prefill("ready", "restarted"))
     assert found == {"prefill-0": ("I10", "Creating")}
-
-
-def test_i17_surplus_instances_are_like_any_other():
-    found = rows(SERVING, UP, *prefill("ready", "ready"), *instance("m-0", "prefill-7", "ready"))
-    assert found["prefill-7"] == ("I13", "Creating")
 
 
 def test_i18_pods_of_different_revisions_make_one_instance():

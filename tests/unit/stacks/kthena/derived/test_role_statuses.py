@@ -5,51 +5,20 @@ import pytest
 from reporter.stacks.kthena.derived.status import MAX_ENTRIES
 from tests.unit.stacks.kthena.derived.building import (
     DECODE,
-    PREFILL,
     derived,
-    differs,
     entries,
-    facts,
     group,
     instance,
-    kept,
     modelserving,
     pod_group,
     role,
-    stored,
 )
 
 UP = pod_group("m-0")
-THREE = modelserving(role("decode", 3))
 
 
 class TestUpdateModelServingStatusRoleStatuses:
     """The four scenarios, under the name that the proposal gives them."""
-
-    def test_running_creating_and_deleting_instances(self):
-        states = (("decode-0", "ready"), ("decode-1", "pending"), ("decode-2", "terminating"))
-        pods = [each for id_, state in states for each in instance("m-0", id_, state)]
-        status = derived(THREE, UP, *pods).status
-        assert status["roleStatuses"] == [
-            {
-                "servingGroupName": "m-0", "roleName": "decode",
-                "roleID": f"decode-{number}", "status": expected,
-            }
-            for number, expected in enumerate(("Running", "Creating", "Deleting"))
-        ]  # fmt: skip
-
-    def test_several_groups(self):
-        serving = modelserving(DECODE, replicas=2)
-        objects = [*group(0, DECODE), *group(1, DECODE, state="Creating")]
-        assert entries(derived(serving, *objects).status) == [
-            "m-0 decode-0 Running",
-            "m-1 decode-0 Creating",
-        ]
-
-    def test_groups_that_are_deleted_are_skipped(self):
-        serving = modelserving(DECODE, replicas=2)
-        objects = [*group(0, DECODE, state="Deleting"), *group(1, DECODE)]
-        assert entries(derived(serving, *objects).status) == ["m-1 decode-0 Running"]
 
     @pytest.mark.parametrize(
         ("serving", "objects"),
@@ -64,39 +33,6 @@ class TestUpdateModelServingStatusRoleStatuses:
     )
     def test_without_instances_the_list_is_left_out(self, serving, objects):
         assert "roleStatuses" not in derived(serving, *objects).status
-
-
-class TestUpdateModelServingStatusRoleStatusesChangeDetection:
-    """The list is written only when an entry changes."""
-
-    SERVING = modelserving(PREFILL, DECODE)
-    READY = (*group(0, PREFILL, DECODE), *kept(PREFILL, DECODE))
-
-    def written(self):
-        return stored(self.SERVING, derived(self.SERVING, *self.READY).status)
-
-    def changes(self, *objects):
-        written = self.written()
-        found = derived(written, *objects).status
-        on_record = facts(written).modelserving.status
-        return differs(on_record, found, whole=False), differs(on_record, found)
-
-    def test_nothing_changed(self):
-        assert self.changes(*self.READY) == (False, False)
-
-    def test_an_entry_changed(self):
-        pods = [*instance("m-0", "prefill-0", "ready", "pending"), *instance("m-0", "decode-0")]
-        assert self.changes(*pods, UP, *kept(PREFILL, DECODE)) == (True, True)
-
-    def test_an_entry_is_new(self):
-        more = instance("m-0", "decode-1", "pending")
-        assert self.changes(*self.READY, *more) == (True, True)
-
-    def test_another_field_changed(self):
-        """A second group that has no pods yet."""
-        assert self.changes(*self.READY, pod_group("m-1"))[1]
-        going = group(1, DECODE, state="Deleting")
-        assert self.changes(*self.READY, *going) == (False, True)
 
 
 def test_order_is_group_ordinal_then_role_then_instance_ordinal():

@@ -25,7 +25,6 @@ from tests.unit.stacks.kthena.derived.building import (
     pod_group,
     revisions,
     role,
-    stored,
     truth,
 )
 
@@ -333,10 +332,3 @@ def test_worked_example(example):
     )
     assert status["observedGeneration"] == example.generation
     assert {each["observedGeneration"] for each in status["conditions"]} == {example.generation}
-
-
-def test_the_same_moment_again_changes_nothing():
-    """A status that is written is what the next pass derives; Kthena writes on every reconcile."""
-    status = derived(TWO, *group(0, *AB), *group(1, *AB), *ONLY_A).status
-    written = stored(TWO, status)
-    assert derived(written, *group(0, *AB), *group(1, *AB), *ONLY_A).status == written["status"]

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from reporter.catalogue.resources import NODES, PODS
+from reporter.catalogue.resources import PODS
 from reporter.stacks.kthena.reasons import ROLE_CREATING
-from tests.unit.probes.building import CREATED_AT, DELETING, condition, merged
+from tests.unit.probes.building import CREATED_AT, DELETING, merged
 from tests.unit.stacks.kthena.probes.kthena import (
     NS,
     evaluated,
@@ -14,7 +14,6 @@ from tests.unit.stacks.kthena.probes.kthena import (
     not_ready,
     only,
     owned,
-    pending,
     pod,
     pod_group,
     said,
@@ -58,31 +57,6 @@ def test_start_up_has_a_budget_and_the_probe_s_own_if_there_is_one():
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
-    [
-        ({"phase": "Failed", "reason": "Evicted", "message": "disk"}, "Evicted: disk"),
-        ({"phase": "Succeeded"}, "ended with success, but should run"),
-    ],
-)
-def test_a_pod_that_ended_is_told_as_long_as_it_stands_there(status, words):
-    patch = merged(not_ready(), {"status": {**status, "containerStatuses": None}})
-    assert f": {words} ({PLACE})" in said(only(stack({WORKER: patch}), ROLE_CREATING))
-
-
-def test_a_pod_on_a_dead_node_is_told_with_the_node():
-    gone = {"status": {"conditions": [condition("Ready", "Unknown", "NodeStatusUnknown")]}}
-    found = findings(stack({"Node gpu-1": gone, WORKER: not_ready()}), ROLE_CREATING)
-    assert found
-    assert all("on node gpu-1, which is not answering" in each.message for each in found)
-
-
-def test_where_nodes_cannot_be_read_none_is_called_gone():
-    changes = {"Node gpu-1": None, WORKER: not_ready()}
-    finding = only(stack(changes), ROLE_CREATING, unknown=[NODES])
-    assert finding.cause == "prefill-0 not Ready yet"
-
-
-@pytest.mark.parametrize(
     ("gone", "words", "first"),
     [
         ([WORKER], "pod m-0-prefill-0-1 does not exist", "m-0-prefill-0-1"),
@@ -108,11 +82,6 @@ def test_a_pod_of_another_owner_is_told_to_be_in_the_way():
     finding = only(stack({WORKER: merged(former, DELETING)}), ROLE_CREATING)
     assert said(finding) == (f"{PLACE}: pod m-0-prefill-0-1 is in the way: it has another owner")
     assert finding.cause == "prefill-0 pod in the way"
-
-
-def test_faults_of_pods_that_exist_are_none_of_the_controller():
-    for patch in (waits("ImagePullBackOff"), pending(), not_ready()):
-        assert only(stack({WORKER: patch}), ROLE_CREATING).independent
 
 
 def test_pods_that_cannot_be_read_are_not_missed():

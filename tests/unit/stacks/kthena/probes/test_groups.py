@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue.resources import PODS
 from reporter.stacks.kthena.reasons import GROUP_NOT_READY, MODELSERVINGS, PODGROUPS
-from tests.unit.probes.building import CREATED_AT, DELETING, merged
+from tests.unit.probes.building import CREATED_AT, DELETING
 from tests.unit.stacks.kthena.probes.kthena import (
     NAME,
     NEW,
@@ -45,13 +45,6 @@ def test_a_group_is_referred_to_by_what_stays_when_its_pods_are_made_anew():
     scheduler = {"spec": {"schedulerName": "default-scheduler"}}
     changes = {"Pod m-0-prefill-0-1": not_ready(), "ModelServing m": scheduler}
     assert only(stack(changes), GROUP_NOT_READY).related == PODS.ref_named(NS, "m-0-prefill-0-0")
-
-
-def test_a_longer_start_up_probe_lengthens_the_budget():
-    probe = {"name": "engine", "startupProbe": {"periodSeconds": 10, "failureThreshold": 360}}
-    patch = merged(not_ready(), {"spec": {"containers": [probe]}})
-    finding = only(stack({"Pod m-0-decode-0-0": patch}), GROUP_NOT_READY)
-    assert finding.budget == timedelta(minutes=75)
 
 
 @pytest.mark.parametrize(

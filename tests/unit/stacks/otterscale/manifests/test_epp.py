@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-import yaml
 
 from reporter.stacks.otterscale.manifests.wanted import config_checksum
 from tests.unit.stacks.otterscale.manifests import labels
@@ -23,72 +22,6 @@ def deployment(service_, operator=OPERATOR):
 
 def epp(service_, operator=OPERATOR):
     return container(service_, "epp", "epp", operator)
-
-
-@pytest.mark.parametrize("made", [service(), picked()], ids=["default", "explicit"])
-def test_deployment(made):
-    spec = deployment(made)["spec"]
-    assert {*spec} == {"replicas", "selector", "strategy", "template"}
-    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
-    assert spec["selector"]["matchLabels"] == labels.epp_deployment_selector("qwen3")
-    metadata = spec["template"]["metadata"]
-    assert metadata["labels"] == labels.epp_pods("qwen3", "devel")
-    assert metadata["annotations"] == {"checksum/config": UNIFIED}
-    pod = spec["template"]["spec"]
-    assert {key: pod[key] for key in pod if key != "containers"} == {
-        "serviceAccountName": "qwen3-epp",
-        "terminationGracePeriodSeconds": 130,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "volumes": [
-            {"name": "epp-config", "configMap": {"name": "qwen3-epp-config", "optional": True}}
-        ],
-    }
-
-
-@pytest.mark.parametrize("made", [service(), picked()], ids=["default", "explicit"])
-def test_container(made):
-    assert epp(made) == {
-        "name": "epp",
-        "image": "ghcr.io/llm-d/llm-d-inference-scheduler:v0.6.0",
-        "imagePullPolicy": "IfNotPresent",
-        "args": [
-            "--pool-name=qwen3",
-            "--pool-namespace=models",
-            "--pool-group=inference.networking.k8s.io",
-            "--config-file=/config/default-plugins.yaml",
-            "--grpc-port=9002",
-            "--zap-encoder=json",
-            "--tracing=false",
-        ],
-        "env": [
-            {"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
-            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-        ],
-        "resources": {
-            "requests": {"cpu": "4", "memory": "8Gi"},
-            "limits": {"memory": "16Gi"},
-        },
-        "ports": [
-            {"name": "grpc-ext-proc", "containerPort": 9002, "protocol": "TCP"},
-            {"name": "grpc-health", "containerPort": 9003, "protocol": "TCP"},
-            {"name": "http-metrics", "containerPort": 9090, "protocol": "TCP"},
-        ],
-        "volumeMounts": [{"name": "epp-config", "mountPath": "/config", "readOnly": True}],
-        "readinessProbe": probe("inference-extension", 0, 2),
-        "livenessProbe": probe("inference-extension", 5, 10),
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-    }
-
-
-def probe(asked, delay, period):
-    return {
-        "grpc": {"port": 9003, "service": asked},
-        "initialDelaySeconds": delay,
-        "periodSeconds": period,
-    }
 
 
 @pytest.mark.parametrize(
@@ -112,12 +45,6 @@ def test_everything_of_the_resource():
     assert made["image"] == "epp:v1"
     assert "--grpc-port=9100" in made["args"]
     assert made["ports"][0]["containerPort"] == 9100
-
-
-def test_name_of_the_pool_is_not_sanitised():
-    made = document(service("a.b"), "Deployment", "a-b-epp")
-    arguments = made["spec"]["template"]["spec"]["containers"][0]["args"]
-    assert arguments[0] == "--pool-name=a.b"
 
 
 DEFAULT = {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "16Gi"}}
@@ -209,48 +136,6 @@ def test_configuration_is_the_operators_to_the_byte(spec, key, checksum):
     assert f"--config-file=/config/{key}" in epp(made)["args"]
 
 
-def test_plugins_of_both_modes():
-    unified, apart = (
-        yaml.safe_load(*document(service(**spec), "ConfigMap", "qwen3-epp-config")["data"].values())
-        for spec, _, _ in MODES
-    )
-    assert "featureGates" not in unified
-    assert apart["featureGates"] == ["prepareDataPlugins"]
-    assert weights(unified) == {
-        "default": {
-            "queue-scorer": 2,
-            "kv-cache-utilization-scorer": 2,
-            "prefix-cache-scorer": 3,
-        }
-    }
-    shared = {"max-score-picker": None, "prefix-cache-scorer": 2, "queue-scorer": 1}
-    assert weights(apart) == {
-        "prefill": {"prefill-filter": None, **shared},
-        "decode": {"decode-filter": None, **shared},
-    }
-    parameters = {each["type"]: each.get("parameters") for each in apart["plugins"]}
-    assert parameters["prefix-cache-scorer"] == {
-        "maxPrefixBlocksToMatch": 256,
-        "lruCapacityPerServer": 31250,
-    }
-    assert parameters["prefix-based-pd-decider"] == {"nonCachedTokens": 16}
-    assert parameters["pd-profile-handler"] == {
-        "primaryPort": 0,
-        "deciderPluginName": "prefix-based-pd-decider",
-    }
-
-
-def weights(config):
-    return {
-        profile["name"]: {each["pluginRef"]: each.get("weight") for each in profile["plugins"]}
-        for profile in config["schedulingProfiles"]
-    }
-
-
-def test_checksum_is_over_sorted_keys_and_their_contents():
-    assert config_checksum({"b": "2", "a": "1"}) == config_checksum({"a": "1b2"})
-
-
 @pytest.mark.parametrize(("made", "port"), [(service(), 9002), (picked(port=9100), 9100)])
 def test_service(made, port):
     assert document(made, "Service", "qwen3-epp")["spec"] == {
@@ -259,18 +144,6 @@ def test_service(made, port):
             {"name": "grpc-ext-proc", "port": port, "targetPort": port, "protocol": "TCP"},
             {"name": "http-metrics", "port": 9090, "targetPort": 9090, "protocol": "TCP"},
         ],
-    }
-
-
-def test_service_account_has_labels_only():
-    assert document(service(), "ServiceAccount", "qwen3-epp") == {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {
-            "name": "qwen3-epp",
-            "namespace": "models",
-            "labels": labels.epp_metadata("qwen3", "devel"),
-        },
     }
 
 

@@ -27,10 +27,6 @@ def test_which_object_has_which(kind, name, expected):
     assert made[kind, name]["metadata"]["labels"] == expected
 
 
-def test_no_object_carries_the_other_spelling():
-    assert "inference-serving" not in str(documents(FULL))
-
-
 FULL = service(
     "a.b",
     prefill={},

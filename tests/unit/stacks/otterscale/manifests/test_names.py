@@ -51,14 +51,3 @@ NAMES = [
 def test_names(kind, name):
     picker = {"inferencePool": {"endpointPicker": {}}}
     assert (kind, name) in documents(service("qwen3-0.6b", prefill={}, **picker))
-
-
-@pytest.mark.parametrize(("one", "other"), [("a.b", "a-b"), ("a-b", "a--b"), ("7b", "m-7b")])
-def test_two_services_may_share_an_endpoint_picker(one, other):
-    assert names.epp(one) == names.epp(other)
-
-
-def test_two_services_may_share_a_cluster_role():
-    picker = {"inferencePool": {"endpointPicker": {}}}
-    one, other = service("b-c", "a", **picker), service("c", "a-b", **picker)
-    assert ("ClusterRole", "a-b-c-epp") in documents(one).keys() & documents(other).keys()

@@ -57,13 +57,6 @@ def test_pool_closes_where_the_schema_left_the_mode_empty():
     assert made["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
 
 
-def test_pool_selects_the_pods_of_both_roles():
-    selector = labels.pool_selector(NAME).items()
-    for role in ("decode", "prefill"):
-        assert selector <= labels.role_pods(NAME, role, "v1").items()
-    assert not selector <= labels.epp_pods(NAME, "v1").items()
-
-
 DEFAULT = OperatorSettings()
 DEFAULT_PARENT = {
     "group": "gateway.networking.k8s.io",
@@ -120,13 +113,4 @@ def test_route(spec, operator, parent, *, hostnames):
                 ],
             }
         ],
-    }
-
-
-def test_destination_rule():
-    made = document(service(NAME), "DestinationRule", "qwen3-0-6b-epp")
-    assert made["apiVersion"] == "networking.istio.io/v1beta1"
-    assert made["spec"] == {
-        "host": "qwen3-0-6b-epp.models.svc.cluster.local",
-        "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
     }

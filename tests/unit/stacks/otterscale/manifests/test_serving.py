@@ -1,12 +1,8 @@
 """The Deployments of decode and prefill."""
 
-from dataclasses import replace
-
 import pytest
 
-from tests.unit.stacks.otterscale.manifests import labels
 from tests.unit.stacks.otterscale.manifests.building import (
-    OPERATOR,
     container,
     document,
     documents,
@@ -14,68 +10,7 @@ from tests.unit.stacks.otterscale.manifests.building import (
     service,
 )
 
-RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 SIDE = "VLLM_NIXL_SIDE_CHANNEL_PORT"
-
-
-@pytest.mark.parametrize("role", ["decode", "prefill"])
-def test_deployment(role):
-    told = {
-        "replicas": 3,
-        "annotations": {"a": "b"},
-        "nodeSelector": {"pool": "gpu"},
-        "tolerations": [{"key": "gpu", "operator": "Exists"}],
-    }
-    made = document(service("q.w", **{"prefill": {}, role: told}), "Deployment", f"q.w-{role}")
-    assert (made["apiVersion"], made["metadata"]["namespace"]) == ("apps/v1", "models")
-    assert "annotations" not in made["metadata"]
-    spec = made["spec"]
-    assert {*spec} == {"replicas", "selector", "template"}
-    assert spec["replicas"] == 3
-    assert spec["selector"] == {"matchLabels": labels.role_selector("q.w", role)}
-    assert spec["template"]["metadata"] == {
-        "labels": labels.role_pods("q.w", role, "devel"),
-        "annotations": {"a": "b"},
-    }
-    made = spec["template"]["spec"]
-    assert {*made} == {
-        *("automountServiceAccountToken", "containers", "initContainers", "nodeSelector"),
-        *("securityContext", "tolerations", "volumes"),
-    }
-    assert made["automountServiceAccountToken"] is False
-    assert made["securityContext"] == {
-        "runAsNonRoot": True,
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
-    assert made["nodeSelector"] == {"pool": "gpu"}
-    assert made["tolerations"] == [{"key": "gpu", "operator": "Exists"}]
-    assert [each["name"] for each in made["containers"]] == ["vllm"]
-
-
-@pytest.mark.parametrize(
-    ("told", "replicas"), [({}, 1), ({"replicas": 0}, 0), ({"replicas": 5}, 5)]
-)
-def test_replicas(told, replicas):
-    made = document(service(decode=told), "Deployment", "qwen3-decode")
-    assert made["spec"]["replicas"] == replicas
-
-
-def test_vllm_of_the_smallest_service():
-    assert container(service(), "decode", "vllm") == {
-        "name": "vllm",
-        "image": "ghcr.io/llm-d/llm-d-cuda:v0.5.1",
-        "command": ["vllm", "serve"],
-        "args": ["/models", "--port", "8000", "--served-model-name", "Qwen/Qwen3-0.6B"],
-        "env": [
-            {"name": "TP_SIZE", "value": "1"},
-            {"name": "DP_SIZE", "value": "1"},
-            {"name": "DP_SIZE_LOCAL", "value": "1"},
-        ],
-        "ports": [{"name": "http", "containerPort": 8000, "protocol": "TCP"}],
-        "volumeMounts": [{"name": "model", "mountPath": "/models", "readOnly": True}],
-        "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}},
-        "securityContext": RESTRICTED,
-    }
 
 
 def test_vllm_with_everything_in_order():
@@ -112,14 +47,6 @@ def test_vllm_with_everything_in_order():
     ]
     assert made["volumeMounts"][0]["mountPath"] == "/data"
     assert made["resources"]["limits"] == {"nvidia.com/gpu": "8"}
-
-
-@pytest.mark.parametrize("field", ["readinessProbe", "livenessProbe", "startupProbe"])
-def test_serving_containers_have_no_probes(field):
-    made = documents(service(prefill={}, routingProxy={}))
-    for (kind, name), each in made.items():
-        if kind == "Deployment" and name != "qwen3-epp":
-            assert field not in str(each)
 
 
 def env(*values):
@@ -227,8 +154,3 @@ def test_owner(uid):
     for (kind, _), each in made.items():
         owned = uid and not kind.startswith("Cluster")
         assert each["metadata"].get("ownerReferences") == ([owner] if owned else None)
-
-
-def test_no_label_for_an_operator_without_a_version():
-    made = documents(service(), replace(OPERATOR, version=""))
-    assert "app.kubernetes.io/version" not in str(made)

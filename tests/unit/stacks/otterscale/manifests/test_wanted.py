@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from reporter.model.objects import Deployment, HttpRoute, InferencePool, Service
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
-from reporter.stacks.otterscale.manifests.wanted import Manifest, unwanted, wanted
-from reporter.stacks.otterscale.objects import Monitor
+from reporter.stacks.otterscale.manifests.wanted import unwanted, wanted
 from tests.unit.stacks.otterscale.manifests.building import OPERATOR, names, service
 
 POOL = {"inferencePool": {"endpointPicker": {}}}
@@ -132,48 +130,3 @@ def test_nothing_is_both_made_and_deleted():
         operator = replace(OPERATOR, **settings)
         made = {each.ref for each in wanted(service(**spec), operator)}
         assert made.isdisjoint(each.ref for each in unwanted(service(**spec), operator))
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "type_"),
-    [
-        ("Deployment", "qwen3-decode", Deployment),
-        ("Service", "qwen3-epp", Service),
-        ("InferencePool", "qwen3", InferencePool),
-        ("HTTPRoute", "qwen3", HttpRoute),
-        ("PodMonitor", "qwen3-decode", Monitor),
-    ],
-)
-def test_typed_form_is_that_of_what_is_read(kind, name, type_):
-    (found,) = (
-        each
-        for each in wanted(service(), OPERATOR)
-        if (each.ref.kind, each.ref.name) == (kind, name)
-    )
-    assert isinstance(found, Manifest)
-    typed = found.typed(type_)
-    assert isinstance(typed, type_)
-    assert (typed.name, typed.namespace) == (name, "models")
-    if type_ is Deployment:
-        template = typed.spec.template
-        assert typed.spec.selector is not None
-        assert typed.spec.selector.matches(template.metadata.labels)
-        assert template.spec.containers[0].ports[0].container_port == 8000
-
-
-def test_settings_are_the_operators_own_by_default():
-    assert OperatorSettings() == OperatorSettings(
-        provider="istio",
-        metrics_endpoint_auth=True,
-        default_gateway_name="otterscale-llm-d-infra-inference-gateway",
-        default_engine_image="ghcr.io/llm-d/llm-d-cuda:v0.5.1",
-        default_epp_image="ghcr.io/llm-d/llm-d-inference-scheduler:v0.6.0",
-        default_routing_proxy_image="ghcr.io/llm-d/llm-d-routing-sidecar:v0.6.0",
-        kit_image="ghcr.io/kitops-ml/kitops:v1.11.0",
-        tracing_enabled=False,
-        tracing_otel_endpoint="",
-        tracing_sampler="parentbased_traceidratio",
-        tracing_sampler_arg="0.01",
-        epp_flags=(),
-        version="devel",
-    )

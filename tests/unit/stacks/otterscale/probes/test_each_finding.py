@@ -310,31 +310,6 @@ def test_each(changes, told, part):
         assert part in one(docs, told[-1]).message
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason", "part"),
-    [
-        (
-            [status(EPP), remove(("ConfigMap", f"{EPP}-config"))],
-            "EPPNotReady",
-            "is down (ConfigMap qwen3-epp-config is missing): not all pods are ready, 0/1 ready",
-        ),
-        (
-            [status(EPP), change("ConfigMap", f"{EPP}-config", {"data": {"pd-config.yaml": None}})],
-            "EPPNotReady",
-            "is down (ConfigMap qwen3-epp-config has no key pd-config.yaml)",
-        ),
-        (
-            [status(EPP), remove(("InferencePool", NAME))],
-            "EPPNotReady",
-            "is down (InferencePool qwen3 is missing)",
-        ),
-    ],
-)  # fmt: skip
-def test_what_it_says(changes, reason, part):
-    docs = reduce(lambda so_far, change_: change_(so_far), changes, healthy())
-    assert part in one(docs, reason).message
-
-
 def test_prefill_left_over():
     """A prefill Deployment that the spec does not ask for, and that is ours."""
     made = children()
@@ -476,32 +451,6 @@ def test_a_fault_of_the_engine_is_not_told_of_the_proxy_beside_it():
     assert finding.cause == "decode: CrashLoopBackOff"
     assert "container vllm is killed for memory: OOMKilled" in finding.message
     assert "nothing listens" not in finding.message
-
-
-UNKNOWN = [condition("Accepted", "Unknown", "Pending", "Waiting for controller")]
-
-
-@pytest.mark.parametrize("kind", ["HTTPRoute", "InferencePool"])
-def test_what_another_controller_has_not_said(kind):
-    """One controller runs the Gateway and accepts; another one has left an entry."""
-    entries = [
-        {**PARENT, "conditions": [YES, RESOLVED]},
-        {**PARENT, "controllerName": "example.com/other", "conditions": UNKNOWN},
-    ]
-    docs = reduced(change(kind, NAME, {"status": {"parents": entries}}))
-    assert reasons(docs) == []
-
-
-@pytest.mark.parametrize("kind", ["HTTPRoute", "InferencePool"])
-def test_what_a_gateway_has_not_said_that_is_gone(kind):
-    """The entry of a Gateway that does not exist any more, or that the route left, stays."""
-    former = {**PARENT, "parentRef": {"name": "former", "namespace": "gateways"}}
-    entries = [
-        {**PARENT, "conditions": [YES, RESOLVED]},
-        {**former, "conditions": UNKNOWN},
-    ]
-    docs = reduced(change(kind, NAME, {"status": {"parents": entries}}))
-    assert reasons(docs) == []
 
 
 @pytest.mark.parametrize(

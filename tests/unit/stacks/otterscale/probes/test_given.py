@@ -18,7 +18,6 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
     NAME,
     changed,
     children,
-    evaluation,
     found,
     healthy,
     modelservice,
@@ -97,7 +96,6 @@ def test_what_is_as_given_is_no_drift(operator, spec):
     assert found(docs, settings=settings) == []
 
 
-ENV_ON = "OTEL_RESOURCE_ATTRIBUTES=k8s.namespace.name=$(NAMESPACE)"
 ROWS = [
     pytest.param(
         OperatorSettings(), {"default_engine_image": "vllm:new"},
@@ -175,15 +173,6 @@ def test_what_is_not_as_given_is_named(operator, flags, text):
     docs = made_by(operator)
     assert drift(docs, **flags) == text
     assert drift(docs) is None
-
-
-@pytest.mark.parametrize(("operator", "flags", "text"), ROWS)
-def test_what_is_given_says_nothing_of_the_rest(operator, flags, text):
-    """Each setting alone, and as the operator has it: no default of ours is taken for the operator's."""
-    del text
-    own = flags_given(operator)
-    same = {field: own[field] for field in flags}
-    assert drift(made_by(operator), **same) is None
 
 
 OTHER = OperatorSettings(
@@ -320,12 +309,6 @@ def test_a_default_gateway_that_is_given_makes_a_route_expected():
     assert found(docs) == []
     told = found(docs, settings=with_flags(default_gateway_name="gone"))
     assert told == [("ObjectMissing", f"HTTPRoute models/{NAME}")]
-
-
-def test_drift_keeps_nothing_from_being_ready():
-    settings = with_flags(default_epp_image="epp:new")
-    before, after = evaluation(made_by()), evaluation(made_by(), settings=settings)
-    assert before.ready == after.ready
 
 
 def test_other_variables_are_not_even_kept():

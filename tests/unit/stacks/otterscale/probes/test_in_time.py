@@ -34,17 +34,13 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
     rolled_out,
     without,
 )
-from tests.unit.stacks.otterscale.probes.pods import crashing, starting, waiting
+from tests.unit.stacks.otterscale.probes.pods import crashing, starting
 
 STEP = 15
 POD = "qwen3-decode-0"
 OPERATOR = [
     namespace("otterscale-system"),
     deployment("otterscale-system", "model-operator-controller-manager"),
-]
-DOWN = [
-    namespace("otterscale-system"),
-    deployment("otterscale-system", "model-operator-controller-manager", ready=0),
 ]
 ALONE = FullEvaluationSettings(
     istiod_deployment="", kaito_deployment="", gateway_auth_deployment="", bbr_deployment="",
@@ -125,27 +121,6 @@ JUST_SCHEDULED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("docs", "reason", "second"),
-    [
-        (broken(crashing("vllm")), "PodsNotReady", 0),
-        (broken(waiting("InvalidImageName", "model-unpack")), "PodsNotReady", 0),
-        (without(healthy(), ("InferencePool", NAME)), "ObjectMissing", 120),
-        (without(healthy(), ("PodMonitor", "qwen3-decode")), "Drift", 120),
-        (changed(healthy(), "ModelService", NAME, {"metadata": {"generation": 3}}), "NotObserved", 120),
-        (changed(healthy(), "ModelService", NAME, {"status": {"decodeReplicas": 5}}), "StatusStale", 120),
-        (
-            changed(healthy(), "ModelService", NAME, {"status": {"conditions": [condition("Ready", "False", "ReconcileError", "x")]}}),
-            "ReconcileFailed",
-            60,
-        ),
-        (healthy(routingProxy=None), "Misconfigured", 0),
-    ],
-)  # fmt: skip
-def test_graces(docs, reason, second):
-    assert firsts(story((0, docs), until=300)) == {reason: second}
-
-
 def test_a_model_may_take_its_time_to_be_unpacked():
     """The start-up budget counts; the Deployment's deadline is shorter and does not."""
     running = starting(running={"startedAt": moment(5)})
@@ -157,65 +132,6 @@ def test_a_model_may_take_its_time_to_be_unpacked():
     told = story((0, docs), (600, slow), until=2400)
     assert firsts(told) == {"PodsNotReady": SETTINGS.model_startup_budget_seconds}
     assert firsts(told, "secondary") == {"RolloutStalled": SETTINGS.model_startup_budget_seconds}
-
-
-def test_cause_before_symptoms():
-    """The pool is missing, so the picker restarts and the route does not resolve."""
-    docs = without(healthy(), ("InferencePool", NAME))
-    docs = changed(docs, "Deployment", EPP, {"status": rolled_out(1, 0)})
-    docs = changed(docs, "Pod", f"{EPP}-0", crashing("epp"))
-    parent = healthy()[0]["spec"]["httpRoute"]["gatewayRef"]
-    bad = [condition("Accepted", "True"), condition("ResolvedRefs", "False", "BackendNotFound")]
-    entry = {"parentRef": parent, "controllerName": "x", "conditions": bad}
-    docs = changed(docs, "HTTPRoute", NAME, {"status": {"parents": [entry]}})
-    told = story((0, docs), until=300)
-    last = {reason: each for _, each, reason in told}
-    assert last == {
-        "ObjectMissing": "firing",
-        "EPPNotReady": "secondary",
-        "RouteNotReady": "secondary",
-    }
-
-
-@pytest.mark.parametrize(
-    ("docs", "reason"),
-    [
-        (without(healthy(), ("InferencePool", NAME)), "ObjectMissing"),
-        (without(healthy(), ("PodMonitor", "qwen3-decode")), "Drift"),
-        (changed(healthy(), "ModelService", NAME, {"metadata": {"generation": 3}}), "NotObserved"),
-        (changed(healthy(), "ModelService", NAME, {"status": {"decodeReady": 5}}), "StatusStale"),
-        (
-            changed(healthy(), "ModelService", NAME, {"status": {"conditions": [condition("Ready", "False", "ReconcileError", "x")]}}),
-            "ReconcileFailed",
-        ),
-    ],
-)  # fmt: skip
-def test_an_operator_that_is_down_explains_it(docs, reason):
-    told = story((0, [*docs, *DOWN]), until=400)
-    assert firsts(told).keys() == {"clusterOtterScaleOperatorNotReady"}
-    assert reason in firsts(told, "suppressed")
-
-
-@pytest.mark.parametrize(
-    ("docs", "reason"),
-    [
-        (broken(crashing("vllm")), "PodsNotReady"),
-        (changed(healthy(), "Deployment", EPP, {"spec": {"replicas": 0}, "status": rolled_out(0)}), "EPPNotReady"),
-        (without(healthy(), ("Gateway", "inference")), "RouteNotReady"),
-    ],
-)  # fmt: skip
-def test_it_does_not_explain_what_others_run(docs, reason):
-    told = story((0, [*docs, *DOWN]), until=400)
-    assert firsts(told).keys() == {"clusterOtterScaleOperatorNotReady", reason}
-
-
-def test_fault_and_recovery():
-    docs = without(healthy(), ("Deployment", "qwen3-prefill"))
-    counted = {"prefillReady": None, "prefillReplicas": None}
-    docs = changed(docs, "ModelService", NAME, {"status": counted})
-    told = story((0, [*docs, *OPERATOR]), (300, [*healthy(), *OPERATOR]), until=600)
-    assert firsts(told) == {"ObjectMissing": 120}
-    assert firsts(told, "clearing") == {"ObjectMissing": 300}
 
 
 def scraped(*, answered, silent=False, started=300):

@@ -115,11 +115,6 @@ def test_more_than_wanted_is_enough():
     assert ready(docs)
 
 
-def test_a_rollout_that_stalls_is_told_and_old_pods_serve():
-    docs = changed(healthy(), "Deployment", DECODE, {"status": STALLED})
-    assert reasons(docs) == ["RolloutStalled"]
-
-
 @pytest.mark.parametrize(
     "patch",
     [
@@ -139,16 +134,6 @@ def test_a_picker_of_zero_is_not_explained_by_what_is_missing():
     docs = without(healthy(), ("ServiceAccount", EPP), ("Pod", f"{EPP}-0"))
     docs = changed(docs, "Deployment", EPP, {"spec": {"replicas": 0}, "status": rolled_out(0)})
     assert "ServiceAccount" not in one(docs, "EPPNotReady").message
-
-
-def test_a_pool_that_no_controller_has_taken_up():
-    """The default entry of the InferencePool's schema names no Gateway, and says nothing."""
-    default = {
-        "parentRef": {"kind": "Status", "name": "default"},
-        "conditions": [condition("Accepted", "Unknown", "Pending")],
-    }
-    docs = changed(healthy(), "InferencePool", NAME, {"status": {"parents": [default]}})
-    assert reasons(docs) == []
 
 
 def test_an_old_status_is_told_as_such_only():

@@ -8,7 +8,7 @@ from reporter.evaluation import evaluate, evaluate_again
 from reporter.metrics.looks.look import EngineLook, Look
 from reporter.metrics.looks.window import History, Judged, MetricFault, PodVerdict, Samples
 from reporter.probes.reuse import Answered
-from tests.unit.probes.building import DELETING, SINCE_AT, at, merged, snapshot_of
+from tests.unit.probes.building import DELETING, SINCE_AT, at, snapshot_of
 from tests.unit.probes.runtime.scraped import TARGET, seconds
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
@@ -138,9 +138,3 @@ def test_a_verdict_on_a_pod_asks_again():
     told = evaluate_again(snapshot, SETTINGS, answered, samples=samples)[0]
     reasons = [each.reason for each in told.findings if each.subject.name == NAME]
     assert reasons == ["modelserviceHighErrorRate"]
-
-
-def test_a_patch_is_no_change_of_the_original():
-    """The builder of this folder leaves its documents as they are."""
-    docs = healthy()
-    assert merged(docs[0], DELETING) != docs[0] == healthy()[0]

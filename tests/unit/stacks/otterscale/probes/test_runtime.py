@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.metrics.looks.look import Failure
 from reporter.metrics.looks.window import Doubt, History, Judged, MetricFault, PodVerdict, Samples
 from reporter.stacks.otterscale.reasons import MODELSERVICE_KIND
@@ -15,11 +14,9 @@ from tests.unit.stacks.otterscale.probes.otterscale import (
     NAME,
     NS,
     TITLE,
-    changed,
     evaluation,
     healthy,
 )
-from tests.unit.stacks.otterscale.probes.pods import starting
 
 PODS = ("qwen3-decode-0", "qwen3-prefill-0")
 PICKER = "qwen3-epp-0"
@@ -55,27 +52,6 @@ def test_each_reason_is_told_of_the_modelservice(reason, pod):
     assert finding.message.startswith(f"{TITLE}: pod {pod}: suffers")
 
 
-def test_a_pod_that_does_not_run_is_not_judged_by_an_old_page():
-    docs = changed(healthy(), "Pod", PODS[0], starting(waiting={"reason": "PodInitializing"}))
-    told = evaluation(docs, samples=samples(t.ERROR_RATE)).findings
-    assert ours(t.ERROR_RATE) not in {each.reason for each in told}
-
-
-def test_doubts_are_passed_on():
-    undecided = evaluation(healthy(), samples=samples(doubts=[t.KV_CACHE])).undecided
-    assert {each.name: set(which) for each, which in undecided.items()} == {
-        PODS[0]: {ours(t.KV_CACHE)}
-    }
-
-
-def test_pods_that_were_not_scraped_yet_are_in_doubt():
-    undecided = evaluation(healthy(), samples=Samples(scraping=True)).undecided
-    assert {each.name: len(which) for each, which in undecided.items()} == {
-        **dict.fromkeys(PODS, len(NAMES)),
-        PICKER: len(PICKER_NAMES),
-    }
-
-
 @pytest.mark.parametrize("reason", [t.BACKLOG, t.REJECTED])
 def test_what_more_replicas_will_relieve_waits_for_them(reason):
     """It neither begins nor ends while a role has fewer Ready pods than it wants."""
@@ -104,7 +80,3 @@ def test_engine_that_answered_once_is_not_said_never_to_have(until):
     (finding,) = evaluation(healthy(), samples=seen).findings
     assert finding.message.endswith("its metrics could not be read for 2 min: refused")
     assert finding.budget is None
-
-
-def test_nothing_is_in_doubt_where_nothing_is_scraped():
-    assert evaluation(healthy()).undecided == {}

@@ -3,9 +3,6 @@
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.stacks import BUILT_IN
-from reporter.stacks.otterscale.reasons import NEEDS_OPERATOR
-from tests.tables import BY_NAME
 from tests.unit.probes.asking import evaluate_modelservices
 from tests.unit.probes.building import DELETING, FORBIDDEN, condition, snapshot_of
 from tests.unit.stacks.otterscale.probes.otterscale import (
@@ -74,24 +71,3 @@ def test_nothing_is_derived_from_what_is_not_known():
 def test_one_that_is_being_deleted_is_no_subject():
     result = evaluate_modelservices(snapshot_of(modelservice(DELETING)), SETTINGS)
     assert (result.findings, result.ready, result.subjects, result.derived) == ((), (), (), ())
-
-
-ORDER = (
-    "Invalid", "NotObserved", "ReconcileFailed", "ObjectMissing", "PodsNotReady", "RolloutStalled",
-    "EPPNotReady", "RouteNotReady",
-)  # fmt: skip
-"""Each explains those to its right."""
-
-
-def test_cause_order():
-    names = [f"modelservice{each}" for each in ORDER]
-    assert sorted(names, key=BUILT_IN.rank) == names
-    assert all(BY_NAME[each].chain and BY_NAME[each].blocks_ready for each in names)
-
-
-def test_notes_do_not_keep_it_from_being_ready():
-    for name in ("Misconfigured", "StatusStale", "Drift"):
-        reason = BY_NAME[f"modelservice{name}"]
-        assert not reason.chain
-        assert not reason.blocks_ready
-    assert all(each in BY_NAME for each in NEEDS_OPERATOR)
