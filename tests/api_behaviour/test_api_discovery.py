@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api_behaviour.api_client import AGGREGATED, Api
+from tests.api_behaviour.api_client import Api
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
@@ -14,22 +14,6 @@ async def test_health(api: Api, path: str):
     assert (answer.status, answer.text) == (200, "ok")
 
 
-@pytest.mark.parametrize("path", ["/api", "/apis"])
-async def test_aggregated_discovery(api: Api, path: str):
-    """One document holds all groups, and is not sent twice."""
-    answer = await api.get(path, accept=AGGREGATED)
-    assert answer.status == 200
-    assert "as=APIGroupDiscoveryList" in answer.headers["Content-Type"].replace(" ", "")
-    found = answer.json
-    assert found["kind"] == "APIGroupDiscoveryList"
-    names = {item["metadata"].get("name", "") for item in found["items"]}
-    assert ({""} if path == "/api" else {"apps", "events.k8s.io", "coordination.k8s.io"}) <= names
-    again = await api.get(
-        path, accept=AGGREGATED, headers={"If-None-Match": answer.headers["Etag"]}
-    )
-    assert (again.status, again.text) == (304, "")
-
-
 async def test_openapi(api: Api):
     """OpenAPI v3 has a PATCH with fieldValidation for each kind, so kubectl does not validate."""
     index = (await api.get("/openapi/v3")).json["paths"]
@@ -39,14 +23,6 @@ async def test_openapi(api: Api):
     patch = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"]
     assert patch["x-kubernetes-group-version-kind"]["kind"] == "Deployment"
     assert "fieldValidation" in {item.get("name") for item in patch["parameters"]}
-
-
-@pytest.mark.parametrize(
-    "path", ["/apis/nope.example.com", "/apis/apps/v9", "/openapi/v3/apis/a/b"]
-)
-async def test_unknown(api: Api, path: str):
-    """What is not served is a 404."""
-    assert (await api.get(path)).status == 404
 
 
 async def test_protobuf_access_review(api: Api):

@@ -50,23 +50,6 @@ async def test_exact_version(api: Api, path: str):
     assert names_of(now) == list("bcde")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"resourceVersionMatch": "Exact"},
-        {"resourceVersionMatch": "NotOlderThan"},
-        {"resourceVersionMatch": "Sideways", "resourceVersion": "1"},
-        {"resourceVersionMatch": "Exact", "resourceVersion": "0"},
-        {"sendInitialEvents": "true"},
-    ],
-    ids=str,
-)
-async def test_contradicting_options(api: Api, namespace: str, query: dict[str, str]):
-    """Parameters that contradict each other are refused as invalid ListOptions."""
-    answer = await api.get(CONFIG_MAPS.format(namespace), **query)
-    assert (answer.status, answer.reason) == (422, "Invalid")
-
-
 @pytest.mark.parametrize("query", [{"labelSelector": "a=(b"}, {"fieldSelector": "nonsense"}])
 @pytest.mark.parametrize("watch", ["true", "false"])
 async def test_bad_selectors(api: Api, namespace: str, query: dict[str, str], *, watch: str):

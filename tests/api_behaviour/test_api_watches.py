@@ -36,18 +36,3 @@ async def test_last_bookmark(api: Api, path: str):
         assert int(bookmark["metadata"]["resourceVersion"]) >= int(
             made["metadata"]["resourceVersion"]
         )
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"sendInitialEvents": "true"},
-        {"sendInitialEvents": "true", "resourceVersionMatch": "Exact"},
-        {"resourceVersionMatch": "NotOlderThan", "resourceVersion": "1"},
-    ],
-    ids=str,
-)
-async def test_contradicting_options(api: Api, path: str, query: dict[str, str]):
-    """Parameters that contradict each other are refused before the stream."""
-    answer = await api.get(path, watch="true", **query)
-    assert (answer.status, answer.reason) == (422, "Invalid")

@@ -24,31 +24,6 @@ def _deployments(namespace: str) -> str:
     return DEPLOYMENTS.format(namespace)
 
 
-@pytest.mark.parametrize("name", ["UPPER", "-a", "a_b", "a" * 254])
-async def test_names_are_checked(api: Api, path: str, name: str):
-    """A name that is no DNS subdomain is a 422 with a cause."""
-    answer = await api.post(path, config_map(name))
-    assert (answer.status, answer.reason) == (422, "Invalid")
-    causes = answer.json["details"]["causes"]
-    assert {(cause["field"], cause["reason"]) for cause in causes} == {
-        ("metadata.name", "FieldValueInvalid")
-    }
-
-
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        (b"{", 400),
-        ({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}, 400),
-        ({"apiVersion": "v2", "kind": "ConfigMap", "metadata": {"name": "a"}}, 400),
-    ],
-)
-async def test_bodies_that_do_not_fit(api: Api, path: str, body, *, code: int):
-    """Broken JSON and foreign kinds are a 400."""
-    answer = await api.post(path, body)
-    assert (code, "Status") == (answer.status, answer.json["kind"])
-
-
 @pytest.mark.parametrize(
     ("change", "code", "reason"),
     [
@@ -97,28 +72,6 @@ async def test_patches(api: Api, path: str, kind: str, *, patch, data):
     assert (data or {}) == (answer.json.get("data") or {})
 
 
-@pytest.mark.parametrize(
-    ("kind", "patch", "codes"),
-    [
-        (MERGE, [], {400}),
-        (MERGE, b"{", {400}),
-        (JSON_PATCH, {"data": {}}, {400}),
-        (JSON_PATCH, [{"op": "test", "path": "/data/x", "value": "2"}], {422}),
-        (JSON_PATCH, [{"op": "remove", "path": "/data/nope"}], {422}),
-        (JSON_PATCH, [{"op": "replace", "path": "/nope/below", "value": 1}], {422}),
-        (JSON_PATCH, [{"op": "replace", "path": "/metadata/finalizers/0", "value": "a/b"}], {422}),
-        ("application/json", {"data": {}}, {415}),
-        (MERGE, {"metadata": {"name": "b"}}, {400}),
-    ],
-)
-async def test_patches_refused(api: Api, path: str, kind: str, *, patch, codes):
-    """Patches that make no sense, or do not apply, change nothing."""
-    made = await api.made(path, config_map("a", x="1"))
-    answer = await api.patch(f"{path}/a", patch, kind)
-    assert answer.status in codes, answer.text
-    assert (await api.get(f"{path}/a")).json == made
-
-
 async def test_force_is_for_apply(api: Api, path: str):
     """force on any other patch is a 422."""
     await api.made(path, config_map("a"))
@@ -165,23 +118,3 @@ async def test_strategic_order_and_environment(api: Api, deployments: str):
     answer = await api.patch(f"{deployments}/d", body, STRATEGIC)
     env = answer.json["spec"]["template"]["spec"]["containers"][0]["env"]
     assert env == [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}]
-
-
-@pytest.mark.parametrize(
-    ("labels", "valid"),
-    [
-        ({"a": "b"}, True),
-        ({"example.com/a": ""}, True),
-        ({"a": "x" * 64}, False),
-        ({"a": "b c"}, False),
-        ({"a/b/c": "d"}, False),
-        ({"-a": "b"}, False),
-    ],
-    ids=str,
-)
-async def test_labels_are_checked(api: Api, path: str, labels, *, valid):
-    """Labels have a syntax."""
-    body = config_map("a")
-    body["metadata"]["labels"] = labels
-    answer = await api.post(path, body)
-    assert (201 if valid else 422) == answer.status

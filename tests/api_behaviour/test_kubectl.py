@@ -110,12 +110,6 @@ async def test_get_table(api: Api, kubectl: Kubectl, namespace: str):
     assert name == "d"
 
 
-async def test_get_missing(kubectl: Kubectl):
-    """Get of nothing says so."""
-    error = await kubectl.fail("get", "configmap", "nope")
-    assert error.strip() == 'Error from server (NotFound): configmaps "nope" not found'
-
-
 async def test_create_and_replace(kubectl: Kubectl):
     """Create makes an object, replace takes an edited one back."""
     assert await kubectl.run("create", "-f", "-", given=deployment("d"))
@@ -158,21 +152,6 @@ async def test_server_side_apply(kubectl: Kubectl):
     forced = ("apply", "--server-side", "--force-conflicts", "-f", "-")
     await kubectl.run(*forced, given=deployment("d"))
     assert await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.spec.replicas}") == "1"
-
-
-@pytest.mark.parametrize(
-    ("kind", "patch"),
-    [
-        ("strategic", {"spec": {"replicas": 3}}),
-        ("merge", {"spec": {"replicas": 3}}),
-        ("json", [{"op": "replace", "path": "/spec/replicas", "value": 3}]),
-    ],
-)
-async def test_patch(kubectl: Kubectl, kind: str, patch):
-    """All three patch types work."""
-    await kubectl.run("create", "-f", "-", given=deployment("d"))
-    await kubectl.run("patch", "deploy", "d", "--type", kind, "-p", json.dumps(patch))
-    assert await kubectl.run("get", "deploy", "d", "-o", "jsonpath={.spec.replicas}") == "3"
 
 
 async def test_patch_status(kubectl: Kubectl):

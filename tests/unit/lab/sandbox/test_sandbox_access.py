@@ -6,10 +6,9 @@ import aiohttp
 import pytest
 
 from lab.sandbox import Rule, Sandbox
-from tests.api_behaviour.api_client import LEASES, Api, config_map, lease
+from tests.api_behaviour.api_client import Api
 
 MAPS = "/api/v1/namespaces/default/configmaps"
-LEASE_PATH = LEASES.format("default")
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -66,53 +65,6 @@ async def test_roles(sandbox: Sandbox, api: Api):
     assert (await api.get(MAPS)).status == 200
     assert (await api.get("/api/v1/configmaps")).status == 403
     assert (await api.get("/api/v1/pods")).status == 200
-
-
-async def test_message(sandbox: Sandbox, api: Api):
-    """A refusal says who may not do what where."""
-    sandbox.access.deny(Rule(resources=("configmaps",)))
-    answer = await api.get(MAPS)
-    assert answer.json["message"] == (
-        'configmaps is forbidden: User "sandbox" cannot list resource "configmaps" in API group "" '
-        'in the namespace "default"'
-    )
-    sandbox.access.reset()
-    assert (await api.get(MAPS)).status == 200
-
-
-async def test_subresources_are_apart(sandbox: Sandbox, api: Api):
-    """The right to patch a status is no right on the parent, and the other way round."""
-    sandbox.access.allow_only([Rule(resources=("deployments/status",), verbs=("patch",))])
-    path = "/apis/apps/v1/namespaces/default/deployments/d"
-    assert (await api.patch(f"{path}/status", {"status": {}})).status == 404
-    assert (await api.patch(path, {"spec": {}})).status == 403
-
-
-@pytest.mark.parametrize("verb", ["list", "watch"])
-async def test_names_and_collections(sandbox: Sandbox, api: Api, verb: str):
-    """A rule with names lets list and watch through only for exactly that name."""
-    sandbox.access.allow_only([Rule(resources=("configmaps",), resource_names=("a",))])
-    options = {"watch": "true", "timeoutSeconds": 1} if verb == "watch" else {}
-    allowed = await api.get(MAPS, fieldSelector="metadata.name=a", **options)
-    assert allowed.status == 200
-    for selector in ("", "metadata.name=b", "metadata.name!=a"):
-        assert (await api.get(MAPS, fieldSelector=selector, **options)).status == 403
-
-
-async def test_names_and_creation(sandbox: Sandbox, api: Api):
-    """A POST never matches a name; a PUT or an apply to the name does."""
-    verbs = ("create", "get", "update", "patch")
-    sandbox.access.allow_only([Rule(resource_names=("l", "a"), verbs=verbs)])
-    assert (await api.post(LEASE_PATH, lease("l"))).status == 403
-    assert (await api.put(f"{LEASE_PATH}/l", lease("l"))).status == 201
-    assert (await api.put(f"{LEASE_PATH}/other", lease("other"))).status == 403
-    assert (await api.apply(f"{MAPS}/a", config_map("a"), "m")).status == 201
-
-
-async def test_creation_by_put_needs_both_verbs(sandbox: Sandbox, api: Api):
-    """Update alone does not create."""
-    sandbox.access.allow_only([Rule(verbs=("update",))])
-    assert (await api.put(f"{LEASE_PATH}/l", lease("l"))).status == 403
 
 
 @pytest.mark.parametrize(

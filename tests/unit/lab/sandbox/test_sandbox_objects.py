@@ -281,12 +281,3 @@ async def test_stop_ends_watches():
             await eventually(is_open)
             await sandbox.stop()
             assert await stream.next_or_end() is None
-
-
-async def test_port_and_kubeconfig(tmp_path):
-    """The kubeconfig names the URL."""
-    async with Sandbox() as sandbox:
-        path = tmp_path / "kubeconfig"
-        sandbox.write_kubeconfig(path)
-        assert sandbox.url in path.read_text()
-        assert sandbox.url.startswith("http://127.0.0.1:")

@@ -5,16 +5,13 @@ import asyncio
 import pytest
 
 from lab.sandbox import ApiError, serve
-from lab.sandbox.fieldsets import from_fields_v1, readable, to_fields_v1
-from lab.sandbox.jsonpath import find, put
+from lab.sandbox.jsonpath import find
 from lab.sandbox.loading import plural_of
-from lab.sandbox.metadata import generate_name
-from lab.sandbox.patching import json_patch, merge_patch
+from lab.sandbox.patching import json_patch
 from lab.sandbox.protobuf import decode_body
-from lab.sandbox.registry import version_priority
-from lab.sandbox.representation import media_types, negotiate
+from lab.sandbox.representation import negotiate
 from lab.sandbox.schema import apply_defaults, prune, validate
-from lab.sandbox.selectors import from_label_selector, parse_labels
+from lab.sandbox.selectors import parse_labels
 from lab.sandbox.times import human_duration
 from lab.sandbox.workloads import deployment_status
 
@@ -70,40 +67,12 @@ def test_label_selector(selector: str, labels, matches):
     assert matches is parse_labels(selector).matches(labels)
 
 
-def test_label_selector_object():
-    """Objects' own selectors have expressions."""
-    expressions = [
-        {"key": "a", "operator": "In", "values": ["1", "2"]},
-        {"key": "b", "operator": "DoesNotExist"},
-    ]
-    selector = from_label_selector({"matchLabels": {"c": "3"}, "matchExpressions": expressions})
-    assert selector.matches({"a": "1", "c": "3"})
-    assert not selector.matches({"a": "1", "b": "", "c": "3"})
-
-
 @pytest.mark.parametrize("selector", ["a=(", "a b", "a=b c", "=a", "a in (b c)"])
 def test_bad_label_selector(selector: str):
     """What cannot be parsed is a 400."""
     with pytest.raises(ApiError) as caught:
         parse_labels(selector)
     assert caught.value.code == 400
-
-
-@pytest.mark.parametrize(
-    ("target", "patch", "result"),
-    [
-        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
-        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
-        ({"a": "b"}, {"a": None}, {}),
-        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
-        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
-        ({"a": "foo"}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
-        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
-    ],
-)
-def test_merge_patch(target, patch, result):
-    """The examples of RFC 7386 hold."""
-    assert result == merge_patch(target, patch)
 
 
 @pytest.mark.parametrize(
@@ -170,13 +139,6 @@ def test_jsonpath(path: str, values):
     assert values == find(DOCUMENT, path)
 
 
-def test_jsonpath_put():
-    """A value can be set at a path that is not there yet."""
-    obj: dict[str, object] = {}
-    put(obj, ".spec.replicas", 3)
-    assert obj == {"spec": {"replicas": 3}}
-
-
 @pytest.mark.parametrize(
     ("kind", "plural"),
     [
@@ -192,26 +154,6 @@ def test_jsonpath_put():
 def test_plural(kind: str, plural: str):
     """Plurals follow English spelling."""
     assert plural == plural_of(kind)
-
-
-def test_version_priority():
-    """Stable versions come first, newer before older, odd ones last."""
-    versions = ["v1", "v2", "v10", "v2beta1", "v2beta2", "v1alpha1", "foo", "v1beta"]
-    assert sorted(versions, key=version_priority) == [
-        "v10",
-        "v2",
-        "v1",
-        "v2beta2",
-        "v2beta1",
-        "v1alpha1",
-        "foo",
-        "v1beta",
-    ]
-
-
-def test_generated_names_fit():
-    """A generated name is cut so that it stays a label."""
-    assert len(generate_name("x" * 100)) == 63
 
 
 @pytest.mark.parametrize(
@@ -230,11 +172,6 @@ def test_generated_names_fit():
 def test_negotiation(accept: str, representation: str):
     """Media types are parsed, not compared."""
     assert representation == negotiate(accept)
-
-
-def test_media_types():
-    """The most wanted comes first."""
-    assert media_types("a/b;q=0.5, c/d;x=y") == [("c/d", {"x": "y"}), ("a/b", {})]
 
 
 SCHEMA = {
@@ -310,25 +247,6 @@ def test_pruning_and_defaults():
         "metadata": {"name": "n"},
         "spec": {"free": {"any": 1}, "map": {"a": 1}, "size": 1},
     }
-
-
-def test_fields_v1():
-    """Sets of paths survive their FieldsV1 form, keys in any order."""
-    fields = {
-        "f:spec": {
-            "f:replicas": {},
-            "f:ports": {'k:{"protocol":"TCP","containerPort":80}': {".": {}, "f:name": {}}},
-            "f:finalizers": {'v:"a"': {}},
-        }
-    }
-    paths = from_fields_v1(fields)
-    assert from_fields_v1(to_fields_v1(paths)) == paths
-    assert sorted(map(readable, paths)) == [
-        '.spec.finalizers[="a"]',
-        '.spec.ports[containerPort=80,protocol="TCP"]',
-        '.spec.ports[containerPort=80,protocol="TCP"].name',
-        ".spec.replicas",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 import pytest
 
-from lab.simulation import FrontEnd, Life, Phase, Stage, start_up
-from lab.simulation.engine import Load
-from lab.simulation.phases import PHASES
+from lab.simulation import Life, Phase, start_up
 from tests.unit.lab.simulation.reading_pages import Page, page_of
 
 START = 1_780_000_000.0
@@ -259,23 +257,3 @@ def test_walk():
     assert page.sum("vllm:num_requests_waiting") == 0
     assert page.sum("vllm:prompt_tokens_total") > 2048 * 200
     assert page.sum("process_start_time_seconds") == START
-
-
-@pytest.mark.parametrize("front_end", list(FrontEnd))
-def test_independent_of_looks(front_end: FrontEnd):
-    """What a page says does not depend on how often it was read before."""
-    stages = [Stage(each, 37.0) for each in PHASES.values() if isinstance(each, Load)]
-    often, seldom = Life(START), Life(START)
-    for life in (often, seldom):
-        life.walk(stages, START)
-    for second in range(700):
-        often.advance(START + second * 0.7)
-    for life in (often, seldom):
-        life.advance(START + 500)
-    assert page_of(often, front_end).moving() == pytest.approx(page_of(seldom, front_end).moving())
-
-
-def test_unknown_parameter():
-    """A parameter that a phase does not have is refused."""
-    with pytest.raises(TypeError, match="speed"):
-        in_phase(Phase.SERVING, speed=3.0)

@@ -1,11 +1,9 @@
 """A simulated pod on the network."""
 
 import asyncio
-import gc
 import socket
 import warnings
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 
 import aiohttp
 import pytest
@@ -161,22 +159,6 @@ async def test_same_port_on_many_addresses():
             ModelPod(host="127.0.1.1", port=port)
 
 
-@pytest.mark.parametrize("noise", [b"", b"\r\n\r\n", b"\x00" * 100_000, b"GET /metrics"])
-async def test_noise(pod: ModelPod, noise: bytes):
-    """A client that does not speak HTTP harms nobody, and is no error of the pod."""
-    errors: list[dict[str, object]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
-    reader, writer = await asyncio.open_connection(pod.host, pod.port)
-    writer.write(noise)
-    writer.write_eof()
-    with suppress(ConnectionResetError):
-        assert await reader.read() == b""
-    writer.transport.abort()
-    assert (await get(pod)).status == 200
-    gc.collect()
-    assert errors == []
-
-
 async def test_end_leaves_nothing():
     """The end of a pod ends its connections, whatever they were doing."""
     before = asyncio.all_tasks()
@@ -197,34 +179,3 @@ async def test_end_leaves_nothing():
         with pytest.raises(ConnectionRefusedError):
             await get(pod)
         assert asyncio.all_tasks() == before
-
-
-@pytest.mark.parametrize("turns", range(5))
-async def test_end_while_a_client_comes(turns: int):
-    """A connection is closed at the end of a pod, however little of it was served."""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        async with ModelPod() as pod:
-            with socket.create_connection((pod.host, pod.port)):
-                for _ in range(turns):
-                    await asyncio.sleep(0)
-        gc.collect()
-    assert [str(each.message) for each in warned] == []
-
-
-async def test_many_pods():
-    """Hundreds of pods in one process all answer."""
-    async with aiohttp.ClientSession() as session:
-        pods = [ModelPod() for _ in range(500)]
-        await asyncio.gather(*(pod.__aenter__() for pod in pods))
-        try:
-
-            async def scrape(pod: ModelPod) -> bytes:
-                async with session.get(pod.url) as response:
-                    return await response.read()
-
-            pages = await asyncio.gather(*map(scrape, pods))
-            assert all(b"vllm:num_requests_running" in page for page in pages)
-            assert [pod.requests for pod in pods] == [1] * 500
-        finally:
-            await asyncio.gather(*(pod.__aexit__(None, None, None) for pod in pods))
