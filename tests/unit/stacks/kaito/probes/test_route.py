@@ -40,15 +40,45 @@ from tests.unit.stacks.kaito.probes.kaito import (
 
 ACCEPTED = condition("Accepted", "True")
 RESOLVED = condition("ResolvedRefs", "True")
+PICKER = "qwen-inferencepool-epp"
+ROUTE, POOL = "HTTPRoute qwen-route", "InferencePool qwen-inferencepool"
+NO_MATCH = condition("Accepted", "False", "NoMatchingParent")
 
 
 def parents(*entries):
     return {"status": {"parents": list(entries)}}
 
 
+def refused(type_, reason):
+    return parents(parent("models-gw", condition(type_, "False", reason, "because")))
+
+
 def without(snapshot, *resources):
     states = dict(snapshot.states) | dict.fromkeys(resources, FORBIDDEN)
     return replace(snapshot, states=states)
+
+
+def refers(*references):
+    return {"spec": {"parentRefs": list(references)}}
+
+
+def selects(**labels):
+    return {"spec": {"selector": {"matchLabels": labels} if labels else None}}
+
+
+def named(name=PICKER, **more):
+    """A patch of a pool that names a Service for its endpoint picker."""
+    return {"spec": {"endpointPickerRef": {"name": name, "failureMode": "FailClose"} | more}}
+
+
+def service(name=PICKER, *patches):
+    return document("Service", name, NS, *patches)
+
+
+def leading_to(**reference):
+    """A patch of a route that leads to one pool."""
+    backend = {"kind": "InferencePool", "group": INFERENCEPOOLS.group, "name": "p"} | reference
+    return {"spec": {"rules": [{"backendRefs": [backend]}]}}
 
 
 @pytest.mark.parametrize(
@@ -63,13 +93,10 @@ def without(snapshot, *resources):
         ("ResolvedRefs", "RefNotPermitted"),
     ],
 )
-@pytest.mark.parametrize(
-    ("handle", "name"), [("route", "HTTPRoute qwen-route"), ("pool", "InferencePool qwen-infer")]
-)
+@pytest.mark.parametrize(("handle", "name"), [("route", ROUTE), ("pool", POOL)])
 def test_a_parent_that_refuses_is_told(handle, name, type_, reason):
     """The time is that of the condition whose status is the fault; pools keep theirs there too."""
-    entry = parent("models-gw", condition(type_, "False", reason, "because"))
-    finding = only(stack(**{handle: parents(entry)}), MODEL_ROUTE)
+    finding = only(stack(**{handle: refused(type_, reason)}), MODEL_ROUTE)
     assert finding.message.startswith(f"InferenceSet {NS}/{SET}: {name}")
     assert f"{type_} is False for Gateway models/models-gw, {reason}: because" in finding.message
     assert finding.cause == f"{type_} is False ({reason})"
@@ -77,111 +104,138 @@ def test_a_parent_that_refuses_is_told(handle, name, type_, reason):
     assert not finding.independent
 
 
-@pytest.mark.parametrize("patch", [parents(), {"status": None}, parents(parent("another-gw"))])
-def test_a_route_without_a_status_of_its_parent_is_a_fault(patch):
-    """Istio takes its entry away with the Gateway; empty parents are not fine."""
-    finding = only(stack(route=patch), MODEL_ROUTE)
-    assert "status.parents has no entry" in finding.message
-    assert finding.transition is None
+NO_ENTRY = "status.parents has no entry"
+SEVERAL = parents(
+    parent(), parent("models-gw", condition("Accepted", "False", "NotAllowedByListeners"))
+)
+TOLD = [
+    # what changes, the end of the message, the object at fault
+    pytest.param({"route": parents()}, NO_ENTRY, ROUTE, id="empty parents, as Istio leaves them"),
+    pytest.param({"route": {"status": None}}, NO_ENTRY, ROUTE, id="no status"),
+    pytest.param({"route": parents(parent("another-gw"))}, NO_ENTRY, ROUTE, id="another's entry"),
+    pytest.param(
+        {"gateway": None, "route": parents()}, "Gateway models/models-gw does not exist", ROUTE,
+        id="a Gateway that is gone",
+    ),
+    pytest.param(
+        {"route": refers({"name": "shared", "namespace": "edge"})},
+        "Gateway edge/shared does not exist", ROUTE, id="a Gateway of another namespace",
+    ),
+    pytest.param(
+        {"route": SEVERAL}, "NotAllowedByListeners", ROUTE, id="one of several listeners refuses",
+    ),
+    pytest.param(
+        {
+            "route": refers({"name": "models-gw"}, {"name": "gone-gw"})
+            | refused("ResolvedRefs", "BackendNotFound")
+        },
+        "Gateway models/gone-gw does not exist (and 1 more)", ROUTE, id="several faults are one",
+    ),
+    pytest.param({"route": {"spec": {"parentRefs": None}}}, "names no parent Gateway", ROUTE, id="no parent"),
+    pytest.param({"pool": selects(typo="yes")}, f"{POOL} selects no pod", POOL, id="no pod is selected"),
+    pytest.param({"route": None}, f": {ROUTE} is missing", ROUTE, id="the chart asked for a route"),
+    pytest.param({"pool": None}, f"{POOL} is missing", POOL, id="the route leads to a pool"),
+    pytest.param(
+        {"route": {"metadata": {"name": "mine", "labels": None}} | parents(parent("models-gw", NO_MATCH))},
+        "NoMatchingParent", "HTTPRoute mine", id="a route of another name is found by its pool",
+    ),
+    pytest.param(
+        {"route": DELETING | parents(parent("models-gw", NO_MATCH))}, f": {ROUTE} is missing", ROUTE,
+        id="a route on its way out counts as not there",
+    ),
+    pytest.param(
+        {"pool": named()}, f"{POOL}: its endpoint picker's Service {PICKER} does not exist", POOL,
+        id="the picker has no Service",
+    ),
+    pytest.param(
+        {"pool": named("picker")}, "Service picker does not exist", POOL,
+        id="of a picker of another name nothing else is missed",
+    ),
+    pytest.param(
+        {"set": conditions(condition("InferenceSetReady", "False", "inferencesetFailed", "helm"))},
+        "helm", f"InferenceSet {SET}", id="what KAITO could not make",
+    ),
+]  # fmt: skip
 
 
-def test_a_gateway_that_is_gone_is_told():
-    """The route's Gateway does not exist; then no harness reason speaks (10.16)."""
-    finding = only(stack(gateway=None, route=parents()), MODEL_ROUTE)
-    assert "Gateway models/models-gw does not exist" in finding.message
+@pytest.mark.parametrize(("changes", "end", "related"), TOLD)
+def test_told(changes, end, related):
+    (finding,) = findings(stack(**changes))
+    assert finding.reason == MODEL_ROUTE
+    assert finding.message.startswith(f"InferenceSet {NS}/{SET}: ")
+    assert end in finding.message
+    assert f"{finding.related.kind} {finding.related.name}" == related
+    assert finding.budget is None
 
 
-def test_a_gateway_that_cannot_be_read_is_not_gone():
-    """Absence needs a look."""
-    assert findings(without(stack(gateway=None), GATEWAYS)) == []
+SILENT = {
+    "a Gateway that cannot be read is not gone": (lambda: without(stack(gateway=None), GATEWAYS)),
+    "a Gateway that is being deleted is not gone": (
+        lambda: stack(gateway=DELETING, route=parents(), pool=parents())
+    ),
+    "an Unknown condition": lambda: stack(
+        route=parents(parent("models-gw", condition("Accepted", "Unknown", "Pending"), RESOLVED))
+    ),
+    "a condition without a status": lambda: stack(
+        route=parents(parent("models-gw", {"type": "Accepted"}))
+    ),
+    "another controller's entry": lambda: stack(
+        route=parents(parent(), parent("models-gw", condition("Accepted", "False"), controller="other"))
+    ),
+    "another controller's entry comes first": lambda: stack(
+        route=parents(parent("models-gw", condition("Accepted", "False"), controller="a"), parent())
+    ),
+    "a former parent's entry": lambda: stack(route=parents(parent(), parent("old-gw", NO_MATCH))),
+    "conditions of the pool itself": lambda: stack(pool=conditions(NO_MATCH)),
+    "an entry of a pool for a Gateway that is gone": lambda: stack(
+        pool=parents(parent(), parent("old-gw", condition("Accepted", "False", "HTTPRouteNotAccepted")))
+    ),
+    "the default entry of a pool": lambda: stack(
+        pool=parents(
+            parent("default", condition("Accepted", "Unknown", "Pending"))
+            | {"parentRef": {"kind": "Status", "name": "default"}}
+        )
+    ),
+    "a set that did not ask for a route": lambda: stack(
+        workspace={"metadata": {"labels": {"kaito.sh/owned-by": None}}}, route=None, pool=None, epp=None
+    ),
+    "a route that cannot be read": lambda: without(stack(route=None), HTTPROUTES),
+    "a route of another name": lambda: stack(route={"metadata": {"name": "mine", "labels": None}}),
+    "a pool of others, with a grant": lambda: stack(route=leading_to(namespace="pools"), pool=None),
+    "a pool that is being deleted": lambda: stack(pool=DELETING | parents(parent("models-gw", NO_MATCH))),
+    "the picker's Service is there": lambda: stack(service(), pool=named()),
+    "a Service that cannot be read": lambda: without(stack(pool=named()), SERVICES),
+    "a reference of another kind": lambda: stack(pool=named(kind="Picker")),
+    "a reference of another group": lambda: stack(pool=named(group="example.com")),
+    "a Service of another group": lambda: stack(pool=named(group="example.com", kind="Service")),
+    "a reference without a name": lambda: stack(pool=named(name="")),
+    "no selector": lambda: stack(pool=selects()),
+}  # fmt: skip
 
 
-def test_a_gateway_that_is_being_deleted_is_not_gone():
-    """Uninstalling raises nothing."""
-    assert findings(stack(gateway=DELETING, route=parents(), pool=parents())) == []
+@pytest.mark.parametrize("name", SILENT)
+def test_silent(name):
+    assert findings(SILENT[name]()) == []
 
 
-def test_another_gateway_may_live_in_another_namespace():
-    """The namespace of a parent reference is respected, and its objects looked for there."""
-    spec = {"spec": {"parentRefs": [{"name": "shared", "namespace": "edge"}]}}
-    assert "Gateway edge/shared does not exist" in only(stack(route=spec), MODEL_ROUTE).message
+@pytest.mark.parametrize(
+    "snapshot",
+    [
+        lambda: stack(pod=DELETING),
+        lambda: stack(pod=None, workspace=None, set={"spec": {"replicas": 0}}),
+        lambda: without(stack(pod=None), PODS),
+    ],
+    ids=["a pod that goes shows that the selector is right", "0 are wanted", "pods cannot be read"],
+)
+def test_a_pool_that_selects_no_pod_for_a_reason(snapshot):
+    assert findings(snapshot(), MODEL_ROUTE) == []
 
 
 def test_a_mesh_parent_is_no_gateway():
     """A Service as parent has no Gateway to look for; its entry decides."""
     reference = {"kind": "Service", "group": "", "name": "front"}
-    entry = parent() | {"parentRef": reference}
-    patch = {"spec": {"parentRefs": [reference]}} | parents(entry)
+    patch = refers(reference) | parents(parent() | {"parentRef": reference})
     assert findings(stack(route=patch)) == []
-
-
-@pytest.mark.parametrize(
-    "entries",
-    [
-        [parent("models-gw", condition("Accepted", "Unknown", "Pending"), RESOLVED)],
-        [parent("models-gw", {"type": "Accepted"})],
-        [parent(), parent("models-gw", condition("Accepted", "False"), controller="other")],
-        [parent("models-gw", condition("Accepted", "False"), controller="a"), parent()],
-        [parent(), parent("old-gw", condition("Accepted", "False", "NoMatchingParent"))],
-    ],
-    ids=["unknown", "no status", "other controller", "other controller first", "old parent"],
-)
-def test_what_is_no_refusal_is_silent(entries):
-    """Unknown conditions, entries of other controllers and of former parents raise nothing."""
-    assert findings(stack(route=parents(*entries))) == []
-
-
-def test_one_of_several_listeners_that_refuses_is_told():
-    """Two entries of one controller are two sections of one Gateway; both have to hold."""
-    refusing = parent("models-gw", condition("Accepted", "False", "NotAllowedByListeners"))
-    finding = only(stack(route=parents(parent(), refusing)), MODEL_ROUTE)
-    assert "NotAllowedByListeners" in finding.message
-
-
-def test_several_faults_of_one_route_are_one_finding():
-    """The worst is named and the others are counted; their order does not matter."""
-    spec = {"spec": {"parentRefs": [{"name": "models-gw"}, {"name": "gone-gw"}]}}
-    refusing = parents(parent("models-gw", condition("ResolvedRefs", "False", "BackendNotFound")))
-    finding = only(stack(route=spec | refusing), MODEL_ROUTE)
-    assert finding.message.endswith("Gateway models/gone-gw does not exist (and 1 more)")
-
-
-def test_a_route_without_any_parent_reference_leads_nowhere():
-    """No Gateway was named at all."""
-    finding = only(stack(route={"spec": {"parentRefs": None}}), MODEL_ROUTE)
-    assert "names no parent Gateway" in finding.message
-
-
-@pytest.mark.parametrize(
-    ("type_", "reason"),
-    [("Accepted", "HTTPRouteNotAccepted"), ("ResolvedRefs", "InvalidExtensionRef")],
-)
-def test_conditions_of_a_pool_are_those_of_its_parents(type_, reason):
-    """They sit under status.parents, and nothing is read from status.conditions."""
-    refused = condition(type_, "False", reason)
-    assert reason in only(stack(pool=parents(parent("models-gw", refused))), MODEL_ROUTE).message
-    assert findings(stack(pool=conditions(refused))) == []
-
-
-def test_entries_of_a_pool_for_a_gateway_that_is_gone_are_left_over():
-    """The Gateway itself is told by the route, if it still refers to it."""
-    entry = parent("old-gw", condition("Accepted", "False", "HTTPRouteNotAccepted"))
-    assert findings(stack(pool=parents(parent(), entry))) == []
-
-
-def test_the_default_entry_of_a_pool_says_nothing():
-    """A pool that no controller has seen has an Unknown entry of kind Status."""
-    entry = parent("default", condition("Accepted", "Unknown", "Pending"))
-    entry["parentRef"] = {"kind": "Status", "name": "default"}
-    assert findings(stack(pool=parents(entry))) == []
-
-
-def test_a_pool_that_selects_no_pod_is_told():
-    """No status shows it, so the pods are counted."""
-    patch = {"spec": {"selector": {"matchLabels": {"typo": "yes"}}}}
-    finding = only(stack(pool=patch), MODEL_ROUTE)
-    assert finding.message.endswith("InferencePool qwen-inferencepool selects no pod")
-    assert (finding.budget, finding.related.kind) == (None, "InferencePool")
 
 
 def test_a_pool_of_a_set_without_pods_has_the_start_up_budget():
@@ -189,87 +243,44 @@ def test_a_pool_of_a_set_without_pods_has_the_start_up_budget():
     assert only(stack(pod=None), MODEL_ROUTE).budget == timedelta(minutes=30)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"pod": DELETING},
-        {"pod": None, "workspace": None, "set": {"spec": {"replicas": 0}}},
-        {"pool": {"spec": {"selector": None}}},
-    ],
-    ids=["pod being replaced", "scaled to zero", "no selector"],
-)
-def test_a_pool_that_selects_no_pod_for_a_reason_is_silent(changes):
-    """A pod that terminates shows that the selector is right; 0 wanted pods are none."""
-    assert findings(stack(**changes), MODEL_ROUTE) == []
-
-
-def test_pods_that_cannot_be_read_are_not_missed():
-    """Absence needs a look."""
-    assert findings(without(stack(pod=None), PODS), MODEL_ROUTE) == []
-
-
-def test_a_missing_route_of_a_set_made_by_the_chart_is_told():
-    """Its objects say that it is to be reached through a route."""
-    finding = only(stack(route=None), MODEL_ROUTE)
-    assert finding.message == f"InferenceSet {NS}/{SET}: HTTPRoute qwen-route is missing"
-    assert finding.related == HTTPROUTES.ref_named(NS, "qwen-route")
-    assert finding.created is None
-
-
-def test_a_route_that_cannot_be_read_is_not_missing():
-    """Absence needs a look."""
-    assert findings(without(stack(route=None), HTTPROUTES), MODEL_ROUTE) == []
-
-
-def test_a_missing_pool_is_told_where_a_route_leads_to_it():
-    """The route names the pool that has to exist."""
-    finding = only(stack(pool=None), MODEL_ROUTE)
-    assert finding.related == INFERENCEPOOLS.ref_named(NS, "qwen-inferencepool")
-
-
-def leading_to(**reference):
-    """A patch of a route that leads to one pool."""
-    backend = {"kind": "InferencePool", "group": INFERENCEPOOLS.group, "name": "p"} | reference
-    return {"spec": {"rules": [{"backendRefs": [backend]}]}}
-
-
-def test_a_pool_that_is_not_read_is_not_missing():
-    """A route may lead with a grant to pools of others, and to a kind that is not served."""
-    route = leading_to(namespace="pools")
-    assert findings(stack(route=route, pool=None), MODEL_ROUTE) == []
-    former = leading_to(group=FORMER_POOLS.group)
-    served = ALL_CRDS - {FORMER_POOLS.crd_name}
-    objects = healthy() | {"route": merged(healthy()["route"], former)}
-    del objects["pool"]
-    assert findings(snapshot_of(*objects.values(), served=served), MODEL_ROUTE) == []
-
-
 FORMER_ROUTE = leading_to(group=FORMER_POOLS.group, name="qwen-inferencepool")
 
 
-def former_pool(*patches):
-    """The set's InferencePool as it was before v1.0 of the Gateway API Inference Extension."""
-    spec = {"selector": {"kaito.sh/workspace": "qwen-a"}, "extensionRef": {"name": "picker"}}
-    kind = {"apiVersion": f"{FORMER_POOLS.group}/v1alpha2", "spec": spec}
-    return document("InferencePool", "qwen-inferencepool", NS, kind, *patches)
+def test_a_kind_of_pools_that_is_not_served_has_none_missing():
+    objects = healthy() | {
+        "route": merged(healthy()["route"], leading_to(group=FORMER_POOLS.group))
+    }
+    del objects["pool"]
+    served = ALL_CRDS - {FORMER_POOLS.crd_name}
+    assert findings(snapshot_of(*objects.values(), served=served), MODEL_ROUTE) == []
 
 
 def with_former_pool(*patches):
-    picker = document("Service", "picker", NS)
-    return stack(picker, former_pool(*patches), route=FORMER_ROUTE, pool=None)
+    """The set's InferencePool as it was before v1.0 of the Gateway API Inference Extension."""
+    spec = {"selector": {"kaito.sh/workspace": "qwen-a"}, "extensionRef": {"name": "picker"}}
+    kind = {"apiVersion": f"{FORMER_POOLS.group}/v1alpha2", "spec": spec}
+    former = document("InferencePool", "qwen-inferencepool", NS, kind, *patches)
+    return stack(document("Service", "picker", NS), former, route=FORMER_ROUTE, pool=None)
 
 
-def test_a_pool_of_the_former_group_is_judged_like_others():
-    """Its parents, its selector, and the endpoint picker that it refers to."""
+@pytest.mark.parametrize(
+    ("patch", "cause"),
+    [
+        (
+            {"status": {"parent": [parent("models-gw", condition("Accepted", "False", "NotSupportedByParent"))]}},
+            "Accepted is False (NotSupportedByParent)",
+        ),
+        ({"spec": {"selector": {"kaito.sh/workspace": "x"}}}, "InferencePool selects no pod"),
+        ({"spec": {"extensionRef": {"name": PICKER}}}, f"Service {PICKER} missing"),
+    ],
+)  # fmt: skip
+def test_a_pool_of_the_former_group_is_judged_like_others(patch, cause):
+    """Its parents, its selector, and the Service and the endpoint picker that it refers to."""
     assert findings(with_former_pool(), MODEL_ROUTE) == []
     assert only(with_former_pool(), MODEL_EPP).related.name == "picker"
-    gateway = parent("models-gw", condition("Accepted", "False", "NotSupportedByParent"))
-    refused = {"status": {"parent": [gateway]}}
-    finding = only(with_former_pool(refused), MODEL_ROUTE)
+    finding = only(with_former_pool(patch), MODEL_ROUTE)
     assert finding.related == FORMER_POOLS.ref_named(NS, "qwen-inferencepool")
-    assert "NotSupportedByParent" in finding.message
-    nobody = {"spec": {"selector": {"kaito.sh/workspace": "x"}}}
-    assert only(with_former_pool(nobody), MODEL_ROUTE).cause == "InferencePool selects no pod"
+    assert finding.cause == cause
 
 
 def test_a_missing_pool_of_the_former_group_is_told():
@@ -279,79 +290,29 @@ def test_a_missing_pool_of_the_former_group_is_told():
     assert finding.cause == "InferencePool missing"
 
 
-def test_a_set_that_did_not_ask_for_a_route_misses_none():
-    """Plain KAITO and children of a MultiRoleInference have neither route nor picker."""
-    plain = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
-    snapshot = stack(workspace=plain, route=None, pool=None, epp=None)
-    assert findings(snapshot) == []
-
-
-def test_a_route_under_another_name_is_found_by_its_pool():
-    """A user's own route counts if it leads to the pool."""
-    renamed = {"metadata": {"name": "mine", "labels": None}}
-    assert findings(stack(route=renamed)) == []
-    refused = parents(parent("models-gw", condition("Accepted", "False", "NoMatchingParent")))
-    assert only(stack(route=renamed | refused), MODEL_ROUTE).related.name == "mine"
-
-
-PICKER = "qwen-inferencepool-epp"
-
-
-def named(name=PICKER, **more):
-    """A patch of a pool that names a Service for its endpoint picker."""
-    return {"spec": {"endpointPickerRef": {"name": name, "failureMode": "FailClose"} | more}}
-
-
-def service(name=PICKER, *patches):
-    return document("Service", name, NS, *patches)
-
-
-def test_a_pool_whose_picker_has_no_service_is_told():
-    """The Deployment works and requests do not get to it; no status need tell so."""
-    finding = only(stack(pool=named()), MODEL_ROUTE)
-    assert finding.related == INFERENCEPOOLS.ref_named(NS, "qwen-inferencepool")
-    assert finding.message.endswith(
-        f"InferencePool qwen-inferencepool: its endpoint picker's Service {PICKER} does not exist"
-    )
-    assert (finding.cause, finding.by_spec) == (f"Service {PICKER} missing", True)
-    assert finding.transition is None
-    assert findings(stack(service(), pool=named())) == []
-
-
 def test_what_parents_say_of_the_missing_service_is_the_same_fault():
     """It is told in the same words before and after the parent's status, which has the time."""
-    refused = condition("ResolvedRefs", "False", "InvalidExtensionRef", "not found")
-    told = only(stack(pool=named() | parents(parent("models-gw", ACCEPTED, refused))), MODEL_ROUTE)
-    assert told.message == only(stack(pool=named()), MODEL_ROUTE).message
+    entry = parent(
+        "models-gw",
+        ACCEPTED,
+        condition("ResolvedRefs", "False", "InvalidExtensionRef", "not found"),
+    )
+    before = only(stack(pool=named()), MODEL_ROUTE)
+    told = only(stack(pool=named() | parents(entry)), MODEL_ROUTE)
+    assert told.message == before.message
+    assert (before.cause, before.by_spec, before.transition) == (
+        f"Service {PICKER} missing",
+        True,
+        None,
+    )
     assert told.transition == SINCE_AT
 
 
 def test_what_else_parents_say_is_counted():
     """Another parent that does not support pools is another fault, and a worse one."""
-    refused = parents(parent("models-gw", condition("Accepted", "False", "NotSupportedByParent")))
-    finding = only(stack(pool=named() | refused), MODEL_ROUTE)
+    finding = only(stack(pool=named() | refused("Accepted", "NotSupportedByParent")), MODEL_ROUTE)
     assert finding.cause == "Accepted is False (NotSupportedByParent)"
     assert finding.message.endswith("(and 1 more)")
-
-
-def test_a_service_that_cannot_be_read_is_not_missing():
-    """Absence needs a look."""
-    assert findings(without(stack(pool=named()), SERVICES)) == []
-
-
-@pytest.mark.parametrize(
-    "reference",
-    [
-        named(kind="Picker"),
-        named(group="example.com"),
-        named(group="example.com", kind="Service"),
-        named(name=""),
-    ],
-    ids=["kind", "group", "kind of a group", "no name"],
-)
-def test_what_is_no_service_is_not_looked_for(reference):
-    """A reference of another kind leads to what is not read."""
-    assert findings(stack(pool=reference)) == []
 
 
 def test_a_service_of_another_namespace_is_another_one():
@@ -362,45 +323,15 @@ def test_a_service_of_another_namespace_is_another_one():
 
 def test_a_picker_of_which_nothing_is_there_is_told_once():
     """Neither its Deployment nor its Service exists: one fault, told of the picker."""
-    assert [each.reason for each in findings(stack(pool=named(), epp=None))] == [MODEL_EPP]
-    unread = without(stack(pool=named(), epp=None), DEPLOYMENTS)
-    assert [each.reason for each in findings(unread)] == [MODEL_ROUTE]
-
-
-def test_a_picker_of_another_name_is_not_missed_without_its_service():
-    """Nobody can tell which Deployment was behind it."""
-    told = findings(stack(pool=named("picker")))
-    assert [(each.reason, each.cause) for each in told] == [(MODEL_ROUTE, "Service picker missing")]
-
-
-def test_a_pool_of_the_former_group_names_a_service_too():
-    """In its extensionRef."""
-    own = {"spec": {"extensionRef": {"name": PICKER}}}
-    finding = only(with_former_pool(own), MODEL_ROUTE)
-    assert finding.related == FORMER_POOLS.ref_named(NS, "qwen-inferencepool")
-    assert finding.cause == f"Service {PICKER} missing"
-
-
-def test_deleting_routes_and_pools_are_not_judged():
-    """A route on its way out counts as not there."""
-    refused = parents(parent("models-gw", condition("Accepted", "False", "NoMatchingParent")))
-    finding = only(stack(route=DELETING | refused), MODEL_ROUTE)
-    assert finding.cause == "HTTPRoute missing"
-    assert findings(stack(pool=DELETING | refused), MODEL_ROUTE) == []
-
-
-def test_objects_that_kaito_could_not_make_are_told():
-    """inferencesetFailed of the InferenceSet's own condition."""
-    failed = conditions(condition("InferenceSetReady", "False", "inferencesetFailed", "helm"))
-    finding = only(stack(set=failed), MODEL_ROUTE)
-    assert (finding.related.kind, finding.transition) == ("InferenceSet", None)
+    gone = stack(pool=named(), epp=None)
+    assert [each.reason for each in findings(gone)] == [MODEL_EPP]
+    assert [each.reason for each in findings(without(gone, DEPLOYMENTS))] == [MODEL_ROUTE]
 
 
 def test_routes_of_other_sets_do_not_matter():
     """A neighbour's broken route is the neighbour's."""
     other = inferenceset(name="other", replicas=0)
     own = pool({"metadata": {"name": "other-inferencepool", "labels": None}}, parents())
-    objects = [*healthy().values(), other, own]
-    told = {(each.subject.name, each.reason) for each in findings(snapshot_of(*objects))}
-    assert {name for name, _ in told} == {"other"}
-    assert ("other", MODEL_ROUTE) in told
+    told = findings(snapshot_of(*healthy().values(), other, own))
+    assert {each.subject.name for each in told} == {"other"}
+    assert MODEL_ROUTE in {each.reason for each in told}
