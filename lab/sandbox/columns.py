@@ -166,6 +166,11 @@ _EVENT = (
 _TEMPLATE = ("spec", "template", "spec")
 _LABELS = ("spec", "selector", "matchLabels")
 
+
+def _data_count(config: Object, _now: float) -> JSON:
+    return len(config.get("data") or {}) + len(config.get("binaryData") or {})
+
+
 BUILT_IN_COLUMNS: dict[str, tuple[Column, ...]] = {
     "events": _EVENT,
     "pods": (
@@ -179,6 +184,7 @@ BUILT_IN_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("Nominated Node", _at("status", "nominatedNodeName"), 1),
         Column("Readiness Gates", _at("status", "readinessGates"), 1),
     ),
+    "configmaps": (NAME, Column("Data", _data_count), AGE),
     "namespaces": (NAME, Column("Status", _at("status", "phase", default="")), AGE),
     "deployments.apps": (
         NAME,
