@@ -7,6 +7,8 @@ import msgspec
 from e2e.stack.api import Api, unless_gone
 from e2e.stack.stack import Stack
 from e2e.stack.times import now
+from lab.demo import otterscale as played
+from lab.demo.controller_deployments import controller
 from lab.sandbox.objects import JSON, Object, copy_json, dig, name_of
 from lab.sandbox.workloads import running_status
 from reporter.model.objects import Deployment
@@ -15,8 +17,8 @@ from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import wanted
 from reporter.stacks.otterscale.objects import ModelService
 
-NAME: Final = "qwen3"
-MODELSERVICES: Final = "modelservices.model.otterscale.io"
+NAME: Final = played.NAME
+MODELSERVICES: Final = played.MODELSERVICES
 SYSTEM: Final = "otterscale-system"
 OPERATOR: Final = "model-operator-controller-manager"
 GATEWAY: Final = "entry"
@@ -30,27 +32,12 @@ _GATEWAYS: Final = "gateways.gateway.networking.k8s.io"
 
 
 def modelservice(namespace: str) -> Object:
-    """Return the ModelService: a decode and a prefill pod behind an endpoint picker."""
-    return {
-        "apiVersion": "model.otterscale.io/v1alpha1",
-        "kind": "ModelService",
-        "metadata": {"name": NAME, "namespace": namespace},
-        "spec": {
-            "model": {
-                "name": "Qwen/Qwen3-0.6B",
-                "image": "registry.example.com/models/qwen3-0.6b:v1",
-                "imagePullSecrets": [{"name": "registry"}],
-            },
-            "engine": {},
-            "accelerator": {"type": "nvidia"},
-            "decode": {},
-            "prefill": {},
-            "routingProxy": {},
-            "inferencePool": {"endpointPicker": {}},
-            "httpRoute": {"gatewayRef": {"name": GATEWAY}},
-            "monitoring": {"podMonitor": {"enabled": True}},
-        },
-    }
+    """Return the ModelService of the demo, behind a Gateway of its own and with monitors."""
+    made = played.modelservice()
+    made["metadata"]["namespace"] = namespace
+    made["spec"]["httpRoute"] = {"gatewayRef": {"name": GATEWAY}}
+    made["spec"]["monitoring"] = {"podMonitor": {"enabled": True}}
+    return made
 
 
 class OtterScale:
@@ -146,25 +133,7 @@ class OtterScale:
         """Let a pod of a role fail to unpack its model; return its name."""
         pod = (await self.pods(role))[0]
         status = running_status(pod, now=now(), address=str(dig(pod, "status", "podIP")))
-        waits: JSON = {"waiting": {"reason": "PodInitializing"}}
-        ended: JSON = {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": now()}}
-        failing: Object = {
-            "name": "model-unpack", "image": "kitops", "imageID": "", "ready": False,
-            "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
-            "lastState": ended,
-        }  # fmt: skip
-        status |= {
-            "phase": "Pending",
-            "initContainerStatuses": [failing],
-            "containerStatuses": [
-                {**each, "ready": False, "started": False, "state": waits}
-                for each in status["containerStatuses"]
-            ],
-            "conditions": [
-                {**each, "status": "True" if each["type"] == "PodScheduled" else "False"}
-                for each in status["conditions"]
-            ],
-        }
+        status = played.unpack_fails(status, now())
         await self._status("pods", name_of(pod), status)
         return name_of(pod)
 
@@ -204,15 +173,5 @@ def _gateway(namespace: str) -> Object:
 
 
 def _operator() -> Object:
-    labels: JSON = {"control-plane": "controller-manager"}
-    container: JSON = {"name": "manager", "image": "ghcr.io/otterscale/model-operator:v0.9.0"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": OPERATOR, "namespace": SYSTEM},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
-    }
+    image = "ghcr.io/otterscale/model-operator:v0.9.0"
+    return controller(SYSTEM, OPERATOR, image=image, labels={"control-plane": "controller-manager"})

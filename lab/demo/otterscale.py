@@ -176,7 +176,7 @@ class OtterScale(Background):
             address = str(dig(pod, "status", "podIP"))
             status = running_status(pod, now=self.now, address=address)
             if fails:
-                status = _unpack_fails(status, self.now)
+                status = unpack_fails(status, self.now)
             else:
                 status["initContainerStatuses"] = None
             self._patch_status("pods", name_of(pod), status)
@@ -214,7 +214,8 @@ class OtterScale(Background):
         return "The operator's phase said Ready all the time, but for the pod that did not run."
 
 
-def _unpack_fails(running: Object, now: str) -> Object:
+def unpack_fails(running: Object, now: str) -> Object:
+    """Return the status of a pod that ran, once it fails to unpack its model."""
     ended: Object = {"exitCode": 1, "reason": "Error", "finishedAt": now}
     back_off: Object = {"waiting": {"reason": "CrashLoopBackOff"}}
     waits: Object = {"waiting": {"reason": "PodInitializing"}}

@@ -4,26 +4,8 @@ from dataclasses import dataclass, field
 
 from lab.sandbox.objects import JSON, Object
 
-ALL_VERBS = (
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "update",
-    "watch",
-)
-CUSTOM_VERBS = (
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "create",
-    "update",
-    "watch",
-)
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 """The same, in the order in which discovery lists them for custom kinds."""
 
 
@@ -113,150 +95,97 @@ CRD_COLLECTION = "customresourcedefinitions.apiextensions.k8s.io"
 LEASE_COLLECTION = "leases.coordination.k8s.io"
 
 _WORKLOAD: dict[str, JSON] = {"status": True, "generation": True, "categories": ("all",)}
+_CLUSTER_WIDE: dict[str, JSON] = {"namespaced": False}
 _CREATE_ONLY: dict[str, JSON] = {"namespaced": False, "verbs": ("create",)}
-_REPLICATED = ScalePaths()
+_REPLICATED: dict[str, JSON] = {"scale": ScalePaths(), **_WORKLOAD}
+_BY_PUT: dict[str, JSON] = {"create_on_update": True}
+_NO_COLLECTION = tuple(verb for verb in ALL_VERBS if verb != "deletecollection")
+_DEFINITIONS: dict[str, JSON] = {
+    "status": True,
+    "generation": True,
+    "unconditional_update": False,
+    "categories": ("api-extensions",),
+}
 
 
-def _resource(group: str, version: str, plural: str, *, kind: str, **rest: JSON) -> Resource:
-    short = tuple(str(rest.pop("short", "")).split())
+def _row(api_version: str, plural: str, kind: str, *, short: str = "", **rest: JSON) -> Resource:
+    group, _, version = api_version.rpartition("/")
+    short_names = tuple(short.split())
     return Resource(
-        group=group, version=version, plural=plural, kind=kind, short_names=short, **rest
+        group=group, version=version, plural=plural, kind=kind, short_names=short_names, **rest
     )
 
 
 BUILT_IN: tuple[Resource, ...] = (
-    _resource("", "v1", "configmaps", kind="ConfigMap", short="cm"),
-    _resource("", "v1", "endpoints", kind="Endpoints", short="ep", list_kind="EndpointsList"),
-    _resource("", "v1", "events", kind="Event", short="ev", create_on_update=True),
-    _resource("", "v1", "limitranges", kind="LimitRange", short="limits"),
-    _resource(
-        "",
+    _row("v1", "configmaps", "ConfigMap", short="cm"),
+    _row("v1", "endpoints", "Endpoints", short="ep", list_kind="EndpointsList"),
+    _row("v1", "events", "Event", short="ev", **_BY_PUT),
+    _row("v1", "limitranges", "LimitRange", short="limits"),
+    _row(
         "v1",
         "namespaces",
-        kind="Namespace",
+        "Namespace",
         short="ns",
-        namespaced=False,
         status=True,
-        verbs=tuple(verb for verb in ALL_VERBS if verb != "deletecollection"),
+        verbs=_NO_COLLECTION,
+        **_CLUSTER_WIDE,
     ),
-    _resource("", "v1", "nodes", kind="Node", short="no", namespaced=False, status=True),
-    _resource(
-        "", "v1", "persistentvolumeclaims", kind="PersistentVolumeClaim", short="pvc", status=True
-    ),
-    _resource(
-        "",
-        "v1",
-        "persistentvolumes",
-        kind="PersistentVolume",
-        short="pv",
-        namespaced=False,
-        status=True,
-    ),
-    _resource("", "v1", "pods", kind="Pod", short="po", **_WORKLOAD),
-    _resource("", "v1", "resourcequotas", kind="ResourceQuota", short="quota", status=True),
-    _resource("", "v1", "secrets", kind="Secret"),
-    _resource("", "v1", "serviceaccounts", kind="ServiceAccount", short="sa"),
-    _resource("", "v1", "services", kind="Service", short="svc", status=True, categories=("all",)),
-    _resource("apps", "v1", "controllerrevisions", kind="ControllerRevision"),
-    _resource("apps", "v1", "daemonsets", kind="DaemonSet", short="ds", **_WORKLOAD),
-    _resource(
-        "apps",
-        "v1",
-        "deployments",
-        kind="Deployment",
-        short="deploy",
-        scale=_REPLICATED,
-        **_WORKLOAD,
-    ),
-    _resource(
-        "apps", "v1", "replicasets", kind="ReplicaSet", short="rs", scale=_REPLICATED, **_WORKLOAD
-    ),
-    _resource(
-        "apps",
-        "v1",
-        "statefulsets",
-        kind="StatefulSet",
-        short="sts",
-        scale=_REPLICATED,
-        **_WORKLOAD,
-    ),
-    _resource(
-        "autoscaling",
-        "v2",
+    _row("v1", "nodes", "Node", short="no", status=True, **_CLUSTER_WIDE),
+    _row("v1", "persistentvolumeclaims", "PersistentVolumeClaim", short="pvc", status=True),
+    _row("v1", "persistentvolumes", "PersistentVolume", short="pv", status=True, **_CLUSTER_WIDE),
+    _row("v1", "pods", "Pod", short="po", **_WORKLOAD),
+    _row("v1", "resourcequotas", "ResourceQuota", short="quota", status=True),
+    _row("v1", "secrets", "Secret"),
+    _row("v1", "serviceaccounts", "ServiceAccount", short="sa"),
+    _row("v1", "services", "Service", short="svc", status=True, categories=("all",)),
+    _row("apps/v1", "controllerrevisions", "ControllerRevision"),
+    _row("apps/v1", "daemonsets", "DaemonSet", short="ds", **_WORKLOAD),
+    _row("apps/v1", "deployments", "Deployment", short="deploy", **_REPLICATED),
+    _row("apps/v1", "replicasets", "ReplicaSet", short="rs", **_REPLICATED),
+    _row("apps/v1", "statefulsets", "StatefulSet", short="sts", **_REPLICATED),
+    _row(
+        "autoscaling/v2",
         "horizontalpodautoscalers",
-        kind="HorizontalPodAutoscaler",
+        "HorizontalPodAutoscaler",
         short="hpa",
         status=True,
     ),
-    _resource("batch", "v1", "jobs", kind="Job", **_WORKLOAD),
-    _resource(
-        "coordination.k8s.io",
-        "v1",
-        "leases",
-        kind="Lease",
-        unconditional_update=False,
-        create_on_update=True,
-    ),
-    _resource("discovery.k8s.io", "v1", "endpointslices", kind="EndpointSlice", generation=True),
-    _resource(
-        EVENTS_GROUP,
-        "v1",
-        "events",
-        kind="Event",
-        short="ev",
-        storage="events",
-        create_on_update=True,
-    ),
-    _resource(
-        "apiextensions.k8s.io",
-        "v1",
+    _row("batch/v1", "jobs", "Job", **_WORKLOAD),
+    _row("coordination.k8s.io/v1", "leases", "Lease", unconditional_update=False, **_BY_PUT),
+    _row("discovery.k8s.io/v1", "endpointslices", "EndpointSlice", generation=True),
+    _row(f"{EVENTS_GROUP}/v1", "events", "Event", short="ev", storage="events", **_BY_PUT),
+    _row(
+        "apiextensions.k8s.io/v1",
         "customresourcedefinitions",
-        kind="CustomResourceDefinition",
+        "CustomResourceDefinition",
         short="crd crds",
-        namespaced=False,
-        status=True,
-        generation=True,
-        unconditional_update=False,
-        categories=("api-extensions",),
+        **_CLUSTER_WIDE,
+        **_DEFINITIONS,
     ),
-    _resource(
-        "networking.k8s.io",
-        "v1",
-        "networkpolicies",
-        kind="NetworkPolicy",
-        short="netpol",
-        generation=True,
+    _row(
+        "networking.k8s.io/v1", "networkpolicies", "NetworkPolicy", short="netpol", generation=True
     ),
-    _resource(
-        "policy",
-        "v1",
+    _row(
+        "policy/v1",
         "poddisruptionbudgets",
-        kind="PodDisruptionBudget",
+        "PodDisruptionBudget",
         short="pdb",
         status=True,
         generation=True,
     ),
-    _resource(
-        "authorization.k8s.io",
-        "v1",
+    _row(
+        "authorization.k8s.io/v1",
         "selfsubjectaccessreviews",
-        kind="SelfSubjectAccessReview",
+        "SelfSubjectAccessReview",
         **_CREATE_ONLY,
     ),
-    _resource(
-        "authorization.k8s.io",
-        "v1",
+    _row(
+        "authorization.k8s.io/v1",
         "selfsubjectrulesreviews",
-        kind="SelfSubjectRulesReview",
+        "SelfSubjectRulesReview",
         **_CREATE_ONLY,
     ),
-    _resource(
-        "authorization.k8s.io",
-        "v1",
-        "subjectaccessreviews",
-        kind="SubjectAccessReview",
-        **_CREATE_ONLY,
-    ),
-    _resource("authentication.k8s.io", "v1", "tokenreviews", kind="TokenReview", **_CREATE_ONLY),
+    _row("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", **_CREATE_ONLY),
+    _row("authentication.k8s.io/v1", "tokenreviews", "TokenReview", **_CREATE_ONLY),
 )
 """Custom resources of a group not listed here are served through CustomResourceDefinitions."""
