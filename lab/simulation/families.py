@@ -12,20 +12,6 @@ Bounds = tuple[float, ...]
 """Upper bounds of buckets, rising, without `+Inf`."""
 
 
-class Feature(StrEnum):
-    """What a server must have been started with for some families to be there."""
-
-    ADMISSION_LIMITS = "admission-limits"
-    FAULT_TOLERANCE = "fault-tolerance"
-    KV_BLOCK_SAMPLING = "kv-block-sampling"
-    MFU = "mfu"
-    NAN_CHECK = "nan-check"
-    NIXL = "nixl"
-    PREEMPTION_HISTOGRAM = "preemption-histogram"
-    SPECULATIVE_DECODING = "speculative-decoding"
-    WAITING_BY_REASON = "waiting-by-reason"
-
-
 class LabelScope(StrEnum):
     """Which labels every series of a family has."""
 
@@ -37,14 +23,12 @@ class LabelScope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FrontEndFamily:
-    """A family of the Python front end.
+class EngineFamily:
+    """A family of the page.
 
     Attributes:
         name: as on the page; a counter's ends in `_total`.
         extra: label sets beyond the common labels, one series each.
-        feature: what must be on for the family to exist; None is always.
-        rust: whether the Rust front end has it, too.
     """
 
     name: str
@@ -53,8 +37,6 @@ class FrontEndFamily:
     extra: tuple[Labels, ...] = ((),)
     bounds: Bounds = ()
     scope: LabelScope = LabelScope.ENGINE
-    feature: Feature | None = None
-    rust: bool = True
 
 
 def _by(label: str, *values: str) -> tuple[Labels, ...]:
@@ -80,10 +62,6 @@ REQUEST_BOUNDS: Final[Bounds] = (
     40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0,
 )  # fmt: skip
 _ITERATION_BOUNDS: Final[Bounds] = (1.0, *(2.0**power for power in range(3, 15)))
-_KV_BLOCK_BOUNDS: Final[Bounds] = (
-    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0,
-    5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0,
-)  # fmt: skip
 _NIXL_XFER_BOUNDS: Final[Bounds] = (
     0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 5.0,
 )  # fmt: skip
@@ -98,75 +76,41 @@ _NIXL_DESCRIPTOR_BOUNDS: Final[Bounds] = (
 PYTHON_TOKEN_BOUNDS: Final = one_two_five(32_768)
 """With a `max_model_len` of 32,768."""
 
-RUST_TOKEN_BOUNDS: Final[Bounds] = (*one_two_five(131_072), 131_072.0)
-
 _FINISHED: Final = _by("finished_reason", "stop", "length", "abort", "error", "repetition")
 _SOURCES: Final = _by("source", "local_compute", "local_cache_hit", "external_kv_transfer")
 _SLEEP: Final = _by("sleep_state", "awake", "weights_offloaded", "discard_all")
 _REJECTIONS: Final = _by("reason", "max_num_queued_reqs", "max_num_queued_tokens")
 
-_SPEC, _MFU, _NIXL = Feature.SPECULATIVE_DECODING, Feature.MFU, Feature.NIXL
-_SAMPLING: Final = Feature.KV_BLOCK_SAMPLING
+
+def _counter(name: str, text: str, extra: tuple[Labels, ...] = ((),)) -> EngineFamily:
+    return EngineFamily(f"vllm:{name}_total", "counter", text, extra)
 
 
-def _counter(
-    name: str,
-    text: str,
-    extra: tuple[Labels, ...] = ((),),
-    *,
-    feature: Feature | None = None,
-    rust: bool = True,
-) -> FrontEndFamily:
-    return FrontEndFamily(f"vllm:{name}_total", "counter", text, extra, feature=feature, rust=rust)
-
-
-def _histogram(
-    name: str, text: str, bounds: Bounds, *, feature: Feature | None = None, rust: bool = True
-) -> FrontEndFamily:
-    return FrontEndFamily(
-        f"vllm:{name}", "histogram", text, bounds=bounds, feature=feature, rust=rust
-    )
-
-
-def _nixl_histogram(name: str, text: str, bounds: Bounds) -> FrontEndFamily:
-    return _histogram(f"nixl_{name}", text, bounds, feature=_NIXL, rust=False)
-
-
-def _nixl_counter(name: str, text: str) -> FrontEndFamily:
-    return _counter(f"nixl_num_{name}", text, feature=_NIXL, rust=False)
+def _histogram(name: str, text: str, bounds: Bounds) -> EngineFamily:
+    return EngineFamily(f"vllm:{name}", "histogram", text, bounds=bounds)
 
 
 ENGINE_FAMILIES: Final = (
-    _counter("spec_decode_num_drafts", "Draft rounds proposed.", feature=_SPEC),
-    _counter("spec_decode_num_draft_tokens", "Draft tokens proposed.", feature=_SPEC),
-    _counter("spec_decode_num_accepted_tokens", "Draft tokens kept.", feature=_SPEC),
-    _counter("spec_decode_num_accepted_tokens_per_pos", "Draft tokens kept, by position.",
-             _by("position", "0", "1", "2"), feature=_SPEC),
-    _nixl_histogram("xfer_time_seconds", "Time one NIXL transfer took.", _NIXL_XFER_BOUNDS),
-    _nixl_histogram("post_time_seconds", "Time to post one NIXL transfer.", _NIXL_POST_BOUNDS),
-    _nixl_histogram("bytes_transferred", "Bytes moved per NIXL transfer.", _NIXL_BYTES_BOUNDS),
-    _nixl_histogram("num_descriptors", "Descriptors per NIXL transfer.", _NIXL_DESCRIPTOR_BOUNDS),
-    _nixl_counter("failed_transfers", "NIXL transfers that failed."),
-    _nixl_counter("failed_notifications", "NIXL notifications that failed."),
-    _nixl_counter("kv_expired_reqs", "Requests whose KV blocks expired before they were fetched."),
-    _counter("estimated_flops_per_gpu", "Estimated operations per GPU.", feature=_MFU),
-    _counter("estimated_read_bytes_per_gpu", "Estimated bytes read per GPU.", feature=_MFU),
-    _counter("estimated_write_bytes_per_gpu", "Estimated bytes written per GPU.", feature=_MFU),
-    FrontEndFamily("vllm:num_requests_running", "gauge", "Requests in the current execution batch."),
-    FrontEndFamily("vllm:num_requests_waiting", "gauge", "Requests queued for execution."),
-    FrontEndFamily("vllm:num_requests_waiting_by_reason", "gauge", "Queued requests, split by cause.",
-           _by("reason", "capacity", "deferred"), feature=Feature.WAITING_BY_REASON),
-    FrontEndFamily("vllm:engine_sleep_state", "gauge", "One-hot sleep state of the engine.", _SLEEP,
-           rust=False),
-    FrontEndFamily("vllm:kv_cache_usage_perc", "gauge", "Share of KV cache blocks in use; 1 is full."),
-    _counter("corrupted_requests", "Requests whose logits held NaN.",
-             feature=Feature.NAN_CHECK, rust=False),
+    _histogram("nixl_xfer_time_seconds", "Time one NIXL transfer took.", _NIXL_XFER_BOUNDS),
+    _histogram("nixl_post_time_seconds", "Time to post one NIXL transfer.", _NIXL_POST_BOUNDS),
+    _histogram("nixl_bytes_transferred", "Bytes moved per NIXL transfer.", _NIXL_BYTES_BOUNDS),
+    _histogram("nixl_num_descriptors", "Descriptors per NIXL transfer.", _NIXL_DESCRIPTOR_BOUNDS),
+    _counter("nixl_num_failed_transfers", "NIXL transfers that failed."),
+    _counter("nixl_num_failed_notifications", "NIXL notifications that failed."),
+    _counter("nixl_num_kv_expired_reqs", "Requests whose KV blocks expired before they were fetched."),
+    EngineFamily("vllm:num_requests_running", "gauge", "Requests in the current execution batch."),
+    EngineFamily("vllm:num_requests_waiting", "gauge", "Requests queued for execution."),
+    EngineFamily("vllm:num_requests_waiting_by_reason", "gauge", "Queued requests, split by cause.",
+           _by("reason", "capacity", "deferred")),
+    EngineFamily("vllm:engine_sleep_state", "gauge", "One-hot sleep state of the engine.", _SLEEP),
+    EngineFamily("vllm:kv_cache_usage_perc", "gauge", "Share of KV cache blocks in use; 1 is full."),
+    _counter("corrupted_requests", "Requests whose logits held NaN."),
     _counter("prefix_cache_queries", "Prompt tokens looked up in the local prefix cache."),
     _counter("prefix_cache_hits", "Prompt tokens found in the local prefix cache."),
     _counter("external_prefix_cache_queries", "Prompt tokens looked up through the KV connector."),
     _counter("external_prefix_cache_hits", "Prompt tokens found through the KV connector."),
-    _counter("mm_cache_queries", "Items looked up in the multi-modal cache.", rust=False),
-    _counter("mm_cache_hits", "Items found in the multi-modal cache.", rust=False),
+    _counter("mm_cache_queries", "Items looked up in the multi-modal cache."),
+    _counter("mm_cache_hits", "Items found in the multi-modal cache."),
     _counter("num_preemptions", "Preemptions since start."),
     _counter("prompt_tokens", "Prompt tokens of prefilled requests."),
     _counter("prompt_tokens_by_source", "Prompt tokens, by where their KV came from.", _SOURCES),
@@ -191,29 +135,11 @@ ENGINE_FAMILIES: Final = (
     _histogram("request_inference_time_seconds", "First schedule to last token.", REQUEST_BOUNDS),
     _histogram("request_prefill_time_seconds", "Time in prefill.", REQUEST_BOUNDS),
     _histogram("request_decode_time_seconds", "Time in decode.", REQUEST_BOUNDS),
-    _histogram("request_num_preemptions", "Preemptions suffered per finished request.",
-               (1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0),
-               feature=Feature.PREEMPTION_HISTOGRAM, rust=False),
     _histogram("request_prefill_kv_computed_tokens", "Prompt tokens computed per request.",
                PYTHON_TOKEN_BOUNDS),
-    _histogram("kv_block_lifetime_seconds", "Allocation to eviction of a sampled KV block.",
-               _KV_BLOCK_BOUNDS, feature=_SAMPLING, rust=False),
-    _histogram("kv_block_idle_before_evict_seconds", "Last use to eviction of a KV block.",
-               _KV_BLOCK_BOUNDS, feature=_SAMPLING, rust=False),
-    _histogram("kv_block_reuse_gap_seconds", "Gap between two uses of a sampled KV block.",
-               _KV_BLOCK_BOUNDS, feature=_SAMPLING, rust=False),
-    FrontEndFamily("vllm:admission_rejections_total", "counter", "Requests refused at the queue limit.",
-           _REJECTIONS, scope=LabelScope.MODEL, feature=Feature.ADMISSION_LIMITS, rust=False),
-    FrontEndFamily("vllm:engine_healthy", "gauge", "1 while the rank is healthy.",
-           scope=LabelScope.ENGINE_ONLY, feature=Feature.FAULT_TOLERANCE, rust=False),
+    EngineFamily("vllm:admission_rejections_total", "counter", "Requests refused at the queue limit.",
+           _REJECTIONS, scope=LabelScope.MODEL),
+    EngineFamily("vllm:engine_healthy", "gauge", "1 while the rank is healthy.",
+           scope=LabelScope.ENGINE_ONLY),
 )  # fmt: skip
-"""In the order of the Python front end's page."""
-
-V0_NAMES: Final = {
-    "vllm:kv_cache_usage_perc": "vllm:gpu_cache_usage_perc",
-    "vllm:inter_token_latency_seconds": "vllm:time_per_output_token_seconds",
-    "vllm:request_queue_time_seconds": "vllm:time_in_queue_requests",
-    "vllm:prefix_cache_queries_total": "vllm:gpu_prefix_cache_queries_total",
-    "vllm:prefix_cache_hits_total": "vllm:gpu_prefix_cache_hits_total",
-}
-"""How V0 called what V1 renamed."""
+"""In the order of the page."""

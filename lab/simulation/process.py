@@ -1,7 +1,6 @@
 """Metrics of a pod's API server process: Python, HTTP, and what KAITO adds."""
 
 from collections.abc import Iterator
-from itertools import product
 from typing import Final
 
 from lab.simulation.engine import HistogramValue
@@ -89,12 +88,11 @@ def process_metrics(life: Life) -> Iterator[Metric]:
 
 def kaito_metrics(life: Life) -> Iterator[Metric]:
     """Return what KAITO adds to the page, before and after vLLM serves it."""
-    rejected = sum(each.total("kaito_ratelimit_rejected_total") for each in life.engines.values())
     yield Metric(
         "kaito_ratelimit_rejected_total",
         "counter",
         "Requests answered 429 by the queue guard.",
-        (ExposedSeries((), float(rejected), life.process_started),),
+        (ExposedSeries((), 0.0, life.process_started),),
     )
     for name, text, value in (
         ("speed_bytes_per_second", "Weight download speed.", life.download_speed),
@@ -103,13 +101,10 @@ def kaito_metrics(life: Life) -> Iterator[Metric]:
         yield Metric(f"kaito_model_download_{name}", "gauge", text, (ExposedSeries((), value),))
 
 
-def http_metrics(life: Life, *, rust: bool) -> Iterator[Metric]:
-    """Return HTTP requests by handler; the Rust front end does not tell sizes."""
+def http_metrics(life: Life) -> Iterator[Metric]:
+    """Return HTTP requests by handler."""
     created = life.process_started
-    answered = {
-        status: sum(engine.total("http", status) for engine in life.engines.values())
-        for status in ("2xx", "4xx", "5xx")
-    }
+    answered = {status: life.engine.total("http", status) for status in ("2xx", "4xx", "5xx")}
     requests: list[tuple[Labels, int]] = [
         *(((*_CHAT, ("status", status)), count) for status, count in answered.items()),
         *(
@@ -126,19 +121,16 @@ def http_metrics(life: Life, *, rust: bool) -> Iterator[Metric]:
     per_handler: dict[Labels, int] = {_CHAT: sum(answered.values())}
     for handler, method, _, count in _OTHER_REQUESTS:
         per_handler[("handler", handler), ("method", method)] = count
-    if not rust:
-        for each, size in (("request", 2600), ("response", 1400)):
-            yield Metric(
-                f"http_{each}_size_bytes",
-                "summary",
-                f"HTTP {each} body length by handler.",
-                tuple(
-                    ExposedSeries(
-                        labels[:1], HistogramValue((), count, float(size * count)), created
-                    )
-                    for labels, count in per_handler.items()
-                ),
-            )
+    for each, size in (("request", 2600), ("response", 1400)):
+        yield Metric(
+            f"http_{each}_size_bytes",
+            "summary",
+            f"HTTP {each} body length by handler.",
+            tuple(
+                ExposedSeries(labels[:1], HistogramValue((), count, float(size * count)), created)
+                for labels, count in per_handler.items()
+            ),
+        )
     total = _durations(sum(per_handler.values()), _HIGHR_BOUNDS)
     yield Metric(
         "http_request_duration_highr_seconds",
@@ -162,29 +154,3 @@ def http_metrics(life: Life, *, rust: bool) -> Iterator[Metric]:
 def _durations(count: int, bounds: Bounds) -> HistogramValue:
     reached = tuple(count if bound >= _CHAT_SECONDS else 0 for bound in bounds)
     return HistogramValue(reached, count, _CHAT_SECONDS * count)
-
-
-def tool_call_metrics(life: Life, model_name: str) -> Iterator[Metric]:
-    """Return the counters of tool calls, all of them 0: no simulated client uses tools."""
-    kinds = ("chat_completions", "responses", "other")
-    labels: dict[str, dict[str, tuple[str, ...]]] = {
-        "vllm:tool_call_parser_invocations_total": {
-            "mode": ("streaming", "non_streaming"),
-            "outcome": ("tool_call", "no_tool_call"),
-            "request_type": kinds,
-        },
-        "vllm:tool_calls_completed_total": {
-            "request_type": kinds,
-            "validation_outcome": ("valid", "unknown_tool", "invalid_args"),
-        },
-    }
-    for name, values in labels.items():
-        series = tuple(
-            ExposedSeries(
-                (("model_name", model_name), *zip(values, each, strict=True)),
-                0.0,
-                life.process_started,
-            )
-            for each in product(*values.values())
-        )
-        yield Metric(name, "counter", "Tool calls.", series)

@@ -3,17 +3,17 @@
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from http import HTTPMethod
 from types import TracebackType
 from typing import Final, Self
 
 from lab.simulation.http_answer import HttpAnswer, page_answer, send
-from lab.simulation.metrics_page import CONTENT_TYPES, FrontEnd, ServerFlags, render
+from lab.simulation.metrics_page import CONTENT_TYPE, render
 from lab.simulation.misbehaviour import Misbehaviour, misbehave
-from lab.simulation.phases import Download, Phase, Stage, Unreachable
-from lab.simulation.pod_life import Life, Parameter
+from lab.simulation.phases import Download, Phase, Unreachable
+from lab.simulation.pod_life import Life
 
 _REQUEST_SECONDS: Final = 10.0
 _CLIENT_ERRORS: Final = (
@@ -26,8 +26,6 @@ _CLIENT_ERRORS: Final = (
 """Of clients that go, wait, or speak something else; they get no answer."""
 
 _PATHS: Final = ("/metrics", "/metrics/")
-_LONGEST_WAIT_SECONDS: Final = 1.0
-"""Between two looks at the clock during a walk: a clock may be faster than time."""
 
 
 def _unix_clock() -> Callable[[], float]:
@@ -40,8 +38,6 @@ class ModelPod:
     """A simulated vLLM pod, which serves `/metrics` while entered and is healthy at first.
 
     Args:
-        server: how its vLLM was started.
-        engines: ranks of its engines.
         host: a loopback address; each pod may have its own (127.0.0.0/8), and the same port.
         port: 0 is any.
         listener: in place of host and port: a listening socket, closed at the end.
@@ -54,18 +50,15 @@ class ModelPod:
 
     def __init__(
         self,
-        server: ServerFlags | None = None,
         *,
-        engines: Sequence[str] = ("0",),
         host: str = "127.0.0.1",
         port: int = 0,
         listener: socket.socket | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.server = server or ServerFlags()
         self.requests = 0
         self._clock = clock or _unix_clock()
-        self.life = Life(self._clock(), engines)
+        self.life = Life(self._clock())
         self._socket = listener or _listener(host, port)
         self._socket.setblocking(False)
         self.host, self.port, *_ = self._socket.getsockname()
@@ -76,7 +69,6 @@ class ModelPod:
         self._accepts = False
         self._turn = asyncio.Lock()
         self._connections: dict[asyncio.Task[None], socket.socket] = {}
-        self._walk: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         self._follow_life()
@@ -90,28 +82,17 @@ class ModelPod:
     ) -> None:
         self._set_accepting(wanted=False)
         self._socket.close()
-        tasks = [*self._connections, *([self._walk] if self._walk else [])]
+        tasks = [*self._connections]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         # Aborted transports close their sockets in the next turn of the loop.
         await asyncio.sleep(0)
 
-    def become(self, phase: Phase, *, engine: str | None = None, **parameters: Parameter) -> None:
+    def become(self, phase: Phase, **parameters: float) -> None:
         """Enter a phase now; `parameters` are those fields of its behaviour that differ."""
-        self.life.become(phase, self._clock(), engine=engine, **parameters)
+        self.life.become(phase, self._clock(), **parameters)
         self._follow_life()
-
-    def walk(self, stages: Iterable[Stage], then: Phase = Phase.SERVING) -> None:
-        """Enter stages one after another, then a phase for good."""
-        self.life.walk(stages, self._clock(), then)
-        self._follow_life()
-        if self._walk is None or self._walk.done():
-            self._walk = asyncio.create_task(self._keep_following())
-
-    def restart(self, *, every: float | None = None) -> None:
-        """Begin a new process; again `every` so many seconds if given."""
-        self.life.restart(self._clock(), every=every)
 
     def misbehave(self, kind: Misbehaviour | None, *, location: str = "") -> None:
         """Misbehave from the next request on, or not any more; `location` is for redirects."""
@@ -121,26 +102,15 @@ class ModelPod:
     def page(self) -> str:
         """Return the page as it is now."""
         self.life.advance(self._clock())
-        return render(self.life, self.server)
-
-    async def _keep_following(self) -> None:
-        while (change := self.life.next_change) is not None:
-            left = change - self._clock()
-            await asyncio.sleep(min(max(left, 0.001), _LONGEST_WAIT_SECONDS))
-            self.life.advance(self._clock())
-            self._follow_life()
+        return render(self.life)
 
     def _follow_life(self) -> None:
-        """Listen, accept, or neither, as the behaviour has it."""
-        now = self.life.behaviour
-        unreachable = isinstance(now, Unreachable)
-        self._set_accepting(wanted=not unreachable)
-        self._set_listening(wanted=not isinstance(now, Unreachable) or now.accepts)
-
-    def _set_listening(self, *, wanted: bool) -> None:
+        """Listen and accept, or neither, as the behaviour has it."""
+        wanted = not isinstance(self.life.behaviour, Unreachable)
         if wanted and not self._listens:
             self._socket.listen()
-        elif self._listens and not wanted:
+        self._set_accepting(wanted=wanted)
+        if self._listens and not wanted:
             # The address stays ours, and the kernel refuses connections to it.
             self._socket.shutdown(socket.SHUT_RDWR)
         self._listens = wanted
@@ -192,10 +162,8 @@ class ModelPod:
 
     def _answer_to(self, path: str) -> HttpAnswer:
         text = self.page()
-        if self._is_downloading():
-            right = page_answer(text, CONTENT_TYPES[FrontEnd.PYTHON], "HTTP/1.0")
-        else:
-            right = page_answer(text, CONTENT_TYPES[self.server.front_end])
+        version = "HTTP/1.0" if self._is_downloading() else "HTTP/1.1"
+        right = page_answer(text, CONTENT_TYPE, version)
         if path not in _PATHS:
             return misbehave(Misbehaviour.NOT_FOUND, right, "")
         self.requests += 1

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from functools import cache
 from itertools import islice
 
-from lab.simulation import Life, Misbehaviour, ModelPod, Phase, ServerFlags, render
+from lab.simulation import Life, Misbehaviour, ModelPod, Phase, render
 
 
 class StillPod(ModelPod):
@@ -31,7 +31,7 @@ def idle_page() -> str:
     life = Life(began)
     life.advance(began + 500)
     life.become(Phase.IDLE, began + 600)
-    return render(life, ServerFlags())
+    return render(life)
 
 
 def addresses(count: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ from shutil import copytree
 
 import pytest
 
-from lab.simulation import Life, Phase, ServerFlags, render
+from lab.simulation import Life, Phase, render
 from tests.tables import of_inferencesets as t
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -33,7 +33,7 @@ def _save(dump):
             life.advance(at)
             path = dump / "metrics" / pod / f"{at}.prom"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(change(render(life, ServerFlags())))
+            path.write_text(change(render(life)))
         return dump
 
     return save

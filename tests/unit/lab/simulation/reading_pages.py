@@ -4,16 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from prometheus_client import Metric
-from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
-
-from lab.simulation import FrontEnd, Life, ServerFlags, render
 
 
 def families(text: str) -> list[Metric]:
-    """Parse a page in its own format."""
-    if text.endswith("# EOF\n"):
-        return list(openmetrics.text_string_to_metric_families(text))
+    """Parse a page."""
     return list(text_string_to_metric_families(text))
 
 
@@ -25,17 +20,13 @@ class Page:
 
     def sum(self, name: str, **labels: str) -> float:
         """Return the sum over all series with these labels."""
-        found = self.of(name, **labels)
-        assert found, f"no {name}{labels} on the page"
-        return sum(found)
-
-    def of(self, name: str, **labels: str) -> list[float]:
-        """Return the values of all series with these labels."""
-        return [
+        found = [
             each.value
             for each in self.samples
             if each.name == name and labels.items() <= each.labels.items()
         ]
+        assert found, f"no {name}{labels} on the page"
+        return sum(found)
 
     def names(self) -> set[str]:
         """Return all sample names."""
@@ -48,11 +39,6 @@ class Page:
             for each in self.samples
             if each.name.startswith("vllm:") and not each.name.endswith("_created")
         }
-
-
-def page_of(life: Life, front_end: FrontEnd = FrontEnd.PYTHON) -> Page:
-    """Return the page of a life as it is now."""
-    return Page(render(life, ServerFlags(front_end=front_end)))
 
 
 TOLD = {"le", "position", "reason", "sleep_state", "source", "status"}

@@ -3,13 +3,13 @@
 import asyncio
 import socket
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
 
-from lab.simulation import FrontEnd, Misbehaviour, ModelPod, Phase, ServerFlags, Stage, start_up
-from lab.simulation.phases import PHASES
+from lab.simulation import Misbehaviour, ModelPod, Phase
+from lab.simulation.metrics_page import CONTENT_TYPE
 from tests.api_behaviour.api_client import eventually
 from tests.unit.lab.simulation.plain_client import get
 from tests.unit.lab.simulation.reading_pages import Page
@@ -36,15 +36,6 @@ async def _pod(clock: Clock) -> AsyncIterator[ModelPod]:
         yield pod
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-
-    async def is_so() -> bool:
-        return condition()
-
-    await eventually(is_so)
-
-
 async def page_of(pod: ModelPod) -> Page:
     """Scrape a pod with an ordinary client."""
     async with aiohttp.ClientSession() as session, session.get(pod.url) as response:
@@ -52,23 +43,14 @@ async def page_of(pod: ModelPod) -> Page:
         return Page(await response.text())
 
 
-@pytest.mark.parametrize(
-    ("front_end", "content_type"),
-    [
-        (FrontEnd.PYTHON, "text/plain; version=1.0.0; charset=utf-8"),
-        (FrontEnd.RUST, "application/openmetrics-text; version=1.0.0; charset=utf-8"),
-        (FrontEnd.V0, "text/plain; version=0.0.4; charset=utf-8"),
-    ],
-)
-async def test_answer(clock: Clock, front_end: FrontEnd, content_type: str):
-    """The page comes with the length and the type of its front end."""
-    async with ModelPod(ServerFlags(front_end=front_end), clock=clock) as pod:
-        got = await get(pod)
-        assert (got.status, got.header("Content-Type")) == (200, content_type)
-        assert got.header("Content-Length") == str(len(got.body))
-        assert got.body.decode() == pod.page()
-        assert (await get(pod, "/health")).status == 404
-        assert pod.requests == 1
+async def test_answer(pod: ModelPod):
+    """The page comes with its length and its type."""
+    got = await get(pod)
+    assert (got.status, got.header("Content-Type")) == (200, CONTENT_TYPE)
+    assert got.header("Content-Length") == str(len(got.body))
+    assert got.body.decode() == pod.page()
+    assert (await get(pod, "/health")).status == 404
+    assert pod.requests == 1
 
 
 async def test_time_passes(pod: ModelPod, clock: Clock):
@@ -77,9 +59,7 @@ async def test_time_passes(pod: ModelPod, clock: Clock):
     assert (await page_of(pod)).sum("vllm:request_success_total") == 150
     pod.become(Phase.SATURATED, kv_usage=0.99)
     assert (await page_of(pod)).sum("vllm:kv_cache_usage_perc") == 0.99
-    pod.restart()
-    assert (await page_of(pod)).sum("vllm:request_success_total") == 0
-    assert pod.requests == 3
+    assert pod.requests == 2
 
 
 @pytest.mark.parametrize("phase", [Phase.SHUTTING_DOWN, Phase.LOADING_REFUSED])
@@ -101,16 +81,6 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-async def test_hand_over(pod: ModelPod):
-    """During the hand-over connections are accepted, and answered by who comes next."""
-    pod.become(Phase.HAND_OVER)
-    assert (await get(pod, patience=0.1)).ended == "waiting"
-    waiting = asyncio.create_task(get(pod))
-    await asyncio.sleep(0)
-    pod.become(Phase.SERVING)
-    assert (await waiting).status == 200
-
-
 async def test_one_client_at_a_time(pod: ModelPod):
     """KAITO's first server speaks HTTP/1.0, and makes others wait for a client that idles."""
     pod.become(Phase.DOWNLOADING)
@@ -122,30 +92,6 @@ async def test_one_client_at_a_time(pod: ModelPod):
     writer.transport.abort()
     got = await get(pod)
     assert b"kaito_model_download_speed_bytes_per_second 1.5e+08\n" in got.body
-
-
-async def test_walk_by_itself(pod: ModelPod, clock: Clock):
-    """A pod that walks changes its behaviour on the network without being asked."""
-    pod.walk([Stage(PHASES[Phase.SHUTTING_DOWN], 60.0)])
-    with pytest.raises(ConnectionRefusedError):
-        await get(pod)
-    clock.now += 61
-    await until(lambda: pod.life.next_change is None)
-    assert (await get(pod)).status == 200
-
-
-async def test_walk_under_a_clock(pod: ModelPod, clock: Clock):
-    """The whole start of a pod is told in no time by a clock that leaps."""
-    pod.walk(start_up(speed=10e6, total_bytes=1e9))
-    speeds = []
-    for _ in range(3):
-        page = await page_of(pod)
-        speeds += page.of("kaito_model_download_remaining_seconds")
-        clock.now += 50
-    clock.now += 200
-    await until(lambda: pod.life.next_change is None)
-    assert speeds == [100, 50, 0]
-    assert (await page_of(pod)).sum("vllm:num_requests_running") == 9
 
 
 async def test_same_port_on_many_addresses():
@@ -165,15 +111,17 @@ async def test_end_leaves_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         async with ModelPod() as pod:
-            pod.walk(start_up())
-            pod.become(Phase.SERVING)
             clients = []
             for kind in (None, Misbehaviour.HANG, Misbehaviour.ENDLESS_BODY):
                 pod.misbehave(kind)
                 client = await asyncio.open_connection(pod.host, pod.port)
                 client[1].write(b"GET /metrics HTTP/1.1\r\n\r\n" if kind else b"")
                 clients.append(client)
-            await until(lambda: pod.requests == 2)
+
+            async def both() -> bool:
+                return pod.requests == 2
+
+            await eventually(both)
         for _, writer in clients:
             writer.transport.abort()
         with pytest.raises(ConnectionRefusedError):
