@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from reporter.catalogue import resources as r
+from reporter.model.instant import rfc3339
 from reporter.stacks.kserve.derived.derive import differs
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
+from tests.unit.probes.building import NOW
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
     STANDARD,
