@@ -1,15 +1,15 @@
 """What Kthena's controller does next, as a pure function of what there is.
 
 The rules are those of github.com/volcano-sh/kthena,
-pkg/model-serving-controller/controller/model_serving_controller.go, v1.0.0. Two things are not
-played: RoleRollingUpdate, and graces before a failed pod is deleted. `kthena_world` says why the
+pkg/model-serving-controller/controller/model_serving_controller.go, v1.0.0, with the recovery
+policy RoleRecreate and a rollout of one group at a time. Not played are partitions, costs of
+deletion, numbers of a gang, and graces before a failed pod is deleted. `kthena_world` says why the
 state is read from the objects each time.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
 
 from lab.simulation.kthena_objects import (
     REVISION,
@@ -27,9 +27,6 @@ from lab.simulation.kthena_world import (
     SimulatedInstance,
     groups_of,
 )
-
-_GROUP_RECREATE: Final = "ServingGroupRecreate"
-_RECREATE: Final = frozenset({"RoleRecreate", _GROUP_RECREATE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +48,6 @@ def plan(world: ModelServingWorld) -> ModelServingPlan:
         return ModelServingPlan()
     groups = groups_of(world)
     going = [*_surplus(world, groups), *_to_replace(world, groups)]
-    names = {group.name for group in going}
-    going += [each for each in groups if each.name not in names and _is_broken(world, each)]
     names = {group.name for group in going}
     staying = [each for each in groups if each.name not in names and not each.is_going]
     repairs = [_repair(world, group) for group in staying]
@@ -77,56 +72,34 @@ def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
 def _surplus(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> list[ServingGroup]:
     """Return the groups that go because fewer are wanted.
 
-    In this order: not protected by partition, being deleted already, not Running, cheap to delete,
-    high ordinal.
+    In this order: being deleted already, not Running, high ordinal.
     """
-    protected = {group.name for group in groups[: world.partition]}
-    order = sorted(
-        groups,
-        key=lambda each: (
-            each.name in protected,
-            not each.is_going,
-            each.is_running,
-            each.cost,
-            -each.ordinal,
-        ),
-    )
+    order = sorted(groups, key=lambda each: (not each.is_going, each.is_running, -each.ordinal))
     return order[: max(len(groups) - world.replicas, 0)]
 
 
 def _to_replace(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> list[ServingGroup]:
     """Return the outdated groups that a rollout may take away now.
 
-    Groups on the new revision that are not ready use up the budget; groups that are not Running go
-    first, then high ordinals.
+    Groups on the new revision that are not ready use up the budget of one; groups that are not
+    Running go first, then high ordinals.
     """
     unready = [each for each in groups if not each.is_outdated and not each.is_running]
-    least = world.replicas - world.max_unavailable
-    budget = len(groups) - least - len(unready)
-    outdated = [each for each in groups[world.partition :] if each.is_outdated]
+    budget = len(groups) - world.replicas + 1 - len(unready)
+    outdated = [each for each in groups if each.is_outdated]
     outdated.sort(key=lambda each: (each.is_running, -each.ordinal))
     return outdated[: max(budget, 0)]
-
-
-def _is_broken(world: ModelServingWorld, group: ServingGroup) -> bool:
-    """Tell whether a whole group is made again because a pod of it is gone.
-
-    The only pod of an instance leaves no trace, so only that instance is made again.
-    """
-    lacks = any(0 < len(each.pods) < each.expected for each in group.instances)
-    return world.policy == _GROUP_RECREATE and lacks
 
 
 def _repair(world: ModelServingWorld, group: ServingGroup) -> ModelServingPlan:
     """Return what brings the roles of a group to what the spec wants."""
     delete: list[Object] = []
     create: list[Object] = []
-    revision, roles = _revision_for(world, group)
     if world.grouped and not group.pod_groups:
-        create.append(pod_group(world.modelserving, group.name, roles))
-    for role in roles:
+        create.append(pod_group(world.modelserving, group.name, world.roles))
+    for role in world.roles:
         own = [each for each in group.instances if each.role == role["name"]]
-        wanted = role_replicas(_in_spec(world, role))
+        wanted = role_replicas(role)
         surplus = _surplus_instances(own, wanted)
         delete += chain(*(each.objects for each in surplus))
         for ordinal in _missing({ordinal_of(each.id) for each in own}, wanted):
@@ -135,20 +108,15 @@ def _repair(world: ModelServingWorld, group: ServingGroup) -> ModelServingPlan:
                 group.name,
                 role,
                 ordinal=ordinal,
-                revision=revision,
+                revision=world.revision,
                 grouped=world.grouped,
             )
         for instance in own:
             if instance not in surplus:
-                fixed = _mend(world, instance, role, revision=revision)
+                fixed = _mend(world, instance, role)
                 delete += fixed.delete
                 create += fixed.create
     return ModelServingPlan(tuple(delete), tuple(create))
-
-
-def _in_spec(world: ModelServingWorld, role: Object) -> Object:
-    """Return a role as the spec has it; numbers of replicas belong to no revision."""
-    return next((each for each in world.roles if each["name"] == role["name"]), role)
 
 
 def _surplus_instances(
@@ -171,16 +139,14 @@ def _missing(known: set[int], wanted: int) -> list[int]:
     return free[: max(wanted - len(known), 0)]
 
 
-def _mend(
-    world: ModelServingWorld, instance: SimulatedInstance, role: Object, *, revision: str
-) -> ModelServingPlan:
-    """Return what is done about failed and lost pods of an instance, by the recovery policy."""
+def _mend(world: ModelServingWorld, instance: SimulatedInstance, role: Object) -> ModelServingPlan:
+    """Return what is done about failed and lost pods of an instance."""
     failed = tuple(pod for pod in instance.pods if is_failed(pod))
     if failed:
         return ModelServingPlan(delete=failed)
     if instance.state == "Deleting" or not instance.pods:
         return ModelServingPlan(delete=instance.objects)
-    if len(instance.pods) < instance.expected and world.policy in _RECREATE:
+    if len(instance.pods) < instance.expected:
         return ModelServingPlan(delete=instance.objects)
     there = {(each["kind"], each["metadata"]["name"]) for each in instance.objects}
     whole = instance_objects(
@@ -188,40 +154,26 @@ def _mend(
         instance.group,
         role,
         ordinal=ordinal_of(instance.id),
-        revision=revision,
+        revision=world.revision,
         grouped=world.grouped,
     )
     lacking = (each for each in whole if (each["kind"], each["metadata"]["name"]) not in there)
     return ModelServingPlan(create=tuple(lacking))
 
 
-def _revision_for(world: ModelServingWorld, group: ServingGroup) -> tuple[str, list[Object]]:
-    """Return revision and roles of new pods in a group: its own while partition protects it."""
-    if group.is_outdated and group.ordinal < world.partition:
-        for pod in group.pods:
-            revision = labels_of(pod)[REVISION]
-            if kept := world.kept(revision):
-                return revision, kept
-    return world.revision, world.roles
-
-
 def _new_groups(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> Iterator[Object]:
     for ordinal in _missing({group.ordinal for group in groups}, world.replicas):
-        revision, roles = world.revision, world.roles
-        current = (world.modelserving.get("status") or {}).get("currentRevision", "")
-        if ordinal < world.partition and (kept := world.kept(current)):
-            revision, roles = current, kept
         name = f"{world.name}-{ordinal}"
         if world.grouped:
-            yield pod_group(world.modelserving, name, roles)
-        for role in roles:
-            for each in range(role_replicas(_in_spec(world, role))):
+            yield pod_group(world.modelserving, name, world.roles)
+        for role in world.roles:
+            for each in range(role_replicas(role)):
                 yield from instance_objects(
                     world.modelserving,
                     name,
                     role,
                     ordinal=each,
-                    revision=revision,
+                    revision=world.revision,
                     grouped=world.grouped,
                 )
 

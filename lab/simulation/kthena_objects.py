@@ -25,7 +25,6 @@ ROLE_HASH: Final = f"{_PREFIX}/role-template-hash"
 
 VOLCANO: Final = "volcano"
 PODGROUP_VERSION: Final = "scheduling.volcano.sh/v1beta1"
-QUEUE: Final = "scheduling.volcano.sh/queue-name"
 
 _SCHEDULED_GROUP: Final = "scheduling.k8s.io/group-name"
 _TASK: Final = "volcano.sh/task-spec"
@@ -108,21 +107,12 @@ def pod_group(modelserving: Object, group: str, roles: Sequence[Object]) -> Obje
     metadata = _metadata(modelserving, group, {NAME: name, GROUP: group})
     metadata["annotations"] = {_SCHEDULED_GROUP: group}
     del metadata["ownerReferences"][0]["blockOwnerDeletion"]
-    least = (modelserving["spec"]["template"].get("gangPolicy") or {}).get("minRoleReplicas") or {}
-    members = sum(
-        pods_of_instance(role)
-        * min(least.get(role["name"], role_replicas(role)), role_replicas(role))
-        for role in roles
-    )
-    spec: Object = {"minMember": members}
-    queue = (modelserving["metadata"].get("annotations") or {}).get(QUEUE)
-    if queue:
-        spec["queue"] = queue
+    members = sum(pods_of_instance(role) * role_replicas(role) for role in roles)
     return {
         "apiVersion": PODGROUP_VERSION,
         "kind": "PodGroup",
         "metadata": metadata,
-        "spec": spec,
+        "spec": {"minMember": members},
     }
 
 

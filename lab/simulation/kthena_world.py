@@ -24,7 +24,6 @@ What fails:
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from lab.simulation.kthena_objects import (
     GROUP,
@@ -40,9 +39,6 @@ from lab.simulation.kthena_objects import (
     roles_of,
 )
 from lab.simulation.kthena_signs import is_deleting, is_ready, ordinal_of
-
-_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
-_PERCENT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,38 +86,12 @@ class ModelServingWorld:
         scheduler = self.modelserving["spec"].get("schedulerName", VOLCANO)
         return self.pod_groups is not None and scheduler == VOLCANO
 
-    @property
-    def policy(self) -> str:
-        """`spec.recoveryPolicy`."""
-        return str(self.modelserving["spec"].get("recoveryPolicy", "RoleRecreate"))
-
-    @property
-    def partition(self) -> int:
-        """How many of the first groups keep their revision; a percentage rounds up."""
-        return _number(self._rolling().get("partition") or 0, self.replicas, up=True)
-
-    @property
-    def max_unavailable(self) -> int:
-        """How many groups a rollout may take away; a percentage rounds down."""
-        return _number(self._rolling().get("maxUnavailable", 1), self.replicas, up=False)
-
-    def _rolling(self) -> Object:
-        strategy = self.modelserving["spec"].get("rolloutStrategy") or {}
-        return strategy.get("rollingUpdateConfiguration") or {}
-
     def kept(self, revision: str) -> list[Object] | None:
         """Return the roles that a ControllerRevision keeps."""
         for each in self.revisions:
             if labels_of(each).get(REVISION) == revision:
                 return list(each["data"]["data"])
         return None
-
-
-def _number(value: int | str, whole: int, *, up: bool) -> int:
-    if isinstance(value, int):
-        return value
-    share = int(value.removesuffix("%")) * whole
-    return -(-share // _PERCENT) if up else share // _PERCENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +144,6 @@ class ServingGroup:
         """All of it, in the order in which Kthena deletes it."""
         services = (service for each in self.instances for service in each.services)
         return (*self.pod_groups, *self.pods, *services)
-
-    @property
-    def cost(self) -> int:
-        """What it costs to delete it: the sum of what the annotations of its pods say."""
-        annotations = (pod["metadata"].get("annotations") or {} for pod in self.pods)
-        return sum(int(each.get(_COST, 0)) for each in annotations)
 
 
 def groups_of(world: ModelServingWorld) -> list[ServingGroup]:

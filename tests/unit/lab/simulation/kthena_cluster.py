@@ -19,12 +19,12 @@ def role(name, replicas=1, workers=0, image="vllm:1"):
     return {**found, "workerTemplate": copy.deepcopy(template)} if workers else found
 
 
-def modelserving(roles, replicas=1, **spec):
+def modelserving(roles, replicas=1):
     return {
         "apiVersion": VERSION,
         "kind": "ModelServing",
         "metadata": {"name": "m", "namespace": "models", "uid": "uid-m", "generation": 1},
-        "spec": {"replicas": replicas, "template": {"roles": roles}, **spec},
+        "spec": {"replicas": replicas, "template": {"roles": roles}},
     }
 
 

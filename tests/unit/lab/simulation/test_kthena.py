@@ -13,19 +13,10 @@ LABEL = "modelserving.volcano.sh"
 NOW = "2026-01-01T00:00:00Z"
 
 
-def settled(roles=PREFILL_DECODE, replicas=1, *, volcano=False, **spec):
-    cluster = Cluster(modelserving(copy.deepcopy(roles), replicas, **spec), volcano=volcano)
+def settled(roles=PREFILL_DECODE, replicas=1, *, volcano=False):
+    cluster = Cluster(modelserving(copy.deepcopy(roles), replicas), volcano=volcano)
     cluster.settle()
     return cluster
-
-
-def rolling(partition=None, unavailable=None):
-    found = {"partition": partition, "maxUnavailable": unavailable}
-    configuration = {key: value for key, value in found.items() if value is not None}
-    return {
-        "type": "ServingGroupRollingUpdate",
-        "rollingUpdateConfiguration": configuration,
-    }
 
 
 def new_template(cluster):
@@ -77,17 +68,6 @@ def test_children_carry_labels_and_owner_as_upstream_makes_them():
 
 
 @pytest.mark.parametrize(
-    ("gang", "members"), [({}, 4), ({"minRoleReplicas": {"decode": 1}}, 3)], ids=["all", "gang"]
-)
-def test_podgroup_counts_the_pods_that_must_be_scheduled_together(gang, members):
-    owner = modelserving(PREFILL_DECODE)
-    owner["spec"]["template"]["gangPolicy"] = gang
-    cluster = Cluster(owner, volcano=True)
-    cluster.settle()
-    assert cluster.objects["PodGroup", "m-0"]["spec"]["minMember"] == members
-
-
-@pytest.mark.parametrize(
     ("there", "wanted", "names"),
     [
         ((0, 5), 4, ["m-0", "m-1", "m-2", "m-5"]),
@@ -105,16 +85,12 @@ def test_groups_scale_to_the_lowest_free_ordinals_and_away_from_the_highest(ther
     assert [*cluster.groups] == names
 
 
-def test_groups_that_do_not_run_go_first_then_the_cheapest():
+def test_groups_that_do_not_run_go_first():
     cluster = settled([role("decode")], 3)
-    cost = "controller.kubernetes.io/pod-deletion-cost"
-    for ordinal in (1, 2):
-        pod = cluster.objects["Pod", f"m-{ordinal}-decode-0-0"]
-        pod["metadata"]["annotations"] = {cost: str(ordinal)}
-    cluster.objects["Pod", "m-2-decode-0-0"]["status"] = {"phase": "Pending"}
+    cluster.objects["Pod", "m-1-decode-0-0"]["status"] = {"phase": "Pending"}
     cluster.owner["spec"]["replicas"] = 1
     cluster.reconcile()
-    assert cluster.names(deleting=True) == ["m-0-decode-0-0", "m-2-decode-0-0"]
+    assert cluster.names(deleting=True) == ["m-1-decode-0-0", "m-2-decode-0-0"]
 
 
 def test_instances_of_a_role_scale_without_a_new_revision():
@@ -151,46 +127,6 @@ def test_a_rollout_replaces_one_group_at_a_time_from_the_last(volcano):
     assert len(cluster.names("ControllerRevision")) == 1, "the old revision is cleaned up"
 
 
-@pytest.mark.parametrize(
-    ("replicas", "partition", "unavailable", "first"),
-    [
-        (4, None, 2, [2, 3]),
-        (5, None, "50%", [3, 4]),
-        (4, 3, None, [3]),
-        (5, "50%", 5, [3, 4]),
-        (4, 4, None, []),
-    ],
-)
-def test_a_rollout_keeps_to_partition_and_max_unavailable(
-    replicas, partition, unavailable, *, first
-):
-    cluster = settled([role("decode")], replicas, rolloutStrategy=rolling(partition, unavailable))
-    new_template(cluster)
-    cluster.reconcile()
-    assert cluster.names(deleting=True) == [f"m-{each}-decode-0-0" for each in first]
-
-
-def test_a_protected_group_is_made_anew_on_its_old_revision():
-    cluster = settled([role("decode")], 2, rolloutStrategy=rolling(partition=1))
-    old = cluster.revisions["m-0-decode-0-0"]
-    cluster.owner["status"] = {"currentRevision": old}
-    new_template(cluster)
-    cluster.settle()
-    cluster.lose("m-0-decode-0-0")
-    cluster.settle()
-    assert cluster.revisions["m-0-decode-0-0"] == old != cluster.revisions["m-1-decode-0-0"]
-
-
-def test_an_instance_of_a_protected_group_is_made_anew_on_its_old_revision():
-    cluster = settled(replicas=2, rolloutStrategy=rolling(partition=1))
-    old = cluster.revisions["m-0-decode-0-0"]
-    new_template(cluster)
-    cluster.settle()
-    cluster.lose("m-0-decode-0-0")
-    cluster.settle()
-    assert cluster.revisions["m-0-decode-0-0"] == old != cluster.revisions["m-1-decode-0-0"]
-
-
 def test_a_group_whose_podgroup_goes_is_deleted_to_the_end():
     """As after a controller that stopped in the middle of it."""
     cluster = settled(volcano=True)
@@ -201,21 +137,13 @@ def test_a_group_whose_podgroup_goes_is_deleted_to_the_end():
     assert made.create == ()
 
 
-@pytest.mark.parametrize(
-    ("policy", "going", "created"),
-    [
-        ("RoleRecreate", ["m-0-prefill-0-0"], []),
-        ("ServingGroupRecreate", ["m-0-decode-0-0", "m-0-decode-1-0", "m-0-prefill-0-0"], []),
-        ("None", [], ["m-0-prefill-0-1"]),
-    ],
-)
-def test_a_lost_pod_takes_with_it_what_the_policy_says(policy, going, created):
-    cluster = settled(recoveryPolicy=policy)
+def test_a_lost_pod_takes_its_instance_with_it():
+    cluster = settled()
     whole = cluster.names()
     cluster.lose("m-0-prefill-0-1")
     made = cluster.reconcile()
-    assert cluster.names(deleting=True) == going
-    assert [each["metadata"]["name"] for each in made.create] == created
+    assert cluster.names(deleting=True) == ["m-0-prefill-0-0"]
+    assert made.create == ()
     cluster.settle()
     assert cluster.names() == whole
 
