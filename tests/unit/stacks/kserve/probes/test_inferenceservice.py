@@ -74,6 +74,13 @@ def test_objects_of_one_that_is_frozen_are_looked_at():
     )
 
 
+def test_of_one_that_is_stopped_only_that_is_said():
+    """It is meant, and everything else follows from it."""
+    found = seen(on_knative(), inferenceservice=annotated(stop="true"), service=None, pod=None)
+    assert reasons(found) == ["Stopped"]
+    assert found.ready == ()
+
+
 def test_one_that_is_frozen_is_not_stopped():
     """KServe does not come to the switch, so it goes on serving."""
     both = annotated(**{"disable-auto-update": "true", "stop": "true"})
