@@ -13,13 +13,15 @@ cannot be judged any more while another can, gives it up at once.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from reporter.catalogue.reasons import CLUSTER_STATUS_UNKNOWN
+from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import FindingKey
 from reporter.model.report import Disposition, ResolvedFinding
 from reporter.model.subject import Layer, Subject
@@ -37,8 +39,9 @@ def outrank(state: PassState) -> PassState:
     make its followers come and go too. So does the fault of a model that a node explains: what it would
     outrank is no more the one to look at while the node is told instead. What fires already is not taken
     back while the node only holds. A status is written a moment after the pods are Ready again: what is
-    only said by the model's own object stays behind what it was outranked by. What the reporter cannot see is no cause of the stack: it is told
-    apart from the causes, and neither outranks them nor is outranked.
+    only said by the model's own object, or by the Deployment of these pods, stays behind what it was
+    outranked by. What the reporter cannot see is no cause of the stack: it is told apart from the
+    causes, and neither outranks them nor is outranked.
     """
     active: dict[Subject, list[Candidate]] = defaultdict(list)
     decided: list[Candidate] = []
@@ -66,8 +69,11 @@ def outrank(state: PassState) -> PassState:
         for each in group:
             # What fires already goes on next to what a node holds.
             others = rivals if each.was_told else rivals | held[subject]
-            if not each.was_told and _is_of_itself(each, state):
-                others = others | left[subject]
+            if not each.was_told:
+                sums_up = partial(_sums_up, each, state)
+                others = others | {
+                    reason for reason, pods in left[subject].items() if sums_up(pods)
+                }
             if above := _above(each, others, state, is_first=each is group[0]):
                 told = replace(each, disposition=Disposition.SECONDARY, by=(above,))
             else:
@@ -86,25 +92,32 @@ def _on_nodes(candidates: Iterable[Candidate], disposition: Disposition) -> dict
     return found
 
 
-def _left_by_nodes(state: PassState) -> Mapping[Subject, set[str]]:
-    """Return the reasons of each model that a node explained until just now, and are not seen any more."""
-    found: dict[Subject, set[str]] = defaultdict(set)
+def _left_by_nodes(state: PassState) -> Mapping[Subject, Mapping[str, Collection[str]]]:
+    """Return the reasons of each model that a node explained until just now, with its pods.
+
+    They are not seen any more.
+    """
+    found: dict[Subject, dict[str, Collection[str]]] = defaultdict(dict)
     causes = state.upstreams.firing | state.upstreams.waiting
     for key, episode in state.absence.kept.items():
-        rested = (rests_on(each.finding) for each in episode.faults.values() if each.finding)
-        if not episode.active and any(each in causes for each in rested):
-            found[key.subject].add(key.reason)
+        faults = [each.finding for each in episode.faults.values() if each.finding]
+        if not episode.active and any(rests_on(each) in causes for each in faults):
+            found[key.subject][key.reason] = {each.related.name for each in faults}
     return found
 
 
-def _is_of_itself(candidate: Candidate, state: PassState) -> bool:
-    """Tell whether its faults are said by the object of its subject, and by no other one."""
+def _sums_up(candidate: Candidate, state: PassState, pods: Collection[str]) -> bool:
+    """True if its faults are said by what sums up these pods: its own object, or their Deployment."""
     subject = candidate.key.subject
     own = {
         each.ref_named(subject.namespace, subject.name).place
         for each in state.catalogue.of_subject(subject.kind)
     }
-    return all(each.says.related.place in own for each in candidate.ripe)
+    return all(
+        each.place in own
+        or (each.kind == DEPLOYMENTS.kind and any(pod.startswith(f"{each.name}-") for pod in pods))
+        for each in (fault.says.related for fault in candidate.ripe)
+    )
 
 
 def _above(candidate: Candidate, rivals: Iterable[str], state: PassState, *, is_first: bool) -> str:
