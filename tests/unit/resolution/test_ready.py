@@ -200,3 +200,14 @@ def test_a_first_ready_is_due_within_the_lifetime_of_an_event(age, expected):
     resolver = Resolver(created=NOON - seconds(age))
     resolver.look(0, ready=READY)
     assert due(resolver) == expected
+
+
+def test_a_warning_after_a_ready_calls_for_another():
+    """The newest record decides, whatever the order of names."""
+    first = warning(0)
+    told = first + ready(100, *first)
+    for reason in (EPP, ROUTE):
+        resolver = Resolver()
+        seen = snapshot(events=[*warning(200, reason), *told])
+        resolver.look(300, ready=READY, seen=seen)
+        assert due(resolver) == [str(MODEL)]

@@ -72,6 +72,7 @@ def test_who_is_ready_is_found_again_where_time_decides(subject, created, seen, 
 
 @pytest.mark.parametrize("created", [YOUNG, OLD])
 def test_a_first_ready_is_due_no_more_once_its_subject_is_old(created):
+    """Nothing else changed meanwhile."""
     resolver = Resolver(created=created)
     resolver.look(0, ready=[evidence(MODEL)])
     assert due(resolver) == [str(MODEL)] * (created == YOUNG)
@@ -82,6 +83,7 @@ def test_a_first_ready_is_due_no_more_once_its_subject_is_old(created):
 
 
 def test_who_is_ready_is_found_again_for_what_is_listed():
+    """The time of day has nothing to do with it."""
     first = passing(MODEL, OLD, FIRST)
     assert [each.subject for each in find_ready(first, ()).ready] == [MODEL]
     resolver = Resolver()
@@ -89,7 +91,17 @@ def test_who_is_ready_is_found_again_for_what_is_listed():
     assert find_ready(later(first), resolver.report.findings).ready == ()
 
 
+def test_what_was_told_is_handed_on_as_it_is():
+    """So the next pass sees at once that it is the same."""
+    first = passing(MODEL, OLD, TOLD)
+    found = find_ready(first, ())
+    assert [len(each) for each in found.told.values()] == [1]
+    memory = replace(first.memory, told=dict(found.told))
+    assert find_ready(later(first, memory=memory), ()).told is memory.told
+
+
 def test_what_was_told_of_who_is_gone_is_forgotten():
+    """And of no other."""
     first = passing(MODEL, OLD, TOLD)
     found = find_ready(first, ())
     memory = replace(first.memory, told={**found.told, CLUSTER: frozenset()})

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, EVENTS
+from reporter.model.finding import KnownSubject
 from reporter.model.subject import Subject
 from reporter.resolution import OneLook
 from reporter.resolution.records import records_of
@@ -305,3 +306,11 @@ def test_an_event_that_did_not_change_is_not_read_again():
     assert after.by_name[kept.name] is before.by_name[kept.name]
     assert after.by_name[newer.name].event.message == "another"
     assert records_of(replace(later), after) is after
+
+
+def test_a_forgotten_subject_has_no_ready():
+    """Evidence about a subject that is being deleted counts nothing."""
+    resolver = Resolver()
+    resolver.subjects = [KnownSubject(each.subject, NOON) for each in resolver.subjects[:1]]
+    resolver.look(0, ready=[evidence(MODEL)])
+    assert resolver.report.ready == ()

@@ -1,10 +1,14 @@
 """How long a verdict that a subject is ready stands, and how long a fault is remembered."""
 
+from dataclasses import replace
+
 import pytest
 
 from reporter.model.finding import KnownSubject
+from reporter.model.instant import rfc3339_micro
 from reporter.resolution.memory import StandingReady
 from tests.unit.resolution.building import (
+    HARNESS,
     MODEL,
     NOON,
     Resolver,
@@ -13,6 +17,7 @@ from tests.unit.resolution.building import (
     seconds,
     snapshot,
 )
+from tests.unit.resolution.test_ready import warning
 from tests.unit.resolution.test_records import due
 
 PODS = "inferencesetModelPodsNotReady"
@@ -54,6 +59,38 @@ def standing():
     assert due(resolver) == []
     resolver.told = told
     return resolver
+
+
+def test_who_stands_is_not_decided_again_for_another():
+    """There are thousands of subjects, and most passes are about one of them."""
+    resolver = standing()
+    stands = resolver.memory.standing[MODEL]
+    resolver.look(3, ready=[WORKS, evidence(HARNESS)], seen=resolver.told)
+    assert resolver.memory.standing[MODEL] is stands
+    assert {each.subject for each in resolver.report.ready} == {HARNESS, MODEL}
+
+
+def test_a_warning_about_who_stands_calls_for_another_ready():
+    """It came after all that was told."""
+    resolver = standing()
+    resolver.look(3, ready=[WORKS], seen=snapshot(events=warning(2)))
+    assert due(resolver) == [str(MODEL)]
+
+
+def test_who_stands_is_told_with_what_its_evidence_says_now():
+    """Though its Events are the same."""
+    resolver = standing()
+    resolver.look(3, ready=[replace(WORKS, message="it works otherwise")], seen=resolver.told)
+    assert [each.message for each in resolver.report.ready] == ["it works otherwise"]
+
+
+def test_who_stands_and_was_made_anew_begins_anew():
+    """A Ready of it would be another Event."""
+    resolver = standing()
+    made = NOON + seconds(3)
+    resolver.subjects = [KnownSubject(each.subject, made) for each in resolver.subjects]
+    resolver.look(4, ready=[WORKS], seen=resolver.told)
+    assert [each.episode for each in resolver.report.ready] == [rfc3339_micro(made)]
 
 
 @pytest.mark.parametrize(
