@@ -1,11 +1,12 @@
 """PodMonitors and ServiceMonitor."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from tests.unit.stacks.otterscale.manifests import labels
-from tests.unit.stacks.otterscale.manifests.building import OPERATOR, document, service
+from tests.unit.stacks.otterscale.manifests.building import OPERATOR, document, documents, service
 
 POOL = {"inferencePool": {"endpointPicker": {}}}
 
@@ -59,3 +60,26 @@ def test_service_monitor(auth):
             }
         ],
     }
+
+
+@pytest.mark.parametrize(
+    ("monitoring", "pod_monitors", "service_monitor"),
+    [
+        (None, True, False),
+        ({}, True, False),
+        ({"podMonitor": {}}, False, False),
+        ({"podMonitor": {"interval": "15s"}}, False, False),
+        ({"podMonitor": {"enabled": False}}, False, False),
+        ({"podMonitor": {"enabled": True}}, True, True),
+    ],
+)
+def test_which_there_are(monitoring, pod_monitors, service_monitor):
+    """Of prefill only where there is prefill, of the endpoint picker only where a pool names one."""
+    for prefill, pool in product([None, {}], [{}, POOL]):
+        made = documents(service(monitoring=monitoring, prefill=prefill, **pool))
+        wanted = {
+            ("PodMonitor", "qwen3-decode"): pod_monitors,
+            ("PodMonitor", "qwen3-prefill"): pod_monitors and prefill is not None,
+            ("ServiceMonitor", "qwen3-epp"): service_monitor and bool(pool),
+        }
+        assert {key: key in made for key in wanted} == wanted, (prefill, pool)

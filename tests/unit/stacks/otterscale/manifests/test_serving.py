@@ -154,3 +154,24 @@ def test_owner(uid):
     for (kind, _), each in made.items():
         owned = uid and not kind.startswith("Cluster")
         assert each["metadata"].get("ownerReferences") == ([owner] if owned else None)
+
+
+RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+
+
+def test_vllm_of_the_smallest_service():
+    assert container(service(), "decode", "vllm") == {
+        "name": "vllm",
+        "image": "ghcr.io/llm-d/llm-d-cuda:v0.5.1",
+        "command": ["vllm", "serve"],
+        "args": ["/models", "--port", "8000", "--served-model-name", "Qwen/Qwen3-0.6B"],
+        "env": [
+            {"name": "TP_SIZE", "value": "1"},
+            {"name": "DP_SIZE", "value": "1"},
+            {"name": "DP_SIZE_LOCAL", "value": "1"},
+        ],
+        "ports": [{"name": "http", "containerPort": 8000, "protocol": "TCP"}],
+        "volumeMounts": [{"name": "model", "mountPath": "/models", "readOnly": True}],
+        "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}},
+        "securityContext": RESTRICTED,
+    }

@@ -352,3 +352,28 @@ def test_a_picker_whose_leader_changes_is_not_down_since_ever():
     assert firsts(story(*story_[:2], until=600)) == {"EPPNotReady": 420}
     message = one(with_leaders(0), "EPPNotReady").message
     assert "not" in message, "a deadline that passes by design is no cause"
+
+
+DOWN = [
+    namespace("otterscale-system"),
+    deployment("otterscale-system", "model-operator-controller-manager", ready=0),
+]
+
+
+@pytest.mark.parametrize(
+    ("docs", "reason"),
+    [
+        (without(healthy(), ("InferencePool", NAME)), "ObjectMissing"),
+        (without(healthy(), ("PodMonitor", "qwen3-decode")), "Drift"),
+        (changed(healthy(), "ModelService", NAME, {"metadata": {"generation": 3}}), "NotObserved"),
+        (changed(healthy(), "ModelService", NAME, {"status": {"decodeReady": 5}}), "StatusStale"),
+        (
+            changed(healthy(), "ModelService", NAME, {"status": {"conditions": [condition("Ready", "False", "ReconcileError", "x")]}}),
+            "ReconcileFailed",
+        ),
+    ],
+)  # fmt: skip
+def test_an_operator_that_is_down_explains_it(docs, reason):
+    told = story((0, [*docs, *DOWN]), until=400)
+    assert firsts(told).keys() == {"clusterOtterScaleOperatorNotReady"}
+    assert reason in firsts(told, "suppressed")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue import runtime as t
+from reporter.catalogue.pickers import PICKER_NAMES
 from reporter.metrics.looks.look import Failure
 from reporter.metrics.looks.window import Doubt, History, Judged, MetricFault, PodVerdict, Samples
 from reporter.stacks.otterscale.reasons import MODELSERVICE_KIND
@@ -80,3 +81,11 @@ def test_engine_that_answered_once_is_not_said_never_to_have(until):
     (finding,) = evaluation(healthy(), samples=seen).findings
     assert finding.message.endswith("its metrics could not be read for 2 min: refused")
     assert finding.budget is None
+
+
+def test_pods_that_were_not_scraped_yet_are_in_doubt():
+    undecided = evaluation(healthy(), samples=Samples(scraping=True)).undecided
+    assert {each.name: len(which) for each, which in undecided.items()} == {
+        **dict.fromkeys(PODS, len(NAMES)),
+        PICKER: len(PICKER_NAMES),
+    }
