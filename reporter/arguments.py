@@ -100,7 +100,7 @@ class Parser(argparse.ArgumentParser):
             if all_flags or group not in self._settings:
                 formatter.start_section(group.title)
                 formatter.add_text(group.description)
-                formatter.add_arguments(group._group_actions)  # noqa: SLF001 - as argparse itself does
+                formatter.add_arguments(group._group_actions)  # noqa: SLF001 - argparse does so
                 formatter.end_section()
         formatter.add_text(self.epilog if all_flags else self._more())
         return formatter.format_help()
@@ -118,7 +118,7 @@ class Parser(argparse.ArgumentParser):
         hidden = [
             action
             for group in self._settings
-            for action in group._group_actions  # noqa: SLF001 - as argparse itself does
+            for action in group._group_actions  # noqa: SLF001 - argparse does so
             if action.help != argparse.SUPPRESS
         ]
         if not hidden:
@@ -172,7 +172,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def _wrapped(line: str, width: int, indent: str) -> list[str]:
-    """Return a line in several; a command, which is indented by two, is continued as a shell wants it."""
+    """Return a line in several; a command, indented by two, is continued as a shell wants it."""
     depth = len(line) - len(line.lstrip())
     own = indent + " " * depth
     is_command = depth == _COMMAND_DEPTH and len(own + line.strip()) > width

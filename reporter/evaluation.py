@@ -1,4 +1,4 @@
-"""All that the probes say of a snapshot: the cluster, the namespaces, the subjects of each stack."""
+"""All that the probes say of a snapshot: cluster, namespaces, the subjects of each stack."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -73,7 +73,7 @@ def evaluate_again(
 def _answers(
     scope: Scope, asked: Sequence[StackProbes], *, before: Answered, doubtful: object
 ) -> Answered:
-    """Return what is said of the cluster, namespaces and subjects, as far as it must be asked again."""
+    """Return what is said of cluster, namespaces and subjects; only what changed is asked again."""
     trace = Trace()
     snapshot = traced(scope.snapshot, trace)
     now = Answered(

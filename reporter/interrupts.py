@@ -42,5 +42,5 @@ def own_interrupts() -> Iterator[None]:
 
 def _end(number: int, _frame: FrameType | None) -> None:
     signal.signal(number, signal.SIG_DFL)
-    atexit._run_exitfuncs()  # noqa: SLF001 - there is no public way to run them and to die of a signal
+    atexit._run_exitfuncs()  # noqa: SLF001 - no public way runs them and dies of a signal
     os.kill(os.getpid(), number)

@@ -164,7 +164,7 @@ def words_of(value: object) -> object:
     for flag, each in value.items():
         if not isinstance(each, (bool, str)):
             problem = "has no value" if each is None else "is not text; put it in quotes"
-            raise ValueError(f"{flag} {problem}")  # noqa: TRY004 - what pydantic takes for a refusal
+            raise ValueError(f"{flag} {problem}")  # noqa: TRY004 - pydantic takes it for a refusal
     words = {True: "true", False: "false"}
     return {key: words[each] if isinstance(each, bool) else each for key, each in value.items()}
 
@@ -304,7 +304,7 @@ def keys_of(part: str) -> tuple[str, ...]:
 
 def _declarations(value: object) -> object:
     if not isinstance(value, (list, tuple)):
-        raise ValueError("not a list in a file")  # noqa: TRY004 - what pydantic takes for a refusal
+        raise ValueError("not a list in a file")  # noqa: TRY004 - pydantic takes it for a refusal
     if len(value) > MOST_COMPONENTS:
         raise ValueError(f"{len(value)} entries")
     return tuple(_entry(number, each) for number, each in enumerate(value, 1))

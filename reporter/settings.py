@@ -57,16 +57,19 @@ class EvaluationSettings(BaseModel):
     """Longest time between two passes, and how often an Event that keeps firing is refreshed."""
 
     startup_grace_seconds: t.Seconds = 60
-    """How long a fault must last before it fires; 0 turns all graces off but those of --grace; budgets stay."""
+    """How long a fault must last before it fires; 0 turns all graces off but those of --grace;
+    budgets stay."""
 
     custom_components: t.CustomComponents = ()
-    """Reasons of your own; in the file only. docs/custom-components.md says what they consist of."""
+    """Reasons of your own; in the file only. docs/custom-components.md says what they consist
+    of."""
 
     grace: t.Graces = {}
     """Grace of single reasons: REASON=SECONDS, comma-separated or repeated."""
 
     model_namespaces: t.Selector = ""
-    """Label selector of the namespaces whose models are judged; empty: all. What is left out is listed."""
+    """Label selector of the namespaces whose models are judged; empty: all. What is left out is
+    listed."""
 
     node_boot_budget_seconds: t.Seconds = 900
     """How long a node may boot before its Workspace counts as failed; stays when graces are off."""
@@ -96,7 +99,8 @@ class EvaluationSettings(BaseModel):
     """Thresholds of runtime reasons: NAME=VALUE, comma-separated or repeated."""
 
     scrape_via: Annotated[t.ScrapeVia, t.YamlSwitch] = t.ScrapeVia.AUTO
-    """How pods are scraped: by their IP, through the API server, or not at all; auto: by IP in the cluster."""
+    """How pods are scraped: by their IP, through the API server, or not at all; auto: by IP in the
+    cluster."""
 
     scrape_interval_seconds: Annotated[
         int | None, Field(ge=1, le=3600), t.Allowed("a whole number from 1 to 3600")
@@ -110,19 +114,23 @@ class EvaluationSettings(BaseModel):
     """Most series that are read from one page; a page with more of them is refused."""
 
     emit: t.Emit = t.Emit.CAUSES
-    """Which findings get Events: root causes, strictly one per subject (primary), or all that fire."""
+    """Which findings get Events: root causes, strictly one per subject (primary), or all that
+    fire."""
 
     disable_reasons: t.Reasons = ()
     """Reasons that write no Events; the report still shows them."""
 
     pod_logs: bool = False
-    """Read the logs of containers that crash or do not get ready, for their causes and their last lines; needs `get` of `pods/log`."""
+    """Read the logs of containers that crash or do not get ready, for their causes and their last
+    lines; needs `get` of `pods/log`."""
 
     log_signatures: Path | None = None
-    """File of signatures of your own, YAML: what lines of containers' logs mean, beside those that are built in."""
+    """File of signatures of your own, YAML: what lines of containers' logs mean, beside those that
+    are built in."""
 
     dialects: Path | None = None
-    """File or folder of kinds of models of your own, YAML, a page of data each; docs/dialects.md says how."""
+    """File or folder of kinds of models of your own, YAML, a page of data each; docs/dialects.md
+    says how."""
 
     stacks: t.Stacks = {}
     """Stacks of model deployments, STACK=auto|on|off: whose are looked at; all auto by default."""
@@ -163,13 +171,14 @@ class EvaluationSettings(BaseModel):
         "kube-system",
         "monitoring",
     )
-    """Namespaces that a network policy may name although they do not exist: the chart's defaults."""
+    """Namespaces that a network policy may name although they do not exist: the chart's
+    defaults."""
 
     release_namespace: t.Namespace = "kube-system"
     """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
 
     def __hash__(self) -> int:
-        """Tell settings apart well enough to keep what is made of them: nearly always there is one."""
+        """Tell settings apart well enough to keep what is made of them: mostly there is one."""
         return hash((type(self), self.release_namespace))
 
     @classmethod
@@ -298,7 +307,7 @@ class EvaluationSettings(BaseModel):
     @field_validator("grace", "disable_reasons")
     @classmethod
     def _are_reasons(cls, names: t.ReasonsT, info: ValidationInfo) -> t.ReasonsT:
-        """Refuse what neither is built in nor declared; wrong declarations are told of themselves."""
+        """Refuse what is neither built in nor declared; wrong declarations are told elsewhere."""
         if "custom_components" not in info.data:
             return names
         declared: tuple[CustomComponent, ...] = info.data["custom_components"]
@@ -397,13 +406,15 @@ class DaemonSettings(EvaluationSettings):
     """Also write each Event about a model on the model itself, in its namespace."""
 
     alertmanager_url: t.ServerUrls = ()
-    """Alertmanagers that are told what fires: each of a pair, comma-separated; `dns+http://...` is each address of a name."""
+    """Alertmanagers that are told what fires: each of a pair, comma-separated; `dns+http://...` is
+    each address of a name."""
 
     alertmanager_token_file: Path | None = None
     """File with the token for Alertmanager; it is read again for each request."""
 
     alertmanager_ca_file: Path | None = None
-    """File with the certificates that Alertmanager's is checked against, PEM; the system's by default."""
+    """File with the certificates that Alertmanager's is checked against, PEM; the system's by
+    default."""
 
     cluster_name: str = ""
     """Label `cluster` of alerts: what Prometheus calls this cluster too, if it does."""
@@ -430,7 +441,8 @@ class DaemonSettings(EvaluationSettings):
     """Where the report is served; it names faults of all tenants. `0` turns it off."""
 
     report_hosts: t.Hosts = ()
-    """Names, apart from loopback and addresses, under which it is served: of a Service or a proxy."""
+    """Names, apart from loopback and addresses, under which it is served: of a Service or a
+    proxy."""
 
     leader_elect: bool = True
     """Write only while holding the Lease; needed with more than one replica."""

@@ -145,7 +145,8 @@ ROUTES_BY_MODEL: Final = need(
 FILTERS_OF_BBR: Final = need(
     r.ENVOYFILTERS,
     "EnvoyFilters bbr-ext-proc",
-    evidence="they send each request through the body-based router (kaito-project/production-stack, "
+    evidence="they send each request through the body-based router "
+    "(kaito-project/production-stack, "
     "chart modelharness)",
     shows=lambda envoy_filter, _: envoy_filter.name == "bbr-ext-proc",
 )

@@ -47,11 +47,17 @@ _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
     (lambda reason: reason.type is EventType.NORMAL, "No: it is worth knowing, and no fault."),
     (
         lambda reason: reason.on_path,
-        "Yes while nothing of it works and a filter or policy of their Gateway asks it, unless that fails open.",
+        (
+            "Yes while nothing of it works and a filter or policy of their Gateway asks it, unless "
+            "that fails open."
+        ),
     ),
     (
         lambda reason: reason.name == CLUSTER_NODE,
-        "Yes, where a model has no Ready pod on another node. A node that is cordoned or lacks devices only takes no new pods.",
+        (
+            "Yes, where a model has no Ready pod on another node. A node that is cordoned or lacks "
+            "devices only takes no new pods."
+        ),
     ),
     (
         lambda reason: reason.layer is Layer.CLUSTER,
@@ -59,7 +65,10 @@ _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
     ),
     (
         lambda reason: reason.layer is Layer.HARNESS,
-        "They may: requests to models of the namespace depend on it. The report counts those models.",
+        (
+            "They may: requests to models of the namespace depend on it. The report counts those "
+            "models."
+        ),
     ),
     (
         lambda reason: reason.name.endswith(_OF_DOWNLOADS),
@@ -83,7 +92,7 @@ _GROUP: Final = "group-of-it"
 
 
 def users_get(reason: Reason) -> str:
-    """Return whether users get errors while a reason fires; the report says which models are hit."""
+    """Return whether users get errors while a reason fires; the report says which models."""
     return next(text for applies, text in _IMPACT if applies(reason))
 
 

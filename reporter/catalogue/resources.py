@@ -123,7 +123,8 @@ EVENTS: Final = Resource(
 )  # fmt: skip
 
 SHARED: Final[tuple[Resource[KubeObject], ...]] = (
-    NAMESPACES, NODES, PODS, CLAIMS, SERVICES, DEPLOYMENTS, STATEFULSETS, APIKEYS, GATEWAYCLASSES, GATEWAYS, HTTPROUTES,
+    NAMESPACES, NODES, PODS, CLAIMS, SERVICES, DEPLOYMENTS, STATEFULSETS, APIKEYS, GATEWAYCLASSES,
+    GATEWAYS, HTTPROUTES,
     INFERENCEPOOLS, FORMER_POOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES, CILIUMNETWORKPOLICIES,
     DESTINATIONRULES, SCALEDOBJECTS,
 )  # fmt: skip
@@ -202,7 +203,7 @@ ON_DEMAND: Final[tuple[Resource[KubeObject], ...]] = (
     VOLUMES, ATTACHMENTS, CSINODES, STORAGECLASSES, NODEPOOLS, NODECLAIMS, QUEUES, WORKLOADS,
     LOCALQUEUES, CLUSTERQUEUES, CLUSTERPOLICIES, AUTOSCALERS, LEASES,
 )  # fmt: skip
-"""Never watched: read where something at fault may be explained by them; of a dump where they are."""
+"""Never watched: read where they may explain something at fault; from a dump where they are."""
 
 ISTIO_CONFIGMAP: Final = "istio"
 """Name of Istio's mesh ConfigMap; a revision's is `istio-<revision>`."""
@@ -220,4 +221,4 @@ BY_NAME: Final = (VOLUMES, LEASES)
 BY_NAME_VERBS: Final = ("get",)
 
 EVENT_VERBS: Final = ("list",)
-"""What is asked for of Events of others, in one namespace and only while something there is at fault."""
+"""What is read of foreign Events, in one namespace and only while something there is at fault."""

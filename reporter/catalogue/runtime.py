@@ -107,18 +107,21 @@ DOWNLOADS: Final = (
         "into one more window; something had arrived before.",
         silent="A download that is finished, cached, streamed or nearly done; a pod that failed; a "
         "window that is not covered; one good scrape.",
-        action="Check the network of the node and the registry that the weights come from; a mirror "
+        action="Check the network of the node and the registry that the weights come from; a "
+        "mirror "
         "of the model in the cluster avoids the download.",
         window_seconds=60,
     ),
     _row(
         DOWNLOAD_STALLED,
         "A model pod makes no progress with the download of its weights.",
-        trigger="In every scrape of the window nothing arrives and it is not known how much is left, "
+        trigger="In every scrape of the window nothing arrives and it is not known how much is "
+        "left, "
         "after something had arrived, or more than 5 min after the pod was made.",
         silent="Weights that are cached, local or streamed; a download that has not begun; a pod "
         "that failed.",
-        action="kubectl -n <namespace> logs <pod>: look for errors of the registry, an access token "
+        action="kubectl -n <namespace> logs <pod>: look for errors of the registry, an access "
+        "token "
         "that is missing, or a full disk.",
         window_seconds=180,
     ),
@@ -135,14 +138,16 @@ RUNTIME: Final = (
         "clusterStatusUnknown reports: then the cause is the reporter's own network or "
         "permission.",
         action="kubectl -n <namespace> port-forward <pod> <port>, then get /metrics; look for a "
-        "NetworkPolicy that keeps the reporter out. After a 404, start SGLang with --enable-metrics.",
+        "NetworkPolicy that keeps the reporter out. After a 404, start SGLang with "
+        "--enable-metrics.",
         window_seconds=120,
     ),
     _row(
         METRICS_MISSING,
         "A Ready model pod serves a metrics page without metrics of its engine.",
         trigger="Every page of the window lacks names that begin with vllm: or sglang:.",
-        silent="Pods that load weights; runtimes other than vLLM and SGLang, whose pods are not scraped "
+        silent="Pods that load weights; runtimes other than vLLM and SGLang, whose pods are not "
+        "scraped "
         "where their image tells.",
         action="Look for --disable-log-stats in the arguments of vLLM, and whether a proxy answers "
         "in its place.",
@@ -153,9 +158,11 @@ RUNTIME: Final = (
         "An engine reports that it is not healthy.",
         trigger="vllm:engine_healthy is 0 all the time.",
         silent="Every release of vLLM up to 0.33: vllm:engine_healthy is only in builds from its "
-        "sources, so there this cannot fire. In its place tell EngineStalled, MetricsScrapeFailing and "
+        "sources, so there this cannot fire. In its place tell EngineStalled, MetricsScrapeFailing "
+        "and "
         "the readiness of the pod: a dead engine ends the server, which /health says.",
-        action="Look at the logs of the pod for the rank that failed; delete the pod if it does not "
+        action="Look at the logs of the pod for the rank that failed; delete the pod if it does "
+        "not "
         "recover.",
         window_seconds=30,
     ),
@@ -164,7 +171,8 @@ RUNTIME: Final = (
         "An engine has running requests and makes no progress.",
         STALLED_IDLE,
         trigger="Requests run all the time, and no counter of tokens, steps, finished requests, "
-        "preemptions or cache look-ups moves, nor the KV cache or the queue. Where nothing waits and nothing is refused it takes longer.",
+        "preemptions or cache look-ups moves, nor the KV cache or the queue. Where nothing waits "
+        "and nothing is refused it takes longer.",
         silent="Long prefills, which move the KV cache; decode pods whose requests are all "
         "deferred; an engine that sleeps.",
         action="The engine hangs although /health says 200: look at its last log lines and at the "
@@ -213,11 +221,14 @@ RUNTIME: Final = (
         "The KV cache of an engine is full and requests suffer from it.",
         KV_USAGE,
         trigger="Requests wait for room in four of five scrapes, and are preempted in every second "
-        "interval or the KV cache is full in every fourth scrape; or it is full in four of five and "
-        "requests are preempted. It goes on until nothing waits, or there is room and no preemption.",
+        "interval or the KV cache is full in every fourth scrape; or it is full in four of five "
+        "and "
+        "requests are preempted. It goes on until nothing waits, or there is room and no "
+        "preemption.",
         silent="A full cache while nothing waits: that is good use of the GPU; requests that wait "
         "while there is room.",
-        action="Add replicas, lower max_model_len or max_num_seqs, or raise gpu_memory_utilization.",
+        action="Add replicas, lower max_model_len or max_num_seqs, or raise "
+        "gpu_memory_utilization.",
         window_seconds=300,
     ),
     _row(
@@ -225,9 +236,11 @@ RUNTIME: Final = (
         "Requests arrive faster than an engine serves them.",
         BACKLOG_WAITING,
         BACKLOG_GROWTH,
-        trigger="Requests wait for room all the time, and more at the end of the window than at its "
+        trigger="Requests wait for room all the time, and more at the end of the window than at "
+        "its "
         "beginning.",
-        silent="A queue that stays as it is; one that begins to grow while fewer replicas are ready "
+        silent="A queue that stays as it is; one that begins to grow while fewer replicas are "
+        "ready "
         "than wanted, as in a scale-out.",
         action="Add replicas; see whether the autoscaler does (for KAITO: clusterKedaNotReady, "
         "inferencesetScalingMisconfigured).",
@@ -238,7 +251,8 @@ RUNTIME: Final = (
         "Requests are preempted: taken out of the batch and computed again.",
         PREEMPTIONS_RATE,
         PREEMPTED_SHARE,
-        trigger="Preemptions are many, by time or for each finished request (10 at least), and the KV "
+        trigger="Preemptions are many, by time or for each finished request (10 at least), and the "
+        "KV "
         "cache is not saturated. It goes on until they are fewer than half of that.",
         silent="A short burst; preemptions of an engine whose requests wait for room most of the "
         "time, which are told as a full KV cache.",
@@ -249,7 +263,8 @@ RUNTIME: Final = (
         ERROR_RATE,
         "Requests fail.",
         ERROR_SHARE,
-        trigger="The share of finished requests that failed, in the engine or as HTTP 5xx (3 errors "
+        trigger="The share of finished requests that failed, in the engine or as HTTP 5xx (3 "
+        "errors "
         "and 20 requests at least).",
         silent="Clients that hang up; requests that a limit refuses.",
         action="kubectl -n <namespace> logs <pod>.",
@@ -262,7 +277,8 @@ RUNTIME: Final = (
         REJECTED_SHARE,
         trigger="Refused requests, by count and by share of all.",
         silent="A few; refusals that begin while fewer replicas are ready than wanted.",
-        action="Add replicas; the limit is the rate limit of KAITO (max_num_seqs) or vLLM's admission "
+        action="Add replicas; the limit is the rate limit of KAITO (max_num_seqs) or vLLM's "
+        "admission "
         "control.",
         window_seconds=300,
     ),

@@ -1,4 +1,4 @@
-"""The shared parts that are of no single stack, and the catalogue without anything that a user declares."""
+"""The shared parts of no single stack, and the catalogue without what a user declares."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -25,7 +25,7 @@ def missing_kind(resource: Resource[KubeObject], *downstream: str, why: str = ""
 
 
 def seen_on_objects(reasons: tuple[Reason, ...]) -> tuple[str, ...]:
-    """Return the faults among some reasons that are read from objects: few enough for one message."""
+    """Return the faults among some reasons that are read from objects: few enough for a message."""
     return tuple(
         each.name for each in reasons if not each.says_ready and each.window_seconds is None
     )
@@ -34,20 +34,24 @@ def seen_on_objects(reasons: tuple[Reason, ...]) -> tuple[str, ...]:
 def of_pods(
     *downstream: str, on_a_node: tuple[str, ...] = (), at_one_object: tuple[str, ...] = ()
 ) -> tuple[SuppressionRow, SuppressionRow]:
-    """Return the rows of what explains pods of these reasons from outside, each fault that rests on it.
+    """Return the rows of what explains pods of these reasons from outside, each fault that rests on
+    it.
 
-    That is a node at fault, and an object that several need; further reasons rest on one of the two only.
+    That is a node at fault, and an object that several need; further reasons rest on one of the two
+    only.
     """
     return (
         SuppressionRow(
             c.CLUSTER_NODE,
             (*downstream, *on_a_node),
-            "no pod runs on a node that is lost, and one that the scheduler keeps from a node cannot start",
+            "no pod runs on a node that is lost, and one that the scheduler keeps from a node "
+            "cannot start",
         ),
         SuppressionRow(
             c.CLUSTER_SHARED,
             (*downstream, *at_one_object),
-            "the diagnosis of each of these faults names that object, so none ends before it is mended",
+            "the diagnosis of each of these faults names that object, so none ends before it is "
+            "mended",
         ),
     )
 
@@ -127,7 +131,7 @@ _ROWS: Final[tuple[PodSuppressionRow, ...]] = (
 
 
 def pod_rows_of(kind: SubjectKind, not_ready: str) -> tuple[PodSuppressionRow, ...]:
-    """Return the rows for subjects of a kind, where `not_ready` tells of pods that are not Ready."""
+    """Return the rows for subjects of a kind; `not_ready` is the reason for pods not Ready."""
     return tuple(
         PodSuppressionRow(
             not_ready if row.upstream == _NOT_READY else t.of_kind(row.upstream, kind),

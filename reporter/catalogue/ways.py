@@ -147,7 +147,7 @@ WAYS: Final[tuple[Passing, ...]] = (
 
 
 def explaining(seen: str) -> tuple[Passing, ...]:
-    """Return the rows of what a client saw: a code, a status, both, or the header that says who failed."""
+    """Return the rows of what a client saw: code, status, both, or the header naming who failed."""
     wanted = seen.lower()
     header, _, source = wanted.partition(":")
     if header == "x-kaito-error-source":

@@ -87,7 +87,8 @@ async def watched_cluster(
                 reading.result()
             if not cluster.reads_anything:
                 raise errors.KubeError(
-                    f"{client.server}: nothing could be listed within {patience:.0f} s; {cluster.awaited()}; "
+                    f"{client.server}: nothing could be listed within {patience:.0f} s; "
+                    f"{cluster.awaited()}; "
                     f"{_READYZ}"
                 )
             yield cluster

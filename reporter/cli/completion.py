@@ -1,13 +1,13 @@
 """Completion of command lines, for shells and for kubectl.
 
-Shells ask us on each Tab: `status-reporter __complete WORD...`, with the words after the program's name
-of which the last one, which may be empty, is being typed. The answer is a candidate on each line with
-what it means behind a tab, and `:4` or `:0` at the end: no file names, or file names too. That is the
-protocol of cobra (spf13/cobra, completions.go), by which kubectl asks plugins: it runs
+Shells ask us on each Tab: `status-reporter __complete WORD...`, with the words after the program's
+name of which the last one, which may be empty, is being typed. The answer is a candidate on each
+line with what it means behind a tab, and `:4` or `:0` at the end: no file names, or file names too.
+That is the protocol of cobra (spf13/cobra, completions.go), by which kubectl asks plugins: it runs
 `kubectl_complete-status_reporter` (Kubernetes, kubectl/pkg/cmd/plugin/plugin_completion.go, v1.26).
 
-argcomplete 3 knows neither that protocol nor commands that are loaded when they are asked for; shtab
-1.7 writes no script for fish, and knows no names of contexts and reasons.
+argcomplete 3 knows neither that protocol nor commands that are loaded when they are asked for;
+shtab 1.7 writes no script for fish, and knows no names of contexts and reasons.
 """
 
 import argparse
@@ -160,7 +160,7 @@ _NAMES: Final[dict[str, Callable[[Sequence[str]], Iterable[Candidate]]]] = {
     "namespace": _namespaces,
     "NAMESPACE": _namespaces,
 }
-"""What has names of its own to offer, by where argparse puts it or by what stands for it in the help."""
+"""What has names of its own to offer, by its place in argparse or its word in the help."""
 
 
 def _parser_of(command: str, main_of: Callable[[str], Callable[..., int]]) -> Parser | None:

@@ -1,4 +1,4 @@
-"""What a running daemon answers, and its report as a report again, to be shown like that of `check`."""
+"""What a running daemon answers, read back into a report and shown like that of `check`."""
 
 import re
 from dataclasses import replace
@@ -76,8 +76,8 @@ def _modelled(value: object, name: str = "") -> object:
 
 
 def report_of(document: bytes, catalogue: Catalogue) -> tuple[Report, tuple[str, ...]]:
-    """Return the report that a document holds, and what was not looked at. A reason that the catalogue
-    does not have is kept.
+    """Return the report that a document holds, and what was not looked at. A reason that the
+    catalogue does not have is kept.
     """
     try:
         read = msgspec.convert(_modelled(msgspec.json.decode(document)), _Document)

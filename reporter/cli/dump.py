@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 _LONGEST_SECONDS: Final = 3600
 _SUFFIXES: Final = (".tgz", ".tar.gz")
 _DESCRIPTION: Final = """\
-Collect of the live cluster what `check` reads, and nothing else, into one archive to send to somebody.
-Nothing is written to the cluster. Values of the environment, Secrets and tokens are left out; of managed fields who wrote when is kept."""
+Collect of the live cluster what `check` reads, and nothing else, into one archive to send to \
+somebody.
+Nothing is written to the cluster. Values of the environment, Secrets and tokens are left out; of \
+managed fields who wrote when is kept."""
 _EXAMPLES: Final = (
     ("status-reporter dump", "an archive in the current folder, for your eyes alone"),
     ("status-reporter dump -o FILE.tgz --redact", "with other names, to send to somebody"),

@@ -1,4 +1,4 @@
-"""`status-reporter explain`: the catalogue, and what a container's log says, without any cluster."""
+"""`status-reporter explain`: the catalogue, and what a container's log says, without a cluster."""
 
 import os
 import re
@@ -78,7 +78,8 @@ def _clients(ways: Sequence[Passing], catalogue: Catalogue) -> str:
 def command_parser() -> Parser:
     parser = Parser(
         "explain",
-        "Say what a reason means, what raises it and what to do; or why a container ended, by its log.",
+        "Say what a reason means, what raises it and what to do; or why a container ended, by its "
+        "log.",
         arguments="[REASON] [FLAGS]",
         examples=_EXAMPLES,
     )
@@ -121,7 +122,7 @@ def command_parser() -> Parser:
 
 
 def catalogue_of(config: str | None, dialects: Path | None = None) -> Catalogue:
-    """Return the catalogue; settings are read only where a file is named, which may declare more."""
+    """Return the catalogue; settings are read only where a file is named that may declare more."""
     if not (config or dialects or os.environ.get(CONFIG_VARIABLE)):
         return BUILT_IN
     from reporter.cli.configure import load_settings

@@ -99,7 +99,8 @@ def main(argv: Sequence[str]) -> int:
 def command_parser() -> Parser:
     parser = Parser(
         "history",
-        "Show what fired during the last day: when, for how long, whom it hit, what had changed, what ended it.",
+        "Show what fired during the last day: when, for how long, whom it hit, what had changed, "
+        "what ended it.",
         arguments="[SUBJECT|REASON] [FLAGS]",
         examples=_EXAMPLES,
     )

@@ -82,7 +82,10 @@ def why_nothing_is_judged(
 ) -> str:
     if from_dump:
         lines = [
-            "nothing can be judged from this dump; a sufficient one is what `status-reporter dump` writes, or:",
+            (
+                "nothing can be judged from this dump; a sufficient one is what "
+                "`status-reporter dump` writes, or:"
+            ),
             *_recipe(settings),
         ]
         if snapshot.skipped:
@@ -136,14 +139,15 @@ def _all_of(names: Iterable[str], selector: str) -> str:
 
 
 _NO_METRICS: Final = (
-    "Metrics of model pods were not read: slow downloads, full KV caches and the like are known only from "
+    "Metrics of model pods were not read: slow downloads, full KV caches and the like are known "
+    "only from "
     "the daemon's Events on record, marked stale."
 )
 _NO_EVENTS: Final = " These are in kube-system and were not read either."
 
 
 def in_namespace(report: Report, namespace: str) -> Report:
-    """Return what a report says of one namespace, and of the cluster, whose faults may be behind it."""
+    """Return a report's part on one namespace and on the cluster, whose faults may be behind it."""
 
     def is_of(subject: Subject) -> bool:
         return subject.kind == CLUSTER_KIND or subject.namespace == namespace
@@ -183,7 +187,9 @@ def not_looked_at(*, metrics: bool, namespace: str = "") -> tuple[str, ...]:
         notes.append(_NO_METRICS if not namespace else f"{_NO_METRICS}{_NO_EVENTS}")
     if namespace:
         notes.append(
-            f"Only namespace {clean(namespace)} was read: the cluster layer is unknown. A cause there is "
-            "not told, and what it explains fires here; without -n it is judged too, by whoever may read it."
+            f"Only namespace {clean(namespace)} was read: the cluster layer is unknown. A cause "
+            f"there is "
+            "not told, and what it explains fires here; without -n it is judged too, by whoever "
+            "may read it."
         )
     return tuple(notes)

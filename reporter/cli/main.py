@@ -124,7 +124,7 @@ def _write_anything() -> None:
 
 
 def _write_no_more() -> None:
-    """Let what is left go nowhere: Python flushes stdout once more at exit, which must not fail again."""
+    """Send what is left nowhere: Python flushes stdout again at exit, which must not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

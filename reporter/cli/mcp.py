@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION: Final = (
-    "Serve read-only tools to an assistant over standard input and output, by the Model Context Protocol: report, "
+    "Serve read-only tools to an assistant over standard input and output, by the Model Context "
+    "Protocol: report, "
     "explain, check_dump and history."
 )
 _EXAMPLES: Final = (
@@ -74,7 +75,8 @@ def command_parser() -> Parser:
     parser.add_argument(
         "-n",
         "--namespace",
-        help="only this namespace: of a cluster nothing else is read, so that rights there are enough",
+        help="only this namespace: of a cluster nothing else is read, so that rights there are "
+        "enough",
     )
     parser.add_argument(
         "--dumps",

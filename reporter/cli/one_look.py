@@ -61,8 +61,8 @@ _MOST_OBSERVED_SECONDS: Final = 10 * 365 * 86_400
 class CheckInput:
     """What is evaluated, when, and what the reader should know of it.
 
-    `only` is the one namespace of a cluster that was read; it is empty where all were. `applied` is what
-    came of the manifests of `--with`; `snapshot` is without them.
+    `only` is the one namespace of a cluster that was read; it is empty where all were. `applied` is
+    what came of the manifests of `--with`; `snapshot` is without them.
     """
 
     snapshot: Snapshot
@@ -155,8 +155,8 @@ def evaluate_look(
 def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
     """Return a snapshot that is the last one: what could not be read is unknown, not awaited.
 
-    Otherwise no fault that depends on it would fire, and it would look as if there were none. That it was
-    refused a moment ago is no age either: nobody asked before.
+    Otherwise no fault that depends on it would fire, and it would look as if there were none. That
+    it was refused a moment ago is no age either: nobody asked before.
     """
     return replace(
         snapshot,
@@ -380,7 +380,7 @@ def read_manifests(paths: Iterable[str]) -> Manifests | None:
 def unsettled_evaluation(
     before: Evaluation, after: Evaluation, unsettled: frozenset[ObjectRef], *, now: datetime
 ) -> Evaluation:
-    """Return what is said after applying, without what only a status can say that has not followed."""
+    """Return what is said after applying, without what only a status not yet written can say."""
     known = {_said(each) for each in before.findings}
     names = {(ref.kind.lower(), ref.namespace, ref.name) for ref in unsettled}
     subjects = frozenset(each.subject for each in after.subjects if tuple(each.subject) in names)

@@ -3,7 +3,8 @@
 One table, so that a flag means the same everywhere. What a command cannot do with one of them, it
 says, with what to write instead.
 
-`--watch` is the report again on every change, redrawn in place on a terminal, printed again elsewhere.
+`--watch` is the report again on every change, redrawn in place on a terminal, printed again
+elsewhere.
 """
 
 import argparse
@@ -49,7 +50,7 @@ class View:
     notes: tuple[str, ...] = ()
 
     def text(self, output: str, *, full: bool = True, before: Report | None = None) -> str:
-        """Return it in a format of `-o`; of what was shown `before`, a text marks the differences."""
+        """Return it in a format of `-o`; a text marks what differs from what was shown `before`."""
         if output != "text":
             return _RENDERED[output](self)
         size = shutil.get_terminal_size() if sys.stdout.isatty() else None
@@ -199,7 +200,8 @@ OPTIONS: Final[tuple[tuple[tuple[str, ...], str, dict[str, object]], ...]] = (
     (
         ("-f", "--from"),
         (
-            "look at a dump instead of a cluster: a file, a folder, an archive (.tgz, .tar, .zip, .gz), "
+            "look at a dump instead of a cluster: a file, a folder, an archive (.tgz, .tar, .zip, "
+            ".gz), "
             "a must-gather, a support bundle, or - for standard input; may be repeated"
         ),
         {"dest": "sources", "metavar": "PATH", "action": "append", "default": []},
@@ -209,7 +211,7 @@ OPTIONS: Final[tuple[tuple[tuple[str, ...], str, dict[str, object]], ...]] = (
 
 
 def add_options(parser: Parser, *, dump: bool = True) -> None:
-    """Add the flags that commands share; without `dump`, `--from` is understood only to be refused."""
+    """Add the flags that commands share; without `dump`, `--from` is only there to be refused."""
     for names, meaning, more in OPTIONS:
         shown = meaning if dump or "--from" not in names else argparse.SUPPRESS
         parser.add_argument(*names, help=shown, **more)  # type: ignore[arg-type]  # of mixed types
@@ -237,8 +239,8 @@ def fail_on(text: str) -> frozenset[FailOn]:
 def exit_status_of(report: Report, arguments: argparse.Namespace) -> int:
     """Return the exit status that a report has, and say on standard error why it is 2.
 
-    A cause counts with every `--fail-on` but `none`. Where nothing that counts fires, a model without
-    a verdict is no success: what it rests on could not be read, or nobody judges it.
+    A cause counts with every `--fail-on` but `none`. Where nothing that counts fires, a model
+    without a verdict is no success: what it rests on could not be read, or nobody judges it.
     """
     wanted = fail_on(arguments.fail_on)
     if FailOn.NONE in wanted:
@@ -302,7 +304,8 @@ class Screen:
     def remark(self, text: str, *, keep: bool = False) -> None:
         """Say why there is no newer text, above the last one if that is to be kept.
 
-        Where nothing can be redrawn it is said once and among the errors, as it is not what was asked for.
+        Where nothing can be redrawn it is said once and among the errors, as it is not what was
+        asked for.
         """
         if self._terminal:
             self._draw(f"{text}\n\n{self._text}" if keep else f"{text}\n")

@@ -1,4 +1,4 @@
-"""The connections of listeners, bounded in number and idle time, and the measured one to the API server."""
+"""The connections of listeners, bounded in number and idle time, and the one to the API server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,7 +21,7 @@ MOST: Final = 128
 """Connections of one listener: a browser has six, and scrapers, probes and tunnels one each."""
 
 IDLE_SECONDS: Final = 30.0
-"""A connection that has asked for nothing for so long is closed; one that is being answered stays."""
+"""A connection that asks for nothing for so long is closed, unless it is being answered."""
 
 ANSWER_SECONDS: Final = 5.0
 """A connection that has been answered for longer makes room where there is no other place."""
@@ -52,7 +52,7 @@ class Connections:
         self._answered_since: dict[asyncio.BaseTransport, float] = {}
 
     def opened(self, transport: asyncio.BaseTransport) -> bool:
-        """Note a new connection; False, and it is closed, if all others have just begun to be answered."""
+        """Note a new connection; False, and it is closed, if all others have just begun."""
         self._open = {each for each in self._open if not each.is_closing()}
         if len(self._open) >= self._most and not self._made_room():
             _close(transport)

@@ -2,14 +2,14 @@
 
 A pass makes no request, and what says why a pod does not run is not watched. When a node pool is
 emptied, hundreds of models break in the same minute, and the API server has other things to do. So
-each pass says what it could not explain, what hits most models first. It is read at once, again after
-10 s and after 60 s, as kubelets and autoscalers need that long to say what they have to say, and then
-at most once a minute: at most two requests a second in all. Nothing waits for it: the symptom is told
-in its time, and its message changes when the cause is known.
+each pass says what it could not explain, what hits most models first. It is read at once, again
+after 10 s and after 60 s, as kubelets and autoscalers need that long to say what they have to say,
+and then at most once a minute: at most two requests a second in all. Nothing waits for it: the
+symptom is told in its time, and its message changes when the cause is known.
 
-Only the replica that leads reads, but for what verdicts rest on, as the API server keeps no cache of
-Events. What was learned is kept as long as anything is at fault in that namespace, for an Event ends
-after an hour. What a right is missing for is asked for again after ten minutes.
+Only the replica that leads reads, but for what verdicts rest on, as the API server keeps no cache
+of Events. What was learned is kept as long as anything is at fault in that namespace, for an Event
+ends after an hour. What a right is missing for is asked for again after ten minutes.
 """
 
 import asyncio
@@ -226,7 +226,7 @@ class EvidenceTask:
         return {step: each for step, each in self._due.items() if leads or step.is_of_verdicts}
 
     def _next(self, now: float) -> WantedRead | None:
-        """Return what is due: what was never read in the order of the report, then what waits longest."""
+        """Return what is due: the never read, as the report has them, then the longest waiting."""
         due = {step: each for step, each in self._mine().items() if each.at <= now}
         new = next((step for step, each in due.items() if each.last < 0), None)
         return new or min(due, key=lambda step: due[step].at, default=None)

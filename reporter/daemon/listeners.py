@@ -219,7 +219,7 @@ ALLOWED_SECONDS: Final = 60.0
 
 REFUSED_SECONDS: Final = 10.0
 KEPT: Final = 1000
-"""Most answers that are kept of each kind, so that bad tokens push out no good one; the oldest makes room."""
+"""Most answers kept of each kind, so that bad tokens push out no good one; the oldest goes."""
 
 _AT_ONCE: Final = 4
 _TOKEN_BYTES: Final = 16 * 1024
@@ -277,7 +277,10 @@ class MetricsAccess:
         scheme, _, token = header.strip().partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not 0 < len(token) <= _TOKEN_BYTES or not token.isascii():
-            text = "A bearer token is missing: send `Authorization: Bearer <token>` of a ServiceAccount.\n"
+            text = (
+                "A bearer token is missing: send `Authorization: Bearer <token>` of a "
+                "ServiceAccount.\n"
+            )
             return _Verdict(HTTPStatus.UNAUTHORIZED, text, 0)
         digest = hashlib.sha256(token.encode()).digest()
         known = self._good.get(digest) or self._bad.get(digest)

@@ -1,8 +1,8 @@
 """One pass, from the snapshot to the planned writes: pure, so that it can run in a thread.
 
 A second installation without a common Lease writes our Events too: with other settings each ends
-those that the other one begins. What the cluster shows of it is an Event that we wrote and that says
-something else now, in a version that is none of our writes.
+those that the other one begins. What the cluster shows of it is an Event that we wrote and that
+says something else now, in a version that is none of our writes.
 """
 
 import time

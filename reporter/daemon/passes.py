@@ -9,19 +9,19 @@ limited is the share of the processor:
 - **Once per resync**, whatever happens: what a pass did not foresee is found then.
 
 Under churn the watches and the Lease need the processor too. A fixed pause after each pass would
-delay the second change after an hour of quiet as much as the thousandth of a rollout. So passes spend
-an allowance that the clock earns: a pass costs five times the processor time that it took, at least
-0.3 s. What quiet times save up is worth three passes, or 5 s where that is more. Hence a few changes in
-a row are answered at once, and in the long run passes take a fifth of the time at most.
+delay the second change after an hour of quiet as much as the thousandth of a rollout. So passes
+spend an allowance that the clock earns: a pass costs five times the processor time that it took, at
+least 0.3 s. What quiet times save up is worth three passes, or 5 s where that is more. Hence a few
+changes in a row are answered at once, and in the long run passes take a fifth of the time at most.
 
 A pass runs in a thread, on a frozen snapshot, so that the event loop goes on renewing the Lease.
 A pass during which the process stood still is dropped: what it decided rests on old data.
 
-Python's collector walks all objects while nothing else runs, and a burst of new objects sets it off.
-There is hardly anything to find: what is decoded and what a pass makes of it holds no cycles, and
-those of requests and exceptions are young. So the third generation is looked through only after a pass
-that no change asked for, as nobody waits then; a cluster that never rests has its walk seldom. To
-freeze what every pass leaves would keep connections for ever.
+Python's collector walks all objects while nothing else runs, and a burst of new objects sets it
+off. There is hardly anything to find: what is decoded and what a pass makes of it holds no cycles,
+and those of requests and exceptions are young. So the third generation is looked through only after
+a pass that no change asked for, as nobody waits then; a cluster that never rests has its walk
+seldom. To freeze what every pass leaves would keep connections for ever.
 """
 
 import asyncio
@@ -191,7 +191,7 @@ class SnapshotSource(Protocol):
 
 
 class Allowance:
-    """Time that passes may take: it is earned by the clock, and what is left is saved up to a limit."""
+    """Time that passes may take: earned by the clock; what is left is saved up to a limit."""
 
     def __init__(self, now: float) -> None:
         self._free_at = now
@@ -280,7 +280,8 @@ class Passes:
             instance=self.instance,
             samples=self.samples(snapshot),
             leading=leading,
-            # Who has led for a pass knows better. Who has not may have passed before the elector read it.
+            # Who has led for a pass knows better. Who has not may have passed before the elector
+            # read it.
             handed=NOTHING if leading and self._led else self.handed(now),
             last_lines=self.last_lines(),
         )

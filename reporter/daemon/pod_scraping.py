@@ -1,4 +1,4 @@
-"""How the daemon scrapes, and what is known of the pods: written by the scraper, read by the passes."""
+"""How the daemon scrapes, and what is known of the pods: the scraper writes, passes read."""
 
 import asyncio
 import os
@@ -49,7 +49,8 @@ def way_to_pods(settings: DaemonSettings, *, in_cluster: bool) -> tuple[ScrapeVi
 
 
 _OUTSIDE: Final = (
-    "outside of the cluster pods cannot be reached, so slow downloads and runtime reasons are not told; "
+    "outside of the cluster pods cannot be reached, so slow downloads and runtime reasons are not "
+    "told; "
     "--scrape-via apiserver-proxy reads them with the right to get pods/proxy"
 )
 
@@ -95,7 +96,7 @@ async def run_scraper(
 
 
 async def server_addresses(server: str) -> frozenset[str]:
-    """Return the addresses of the API server: that of its Service, and those that its name stands for."""
+    """Return the addresses of the API server: its Service's, and those of its name."""
     url = yarl.URL(server)
     host = url.host or ""
     found = {host, os.environ.get("KUBERNETES_SERVICE_HOST", "")}
@@ -180,7 +181,7 @@ class SampleStore:
         self._take(target.pod, self._judge(target, scrape))
 
     async def scraped_aside(self, target: Target, scrape: Scrape) -> None:
-        """Take in the result of a scrape, and judge it off the event loop, which renews the Lease."""
+        """Take in a scrape and judge it off the event loop, which renews the Lease."""
         loop = asyncio.get_running_loop()
         async with self._turns.of(target.namespace):
             judged = await loop.run_in_executor(self._judging, self._judge, target, scrape)

@@ -29,7 +29,7 @@ _SHUTDOWN_SECONDS: Final = 1.0
 _BACKLOG: Final = 128
 
 _ANSWERS: Final = 8
-"""Answers of the metrics listener at a time: each is up to some megabytes, and scrapers are one or two."""
+"""Answers of the metrics listener at a time: each may have megabytes, and scrapers are few."""
 
 _ANSWER_SECONDS: Final = 10.0
 _PIECE: Final = 64 * 1024
@@ -43,7 +43,8 @@ _LOCKED_DOWN: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 _NOT_SCRAPED: Final = (
-    "this pod was not scraped: it does not run, has no address or one outside of the nodes' podCIDRs,"
+    "this pod was not scraped: it does not run, has no address or one outside of the nodes' "
+    "podCIDRs,"
     " lacks the label of --scrape-selector, its subject does not exist, or scraping is off"
 )
 
@@ -161,7 +162,7 @@ class _FewLines(logging.Handler):
 
 
 # What aiohttp names by default are its own version and Python's, also in what it answers by itself.
-web_response.SERVER_SOFTWARE = "status-reporter"  # type: ignore[attr-defined]  # it is imported there
+web_response.SERVER_SOFTWARE = "status-reporter"  # type: ignore[attr-defined]  # imported
 
 
 async def _lock_down(_request: web.Request, response: web.StreamResponse) -> None:

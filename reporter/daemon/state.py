@@ -1,4 +1,6 @@
-"""What the listeners tell of a running daemon: its state, and the page with who waits for the next."""
+"""What the listeners tell of a running daemon: its state, and the page with who waits for the
+next.
+"""
 
 import asyncio
 import math
@@ -89,7 +91,8 @@ class DaemonState:
         lost = [each for each in served if not each.confirmed]
         if not lost:
             return None
-        # What came last shows best when the connection was still there: a quiet kind is rarely heard.
+        # What came last shows best when the connection was still there: a quiet kind is rarely
+        # heard.
         seconds = min(each.age_seconds or 0.0 for each in lost)
         names = tuple(sorted(each.resource for each in lost))
         return LostWatches(seconds, () if len(lost) == len(served) else names)
@@ -191,7 +194,7 @@ class LivePage:
     def passed(
         self, report: Report, records: Records | None = None, changes: Iterable[SpecChange] = ()
     ) -> None:
-        """Note the report of a pass, our Events on record, None where they are unknown, and what changed."""
+        """Note the report of a pass, our Events on record (None: unknown), and what changed."""
         before = self._state
         history = (before.history if before else EpisodeHistory()).after(report, changes)
         leading = self._leading()

@@ -33,42 +33,59 @@ _NOMINATED: Final = re.compile(r"nodeclaim/([a-z0-9.-]{1,253})")
 _GROUP: Final = re.compile(r"\[\{(\S{1,253}) (\d+)->(\d+) \(max: (\d+)\)")
 _OWN_GROUP: Final = re.compile(r"for group (\S{1,253}?)[:;,]")
 _POOL: Final = re.compile(
-    r'(?:for nodepool[: ]+"?|with nodepool "|\(NodePool=|karpenter\.sh/nodepool In \[)([a-z0-9.-]{1,253})',
+    r'(?:for nodepool[: ]+"?|with nodepool "|\(NodePool=|karpenter\.sh/nodepool In '
+    r"\[)([a-z0-9.-]{1,253})",
     re.IGNORECASE,
 )
 
 _KARPENTER: Final = (
-    ("exceed limits for nodepool", "nodepool-limits", "the limits of {pool} are used up", "Raise spec.limits of {pool}."),
-    ("node limits have been exhausted", "nodepool-limits", "the limits of {pool} are used up", "Raise spec.limits of {pool}."),
-    ("no instance type has enough resources", "instance-size", "no instance type that {pool} allows has {asks}",
+    ("exceed limits for nodepool", "nodepool-limits", "the limits of {pool} are used up",
+        "Raise spec.limits of {pool}."),
+    ("node limits have been exhausted", "nodepool-limits", "the limits of {pool} are used up",
+        "Raise spec.limits of {pool}."),
+    ("no instance type has enough resources", "instance-size",
+        "no instance type that {pool} allows has {asks}",
      "Allow larger instance types in {pool}, or ask for less on one node."),
-    ("required offering", "capacity", "no instance type that {pool} allows is to be had in the zones and capacity types that it asks for",
+    ("required offering", "capacity",
+        ("no instance type that {pool} allows is to be had in the zones and capacity types that it "
+        "asks for"),
      "Allow more zones, types or on-demand capacity in {pool}, or reserve capacity."),
-    ("filtered out all available instance types", "nodepool-unusable", "the requirements of {pool} leave no instance type",
+    ("filtered out all available instance types", "nodepool-unusable",
+        "the requirements of {pool} leave no instance type",
      "Mend spec.template.spec.requirements of {pool}."),
-    ("does not have known values", "node-label", "it asks for a label that no NodePool sets ({said})",
+    ("does not have known values", "node-label",
+        "it asks for a label that no NodePool sets ({said})",
      "Mend nodeSelector or affinity, or set the label in a NodePool."),
-    ("no instance type met", "nodepool-unusable", "no instance type that {pool} allows meets what it asks for",
+    ("no instance type met", "nodepool-unusable",
+        "no instance type that {pool} allows meets what it asks for",
      "Widen the requirements of {pool}, or mend nodeSelector and affinity."),
-    ("incompatible requirements", "node-label", "no NodePool makes nodes with the labels that it asks for ({said})",
+    ("incompatible requirements", "node-label",
+        "no NodePool makes nodes with the labels that it asks for ({said})",
      "Mend nodeSelector or affinity, or the requirements of a NodePool."),
-    ("did not tolerate", "node-taint", "it does not tolerate the taints of the nodes that Karpenter would make ({said})",
+    ("did not tolerate", "node-taint",
+        "it does not tolerate the taints of the nodes that Karpenter would make ({said})",
      "Add a toleration to the pod, or remove the taint from the NodePool."),
 )  # fmt: skip
 """Fragments of Karpenter's `FailedScheduling`, what is nearest to a cause first."""
 
 _NO_GROUP: Final = (
-    ("max node group size reached", "group-maximum", "the node group that would do is at its maximum size",
+    ("max node group size reached", "group-maximum",
+        "the node group that would do is at its maximum size",
      "Raise the maximum of the node group."),
-    ("max total nodes in cluster reached", "group-maximum", "the cluster has as many nodes as the autoscaler may make",
+    ("max total nodes in cluster reached", "group-maximum",
+        "the cluster has as many nodes as the autoscaler may make",
      "Raise --max-nodes-total of the cluster autoscaler."),
-    ("in backoff after failed scale-up", "group-backoff", "the cloud refused new nodes for the group that would do",
-     "Look at quota and capacity of the cloud: kubectl -n kube-system get configmap cluster-autoscaler-status -o yaml"),
-    ("exceeded quota", "group-quota", "a quota of the autoscaler keeps it from adding nodes", "Raise the quota."),
-    ("not ready for scale-up", "group-not-ready", "the node group that would do is not ready for new nodes",
+    ("in backoff after failed scale-up", "group-backoff",
+        "the cloud refused new nodes for the group that would do",
+     ("Look at quota and capacity of the cloud: kubectl -n kube-system get configmap "
+     "cluster-autoscaler-status -o yaml")),
+    ("exceeded quota", "group-quota", "a quota of the autoscaler keeps it from adding nodes",
+        "Raise the quota."),
+    ("not ready for scale-up", "group-not-ready",
+        "the node group that would do is not ready for new nodes",
      "Look at the node group."),
 )  # fmt: skip
-"""Fragments of the cluster autoscaler's `NotTriggerScaleUp` that are more than an echo of the scheduler."""
+"""Fragments of the cluster autoscaler's `NotTriggerScaleUp` that do not echo the scheduler."""
 
 _LAUNCH: Final = ("Launched", "Registered", "Initialized")
 _NO_CAPACITY: Final = (
@@ -77,17 +94,23 @@ _NO_CAPACITY: Final = (
 _STATUS: Final = ObjectRef("v1", "ConfigMap", "kube-system", "cluster-autoscaler-status")
 
 _COMING: Final = Wording("node-coming", "{cause}", "a node is on its way", "Wait for the node.")
-_LATE: Final = Wording("node-late", f"{{cause}}, and none came in {_BOOT // timedelta(minutes=1)} min", "no node came",
-    "Look at the machine in the cloud, and at what its kubelet may reach.", Sureness.LIKELY)  # fmt: skip
-_MAKES_NONE: Final = Wording("karpenter", "Karpenter makes no node: {said}", "Karpenter makes no node",
+_LATE: Final = Wording("node-late",
+    f"{{cause}}, and none came in {_BOOT // timedelta(minutes=1)} min", "no node came",
+    "Look at the machine in the cloud, and at what its kubelet may reach.",
+    Sureness.LIKELY)  # fmt: skip
+_MAKES_NONE: Final = Wording("karpenter", "Karpenter makes no node: {said}",
+    "Karpenter makes no node",
     "Look at the NodePools.")  # fmt: skip
 _LIMITS_USED: Final = Wording("nodepool-limits",
-    "NodePool {pool} may make no more nodes: {used} of its limits are used", "limits of NodePool {pool}",
+    "NodePool {pool} may make no more nodes: {used} of its limits are used",
+    "limits of NodePool {pool}",
     "Raise spec.limits of NodePool {pool}.")  # fmt: skip
-_NOT_READY: Final = Wording("nodepool-unusable", "NodePool {pool} makes no nodes: {name} is False ({said})",
+_NOT_READY: Final = Wording("nodepool-unusable",
+    "NodePool {pool} makes no nodes: {name} is False ({said})",
     "NodePool {pool} is not ready", "Mend what the condition names.")  # fmt: skip
 _OF_CLAIM: Final = "NodeClaim {name}: {reason}"
-_MACHINE_REFUSED: Final = Wording("capacity", "the cloud refuses the machine of NodeClaim {name}: {said}", _OF_CLAIM,
+_MACHINE_REFUSED: Final = Wording("capacity",
+    "the cloud refuses the machine of NodeClaim {name}: {said}", _OF_CLAIM,
     "Look at quota, instance type and zone.")  # fmt: skip
 _OF_LAUNCH: Final = {
     ("Registered", "NodeNotFound"): Wording("node-not-joining",
@@ -96,21 +119,25 @@ _OF_LAUNCH: Final = {
     ("Initialized", "ResourceNotRegistered"): Wording("device-missing",
         "node {node} is there, and nothing offers its devices: {said}", _OF_CLAIM,
         "Look at the device plugin on the node."),
-    **{("Initialized", each): Wording("node-starting", "node {node} is not ready for pods yet: {said}", _OF_CLAIM,
+    **{("Initialized", each): Wording("node-starting",
+        "node {node} is not ready for pods yet: {said}", _OF_CLAIM,
         "Look at who should lift the taint, or at the node.")
         for each in ("StartupTaintsExist", "KnownEphemeralTaintsExist", "NodeNotReady")},
 }  # fmt: skip
-"""What keeps a machine from being a node, by the condition of its NodeClaim and the reason of that."""
+"""What keeps a machine from being a node, by a condition of its NodeClaim and its reason."""
 
 _CLOUD_QUOTA: Final = Wording("quota", "no node comes, the cloud's quota is used up: {said}",
     "the cloud's quota is used up", "Raise the quota of the cloud.")  # fmt: skip
 _CLOUD_FULL: Final = Wording("capacity", "no node comes, the cloud has no capacity for it: {said}",
-    "the cloud has no capacity for it", "Allow other zones or instance types, or reserve capacity.")  # fmt: skip
+    "the cloud has no capacity for it",
+    "Allow other zones or instance types, or reserve capacity.")  # fmt: skip
 _PROJECT_QUOTA: Final = Wording("quota", "no node comes, the project's quota is used up: {said}",
     "the project's quota is used up", "Raise the quota.")  # fmt: skip
-_ZONE_FULL: Final = Wording("capacity", "no node comes, the zone has no capacity: {said}", "the zone has no capacity",
+_ZONE_FULL: Final = Wording("capacity", "no node comes, the zone has no capacity: {said}",
+    "the zone has no capacity",
     "Try another zone or machine type, or reserve capacity.")  # fmt: skip
-_POOL_FULL: Final = Wording("capacity", "no node comes, the node pool cannot grow: {said}", "the node pool cannot grow",
+_POOL_FULL: Final = Wording("capacity", "no node comes, the node pool cannot grow: {said}",
+    "the node pool cannot grow",
     "Try another zone or machine type, or reserve capacity.")  # fmt: skip
 
 
@@ -181,7 +208,8 @@ def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
         name = f"NodePool {clean(pool)}" if pool else "the NodePools"
         return Diagnosis(
             code=code,
-            cause=f"Karpenter makes no node: {cause.format(pool=name, said=_said(part), asks=asks)}",
+            cause=f"Karpenter makes no node: "
+            f"{cause.format(pool=name, said=_said(part), asks=asks)}",
             brief=cut(cause.format(pool=name, said="see Karpenter's Event", asks=asks), 80),
             object=NODEPOOLS.ref_named("", pool) if pool else None,
             action=action.format(pool=name),
@@ -191,7 +219,7 @@ def _karpenter(pod: Pod, event: ForeignEvent, snapshot: Snapshot) -> Diagnosis:
 
 
 def _pool_of(part: str, snapshot: Snapshot) -> str:
-    """Return the NodePool that a reason of Karpenter is about; empty where it may be any of several."""
+    """Return the NodePool that a reason of Karpenter is about; empty if it may be any."""
     named = _POOL.search(part)
     pools = [*snapshot[NODEPOOLS]]
     if named is not None:
@@ -230,7 +258,7 @@ def _unusable(snapshot: Snapshot) -> Diagnosis | None:
 
 
 def why_none_can_come(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return that no NodePool can make a node by its own limits and conditions, without Karpenter's words."""
+    """Return that no NodePool can make a node by its own limits and conditions."""
     pools = [*snapshot[NODEPOOLS]]
     full = [each for each in (_limits(pool, pod, sure=False) for pool in pools) if each]
     if pools and len(full) == len(pools):
@@ -239,7 +267,7 @@ def why_none_can_come(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _claim_fault(name: str, snapshot: Snapshot) -> Diagnosis | None:
-    """Return what keeps the machine of a NodeClaim from becoming a node; None while it is on its way."""
+    """Return what keeps a NodeClaim's machine from becoming a node; None while it is on its way."""
     events = [e for e in _others(snapshot, "NodeClaim") if e.about.name == name]
     if refused := next((e for e in events if e.reason in _NO_CAPACITY), None):
         return _no_capacity(refused)
@@ -276,7 +304,7 @@ def _no_capacity(event: ForeignEvent) -> Diagnosis:
 
 
 def _not_triggered(event: ForeignEvent, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why the cluster autoscaler adds no node, where it says more than that no group would do."""
+    """Return why the cluster autoscaler adds no node, beyond that no group fits."""
     for fragment, code, cause, action in _NO_GROUP:
         if fragment not in event.message:
             continue
@@ -286,7 +314,7 @@ def _not_triggered(event: ForeignEvent, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def _failed_group(snapshot: Snapshot) -> Diagnosis | None:
-    """Return what the cloud said of a group that could not grow: an Event of the autoscaler's ConfigMap."""
+    """Return what the cloud said of a group that cannot grow, by the autoscaler's ConfigMap."""
     for event in snapshot.evidence.events_about(_STATUS.namespace, _STATUS.kind, _STATUS.name):
         if event.reason in _NO_CAPACITY:
             group = _OWN_GROUP.search(event.message)

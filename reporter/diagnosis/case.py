@@ -5,11 +5,11 @@ Reason for Pod Failure"; POSIX shells). The kubelet keeps the termination messag
 status: what the container wrote to its `terminationMessagePath`, or the end of its log with
 `terminationMessagePolicy: FallbackToLogsOnError`.
 
-Why pods of a workload could not be made: who refused them at admission, and for what. No pod exists,
-so nothing of a pod says so. A ReplicaSet and its Deployment have the condition `ReplicaFailure`; of
-a StatefulSet, a Job, a DaemonSet, a LeaderWorkerSet and of Kthena's groups only Events tell
-(kubernetes pkg/controller/controller_utils.go and statefulset; apiserver pkg/admission). Their
-controllers try again in minutes, and each attempt says the same.
+Why pods of a workload could not be made: who refused them at admission, and for what. No pod
+exists, so nothing of a pod says so. A ReplicaSet and its Deployment have the condition
+`ReplicaFailure`; of a StatefulSet, a Job, a DaemonSet, a LeaderWorkerSet and of Kthena's groups
+only Events tell (kubernetes pkg/controller/controller_utils.go and statefulset; apiserver
+pkg/admission). Their controllers try again in minutes, and each attempt says the same.
 """
 
 import re
@@ -170,17 +170,19 @@ _SERVICE: Final = re.compile(
 _QUOTA: Final = r"[^\n,]{1,120}(?:,[^\n,:]{1,120}=[^\n,:]{1,60})*"
 
 REFUSES_ALL: Final = "webhook-down"
-"""A webhook that cannot be asked: with failurePolicy Fail no pod is made that it would be asked about."""
+"""A webhook out of reach: with failurePolicy Fail no pod is made that it would be asked about."""
 
 REFUSALS: Final = (
     TextRow("quota", rf"exceeded quota: (?P<name>[^,\s]{{1,253}}), requested: (?P<asks>{_QUOTA}), "
         rf"used: (?P<used>{_QUOTA}), limited: (?P<limited>{_QUOTA})",
         "ResourceQuota {name} is used up: asked for {asks}, used {used}, limited {limited}",
         "Free some of it, or raise ResourceQuota {namespace}/{name}.", "ResourceQuota"),
-    TextRow("quota", r"failed quota: (?P<name>[^:\s]{1,253}): must specify (?P<what>[^\n\]]{1,200})",
+    TextRow("quota", r"failed quota: (?P<name>[^:\s]{1,253}): must specify "
+        r"(?P<what>[^\n\]]{1,200})",
         "ResourceQuota {name} wants each pod to say {what}",
         "Set {what} on its containers, or add a LimitRange with defaults.", "ResourceQuota"),
-    TextRow("limit-range", r"(?P<what>(?:maximum|minimum) [\w./-]{1,80} usage per \w{1,20} is [^\n,]{1,60}"
+    TextRow("limit-range",
+        r"(?P<what>(?:maximum|minimum) [\w./-]{1,80} usage per \w{1,20} is [^\n,]{1,60}"
         r"(?:, but [^\n,.\]]{1,60}|\.  ?No \w{1,10} is specified))",
         "a LimitRange of namespace {namespace} refuses it: {what}",
         "Change the container's requests and limits, or the LimitRange."),
@@ -194,7 +196,8 @@ REFUSALS: Final = (
     TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
         r'service "[^"]{1,253}" not found',
         "webhook {webhook} refuses every pod: {service} does not exist",
-        "Remove the webhook's configuration, or install what it belongs to.", "Service", missing=True),
+        "Remove the webhook's configuration, or install what it belongs to.", "Service",
+        missing=True),
     TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
         r"no service port (?P<port>\S{1,20}) found for service",
         "webhook {webhook} refuses every pod: {service} has no port {port}",
@@ -203,11 +206,17 @@ REFUSALS: Final = (
         r"(?P<why>connection refused|context deadline exceeded|x509: [^\n]{1,120}|i/o timeout|EOF)",
         "webhook {webhook} refuses every pod: {service} fails ({why})",
         "Look at what stands behind {service}.", "Service"),
-    TextRow("webhook-denies", r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request: (?P<what>[^\n]{1,300})',
+    TextRow("webhook-denies",
+        r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request: (?P<what>[^\n]{1,300})',
         "webhook {webhook} refuses it: {what}", "Do as it says, or change its policy."),
-    TextRow("policy-denies", r"ValidatingAdmissionPolicy '(?P<policy>[^']{1,253})'[^\n]{0,300}?denied request: (?P<what>[^\n]{1,300})",
-        "ValidatingAdmissionPolicy {policy} refuses it: {what}", "Do as it says, or change the policy."),
-    TextRow("service-account", r'(?:error looking up service account|service account) \S{1,253}: serviceaccount "(?P<name>[^"]{1,253})" not found',
+    TextRow("policy-denies",
+        r"ValidatingAdmissionPolicy '(?P<policy>[^']{1,253})'[^\n]{0,300}?denied request: "
+        r"(?P<what>[^\n]{1,300})",
+        "ValidatingAdmissionPolicy {policy} refuses it: {what}",
+        "Do as it says, or change the policy."),
+    TextRow("service-account",
+        r'(?:error looking up service account|service account) \S{1,253}: serviceaccount '
+        r'"(?P<name>[^"]{1,253})" not found',
         "ServiceAccount {name} does not exist", "Create ServiceAccount {namespace}/{name}.",
         "ServiceAccount", missing=True),
     TextRow("priority-class", r"no PriorityClass with name (?P<name>\S{1,253}) was found",
@@ -215,15 +224,17 @@ REFUSALS: Final = (
     TextRow("runtime-class", r'RuntimeClass(?:\.node\.k8s\.io)? "(?P<name>[^"]{1,253})" not found',
         "RuntimeClass {name} does not exist",
         "Create it (the GPU operator does for nvidia), or remove runtimeClassName."),
-    TextRow("invalid", r" is invalid: (?P<what>\[?spec[^\n]{1,300})", "its pod template is invalid: {what}",
+    TextRow("invalid", r" is invalid: (?P<what>\[?spec[^\n]{1,300})",
+        "its pod template is invalid: {what}",
         "Correct the template."),
-    TextRow("namespace-ends", r"because it is being terminated", "namespace {namespace} is being deleted",
+    TextRow("namespace-ends", r"because it is being terminated",
+        "namespace {namespace} is being deleted",
         "Wait for it, or use another namespace."),
 )  # fmt: skip
 
 
 def refusal(text: str | None, namespace: str) -> Diagnosis | None:
-    """Return who refused a pod and for what, by what its controller says; None where it is not known."""
+    """Return who refused a pod and for what, in its controller's words; None if unknown."""
     found = meaning(REFUSALS, text, Context(namespace=namespace), service=_service(text or ""))
     if found is None or found.code != REFUSES_ALL:
         return found

@@ -51,7 +51,7 @@ _UNREAD: Final = frozenset(
 
 
 def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
-    """Return why a container that is not ready does not start, or ended; None where nothing tells."""
+    """Return why a container that is not ready does not start, or ended; None if nothing says."""
     waiting = status.state.waiting if status.state else None
     reason = (waiting.reason if waiting else None) or ""
     if waiting is not None and reason in OF_IMAGES:
@@ -138,7 +138,7 @@ def _by_last_words(message: str) -> LogCause:
 
 
 def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
-    """Return why a container that should run ended with success: some engines do so after an error."""
+    """Return why a container that should run ended with success: some engines do on errors."""
     if not loops(status):
         return None
     log = case.log(status.name)
@@ -190,7 +190,7 @@ _UNHEALTHY: Final = re.compile(
     r"(?P<probe>Liveness|Readiness|Startup) probe (?:failed|errored)[^:]{0,60}: "
 )
 _SLACK: Final = timedelta(seconds=45)
-"""How much longer than its budget a container may run that a probe ends: one period, and its grace."""
+"""How far past its budget a container may run that a probe ends: one period, and its grace."""
 
 
 _SAME_END: Final = timedelta(minutes=5)
@@ -209,15 +209,18 @@ _ANSWERS: Final = tuple(
     for code, pattern, text, action in (
         ("probe-path", r"statuscode: 404", "answers 404: it has no such path",
          "Correct the probe's path."),
-        ("probe-access", r"statuscode: (40[13])", "answers {0}: it wants a key, or a proxy stands before it",
+        ("probe-access", r"statuscode: (40[13])",
+            "answers {0}: it wants a key, or a proxy stands before it",
          "Probe a path that needs no key."),
         ("probe-unready", r"statuscode: (5\d\d)", "answers {0}", "Its log says what it waits for."),
-        ("probe-answer", r"statuscode: (\d{3})", "answers {0}", "Correct the probe, or what it asks."),
+        ("probe-answer", r"statuscode: (\d{3})", "answers {0}",
+            "Correct the probe, or what it asks."),
         ("probe-scheme", r"HTTP response to HTTPS client|malformed HTTP response|tls: first record",
          "does not speak the scheme that it is asked by", "Correct the probe's scheme."),
         ("probe-refused", r"connection refused", "is refused: nothing listens there",
          "Correct the probe's port, or what the container listens on."),
-        ("probe-slow", r"context deadline exceeded|Client\.Timeout|command timed out|timeout: failed to connect",
+        ("probe-slow", (r"context deadline exceeded|Client\.Timeout|command timed out|timeout: "
+            r"failed to connect"),
          "does not answer within {timeout} s", "Raise timeoutSeconds, or look at its load."),
         ("probe-network", r"i/o timeout|no route to host", "cannot be reached from its node",
          "Look at network policies and the CNI."),
@@ -312,7 +315,10 @@ def _killed(case: Case, spec: Container, kind: str, *, sureness: Sureness) -> Di
         action = "Add a startupProbe that allows for the time that loading takes."
     else:
         cause = f"{by} liveness probe ({asked}){after}" + (f": it {answer.text}" if answer else "")
-        action = "Its log says why it stopped answering; a probe that is too strict has a short timeoutSeconds."
+        action = (
+            "Its log says why it stopped answering; a probe that is too strict has a short "
+            "timeoutSeconds."
+        )
     return Diagnosis("probe-kill", cause, f"ended by its {kind} probe", action, sureness=sureness)
 
 
@@ -385,7 +391,7 @@ def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis 
 
 
 def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:
-    """Return where a server listens that does not answer on a port, and what to do; None if it should."""
+    """Return where a server listens that does not answer on a port, and what to do, or None."""
     host, _, own = listens.rpartition(":")
     if not listens or port is None:
         return None
@@ -397,7 +403,7 @@ def _elsewhere(listens: str, port: int | None) -> tuple[str, str] | None:
 
 
 def _loading(name: str, starts: Probe | None, asked: str, *, log: LogCause | None) -> Diagnosis:
-    """Return that a container loads, as far as its start-up probe and its log tell; else that it may."""
+    """Return that a container loads, by its start-up probe and its log, or that it may."""
     shown = "its log shows that it loads" if log is not None and log.loads else ""
     if starts is not None:
         cause = f"{name} still loads: its start-up probe ({asked}) allows {numbers(starts)}"

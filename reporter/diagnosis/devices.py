@@ -44,18 +44,19 @@ _CONDITIONS: Final = (
     "GPUMissing", "XIDErrors", "NVLinkStatusInactive", "UnhealthyNvidiaDevicePlugin",
     "UnhealthyNvidiaDCGMServices",
 )  # fmt: skip
-"""Conditions that AKS's node problem detector sets to True where something is wrong with devices."""
+"""Conditions of AKS's node problem detector that are True where devices are at fault."""
 
 
 _UNHEALTHY: Final = Wording("device-unhealthy", "{whole} offers {offer}: {bad} {said}",
     "{bad} {resource} unhealthy on {name}",
-    "Look for Xid errors on {name}, reset the device, then restart the device plugin's pod there.")  # fmt: skip
+    "Look for Xid errors on {name}, reset the device, then restart the device plugin's pod "
+    "there.")  # fmt: skip
 
 
 def why_missing(
     nodes: list[Node], resource: str, snapshot: Snapshot, *, role: str, ask: Ask | None = None
 ) -> Diagnosis:
-    """Return why nodes that a pod could use otherwise offer too few devices, such as `nvidia.com/gpu`.
+    """Return why otherwise usable nodes offer too few devices, such as `nvidia.com/gpu`.
 
     `role` is what they are to the pod, such as `the only node that fits`.
     """
@@ -79,7 +80,9 @@ def why_missing(
             resource=resource,
             name=name,
         )
-    offers = f"offers none of its {shown(resource, capacity)} {resource}" if capacity else f"offers no {resource}"  # fmt: skip
+    offers = f"offers no {resource}"
+    if capacity:
+        offers = f"offers none of its {shown(resource, capacity)} {resource}"
     why, action, sure = _why_none(node, resource, snapshot, ask=ask)
     cause = f"{whole} {offers}{_said_by(node)}" + (f": {why}" if why else "")
     brief, action = (
@@ -133,12 +136,13 @@ def _of_pods(
         return _pod_text("the device plugin", plugin, ask)
     if plugin is not None:
         why = f"its device plugin {plugin.name} runs and finds no device"
-        return why, f"Look at the log of {plugin.namespace}/{plugin.name} and at the driver.", Sureness.LIKELY  # fmt: skip
+        action = f"Look at the log of {plugin.namespace}/{plugin.name} and at the driver."
+        return why, action, Sureness.LIKELY
     return _no_plugin(node, resource, snapshot)
 
 
 def _plumbing(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:
-    """Return the pods that bring devices to nodes, by node; once in a pass, as all pods are looked at."""
+    """Return the device plugins' pods by node; once in a pass, as all pods are looked at."""
     apps = {app for app, _ in _CHAIN}
     found: dict[str, tuple[Pod, ...]] = {}
     for each in snapshot[PODS]:
@@ -197,7 +201,7 @@ def is_plugin(pod: Pod) -> bool:
 
 
 def other_names(nodes: Iterable[Node], resource: str) -> str:
-    """Return under which other names devices of the same vendor are offered; empty if under none."""
+    """Return the other names under which devices of the same vendor are offered; maybe none."""
     vendor = resource.partition("/")[0]
     found = sorted(
         {

@@ -30,7 +30,8 @@ _STATE_TAINTS: Final = (
 _CORDON: Final = o.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 ACCELERATOR_LABELS: Final = (
-    "feature.node.kubernetes.io/pci-10de.present", "feature.node.kubernetes.io/pci-0302_10de.present",
+    "feature.node.kubernetes.io/pci-10de.present",
+    "feature.node.kubernetes.io/pci-0302_10de.present",
     "nvidia.com/gpu.present", "cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerator",
     "kubernetes.azure.com/accelerator",
 )  # fmt: skip
@@ -203,7 +204,7 @@ def _is_unready(node: o.Node, demand: Demand) -> bool:
 
 
 def selects(terms: tuple[o.NodeSelectorTerm, ...] | None, node: o.Node) -> bool:
-    """Return whether one of the terms selects a node; an empty term selects none, None asks nothing."""
+    """Return whether one of the terms selects a node; an empty term selects none, None any."""
     if terms is None:
         return True
     return any(
@@ -241,7 +242,7 @@ def offered(node: o.Node, resource: str) -> float:
 
 
 def has_accelerator(node: o.Node, resource: str) -> bool:
-    """Return whether the node says of this resource that it has it, or a label of NVIDIA's GPUs does."""
+    """Return whether the node's resources, or a label of NVIDIA's, say that it has this one."""
     labels = node.metadata.labels or {}
     labelled = any(labels.get(each, "false") != "false" for each in ACCELERATOR_LABELS)
     return resource in (node.status.capacity or {}) or (labelled and resource.startswith("nvidia."))
@@ -358,7 +359,7 @@ class NodeCounts:
 
 
 def counts_of(message: str | None) -> NodeCounts | None:
-    """Return what the scheduler counted, by what it says of a pod; None where it says no such thing."""
+    """Return what the scheduler counted, by what it says of a pod; None if it says nothing."""
     found = _COUNTED.search(message or "")
     if found is None:
         return None

@@ -59,7 +59,7 @@ Text = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row as it stands in a file; `reporter/diagnosis/log-signatures.yaml` says what the keys mean."""
+    """A row as in a file; `reporter/diagnosis/log-signatures.yaml` says what the keys mean."""
 
     kind: Text = msgspec.field(name="class")
     match: Annotated[str, msgspec.Meta(min_length=4, max_length=1_000)]
@@ -73,7 +73,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """A row that is right, ready to be searched in a cleaned line; the one of lower `order` counts."""
+    """A valid row, ready to be searched in a cleaned line; the one of lower `order` counts."""
 
     id: str
     row: Row
@@ -212,7 +212,8 @@ def _piece_fault(pattern: str, piece: re.Match[str], *, before: str, begins: boo
         fault = f"match repeats a group ({what}); make it possessive ({what}+)"
     elif unbounded and (how or not _END.match(pattern, piece.end())):
         fault = (
-            f"{what} in match is unbounded; write it possessive ({what[0]}+) where what follows is no part "
+            f"{what} in match is unbounded; write it possessive ({what[0]}+) where what follows is "
+            f"no part "
             "of it, else bounded, such as .{0,300}"
         )
     return fault
@@ -228,7 +229,7 @@ def _most(piece: re.Match[str]) -> int:
 
 
 MOST_LINES: Final = 1_000
-"""Lines of a log that are looked at, the last ones; a vLLM server of eight workers writes as many."""
+"""Last lines of a log that are read; a vLLM server of eight workers writes as many."""
 
 MOST_BYTES: Final = 1024 * 1024
 _LINE: Final = 4_096
@@ -244,18 +245,22 @@ _STAMP: Final = re.compile(
 _PREFIXES: Final = (
     re.compile(r"\((?P<process>[\w.-]{1,60}) pid=\d{1,10}\) ?"),
     re.compile(
-        r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d)"
+        r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time>(?:\d{4}-)?\d\d-\d\d "
+        r"\d\d:\d\d:\d\d)"
         r"[.,\d]{0,8} \[[^\]]{1,200}\] ?"
     ),
     re.compile(
-        r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.,\d]{0,12}Z?(?: \d{1,10} [\w.-]{1,60})?[ -]{1,3}"
-        r"(?P<level>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b[ -]{0,3}(?:\[[^\]]{1,200}\][ -]{0,3})?"
+        r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.,\d]{0,12}Z?(?: \d{1,10} [\w.-]{1,60})?[ "
+        r"-]{1,3}"
+        r"(?P<level>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b[ -]{0,3}(?:\[[^\]]{1,200}\][ "
+        r"-]{0,3})?"
     ),
     re.compile(r"\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?: (?P<process>[\w ]{1,40}))?\] ?"),
     re.compile(r"\[rank\d{1,5}\]: ?"),
     re.compile(r"\[(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)[^\]]{0,80}\] ?"),
     re.compile(
-        r"(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)\.\d{1,9} {1,8}\d{1,8} [\w./-]{1,120}:\d{1,6}\] ?"
+        r"(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)\.\d{1,9} {1,8}\d{1,8} "
+        r"[\w./-]{1,120}:\d{1,6}\] ?"
     ),
     re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL): {1,8}"),
 )
@@ -343,7 +348,7 @@ class LogReading:
 
 
 def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
-    """Return what a log says; the last `MOST_LINES` lines and `MOST_BYTES` characters of it count."""
+    """Return what a log says in its last `MOST_LINES` lines and `MOST_BYTES` characters."""
     text = text[-MOST_BYTES:]
     listens = ""
     for each in _LISTENS.finditer(text):
@@ -385,12 +390,13 @@ _LISTENS: Final = re.compile(
     r" (?:https?://|socket \('?)(?P<host>\[?[\w.:-]{1,80}?\]?)(?::|', )(?P<port>\d{1,5})\b"
 )
 _LOADS: Final = re.compile(
-    r"Loading (?:safetensors|pt|bin) checkpoint shards|Multi-thread loading shards|Starting to load model"
+    r"Loading (?:safetensors|pt|bin) checkpoint shards|Multi-thread loading shards|Starting to "
+    r"load model"
     r"|Load weight begin|Loading (?:model )?weights|Downloading shards|Fetching \d{1,6} files"
     r"|\.safetensors: {1,4}\d{1,3}%|Captur(?:ing|e) CUDA graph|Capture cuda graph begin"
     r"|Compiling a graph for|load_tensors: "
 )
-"""Steps of vLLM, SGLang, llama.cpp and the Hugging Face hub between their start and their first answer."""
+"""Steps of vLLM, SGLang, llama.cpp and the Hugging Face hub from start to first answer."""
 
 
 def _masked(line: Line) -> Line:
@@ -436,7 +442,7 @@ def _counts(text: str) -> bool:
 
 
 def _first_exception(lines: Sequence[Line]) -> Line | None:
-    """Return the line that tells the first exception of the first traceback, else any; no wrapper."""
+    """Return the line with the first exception of the first traceback, else any; no wrapper."""
     inside = False
     for line in lines:
         if line.text.endswith(_TRACEBACK + ":"):
@@ -498,7 +504,7 @@ def _cleaned(number: int, text: str) -> Iterator[Line]:
 
 
 class _JsonLine(msgspec.Struct):
-    """A line of a logger that writes JSON; zap and controller-runtime, slog, Python's JSON loggers."""
+    """A line of a logger that writes JSON: zap and controller-runtime, slog, Python's."""
 
     level: str | None = None
     severity: str | None = None

@@ -133,7 +133,7 @@ def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
 
 
 def why_job_fails(namespace: str, named: re.Pattern[str], snapshot: Snapshot) -> Diagnosis | None:
-    """Return why the pods of a Job are not made, or fail; None unless exactly one of that name does."""
+    """Return why a Job's pods are not made, or fail; None unless exactly one of that name does."""
     failing = snapshot.once(("failing jobs", namespace), partial(_failing_jobs, namespace))
     found = [why for name, why in failing.items() if named.fullmatch(name)]
     return found[0] if len(found) == 1 else None

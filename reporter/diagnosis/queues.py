@@ -27,13 +27,16 @@ _GROUP_LABEL: Final = "kueue.x-k8s.io/pod-group-name"
 _SAID_BYTES: Final = 240
 _POD_GROUPS: Final = "podgroups.scheduling.volcano.sh"
 _NOT_ENOUGH_QUOTA: Final = re.compile(
-    r"insufficient unused quota for (?P<what>\S+) in flavor (?P<flavor>\S+?),? (?P<more>\S+) more needed"
+    r"insufficient unused quota for (?P<what>\S+) in flavor (?P<flavor>\S+?),? (?P<more>\S+) more "
+    r"needed"
 )
 _OF_KUEUE: Final = Wording("gate", "it waits for Kueue to admit it", "scheduling gate {gates}",
     "Look at the Workload of the pod and at its queue.")  # fmt: skip
-_GATE: Final = Wording("gate", "it waits for the scheduling gate {gates}", "scheduling gate {gates}",
+_GATE: Final = Wording("gate", "it waits for the scheduling gate {gates}",
+    "scheduling gate {gates}",
     "Look at the controller that sets and removes the gate.")  # fmt: skip
-_NO_QUEUE: Final = Wording("queue-missing", "its LocalQueue {name} does not exist in {place}", "no LocalQueue {name}",
+_NO_QUEUE: Final = Wording("queue-missing", "its LocalQueue {name} does not exist in {place}",
+    "no LocalQueue {name}",
     "Create the LocalQueue, or name one that exists.", missing=True)  # fmt: skip
 _INACTIVE: Final = Wording("queue-inactive", "ClusterQueue {name} admits nothing: {said}",
     "ClusterQueue {name} is inactive", "Mend what the ClusterQueue names.")  # fmt: skip
@@ -41,20 +44,25 @@ _TOO_LARGE: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
     "Ask for less, or raise the quota of the queue.")  # fmt: skip
 _NOT_ADMITTED: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
     "Free quota, raise it, or look at what Kueue names.")  # fmt: skip
-_CLOSED: Final = Wording("queue-closed", "queue {name} of Volcano is closed", "queue {name} is closed",
+_CLOSED: Final = Wording("queue-closed", "queue {name} of Volcano is closed",
+    "queue {name} is closed",
     "Open the queue, or use another one.")  # fmt: skip
 _FULL: Final = Wording("queue-quota",
     "queue {name}: {used} of {most} {resource} are used, and the group asks for {asks}",
     "queue {name} is full", "Free {resource} in the queue, or raise its capability.")  # fmt: skip
-_KEPT_OUT: Final = Wording("queue-quota", "{place} of Volcano does not let its group in: {said}", "{place} is full",
+_KEPT_OUT: Final = Wording("queue-quota", "{place} of Volcano does not let its group in: {said}",
+    "{place} is full",
     "Free what the queue uses, or raise its capability.")  # fmt: skip
-_UNNAMED: Final = Wording("queue-quota", "{place} of Volcano does not let its group in: {said}; its capability "
+_UNNAMED: Final = Wording("queue-quota",
+    "{place} of Volcano does not let its group in: {said}; its capability "
     "does not name {names}, which may count as none of it there", "{place} is full",
     "Name {names} in the capability of the queue.", Sureness.LIKELY)  # fmt: skip
 _GANG: Final = Wording("gang", "its group cannot be scheduled together: {said}",
     "its group cannot be scheduled together", "Look at PodGroup {name}.")  # fmt: skip
-_OF_OTHERS: Final = Wording("gang", "it waits for {others} of its group, for which there is no node",
-    "its group cannot be scheduled together", "Look at PodGroup {name}.", Sureness.LIKELY)  # fmt: skip
+_OF_OTHERS: Final = Wording("gang",
+    "it waits for {others} of its group, for which there is no node",
+    "its group cannot be scheduled together", "Look at PodGroup {name}.",
+    Sureness.LIKELY)  # fmt: skip
 _WAITS: Final = re.compile(r"Pending|waiting for|once minAvailable is satisfied", re.IGNORECASE)
 
 
@@ -107,7 +115,8 @@ def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -
         if never or found.reason == "ExceedsMaxQuota":
             cause = f"{place} can never admit it, it asks for more than the queue's maximum: {said}"
         elif quota:
-            cause = f"{place} lacks {quota['more']} {clean(quota['what'])} of unused quota (flavor {clean(quota['flavor'])})"
+            what, flavor = clean(quota["what"]), clean(quota["flavor"])
+            cause = f"{place} lacks {quota['more']} {what} of unused quota (flavor {flavor})"
         elif name == "Evicted":
             cause = f"Kueue evicted it ({clean(found.reason or 'Evicted')}): {said}"
         full = quota is not None and not never and place_ref is not None

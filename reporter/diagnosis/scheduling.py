@@ -39,11 +39,13 @@ _CONTROL_PLANE: Final = "node-role.kubernetes.io/"
 
 _PLAIN: Final = (
     ("node(s) didn't match pod topology spread constraints", "topology-spread",
-     "its topology spread constraints leave no node", "Loosen topologySpreadConstraints, or add nodes."),
+     "its topology spread constraints leave no node",
+     "Loosen topologySpreadConstraints, or add nodes."),
     ("node(s) didn't match pod affinity rules", "pod-affinity",
      "no node has the pods that its affinity asks for", "Look at podAffinity of the pod."),
     ("node(s) didn't satisfy existing pods anti-affinity rules", "pod-affinity",
-     "pods that run there do not want it beside them", "Look at podAntiAffinity of the pods that run."),
+     "pods that run there do not want it beside them",
+     "Look at podAntiAffinity of the pods that run."),
     ("node(s) didn't match pod anti-affinity rules", "pod-affinity",
      "each node that fits has a pod that it does not want beside it",
      "Loosen podAntiAffinity, or add nodes."),
@@ -53,9 +55,11 @@ _PLAIN: Final = (
     ("node(s) exceed max volume count", "volume-count",
      "the nodes that fit hold as many volumes as they can", "Add nodes, or use fewer volumes."),
     ("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", "volume-lost",
-     "a claim of it is bound to a volume that does not exist", "Restore the volume, or make the claim again."),
+     "a claim of it is bound to a volume that does not exist",
+     "Restore the volume, or make the claim again."),
     ("node(s) had no available volume zone", "volume-zone",
-     "its volume is in a zone without a node that fits", "Move the volume, or add nodes in its zone."),
+     "its volume is in a zone without a node that fits",
+     "Move the volume, or add nodes in its zone."),
     ("node(s) didn't find available persistent volumes to bind", "volume-none",
      "no free volume can be bound to its claim on any node that fits",
      "Add volumes, or use a class that makes them."),
@@ -66,15 +70,19 @@ _PLAIN: Final = (
     ("cannot allocate all claims", "device-claim",
      "no node has the devices that its resource claims ask for", "Look at its ResourceClaims."),
     ("resourceclaim", "device-claim",
-     "its resource claim cannot be met", "Look at its ResourceClaims and at the driver of the devices."),
+     "its resource claim cannot be met",
+     "Look at its ResourceClaims and at the driver of the devices."),
 )  # fmt: skip
 """What is not worked out, in the scheduler's words (kube-scheduler, framework/plugins)."""
 
 
 _NO_SCHEDULER: Final = Wording("no-scheduler",
-    "no scheduler {name} has seen it: nobody runs one of that name, or it does not work", "no scheduler {name}",
-    "Install or restart {name}, or set schedulerName to one that runs.", Sureness.LIKELY)  # fmt: skip
-_USED_UP: Final = Wording("node-full", "{nodes} could take it, but {what} used up there", "no free {lacking}",
+    "no scheduler {name} has seen it: nobody runs one of that name, or it does not work",
+    "no scheduler {name}",
+    "Install or restart {name}, or set schedulerName to one that runs.",
+    Sureness.LIKELY)  # fmt: skip
+_USED_UP: Final = Wording("node-full", "{nodes} could take it, but {what} used up there",
+    "no free {lacking}",
     "Free what is used there, or add nodes.")  # fmt: skip
 _NONE_FREE: Final = Wording(
     "node-full", "{cause}", "no {asks} {resource} free", "Free {resource}, or add nodes."
@@ -83,14 +91,17 @@ _CORDONED: Final = Wording(
     "node-cordoned", "{cause}", "{name} {why}", "Run kubectl uncordon {name}."
 )
 _OUT: Final = Wording("node-state", "{cause}", "{name} {why}", "Look at node {name}.")
-_NO_LABEL: Final = Wording("node-label", "it needs a node with {what}, and no node has {that}", "no node has {what}",
+_NO_LABEL: Final = Wording("node-label", "it needs a node with {what}, and no node has {that}",
+    "no node has {what}",
     "Label a node that is meant, or mend nodeSelector or affinity.")  # fmt: skip
-_TAINTED: Final = Wording("node-taint", "it tolerates no node: they have {taints}", "it does not tolerate {taints}",
+_TAINTED: Final = Wording("node-taint", "it tolerates no node: they have {taints}",
+    "it does not tolerate {taints}",
     "Add a toleration to the pod, or remove the taint.")  # fmt: skip
 _ABSENT: Final = Wording("device-absent", "it asks for {asks} {resource}, no node offers {offer}",
     "no node offers {resource}",
     "Add a node with {resource}, or install the device plugin on nodes that have it.")  # fmt: skip
-_TOO_LARGE: Final = Wording("resource-size", "it asks for {asks} {resource}, no node has more than {most}",
+_TOO_LARGE: Final = Wording("resource-size",
+    "it asks for {asks} {resource}, no node has more than {most}",
     "no node has {asks} {resource}", "Ask for less {resource}, or add a larger node.")  # fmt: skip
 _DEVICES_TOO_LARGE: Final = _TOO_LARGE._replace(
     action="Ask for less on one node (such as a smaller tensor parallel size), or add a larger one."
@@ -152,7 +163,7 @@ Held: TypeAlias = Mapping[tuple[str, str], Mapping[str, int]]
 
 
 def _devices_held(snapshot: Snapshot) -> Held:
-    """Return what is worked out once in a pass: each pod that waits would go over all pods again."""
+    """Return what is worked out once in a pass, or each waiting pod would go over all pods."""
     held: dict[tuple[str, str], dict[str, int]] = {}
     for each in snapshot[PODS]:
         if each.spec.node_name and each.status.phase not in ("Succeeded", "Failed"):
@@ -227,7 +238,7 @@ class _Look:
         return replace(kept, cause=kept.cause + words, sureness=Sureness.LIKELY)
 
     def _room(self, able: list[Node]) -> Diagnosis | None:
-        """Return why nodes that meet all demands do not take the pod: they are full, or what the scheduler says."""
+        """Return why nodes that meet all demands do not take the pod: full, or the pod's words."""
         others = _by_words(self.counts, self.said)
         lacking = [
             each.what
@@ -279,7 +290,10 @@ class _Look:
             cause = f"{names} could take it, but 0 of {most} {resource} are free{each_one}{holders}"
         else:
             most = fit.shown(resource, max(0.0, *free))
-            cause = f"{names} could take it, but at most {most} {resource} are free there, and it asks for {asks}{holders}"
+            cause = (
+                f"{names} could take it, but at most {most} {resource} are free there, and it asks "
+                f"for {asks}{holders}"
+            )
         return _NONE_FREE.of(cause=cause, asks=asks, resource=resource)
 
     def _state(self, ask: Ask | None) -> Diagnosis | None:
@@ -342,7 +356,7 @@ class _Look:
         return replace(first, cause="; and ".join(each.cause for each in told))
 
     def _denied(self, demand: fit.Demand) -> bool:
-        """Return whether the scheduler does not miss what nodes do not show, as with dynamic allocation."""
+        """Return whether the scheduler lacks what nodes do not show (dynamic allocation)."""
         if demand.plugin is not fit.Plugin.RESOURCE or self.counts is None:
             return False
         return not self.counts.lacking(demand.what) and self._never_enough(demand) > 0
@@ -394,7 +408,10 @@ class _Look:
             near = [n for n in near if demand.plugin is fit.Plugin.LABEL]
             what = asked[0]
             told = [
-                f"no node with {fit.shown(what.what, what.asks)} {what.what} takes it: {'; '.join(told)}",
+                (
+                    f"no node with {fit.shown(what.what, what.asks)} {what.what} takes it: "
+                    f"{'; '.join(told)}"
+                ),
                 *(_group_text((self.unmet[n.name][0],), [n]) for n in near[:1]),
             ]
         code, action = _MEND[demand.plugin]
@@ -411,9 +428,11 @@ class _Look:
 _MEND: Final = {
     fit.Plugin.CORDON: ("node-cordoned", "Uncordon the node, or ask for what others have."),
     fit.Plugin.TAINT: ("node-taint", "Add a toleration to the pod, or remove the taint."),
-    fit.Plugin.LABEL: ("node-label", "Label the node that is meant, or mend nodeSelector or affinity."),
+    fit.Plugin.LABEL: ("node-label",
+        "Label the node that is meant, or mend nodeSelector or affinity."),
     fit.Plugin.RESOURCE: ("resource-size", "Ask for less, or add a larger node."),
-    fit.Plugin.VOLUME: ("volume-zone", "Move the volume to where the nodes are, or use one that all can reach."),
+    fit.Plugin.VOLUME: ("volume-zone",
+        "Move the volume to where the nodes are, or use one that all can reach."),
 }  # fmt: skip
 
 

@@ -24,36 +24,46 @@ _BY_PODS: Final = re.compile(r"already used by pod\(s\) ([^\s,]{1,253})")
 _NO_DRIVER: Final = re.compile(
     r"(?:CSINode \S+ does not contain driver|driver name) (\S{1,253}?)(?: not found.*)?$"
 )
-_NO_CLAIM: Final = Wording("claim-missing", "its claim {name} does not exist", "claim {name} does not exist",
+_NO_CLAIM: Final = Wording("claim-missing", "its claim {name} does not exist",
+    "claim {name} does not exist",
     "Create the claim, or name one that exists.", missing=True)  # fmt: skip
-_CLAIM_ENDS: Final = Wording("claim-missing", "its claim {name} is being deleted", "claim {name} is being deleted",
+_CLAIM_ENDS: Final = Wording("claim-missing", "its claim {name} is being deleted",
+    "claim {name} is being deleted",
     "Create the claim, or name one that exists.")  # fmt: skip
 _LOST: Final = Wording("claim-lost", "the volume of its claim {name} was deleted",
     action="Restore the volume, or make the claim again.")  # fmt: skip
-_NO_VOLUME_YET: Final = Wording("claim-pending", "its claim has no volume yet ({names})", "claim {names} has no volume",
+_NO_VOLUME_YET: Final = Wording("claim-pending", "its claim has no volume yet ({names})",
+    "claim {names} has no volume",
     "kubectl -n {place} describe pvc {names}", Sureness.UNKNOWN)  # fmt: skip
 _NAMES_NO_CLASS: Final = Wording("claim-no-class",
     "its claim {name} names no storage class, and the cluster has no default one",
     action="Name a storageClassName in the claim, or make a class the default.")  # fmt: skip
 _NO_SUCH_CLASS: Final = Wording("class-missing",
-    "its claim {claim} names the storage class {name}, which does not exist", "no storage class {name}",
+    "its claim {claim} names the storage class {name}, which does not exist",
+    "no storage class {name}",
     "Create storage class {name}, or name one that exists.", missing=True)  # fmt: skip
-_NOT_MADE: Final = Wording("claim-provisioning", "the volume for its claim {name} cannot be made: {said}",
+_NOT_MADE: Final = Wording("claim-provisioning",
+    "the volume for its claim {name} cannot be made: {said}",
     action="Mend what the provisioner names: quota, access mode or permission.")  # fmt: skip
 _NO_PROVISIONER: Final = Wording("claim-no-provisioner",
     "no volume is made for its claim {name}: its {provisioner} does not answer",
     action="Look whether the driver's controller runs.", sureness=Sureness.LIKELY)  # fmt: skip
 _NOT_ATTACHED: Final = Wording("volume-attach", "its volume cannot be attached to {node}: {said}",
-    "its volume cannot be attached", "Mend what the driver names; look whether its controller runs.")  # fmt: skip
-_ATTACHED: Final = Wording("volume-attached", "{what} is attached to {place}, and only one node may have it",
+    "its volume cannot be attached",
+    "Mend what the driver names; look whether its controller runs.")  # fmt: skip
+_ATTACHED: Final = Wording("volume-attached",
+    "{what} is attached to {place}, and only one node may have it",
     "volume attached to {where}",
     "End that pod first (strategy Recreate), or use a claim with ReadWriteMany.")  # fmt: skip
 _OF_DEAD_NODE: Final = Wording("volume-attached", "{what} is attached to {place}, which {state}",
     "volume attached to {where}",
-    "Wait 6 min, or taint {where} with node.kubernetes.io/out-of-service if it is shut down.")  # fmt: skip
-_NO_DRIVER_THERE: Final = Wording("volume-driver", "the storage driver {driver} does not run on {node}",
+    "Wait 6 min, or taint {where} with node.kubernetes.io/out-of-service if it is shut down.",
+)  # fmt: skip
+_NO_DRIVER_THERE: Final = Wording("volume-driver",
+    "the storage driver {driver} does not run on {node}",
     "no driver {driver} on {node}",
-    "Look at the driver's node pod on {node}: its DaemonSet may not tolerate the node's taints.")  # fmt: skip
+    "Look at the driver's node pod on {node}: its DaemonSet may not tolerate the node's taints.",
+)  # fmt: skip
 _WAITS: Final = ("WaitForFirstConsumer", "WaitForPodScheduled")
 _PROVISIONING: Final = timedelta(minutes=2)
 _SAID_BYTES: Final = 260
@@ -132,7 +142,7 @@ def _said(event: ForeignEvent) -> str:
 
 
 def why_not_attached(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
-    """Return why a volume is not attached or mounted on the node of a pod of which nothing has run."""
+    """Return why a volume is not attached or mounted for a pod of which nothing has run."""
     for event in snapshot.evidence.events_of("Pod", pod):
         if event.reason not in _ATTACH:
             continue
@@ -222,7 +232,8 @@ def _held(
     what = f"its volume {volume}" + (f" (claim {claim.name})" if claim else "")
     there = snapshot[r.NODES].get("", node) if node else None
     dead = bool(node) and (
-        (there is None and snapshot.absence_known(r.NODES, name=node)) or (there is not None and not is_ready(there))
+        (there is None and snapshot.absence_known(r.NODES,
+            name=node)) or (there is not None and not is_ready(there))
     )  # fmt: skip
     found = (_OF_DEAD_NODE if dead else _ATTACHED).of(
         r.CLAIMS.ref(claim) if claim else None,

@@ -24,7 +24,7 @@ _OF_CLUSTER: Final = frozenset({"Node"})
 
 
 class Wording(NamedTuple):
-    """How a cause is told, with values in braces; see `Diagnosis`. Without a `brief` that is the cause, cut."""
+    """How a cause is told, with values in braces; see `Diagnosis`. No `brief`: the cause, cut."""
 
     code: str
     cause: str
@@ -57,8 +57,9 @@ class Wording(NamedTuple):
 class TextRow(NamedTuple):
     """What a fragment of a text means; `pattern` finds it whether letters are large or small.
 
-    Values of `cause` and `action` are named groups, and `image`, `node`, `container`, `limit`, `end`.
-    `about` is the kind of the object to mend, `name` or `node` its name; empty for the workload itself.
+    Values of `cause` and `action` are named groups, and `image`, `node`, `container`, `limit`,
+    `end`. `about` is the kind of the object to mend, `name` or `node` its name; empty for the
+    workload itself.
     """
 
     code: str
@@ -99,17 +100,21 @@ IMAGES: Final = (
     TextRow("image-rate", r"toomanyrequests|\b429\b|pull rate limit",
         "the registry of image {image} refuses more pulls for now (rate limit)",
         "Pull with an account (imagePullSecrets), or from a mirror."),
-    TextRow("image-access", r"pull access denied|insufficient_scope|401 unauthorized|403 forbidden|no basic auth"
+    TextRow("image-access",
+        r"pull access denied|insufficient_scope|401 unauthorized|403 forbidden|no basic auth"
         r"|failed to fetch (?:oauth|anonymous) token|authorization failed|: denied\b",
-        "the registry refuses image {image}: credentials are missing or wrong, or it has no such name",
+        "the registry refuses image {image}: credentials are missing or wrong, or it has no such "
+        "name",
         "Set imagePullSecrets with a right to that image, or correct its name."),
     TextRow("image-tag", r"manifest unknown|name unknown|manifest for \S{1,300} not found"
         r"|failed to resolve reference[^\n]{0,600}: not found|repository \S{1,300} not found",
         "image {image} does not exist: its registry has no such name or tag",
         "Correct the image's name or tag."),
-    TextRow("image-disk", r"no space left on device", "node {node} has no disk space left for image {image}",
+    TextRow("image-disk", r"no space left on device",
+        "node {node} has no disk space left for image {image}",
         "Free disk on node {node}, or give it a larger one.", "Node"),
-    TextRow("image-ca", r"x509: ", "node {node} does not trust the certificate of the registry of image {image}",
+    TextRow("image-ca", r"x509: ",
+        "node {node} does not trust the certificate of the registry of image {image}",
         "Give the node the registry's CA, or mend the registry's certificate.", "Node"),
     TextRow("image-network", r"(?P<why>no such host|i/o timeout|connection refused|no route to host"
         r"|network is unreachable|context deadline exceeded|tls handshake timeout)",
@@ -128,34 +133,40 @@ _OBJECTS: Final = (
     TextRow("key-missing", r"couldn't find key (?P<key>\S{1,253}) in (?P<kind>secret|configmap) "
         r"[^/\s]{1,63}/(?P<name>[a-z0-9.-]{1,253})",
         "{kind} {name} has no key {key}", "Add key {key} to {kind} {namespace}/{name}.", "kind"),
-    TextRow("key-missing", r'for volume "(?P<volume>[^"]{1,253})"[^\n]{0,20}references non-existent '
+    TextRow("key-missing",
+        r'for volume "(?P<volume>[^"]{1,253})"[^\n]{0,20}references non-existent '
         r"(?:secret|config) key: (?P<key>\S{1,253})",
         "what volume {volume} is filled from has no key {key}",
         "Add the key, or correct the volume's items."),
 )  # fmt: skip
 
 STARTS: Final = (
-    TextRow("program-missing", r'exec: "(?P<program>[^"]{1,200})": (?:executable file not found|stat '
+    TextRow("program-missing",
+        r'exec: "(?P<program>[^"]{1,200})": (?:executable file not found|stat '
         r"[^:\n]{1,200}: no such file|no such file)",
-        "image {image} has no program {program}", "Correct the command, or use an image that has it."),
+        "image {image} has no program {program}",
+        "Correct the command, or use an image that has it."),
     TextRow("program-permission", r'exec: "(?P<program>[^"]{1,200})": permission denied',
         "program {program} of image {image} may not be executed",
         "Make it executable in the image, or correct the command."),
     TextRow("architecture", r"exec format error",
         "image {image} is built for another processor than node {node} has",
         "Use an image for that architecture, or other nodes."),
-    TextRow("cuda-driver", r"unsatisfied condition: (?P<requires>cuda\s?[<>=]{1,2}\s?[\d.]{1,12}\d)",
+    TextRow("cuda-driver",
+        r"unsatisfied condition: (?P<requires>cuda\s?[<>=]{1,2}\s?[\d.]{1,12}\d)",
         "the NVIDIA driver on node {node} is too old for image {image}, which requires {requires}",
         "Update the driver on node {node}, or use an image for an older CUDA.", "Node"),
     TextRow("gpu-driver", r"nvidia-container-cli: initialization error: (?:load library failed: )?"
-        r"(?P<what>libnvidia-ml\.so\.1|driver (?:rpc )?error|driver not loaded|nvml error|[^:\n]{1,80})",
+        r"(?P<what>libnvidia-ml\.so\.1|driver (?:rpc )?error|driver not loaded|nvml "
+        r"error|[^:\n]{1,80})",
         "node {node} has no NVIDIA driver that works ({what})",
         "Install or mend the NVIDIA driver on node {node}.", "Node"),
     TextRow("gpu-lost", r"device error: [^:\n]{0,120}: unknown device",
         "node {node} has no longer the GPU that was given to the pod",
         "Look at the GPUs of node {node}, and restart its device plugin.", "Node"),
     TextRow("cdi", r"unresolvable CDI devices (?P<device>[^\s:]{1,120})",
-        "the container runtime on node {node} does not know CDI device {device}: its specification is "
+        "the container runtime on node {node} does not know CDI device {device}: its specification "
+        "is "
         "missing or stale",
         "Restart the NVIDIA container toolkit on node {node}.", "Node"),
     TextRow("gpu-runtime", r"(?P<what>nvidia-container-(?:cli|runtime)[^\n]{0,40}: [^:\n]{1,120}"
@@ -169,7 +180,8 @@ STARTS: Final = (
         "image {image} runs as root, which runAsNonRoot forbids",
         "Set securityContext.runAsUser, or use an image with a numeric user."),
     TextRow("subpath", r"failed to (?:prepare|create) subPath[^\n]{0,400}",
-        "a subPath of a volume cannot be mounted: {end}", "Correct the subPath, or make the folder."),
+        "a subPath of a volume cannot be mounted: {end}",
+        "Correct the subPath, or make the folder."),
     TextRow("runtime-slow", r"failed to reserve (?:container|sandbox) name",
         "the container runtime on node {node} is slow: an earlier attempt to make it still runs",
         "Look at disk and load of node {node}.", "Node", Sureness.LIKELY),
@@ -178,10 +190,12 @@ STARTS: Final = (
 
 MOUNTS: Final = (
     *_OBJECTS,
-    TextRow("host-path", r"hostPath type check failed: (?P<path>\S{1,300}) is not (?P<what>[^\n]{1,60})",
+    TextRow("host-path", r"hostPath type check failed: (?P<path>\S{1,300}) is not "
+        r"(?P<what>[^\n]{1,60})",
         "node {node} has no {path} for a hostPath volume (it is not {what})",
         "Make it on the node, or correct the volume.", "Node"),
-    TextRow("csi-driver", r"driver name (?P<driver>\S{1,200}) not found in the list of registered CSI drivers",
+    TextRow("csi-driver",
+        r"driver name (?P<driver>\S{1,200}) not found in the list of registered CSI drivers",
         "node {node} does not run CSI driver {driver}",
         "Let the driver's DaemonSet run on node {node}.", "Node"),
     TextRow("nfs", r"mount failed: exit status 32|mount\.nfs: (?P<why>[^\n]{1,120})",
@@ -190,42 +204,54 @@ MOUNTS: Final = (
     TextRow("runtime-handler", r'no runtime for "(?P<handler>[^"]{1,80})" is configured'
         r"|failed to find runtime handler (?P<other>\S{1,80})",
         "the container runtime on node {node} has no runtime {handler}{other}",
-        "Let the toolkit of that runtime configure node {node} (NVIDIA: the container toolkit).", "Node"),
-    TextRow("addresses", r"no IP addresses available|failed to assign an IP address|no available IP",
+        "Let the toolkit of that runtime configure node {node} (NVIDIA: the container toolkit).",
+        "Node"),
+    TextRow("addresses", r"no IP addresses available|failed to assign an IP address|no available "
+        r"IP",
         "the network has no more addresses for pods on node {node}",
         "Enlarge the subnet or the range of pods, or use other nodes.", "Node"),
     TextRow("runtime-slow", r"failed to reserve sandbox name",
         "the container runtime on node {node} is slow: an earlier attempt to make it still runs",
         "Look at disk and load of node {node}.", "Node", Sureness.LIKELY),
-    TextRow("network", r"failed to set ?up network for sandbox|cni plugin not initialized|network is not ready",
+    TextRow("network", r"failed to set ?up network for sandbox|cni plugin not initialized|network "
+        r"is not ready",
         "the network plugin (CNI) on node {node} does not work: {end}",
         "Look at the pod of the CNI on node {node}.", "Node"),
 )  # fmt: skip
 
 NODE_REFUSALS: Final = (
-    TextRow("devices-refused", r"requested number of devices unavailable for (?P<what>[\w./-]{1,120})"
+    TextRow("devices-refused",
+        r"requested number of devices unavailable for (?P<what>[\w./-]{1,120})"
         r"(?:\. Requested: (?P<asks>\d+), Available: (?P<has>\d+))?",
-        "node {node} has fewer {what} than the scheduler saw: a device failed, or its device plugin "
+        "node {node} has fewer {what} than the scheduler saw: a device failed, or its device "
+        "plugin "
         "was restarted",
-        "Look at the device plugin and the devices of node {node}; the pod may be deleted.", "Node"),
-    TextRow("devices-refused", r"no healthy devices present; cannot allocate unhealthy devices (?P<what>[\w./-]{1,120})",
+        "Look at the device plugin and the devices of node {node}; the pod may be deleted.",
+        "Node"),
+    TextRow("devices-refused",
+        r"no healthy devices present; cannot allocate unhealthy devices (?P<what>[\w./-]{1,120})",
         "node {node} has no healthy {what} left",
-        "Look at the device plugin and the devices of node {node}; the pod may be deleted.", "Node"),
+        "Look at the device plugin and the devices of node {node}; the pod may be deleted.",
+        "Node"),
     TextRow("devices-refused", r"cannot allocate unregistered device (?P<what>[\w./-]{1,120})",
         "node {node} offers no {what} any more: its device plugin has not registered",
         "Look at the device plugin on node {node}.", "Node"),
-    TextRow("devices-refused", r"Allocate failed due to (?:device plugin \w{1,60} rpc failed[^\n]{0,120}desc = )?"
+    TextRow("devices-refused",
+        r"Allocate failed due to (?:device plugin \w{1,60} rpc failed[^\n]{0,120}desc = )?"
         r"(?P<what>[^\n]{1,240}?)(?:, which is unexpected|\Z|\n)",
         "the device plugin on node {node} cannot give devices to it: {what}",
-        "Look at the devices and the device plugin of node {node}; the pod may be deleted.", "Node"),
-    TextRow("node-full", r"didn't have enough resources?: (?P<what>[\w./-]{1,120}), requested: (?P<asks>\d+), "
+        "Look at the devices and the device plugin of node {node}; the pod may be deleted.",
+        "Node"),
+    TextRow("node-full", r"didn't have enough resources?: (?P<what>[\w./-]{1,120}), requested: "
+        r"(?P<asks>\d+), "
         r"used: (?P<used>\d+), capacity: (?P<has>\d+)",
         "node {node} has {has} {what}, of which {used} are used: {asks} more do not fit",
         "Delete the pod; do not set nodeName by hand.", "Node"),
     TextRow("numa", r"cannot be allocated with topology locality",
         "node {node} cannot give its resources on one NUMA node, as its topology policy asks",
         "Ask for less, or change topologyManagerPolicy of node {node}.", "Node"),
-    TextRow("node-disk", r"node was low on resource: (?P<what>[\w-]{1,60})(?:[^\n]{0,400}?Container "
+    TextRow("node-disk", r"node was low on resource: "
+        r"(?P<what>[\w-]{1,60})(?:[^\n]{0,400}?Container "
         r"(?P<who>[\w-]{1,63}) was using (?P<used>\w{1,20}), request is (?P<asks>\w{1,20}))?",
         "node {node} ran low on {what}{usage}",
         "Write the model to a volume, or ask for enough {what}.", "Node"),
@@ -233,9 +259,12 @@ NODE_REFUSALS: Final = (
         r"[^\n]{0,80}?(?P<limit_said>\d[\w.]{0,20})?",
         "it wrote more than its limit of ephemeral storage allows: {end}",
         "Write the model to a volume, or raise the limit of ephemeral-storage."),
-    TextRow("own-disk", r'Usage of EmptyDir volume "(?P<volume>[^"]{1,253})" exceeds the limit "?(?P<size>[\w.]{1,20})',
-        "emptyDir volume {volume} is full: its sizeLimit is {size}", "Raise sizeLimit, or use a claim."),
-    TextRow("label-changed", r"Predicate NodeAffinity failed|node\(s\) didn't match Pod's node affinity",
+    TextRow("own-disk", r'Usage of EmptyDir volume "(?P<volume>[^"]{1,253})" exceeds the limit '
+        r'"?(?P<size>[\w.]{1,20})',
+        "emptyDir volume {volume} is full: its sizeLimit is {size}",
+        "Raise sizeLimit, or use a claim."),
+    TextRow("label-changed",
+        r"Predicate NodeAffinity failed|node\(s\) didn't match Pod's node affinity",
         "the labels of node {node} do not fit the pod any more",
         "Restore the labels, or delete the pod.", "Node"),
 )  # fmt: skip
@@ -244,7 +273,7 @@ _COMPILED: Final[dict[str, re.Pattern[str]]] = {}
 
 
 def end_of(text: str, limit: int = _QUOTED_BYTES) -> str:
-    """Return the end of a text from elsewhere, from the beginning of a part of it: the cause is there."""
+    """Return the end of a foreign text, from the beginning of a part of it: the cause is there."""
     said = _without_nothing(clean(text[-_TEXT:]))
     parts = re.split(r"(?<=: )", said)
     kept = parts.pop()
@@ -264,7 +293,7 @@ def _without_nothing(text: str) -> str:
 def meaning(
     rows: Iterable[TextRow], text: str | None, place: Context, **more: str
 ) -> Diagnosis | None:
-    """Return what the first row that fits a text makes of it; `more` are values that it may name."""
+    """Return what the first row that fits a text makes of it; `more` are further values."""
     said = text or ""
     if len(said) > _TEXT:
         said = f"{said[: _TEXT // 2]}\n{said[-_TEXT // 2 :]}"

@@ -21,7 +21,7 @@ from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Served, Snapshot
 
 OF_NODES: Final = "default"
-"""Where Events of Nodes, NodeClaims and NodePools lie (kubernetes, client-go tools/record; karpenter)."""
+"""Where Events of Nodes, NodeClaims and NodePools lie (client-go, tools/record; karpenter)."""
 
 MOST_PODS: Final = 20
 """Pods of one namespace of which logs are read, or Events one by one."""
@@ -151,7 +151,7 @@ def _volumes(snapshot: Snapshot, pods: Iterable[Pod]) -> Iterator[str]:
 
 
 def wanted_logs(pod: Pod) -> Iterator[WantedRun]:
-    """Yield the containers that ended, or run and are not ready; nothing of a pod that does its work."""
+    """Yield the containers that ended or are not ready; none of a pod that does its work."""
     if pod.status.phase == "Succeeded" or pod.metadata.deletion_timestamp is not None:
         return
     sidecars = {

@@ -133,7 +133,7 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 USER_AGENT: Final = f"{COMPONENT}/{__version__}"
 
 REQUEST_SECONDS: Final = 30.0
-"""Default limit of one request; the server itself gives up after 60 s (kube-apiserver, `--request-timeout`)."""
+"""Default limit of a request; the server's own is 60 s (kube-apiserver, `--request-timeout`)."""
 
 _CONNECT_SECONDS: Final = 10.0
 _ANSWER_BYTES: Final = 8 * 2**20

@@ -37,7 +37,7 @@ _PAGES: Final = (250, 50, 5)
 
 _EVENTS: Final = 500
 _EVENT_PAGES: Final = 40
-"""Events in a page, and pages of them that are read: of a cluster with more, not all explain something."""
+"""Events in a page, and pages that are read: in a large cluster not all explain something."""
 
 _PAGE_BYTES: Final = 64 * 2**20
 _SECONDS: Final = 60.0
@@ -157,7 +157,7 @@ class _Collector:
         await self._take_configmaps()
 
     async def _take_on_demand(self) -> None:
-        """Take what explains faults, as far as it is there and may be read: nothing of it is missed."""
+        """Take what explains faults, as far as it exists and may be read; nobody misses it."""
         for resource in r.ON_DEMAND:
             served = self.discovered.discovery.state(resource.crd_name) is Served.SERVED
             version = self.discovered.version(resource) if served else None

@@ -37,13 +37,13 @@ _MALFORMED: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 class TooDeep(Exception):  # noqa: N818 - it says what the answer is
-    """An answer is nested too deeply for the decoder; with `deeply` it is taken apart nevertheless."""
+    """An answer is nested too deeply for the decoder; `deeply` takes it apart nevertheless."""
 
 
 async def off_the_loop(
     decode: Callable[..., ResultT], resource: Resource[KubeObject], body: bytes
 ) -> ResultT:
-    """Return what one of the functions below makes of an answer; what takes long, it does in a thread."""
+    """Return what one of the functions below makes of an answer; long work goes to a thread."""
     try:
         return decode(resource, body)
     except TooDeep:
@@ -281,7 +281,7 @@ _MOST: Final = 4_096
 
 
 class SharedValues:
-    """Values that objects share; it begins again when it has grown large, so that it keeps little alive."""
+    """Values that objects share; it begins again when it is large, to keep little alive."""
 
     def __init__(self) -> None:
         self._known: dict[object, object] = {}

@@ -329,7 +329,7 @@ class ReadPlan:
     def configmaps(
         self, namespaces: Collection[str] | None, deployments: Iterable[Key]
     ) -> Iterator[AnyPlace]:
-        """Yield where the ConfigMaps of Istio are: one of each revision, in the candidates that exist.
+        """Yield where Istio's ConfigMaps are: one of each revision, in the candidates that exist.
 
         RBAC often grants ConfigMaps by a Role in the namespace that exists; asking elsewhere
         would make the resource unknown without need. Where it is not known which exist

@@ -8,7 +8,8 @@ wrong:
 - **The version is too old.** Between the pages of a list the answer is 410; in a watch it is an
   ERROR frame with code 410 in an answer 200. Only a new list helps. The version of a quiet kind
   grows old although nothing is wrong: bookmarks renew it about once a minute, but nobody promises
-  them, and a watch of Events has none (Kubernetes, pkg/kubeapiserver/default_storage_factory_builder.go).
+  them, and a watch of Events has none (Kubernetes,
+  pkg/kubeapiserver/default_storage_factory_builder.go).
 - **A connection that dies without a word.** So the server is asked to end each watch after 5 to 10
   min, TCP keep-alive is on (`store.py`), and a watch that brings nothing for 2 min is listed again.
   That is no loss yet: the list tells whether the server is there.
@@ -238,7 +239,8 @@ class Informer(Generic[ObjectT]):
                         wait = await self._round()
                         await asyncio.sleep(wait)
             except TimeoutError:
-                # Asked for by `unconfirm` or `doubt`; time limits of requests never come as TimeoutError.
+                # Asked for by `unconfirm` or `doubt`; time limits of requests never come as
+                # TimeoutError.
                 self._relist = True
                 log.info("informer_restarted", resource=str(self.place.resource))
             finally:
@@ -321,7 +323,7 @@ class Informer(Generic[ObjectT]):
 
     @asynccontextmanager
     async def _taking_turns(self) -> AsyncIterator[None]:
-        """Do what takes milliseconds while no other informer does, and let the rest of the loop run after it."""
+        """Do what takes milliseconds while no other informer does, then let the loop run."""
         async with self._turn:
             yield
             await asyncio.sleep(0)

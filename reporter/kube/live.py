@@ -322,7 +322,7 @@ class LiveCluster:
                 continue
 
     def awaited(self) -> str:
-        """Say what no answer came for yet, and what went wrong last; empty if each kind is listed."""
+        """Say what no answer came for yet, and what failed last; empty if each kind is listed."""
         if self._discoverer.current.discovery.served is None:
             return f"API discovery: {self._discoverer.failure or 'no answer'}"
         waiting = [informer for informer in self._informers if not informer.settled]

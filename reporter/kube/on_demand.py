@@ -24,7 +24,7 @@ from reporter.snapshot.foreign_events import EventObject, foreign_event
 PAGE: Final = 500
 
 MOST_PAGES: Final = 4
-"""Pages that are read of one namespace; where it has more Events, they are asked for object by object."""
+"""Pages that are read of one namespace; with more Events, they are asked for by object."""
 
 _OBJECT_PAGE: Final = 250
 _SECONDS: Final = 10.0
@@ -37,7 +37,7 @@ Turn = Callable[[], Awaitable[None]]
 async def read_events(
     client: KubeClient, namespace: str, *, uids: Iterable[str], turn: Turn
 ) -> list[ForeignEvent]:
-    """Return the Events of others in a namespace; where there are thousands, only those of `uids`."""
+    """Return the Events of others in a namespace; among thousands, only those of `uids`."""
     found: list[ForeignEvent] = []
     page = await _event_page(client, namespace, {}, turn=turn)
     found += _told(page)

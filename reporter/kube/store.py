@@ -53,7 +53,7 @@ class Store(Generic[ObjectT]):
         self._spent: Counter[str] = Counter()
 
     def take_touched(self) -> AbstractSet[Key] | None:
-        """Return the keys of all objects that changed, came or went since this was asked last; None is any."""
+        """Return the keys of objects that changed, came or went since the last call; None: any."""
         touched, self._touched = self._touched, set()
         return touched
 
@@ -166,7 +166,7 @@ def _reads_equal(one: KubeObject, other: KubeObject) -> bool:
 
 
 FRAME_BYTES: Final = 8 * 2**20
-"""Longest watch frame that is read; etcd takes requests of at most 1.5 MiB (`--max-request-bytes`)."""
+"""Longest watch frame that is read; etcd takes 1.5 MiB at most (`--max-request-bytes`)."""
 
 _KEEP_ALIVE: Final = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 """A vanished peer is noticed after a minute; aiohttp sets none of this."""

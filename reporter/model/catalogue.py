@@ -46,9 +46,10 @@ class CustomCondition:
     """A condition that every object of a kind must have in a status.
 
     An object that has no such condition yet, or has it with the status Unknown, is no fault. Of
-    objects that are not `namespaced` the layer is `cluster`. `selector` is a label selector of those
-    that count. In the layer `modeldeployment` the value of `subject_label` names the subject; where
-    it is empty, that is the one that owns the object (`metadata.ownerReferences`), or that it is.
+    objects that are not `namespaced` the layer is `cluster`. `selector` is a label selector of
+    those that count. In the layer `modeldeployment` the value of `subject_label` names the subject;
+    where it is empty, that is the one that owns the object (`metadata.ownerReferences`), or that it
+    is.
     """
 
     group: str
@@ -69,10 +70,10 @@ class CustomComponent:
     a condition that must have a status.
 
     `reason` begins as those of its layer do: `cluster`, `modelharness`, or the kind of its subjects
-    (`inferenceset`, `modelserving`, ...). Its priority is just above that of `before`, or just below
-    that of `after`, another reason of its layer; with neither it is the last one. `grace_seconds` of
-    None takes the global grace. `why` is the evidence that what it suppresses has no valid input
-    then; required with it. `blocks_ready`: its layer's Ready waits for it.
+    (`inferenceset`, `modelserving`, ...). Its priority is just above that of `before`, or just
+    below that of `after`, another reason of its layer; with neither it is the last one.
+    `grace_seconds` of None takes the global grace. `why` is the evidence that what it suppresses
+    has no valid input then; required with it. `blocks_ready`: its layer's Ready waits for it.
     """
 
     reason: str

@@ -46,7 +46,7 @@ _KEYS: Final = tuple(
 """How the keys of credentials end, and what stands between them and the value."""
 
 _BEFORE_KEY: Final = 16
-"""Most characters before the word `key`, as in `subscription-key`; before the other words there are none."""
+"""Most characters before the word `key`, as in `subscription-key`; before others, none."""
 
 _FLAG: Final = re.compile(r"-(?<![\w-]-)", re.ASCII)
 _WORDS: Final = ("password", "passphrase", "sharedaccesssignature")
@@ -54,12 +54,15 @@ _WORDS: Final = ("password", "passphrase", "sharedaccesssignature")
 _SHAPES: Final = (
     ("", ("eyj", "ltai", "dapi", "q~", "bearer", "basic", "sk-", "sk_")),
     ("-", (
-        "glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-", "glagent-", "xox", "xapp-", "gocspx-",
+        "glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-", "glagent-", "xox",
+        "xapp-", "gocspx-",
         "pypi-", "nvapi-", "xai-", "pplx-", "tskey-", "age-secret-", "pul-", "pmak-", "-----begin",
     )),
     ("_", (
-        "hf_", "api_org_", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "npm_", "rubygems_", "dckr_", "r8_",
-        "fw_", "glsa_", "glc_", "doo_v1_", "dop_v1_", "dor_v1_", "rk_", "whsec_", "lin_api_", "shp", "sntry", "gsk_",
+        "hf_", "api_org_", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "npm_",
+        "rubygems_", "dckr_", "r8_",
+        "fw_", "glsa_", "glc_", "doo_v1_", "dop_v1_", "dor_v1_", "rk_", "whsec_", "lin_api_", "shp",
+        "sntry", "gsk_",
     )),
     (".", ("ya29.", "hvs.", "hvb.", "hvr.", "sg.", "dp.")),
 )  # fmt: skip
@@ -95,7 +98,8 @@ _HEXADECIMAL: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _UNBROKEN: Final = re.compile(r"[a-z0-9]{20}")
 _FIELD_WORDS: Final = re.compile(
     "For(?:CausalLM|(?:Conditional)?Generation|(?:Sequence|Token)Classification|QuestionAnswering)"
-    "|LMHeadModel|ChatModel|(?:Fused)?MoE(?:Method)?|LinearMethod|CompressedTensors|ModelOpt|MiniMax"
+    "|LMHeadModel|ChatModel|(?:Fused)?MoE(?:Method)?|LinearMethod|CompressedTensors"
+    "|ModelOpt|MiniMax"
 )
 """Parts of names of models, of their classes and of quantizations: with a number or two before them
 such a name changes its class as often as a random word."""
@@ -112,7 +116,7 @@ _USER_INFO: Final = re.compile(r"@(?!sha\d+:)[\w\[]", re.ASCII)
 
 
 def in_lower_case(text: str) -> str:
-    """Return a text with the letters of ASCII in lower case: the others have no part in any rule."""
+    """Return a text with its ASCII letters in lower case: no rule is about others."""
     return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
@@ -138,7 +142,7 @@ def may_have_flag(lowered: str) -> bool:
 
 
 def may_have_shape(text: str, lowered: str) -> bool:
-    """Tell whether something in the shape of a credential may be in a text, given in lower case too."""
+    """Tell whether a text, given in lower case too, may hold something shaped like a credential."""
     for mark, beginnings in _SHAPES:
         if mark in lowered:
             for beginning in beginnings:
@@ -160,28 +164,34 @@ REDACTED: Final = "<redacted>"
 
 _KEY_ENDS: Final = (
     r"pass[-_]?words?|passwd|pwd|pass[-_]?phrase|(?<![a-z])pass|secrets?|(?<![a-z])pat"
-    r"|(?<![beups]os[-_])(?<!pad[-_])(?<!unk[-_])(?<!sep[-_])(?<!cls[-_])(?<!mask[-_])(?<!per[-_])token"
-    r"|api[-_]?key|acc(?:ess|ount)[-_]?key|private[-_]?key[-_]?id|(?:private|secret|signing|encryption|master|session|auth|service|shared"
+    r"|(?<![beups]os[-_])(?<!pad[-_])(?<!unk[-_])(?<!sep[-_])(?<!cls[-_])(?<!mask[-_])"
+    r"(?<!per[-_])token"
+    r"|api[-_]?key|acc(?:ess|ount)[-_]?key|private[-_]?key[-_]?id|(?:private|secret|signing"
+    r"|encryption|master|session|auth|service|shared"
     r"|subscription|license|ssh|storage|[^\W_]hub|openai)[-_]?key|credentials?"
     r"|(?<![a-z])auth(?:orization)?|(?<![a-z])sig|signature|(?<![a-z])cookie|jwt|bearer"
 )
-"""Ends of keys whose values are credentials. Tokenizers have tokens of their own, such as `eos_token`."""
+"""Ends of keys whose values are credentials. Tokenizers have other tokens: `eos_token`."""
 
 _QUOTE: Final = r"(?:\\*[\"']|%2[27])"
 _NO_VALUE: Final = (
-    r"(?!masked-[0-9a-f]{8}|[=>]*<redacted>|(?:a|an|and|are|at|authenti\w+|cannot|could|denied|does|empty|error|expired"
-    r"|failed|for|from|forbidden|has|in|incorrect|invalid|is|malformed|mismatch|missing|must|no|none|not|null|of|off|on"
-    r"|or|rejected|required|revoked|should|the|to|true|false|server\s+message|unable|unauthorized|unknown|was|with|wrong)(?=[.,;:)\]]{0,3}(?:\s|\Z)))"
+    r"(?!masked-[0-9a-f]{8}|[=>]*<redacted>|(?:a|an|and|are|at|authenti\w+|cannot|could|denied"
+    r"|does|empty|error|expired|failed|for|from|forbidden|has|in|incorrect|invalid|is|malformed"
+    r"|mismatch|missing|must|no|none|not|null|of|off|on|or|rejected|required|revoked"
+    r"|should|the|to|true|false|server\s+message|unable|unauthorized|unknown|was|with|wrong)"
+    r"(?=[.,;:)\]]{0,3}(?:\s|\Z)))"
 )
 """Words that follow `token:` in the sentences of errors."""
 
 _VALUE: Final = (
     rf"{_NO_VALUE}(?:(?:bearer|basic|token|negotiate|digest|apikey)\s{{1,9}})?"
-    r"(?:\"(?:\\.|[^\"\\])+\"?|'(?:\\.|[^'\\])+'?|\\+\"(?:[^\\\n]++|\\++(?!\"))++|\\+'(?:[^\\\n]++|\\++(?!'))++|[^\s\"',;\\]{3,})"
+    r"(?:\"(?:\\.|[^\"\\])+\"?|'(?:\\.|[^'\\])+'?|\\+\"(?:[^\\\n]++|\\++(?!\"))++|\\+'(?:[^\\\n]++"
+    r"|\\++(?!'))++|[^\s\"',;\\]{3,})"
 )
 _TO_VALUE: Final = (
     rf"(?:{_QUOTE})?\]?\s{{0,9}}(?:"
-    rf"(?:={{1,3}}>?|:{{1,3}}=?|>|%3[ad])\s{{0,9}}(?:(?:{_QUOTE})?(?:invalid|unsupported)\s{{1,9}}value:\s{{0,9}})?"
+    rf"(?:={{1,3}}>?|:{{1,3}}=?|>|%3[ad])\s{{0,9}}(?:(?:{_QUOTE})?(?:invalid"
+    rf"|unsupported)\s{{1,9}}value:\s{{0,9}})?"
     rf"|,?\s{{0,9}}(?:{_QUOTE})?value(?:{_QUOTE})?\s{{0,9}}[:=]\s{{0,9}})"
 )
 CREDENTIAL_FLAG: Final = (
@@ -189,13 +199,16 @@ CREDENTIAL_FLAG: Final = (
 )
 
 BY_KEY: Final = re.compile(
-    rf"((?:{_KEY_ENDS})(?:[-_]?(?:[0-9]{{1,2}}|prod|dev|test|value|base64|b64))?{_TO_VALUE}){_VALUE}",
+    rf"((?:{_KEY_ENDS})(?:[-_]?(?:[0-9]{{1,2}}|prod|dev|test|value|base64"
+    rf"|b64))?{_TO_VALUE}){_VALUE}",
     re.IGNORECASE | re.ASCII,
 )
 """A key that ends like one of a credential, and its value: `DB_PASSWORD=x`, `"password": "x"`."""
 
 BY_FLAG: Final = re.compile(
-    rf"((?<![\w-]){CREDENTIAL_FLAG}(?:\s{{1,9}}|{_QUOTE}\s{{0,9}},\s{{0,9}}(?={_QUOTE}))|(?:pass(?:word|phrase)|sharedaccesssignature)\s{{1,9}}(?=[\"']|sr=)|\blogin\s{{1,9}}\S+\s{{1,9}}password\s{{1,9}}"
+    rf"((?<![\w-]){CREDENTIAL_FLAG}(?:\s{{1,9}}|{_QUOTE}\s{{0,9}},\s{{0,9}}(?={_QUOTE}))|(?:pass"
+    rf"(?:word|phrase)|sharedaccesssignature)\s{{1,9}}(?=[\"']|sr=)"
+    rf"|\blogin\s{{1,9}}\S+\s{{1,9}}password\s{{1,9}}"
     rf"|(?<!\S)(?:-u|--user)[\s=]++[^\s:]++:)(?!-){_VALUE}",
     re.IGNORECASE | re.ASCII,
 )
@@ -208,7 +221,8 @@ BY_SHAPE: Final = re.compile(
     r"""(?x)
       (?i:\b(?:bearer|basic)\s{1,9}(?!auth|credential|token)[^\s"',;]{8,})
     | \beyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]++){0,4}+
-    | (?i:\b(?:sk[-_]|hf_(?![a-z]{2,12}_)|api_org_|gh[oprsu]_|github_pat_|glpat-|gl(?:dt|rt|ptt|ft|soat|cbt|agent)-|xox[abeoprs]-|xapp-)
+    | (?i:\b(?:sk[-_]|hf_(?![a-z]{2,12}_)|api_org_|gh[oprsu]_|github_pat_|glpat-
+          |gl(?:dt|rt|ptt|ft|soat|cbt|agent)-|xox[abeoprs]-|xapp-)
           [a-z0-9_.-]{12,})
     | \b(?:A3T[A-Z0-9]|A[KSB]IA|ACCA|AROA|AIDA)[0-9A-Z]{12,}
     | \bLTAI[A-Za-z0-9]{12,}
@@ -216,12 +230,17 @@ BY_SHAPE: Final = re.compile(
     | \bya29\.[\w-]{16,} | \bGOCSPX-[\w-]{16,}
     | \bnpm_[A-Za-z0-9]{20,} | \bpypi-[\w-]{20,} | \brubygems_[a-f0-9]{20,}
     | \bdckr_[po]at_[\w-]{12,} | \bnvapi-[\w-]{12,} | \bgsk_[A-Za-z0-9]{20,} | \br8_[A-Za-z0-9]{20,}
-    | \bpplx-[A-Za-z0-9]{20,} | \bdapi[a-f0-9]{32}(?:-\d)? | \bfw_[A-Za-z0-9]{20,} | \bxai-[A-Za-z0-9]{20,}
+    | \bpplx-[A-Za-z0-9]{20,} | \bdapi[a-f0-9]{32}(?:-\d)? | \bfw_[A-Za-z0-9]{20,}
+    | \bxai-[A-Za-z0-9]{20,}
     | \bgl(?:sa|c)_[A-Za-z0-9+/=_]{20,} | \bhv[sbr]\.[\w-]{20,} | \bAKCp[A-Za-z0-9]{20,}
-    | \bdo[opr]_v1_[a-f0-9]{20,} | \b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{10,} | \bwhsec_[A-Za-z0-9+/=]{16,}
-    | \bSG\.[\w-]{16,}\.[\w-]{16,} | \bATATT3[\w=-]{20,} | \bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.]{20,}
-    | \blin_api_[A-Za-z0-9]{20,} | \bsh(?:pat|pca|ppa|pss)_[a-fA-F0-9]{20,} | \btskey-[\w-]{16,} | \bsntry[su]_[\w+/=]{20,}
-    | \bAGE-SECRET-KEY-1[A-Z0-9]{20,} | \bops_eyJ[\w+/=-]{20,} | \bpul-[a-f0-9]{40} | \bPMAK-[a-f0-9-]{20,}
+    | \bdo[opr]_v1_[a-f0-9]{20,} | \b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{10,}
+    | \bwhsec_[A-Za-z0-9+/=]{16,}
+    | \bSG\.[\w-]{16,}\.[\w-]{16,} | \bATATT3[\w=-]{20,}
+    | \bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.]{20,}
+    | \blin_api_[A-Za-z0-9]{20,} | \bsh(?:pat|pca|ppa|pss)_[a-fA-F0-9]{20,} | \btskey-[\w-]{16,}
+    | \bsntry[su]_[\w+/=]{20,}
+    | \bAGE-SECRET-KEY-1[A-Z0-9]{20,} | \bops_eyJ[\w+/=-]{20,} | \bpul-[a-f0-9]{40}
+    | \bPMAK-[a-f0-9-]{20,}
     | \b\w{3}\dQ~[\w.~-]{31,}
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----(?s:.*?)(?:-----END[ ][A-Z ]*-----|\Z)
     """,
@@ -238,11 +257,12 @@ _BREAK_BACKWARDS: Final = r"(?>(?:\s{1,9}+|(?:[rn]\\{1,4}+){1,2}+){1,2}+)"
 KEY_LINES: Final = re.compile(
     rf"""(?x)
       (?<![\w+/=]) (?: [A-Za-z0-9+/]{{4,}}+ {_BREAK} )?
-      [A-Za-z0-9+/]{{{LONG_LINE},}}+ (?: {_BREAK} [A-Za-z0-9+/]{{{LONG_LINE},}}+ )++ (?: {_BREAK}?+ [A-Za-z0-9+/]*+ ={{1,2}} )?
+      [A-Za-z0-9+/]{{{LONG_LINE},}}+ (?: {_BREAK} [A-Za-z0-9+/]{{{LONG_LINE},}}+ )++
+      (?: {_BREAK}?+ [A-Za-z0-9+/]*+ ={{1,2}} )?
     """,
     re.ASCII,
 )
-"""Two long lines of base64 or more, with what is left of the line before and the last, shorter one."""
+"""Two long lines of base64 or more, the rest of the line before, and the last, shorter one."""
 
 _END_OF_KEY: Final = re.compile(
     rf"{KEY_END} [A-Z ]*+(?:(?<=PRIVATE KEY)|(?<=PRIVATE KEY BLOCK))-----"
@@ -254,11 +274,11 @@ _LINES_BEFORE: Final = re.compile(
     """,
     re.ASCII,
 )
-"""What stands before the end of a private key whose beginning is not there, read backwards from it."""
+"""What stands before the end of a private key without a beginning, read backwards."""
 
 _NAMES_CREDENTIAL: Final = re.compile(rf"(?:\A|[^a-z0-9])(?:{_KEY_ENDS})\Z", re.IGNORECASE)
 _LONGEST_END: Final = 40
-"""Characters at the end of a key that are looked at: more than any of `_KEY_ENDS` and what stands before it."""
+"""Characters at the end of a key that are looked at: more than `_KEY_ENDS` and what precedes."""
 _IS_FLAG: Final = re.compile(CREDENTIAL_FLAG, re.IGNORECASE)
 
 

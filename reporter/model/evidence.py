@@ -77,7 +77,7 @@ class Evidence:
     def events_about(
         self, namespace: str, kind: str, name: str, *, uid: str = ""
     ) -> tuple[ForeignEvent, ...]:
-        """Return the Events about an object, the newest first; none of another object of its name."""
+        """Return the Events about an object, the newest first; none of another of its name."""
         found = self.events.get((namespace, kind, name), ())
         if not uid:
             return found
@@ -91,7 +91,7 @@ class Evidence:
         return tuple(sorted(found))
 
     def reads_events(self, namespace: str) -> bool:
-        """Tell whether the Events of a namespace could be read: else that there is none says nothing."""
+        """Tell whether a namespace's Events could be read; if not, their absence says nothing."""
         return self.events_read is None or namespace in self.events_read
 
     def log_of(self, namespace: str, pod: str, container: str) -> LogCause | None:

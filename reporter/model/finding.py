@@ -1,4 +1,4 @@
-"""What probes return: findings, evidence of readiness, and statuses derived for somebody else's objects."""
+"""What probes return: findings, evidence of readiness, and statuses derived for others' objects."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -47,9 +47,9 @@ class Sureness(StrEnum):
 class Fails(StrEnum):
     """In which way what is at fault fails, which decides what shows something of it.
 
-    `ZERO`: somebody asked for no replica. `REFUSED`: its pods are not made. `UNSCHEDULED`: its pod has
-    no node. `WAITING`: no container of its pod has run. `CRASHING`: one ended and was started again.
-    `UNREADY`: it runs, or did once.
+    `ZERO`: somebody asked for no replica. `REFUSED`: its pods are not made. `UNSCHEDULED`: its pod
+    has no node. `WAITING`: no container of its pod has run. `CRASHING`: one ended and was started
+    again. `UNREADY`: it runs, or did once.
     """
 
     OTHERWISE = "otherwise"

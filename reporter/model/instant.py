@@ -34,7 +34,7 @@ def rfc3339_micro(moment: datetime) -> str:
 
 
 def _utc(moment: datetime) -> datetime:
-    """Return the time of day in UTC; one that its offset moves out of the calendar stays as it is."""
+    """Return the time of day in UTC; one that its offset moves out of the calendar stays."""
     try:
         return moment.astimezone(UTC).replace(tzinfo=None)
     except OverflowError:

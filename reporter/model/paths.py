@@ -248,7 +248,7 @@ def _field(value: object, name: str) -> object:
 
 @dataclass(frozen=True, slots=True)
 class PathReader:
-    """An object as paths read it, beside `others`, which `@<key>` begins at; `{name}` is its `name`."""
+    """An object as paths read it, beside `others`, at which `@<key>` begins; `{name}` is `name`."""
 
     name: str
     obj: object

@@ -17,7 +17,7 @@ _SUFFIXES: Final = {
 
 
 def quantity(value: object) -> object:
-    """Return the number that a quantity stands for, `1000m` and `1` the same; what is none as it is."""
+    """Return the number that a quantity stands for (`1000m` is 1); what is none, as it is."""
     found = _WRITTEN.fullmatch(str(value))
     if found is None or found[1].count(".") > 1 or not any(map(str.isdigit, found[1])):
         return value

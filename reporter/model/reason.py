@@ -71,14 +71,14 @@ class Reason:
 
     @property
     def heading(self) -> str:
-        """Its heading in `docs/reasons.md`, which says once what holds for the models of all kinds."""
+        """Its heading in `docs/reasons.md`, which says once what holds for models of all kinds."""
         if self.layer is Layer.DEPLOYMENT:
             return self.name.removeprefix(str(self.of))
         return self.name
 
     @property
     def may_stop(self) -> bool:
-        """Whether a model may not serve for it; what is outside of the chain is told of what serves."""
+        """Whether a model may not serve for it; what is outside of the chain leaves it serving."""
         return self.chain and not self.slows_only
 
     @property
@@ -107,7 +107,7 @@ class Reason:
 
     @property
     def subject_kind(self) -> SubjectKind:
-        """Raises ValueError where it is of the layer of deployments and does not say of which kind."""
+        """Raises ValueError where a reason of the layer of deployments names no kind."""
         match self.layer:
             case Layer.CLUSTER:
                 return CLUSTER_KIND

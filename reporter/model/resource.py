@@ -82,7 +82,7 @@ _EXISTENCE: Final = re.compile(r"(!?)\s*([^=!\s()]+)")
 
 
 def parse_selector(text: str) -> LabelSelector:
-    """Return what a label selector selects; an empty one all. Raises ValueError where it is none."""
+    """Return what a label selector selects; empty: all. Raises ValueError if it is none."""
     terms = []
     if text.strip():
         terms = [each.removesuffix(",") for each in _TERM.findall(f"{text},") if each]

@@ -28,10 +28,10 @@ class Objects(Protocol):
 class Need:
     """Objects that do nothing without a part.
 
-    `words` say which of them in the plural, for the documentation; `evidence` why they need the part,
-    with its public source. `shows` tells whether an object is one of them; others may have to be
-    looked up. `alone` tells the same of an object that is not being deleted, where none has to be.
-    `detail` is what a message says of one behind its name, with a space before it.
+    `words` say which of them in the plural, for the documentation; `evidence` why they need the
+    part, with its public source. `shows` tells whether an object is one of them; others may have to
+    be looked up. `alone` tells the same of an object that is not being deleted, where none has to
+    be. `detail` is what a message says of one behind its name, with a space before it.
     """
 
     by: Resource[KubeObject]
@@ -110,21 +110,22 @@ class Controller:
     `reason` is raised when it is not ready. `part` is the shared part that it is of, by its name in
     `--components`; the stack's own if empty.
 
-    Where it is: `deployment` is the setting that names it, or `names` are those of Deployments that no
-    setting changes; `namespaces` is the setting that says where, `else_namespaces` the one that does
-    where that is empty, and all of `given` must have a value too. Where it is in none of these, it is
-    found in any by how the image of each of `names` ends, in a path of two or three parts (`images`),
-    or by a label that its project ships it with, `key=value` (`labels`): behind some mirrors of
-    registries its image has another name. `revisions`: Deployments named `<deployment>-<revision>`
-    are its instances too. Where it is not found, one of its `leases` of leader election that is
-    renewed in a namespace of its own or in kube-system shows that it works.
+    Where it is: `deployment` is the setting that names it, or `names` are those of Deployments that
+    no setting changes; `namespaces` is the setting that says where, `else_namespaces` the one that
+    does where that is empty, and all of `given` must have a value too. Where it is in none of
+    these, it is found in any by how the image of each of `names` ends, in a path of two or three
+    parts (`images`), or by a label that its project ships it with, `key=value` (`labels`): behind
+    some mirrors of registries its image has another name. `revisions`: Deployments named
+    `<deployment>-<revision>` are its instances too. Where it is not found, one of its `leases` of
+    leader election that is renewed in a namespace of its own or in kube-system shows that it works.
 
     What it does: `observes`: it writes `observedGeneration` of what needs it. `makes_for` are kinds
     for whose objects it makes others. `governs`: it writes a status that downstream reasons read.
     `reads_pods`: it reads the metrics of model pods, so network policies have to admit it.
 
-    Whether it is expected: any of `needs` shows that it has to be there. `with_stack`: it is switched
-    off with the stack, and on where the stack is `on`; `optional`: it is not missed just for that.
+    Whether it is expected: any of `needs` shows that it has to be there. `with_stack`: it is
+    switched off with the stack, and on where the stack is `on`; `optional`: it is not missed just
+    for that.
     """
 
     reason: str
@@ -151,10 +152,10 @@ class Controller:
 class RequiredKind:
     """A CustomResourceDefinition that a shared part cannot do without, or what uses the part.
 
-    `part` and `needs` are as in `Controller`. One of `instead` is as good, as where a kind has moved
-    to another group. No Deployment of the parts in `of` can run without it. `only_needed`: it is
-    missed only where something needs it, also where its part is `on`. `with_stack`: it follows the
-    stack's mode where its part has none.
+    `part` and `needs` are as in `Controller`. One of `instead` is as good, as where a kind has
+    moved to another group. No Deployment of the parts in `of` can run without it. `only_needed`: it
+    is missed only where something needs it, also where its part is `on`. `with_stack`: it follows
+    the stack's mode where its part has none.
     """
 
     crd: str
@@ -172,15 +173,15 @@ class RequiredKind:
 class ScrapedPods:
     """The pods of a stack that serve metrics.
 
-    The value of `label` names the subject, in the pod's namespace; a setting has it where it is empty.
-    Only pods that have the `container` that serves are scraped. Its image name has one of `images`,
-    where servers that are not judged serve under that name too, or where users choose the name: then
-    the first container of such an image that has a port serves, and no router; else the first with a
-    port named `port`. Where neither is given, the first container serves that is no mesh proxy, on the
-    port of the settings. `port` names the container's port; its first port where none has that name.
-    The value of `index_label` is a pod's place in its group, of which the first one serves the page;
-    where it is empty, the ordinal of a StatefulSet's pod tells. `not_ready` is the reason that tells of
-    pods that are not Ready: their pages say nothing more.
+    The value of `label` names the subject, in the pod's namespace; a setting has it where it is
+    empty. Only pods that have the `container` that serves are scraped. Its image name has one of
+    `images`, where servers that are not judged serve under that name too, or where users choose the
+    name: then the first container of such an image that has a port serves, and no router; else the
+    first with a port named `port`. Where neither is given, the first container serves that is no
+    mesh proxy, on the port of the settings. `port` names the container's port; its first port where
+    none has that name. The value of `index_label` is a pod's place in its group, of which the first
+    one serves the page; where it is empty, the ordinal of a StatefulSet's pod tells. `not_ready` is
+    the reason that tells of pods that are not Ready: their pages say nothing more.
     """
 
     kind: SubjectKind
@@ -234,11 +235,12 @@ class StackWords:
 class StackRows:
     """What the tables hold of a stack, by its `name` in `--stacks`.
 
-    `expected`: a dump that holds nothing of it lists what is read for it as unknown. Some objects of
-    the shared resources that it `shares` are its subjects too. `reasons` are those of its subjects in
-    the order of priority, Ready last; `cluster_reasons` those of its controllers. `scraped` are the pods
-    that serve metrics, `scales`: HorizontalPodAutoscalers of its models are judged. `made_with` is a
-    label of what its controllers make for a subject, with the subject's name as value.
+    `expected`: a dump that holds nothing of it lists what is read for it as unknown. Some objects
+    of the shared resources that it `shares` are its subjects too. `reasons` are those of its
+    subjects in the order of priority, Ready last; `cluster_reasons` those of its controllers.
+    `scraped` are the pods that serve metrics, `scales`: HorizontalPodAutoscalers of its models are
+    judged. `made_with` is a label of what its controllers make for a subject, with the subject's
+    name as value.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Hygiene of messages: one clean line within the API server's limits; and what Kubernetes takes for names."""
+"""Hygiene of messages: one clean line within the API server's limits; names of Kubernetes."""
 
 import json
 import re
@@ -28,7 +28,7 @@ _INVISIBLE = re.compile(
     r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Controls, and what Unicode calls Default_Ignorable_Code_Point (DerivedCoreProperties.txt): nobody sees them."""
+"""Controls, and Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt): unseen."""
 
 
 _UNSEEN = re.compile(
@@ -73,7 +73,7 @@ def has_unseen(text: str) -> bool:
 
 
 def redact(text: str) -> str:
-    """Return `text` without credentials, what hides them, and queries of URLs, otherwise unchanged."""
+    """Return `text` without credentials, what hides them, and queries of URLs."""
     text = text if text.isascii() else _visible(text)
     return without_credentials(_QUERY.sub(r"\1", text) if "://" in text else text)
 

@@ -57,7 +57,7 @@ def fault_of_pod(
 
 
 def _downloads(pod: Pod, samples: Samples) -> bool:
-    """Tell whether weights arrived since a pod started, and some are left; 0 is none, -1 unknown."""
+    """Tell whether weights arrived since a pod started and some are left; 0: none, -1: unknown."""
     judged = judged_of(pod, samples)
     looks = judged.history.looks if judged is not None else ()
     return bool(looks and looks[-1].remaining and any(each.speed for each in looks))
@@ -66,8 +66,8 @@ def _downloads(pod: Pod, samples: Samples) -> bool:
 def _is_replaced(pod: Pod, others: Iterable[Pod]) -> bool:
     """Tell of a pod that is being deleted whether all that stand for it are Ready.
 
-    On a lost node it never ends, as no kubelet says so (Kubernetes, "Nodes"). Its ReplicaSet does not
-    count it any more; a StatefulSet makes none of its name before it is gone.
+    On a lost node it never ends, as no kubelet says so (Kubernetes, "Nodes"). Its ReplicaSet does
+    not count it any more; a StatefulSet makes none of its name before it is gone.
     """
     deployment = _deployment_of(pod)
     standing = [each for each in others if not each.deleting and _deployment_of(each) == deployment]
@@ -92,8 +92,8 @@ def pod_finding(
 ) -> Finding:
     """Return the finding about a pod at fault.
 
-    What `told` says goes before what the fault says. What befalls a pod that had worked is no matter
-    of the controller that made it.
+    What `told` says goes before what the fault says. What befalls a pod that had worked is no
+    matter of the controller that made it.
     """
     fields: FaultFields = {
         "severity": fault.severity,
@@ -187,7 +187,9 @@ def judged(
     pickers: ScrapedPickers | None = None,
     derived: tuple[Derived, ...] = (),
 ) -> Evaluation:
-    """Return all that is said of a model: by its probes, and by the pages of its pods and its pickers."""
+    """Return all that is said of a model: by its probes, and by the pages of its pods and its
+    pickers.
+    """
     findings = chain.from_iterable(probe(scope) for probe in probes)
     undecided = undecided_pods(scope, pods, waits=waits)
     if pickers is not None:
@@ -205,7 +207,8 @@ def probe_pickers(
 ) -> Iterator[Finding]:
     """Yield a finding for each fault that the page of a picker shows.
 
-    Without a Ready model pod a picker has nothing to pick, and one that is not Ready itself is told of as such.
+    Without a Ready model pod a picker has nothing to pick, and one that is not Ready itself is told
+    of as such.
     """
     pods = tuple(pod for pod in pods if counts(pod))
     ready = tuple(pod for pod in pods if is_ready(pod))
@@ -231,8 +234,8 @@ def as_picked(
     """Yield the evidence; requests reach nothing while no Ready picker knows an endpoint.
 
     It answers such a request itself, with 503 (Gateway API Inference Extension v1.5,
-    pkg/epp/requestcontrol/director.go), so that failureMode of the pool does not help. One that knows
-    pods and has no fresh metrics of them chooses among them all the same.
+    pkg/epp/requestcontrol/director.go), so that failureMode of the pool does not help. One that
+    knows pods and has no fresh metrics of them chooses among them all the same.
     """
     verdicts = [
         judged.verdict for pod in _pickers(scope, row) if (judged := judged_of(pod, scope.samples))

@@ -1,8 +1,8 @@
 """Answers of an earlier pass that still hold: a change costs the answers that rest on it.
 
 What the probes say about a namespace, or about a subject of a stack, follows from what they look up
-(`reporter.snapshot.trace`). If all of that is the same as before, so is the answer. This is a matter of
-speed only: with or without it an evaluation is the same.
+(`reporter.snapshot.trace`). If all of that is the same as before, so is the answer. This is a
+matter of speed only: with or without it an evaluation is the same.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
@@ -34,8 +34,8 @@ _READ: Final = attrgetter("served", "partial", "cause", "permission", "since", "
 class Question:
     """What is asked about one namespace or one subject.
 
-    `ask` is given the cluster, so that a question outlives it. `rests_on` was looked up already, as the
-    object that is the subject.
+    `ask` is given the cluster, so that a question outlives it. `rests_on` was looked up already, as
+    the object that is the subject.
     """
 
     about: Subject
@@ -55,7 +55,8 @@ class KeptAnswer:
 class KeptQuestions:
     """What is asked, by what it is about, and what was looked up to know it.
 
-    Of two questions about the same the later one counts. While the cells stay the same, the same is asked.
+    Of two questions about the same the later one counts. While the cells stay the same, the same is
+    asked.
     """
 
     of: Mapping[Subject, Question] = field(default_factory=dict)
@@ -65,8 +66,9 @@ class KeptQuestions:
 class Readers:
     """Which answers rest on a cell.
 
-    It only grows, until it is made again: an answer that is named here and no longer depends on the cell is
-    asked for once too many times, which costs little. So a pass that is dropped need not be taken back.
+    It only grows, until it is made again: an answer that is named here and no longer depends on the
+    cell is asked for once too many times, which costs little. So a pass that is dropped need not be
+    taken back.
     """
 
     def __init__(self, answers: Mapping[Subject, KeptAnswer] = MappingProxyType({})) -> None:
@@ -100,8 +102,8 @@ class Readers:
 class Answered:
     """What was answered in a pass, and from what.
 
-    All answers rest on what is `shared`, and on the shared parts `seen` among it. `said` is all of them
-    together. `found` was worked out of many objects for many answers.
+    All answers rest on what is `shared`, and on the shared parts `seen` among it. `said` is all of
+    them together. `found` was worked out of many objects for many answers.
     """
 
     shared: tuple[object, ...] = ()
@@ -127,9 +129,9 @@ def answer(
 ) -> Answered:
     """Return the answers, those of before where what they rest on is the same.
 
-    An answer that is the same as before stays the very object, and so does what all say together: who goes
-    on from there need not look at what did not change. `find` finds out what is asked; `changed` are the
-    cells that may be another answer now.
+    An answer that is the same as before stays the very object, and so does what all say together:
+    who goes on from there need not look at what did not change. `find` finds out what is asked;
+    `changed` are the cells that may be another answer now.
     """
     same = now.shared == before.shared
     if same and before.asked.cells and before.asked.cells.isdisjoint(changed):
@@ -204,7 +206,7 @@ def changed_cells(now: Answered, before: Answered, snapshot: TracedSnapshot) -> 
 def _found_again(
     before: Mapping[Hashable, WorkedOut], changed: Collection[Cell], snapshot: TracedSnapshot
 ) -> set[Cell]:
-    """Work out again what is made of cells that changed; return these, and what is another than before.
+    """Work out again what rests on changed cells; return these, and what differs from before.
 
     What others are made of comes before them, as it was found first.
     """

@@ -1,7 +1,7 @@
 """What a probe is given: one scope, from which it makes findings.
 
-All probes have this one signature: `Callable[[ScopeT], Iterable[Finding]]`. What a probe looks at is in
-the scope: the snapshot, the settings, what was scraped, and, below the cluster, its subject.
+All probes have this one signature: `Callable[[ScopeT], Iterable[Finding]]`. What a probe looks at
+is in the scope: the snapshot, the settings, what was scraped, and, below the cluster, its subject.
 
 What the probe of one shared Deployment is given.
 
@@ -48,7 +48,7 @@ _NAMESPACE_CAUSE_BYTES: Final = 100
 
 
 class WorkloadFields(TypedDict, total=False):
-    """What is said alike of a fault of each workload; see `Finding` for the meaning of each field."""
+    """What is said alike of each workload's fault; see `Finding` for the meaning of the fields."""
 
     transition: datetime | None
     lost_node: str

@@ -47,9 +47,9 @@ class StackProbes:
 class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
     """How the subjects of a stack are evaluated, each for itself.
 
-    Of two with the same name that of the first of `resources` counts. `leaving` says what is said about one
-    that is being deleted, where a deletion may hang; nothing is if it is None, nor of one whose namespace
-    goes with it. `is_subject` says which objects are subjects; all if None.
+    Of two with the same name that of the first of `resources` counts. `leaving` says what is said
+    about one that is being deleted, where a deletion may hang; nothing is if it is None, nor of one
+    whose namespace goes with it. `is_subject` says which objects are subjects; all if None.
     """
 
     resources: tuple[Resource[ObjectT], ...]
@@ -80,7 +80,7 @@ def questions_of(
     answer: Callable[[KubeObject, Scope], Evaluation],
     is_model: Callable[[KubeObject], bool],
 ) -> Iterator[Question]:
-    """Yield what is asked about each object of a resource that is a model and is not being deleted."""
+    """Yield the questions about each model of a resource that is not being deleted."""
     for obj in _judged(scope, resource, is_model):
         if not obj.deleting:
             yield _question(resource, obj, partial(answer, obj))
@@ -89,7 +89,7 @@ def questions_of(
 def _judged(
     scope: Scope, resource: Resource[ObjectT], is_subject: Callable[[ObjectT], bool] | None
 ) -> Iterator[ObjectT]:
-    """Yield the subjects of a resource but those that are left out, go with their namespace, or are another's."""
+    """Yield the subjects of a resource, without those left out, ending, or another's."""
     snapshot, wrapping = scope.snapshot, wrapping_kinds(scope)
     for obj in snapshot[resource]:
         if is_subject is not None and not is_subject(obj):

@@ -14,9 +14,9 @@ status properties"). So that time counts, where it can be believed:
 
 Without such a time the object's creation is only believed while the object is younger than the
 grace and no earlier pass saw it without the fault. To believe it always fails: a Deployment that is
-a week old and breaks now would be told at once, and a model that is edited in its first hour when it
-is as old as its start-up budget. To ignore it fails too: each new object would have its grace twice
-after a restart.
+a week old and breaks now would be told at once, and a model that is edited in its first hour when
+it is as old as its start-up budget. To ignore it fails too: each new object would have its grace
+twice after a restart.
 
 In one look nobody knows more, and a fault without a time counts as old enough to be told; but
 nothing has been wrong with a subject for longer than the subject exists.
@@ -29,11 +29,11 @@ would never be told if each began the other's time again.
 Ages are the larger of two: by the time of day, which survives restarts, and by the boot clock,
 which nobody can set back.
 
-What a leader hands on of the faults that have not been told yet: our Events on record say since when
-a fault lasts that has fired. Of one in its grace nobody but the processes that saw it begin know
-that. If each of them ends before the grace does, as where memory runs out every few minutes, the
-fault would never be told. So the leader writes the starts of these faults on its Lease, which it
-renews anyway, and whoever comes next takes them over: a standby that has started later, or a new
+What a leader hands on of the faults that have not been told yet: our Events on record say since
+when a fault lasts that has fired. Of one in its grace nobody but the processes that saw it begin
+know that. If each of them ends before the grace does, as where memory runs out every few minutes,
+the fault would never be told. So the leader writes the starts of these faults on its Lease, which
+it renews anyway, and whoever comes next takes them over: a standby that has started later, or a new
 process. What stands in an object as the time of a condition can be read again and is left out. The
 text is bounded, and names nothing: an entry is a hash.
 """
@@ -81,14 +81,15 @@ class OneLook:
 class Fault:
     """What is seen of one object under one key, with its place in time.
 
-    It is remembered by `clock`. `finding` is the worst one, and `says` speaks for it: the remembered one
-    while the present one is within its own time, as when a crashed container runs again without being
-    Ready; `passing_since` is since when it has the words of before a passing state.
+    It is remembered by `clock`. `finding` is the worst one, and `says` speaks for it: the
+    remembered one while the present one is within its own time, as when a crashed container runs
+    again without being Ready; `passing_since` is since when it has the words of before a passing
+    state.
 
-    `remaining` is how long it must still last to fire by its own clock, until it is ripe. `next_in` is the
-    time until another of its findings is ripe, None where none will be. `began_seen` is when each present
-    start of a budget was first seen, on the boot clock. `age_known`: `since` rests on a time that was seen
-    or stands in the object.
+    `remaining` is how long it must still last to fire by its own clock, until it is ripe. `next_in`
+    is the time until another of its findings is ripe, None where none will be. `began_seen` is when
+    each present start of a budget was first seen, on the boot clock. `age_known`: `since` rests on
+    a time that was seen or stands in the object.
     """
 
     clock: FaultKey
@@ -146,9 +147,10 @@ def place_in_time(
     """Return the findings of one clock as a fault: since when it lasts and whether it is ripe.
 
     Several findings about one object are one fault; the worst whose time has come speaks for it.
-    Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin again.
-    `subject_created` is when the subject of the findings was made, which one look goes by. `judged` is
-    when an earlier pass looked at the same reason, `handed` when another process saw the fault begin.
+    Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin
+    again. `subject_created` is when the subject of the findings was made, which one look goes by.
+    `judged` is when an earlier pass looked at the same reason, `handed` when another process saw
+    the fault begin.
     """
     before = remembered
     if remembered is not None and not remembered.is_of(findings[0].related):
@@ -199,8 +201,9 @@ def _words(
 
     A container that crashes alternates between two states, and one that recovers passes some. To
     tell each would be a write each time, and the last of them would be what a closed Event says of
-    its cause. An object that was missing and is made again recovers too. What does not move on for `PASSING` is told as it is,
-    and so is what rests on another node than before: the earlier words are about that one.
+    its cause. An object that was missing and is made again recovers too. What does not move on for
+    `PASSING` is told as it is, and so is what rests on another node than before: the earlier words
+    are about that one.
     """
     if not finding.passing or remembered is None:
         return finding, None
@@ -328,13 +331,14 @@ Handed: TypeAlias = Mapping[str, Start]
 NOTHING: Final[Handed] = {}
 
 MOST: Final = 200
-"""How many are handed on: 8 kB at most, which are written with each renewal. Those in their grace come
-first, then the oldest: what is past it and not told is suppressed, held or secondary, and may be many."""
+"""How many are handed on: 8 kB at most, which are written with each renewal. Those in their grace
+come first, then the oldest: what is past it and not told is suppressed, held or secondary, and may
+be many."""
 
 WITHIN: Final = timedelta(minutes=6)
-"""How long nobody may have looked. The kubelet waits 5 min at most before it starts a container again
-that crashed (Kubernetes, "Pod Lifecycle", restart policy); a fault that is seen before and after that is
-taken for the same."""
+"""How long nobody may have looked. The kubelet waits 5 min at most before it starts a container
+again that crashed (Kubernetes, "Pod Lifecycle", restart policy); a fault that is seen before and
+after that is taken for the same."""
 
 
 def token(key: FindingKey, clock: FaultKey) -> str:
@@ -365,7 +369,7 @@ def since_of(handed: Handed, key: FindingKey, clock: FaultKey) -> datetime | Non
 
 
 def hand_on(memory: Memory) -> str:
-    """Return the starts of the faults that are remembered and not told, as text; empty without any."""
+    """Return the starts of the faults that are remembered and not told, as text; maybe empty."""
     first = heapq.nsmallest(MOST, _untold(memory))
     if not first:
         return ""

@@ -28,12 +28,13 @@ governs, and what fires must not be taken back on a guess.
 What is on a node at fault, or waits for it, is explained by the node. One lost node, or one Secret
 that several models wait for, would else be told once for each part and each model that needs it.
 Unlike a controller, it explains single faults: those that rest on it, or are about it. So which
-fault it is decides, and not only which reason; a candidate with another fault is told with that one.
+fault it is decides, and not only which reason; a candidate with another fault is told with that
+one.
 
-While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that was
-made again elsewhere does not. A node that is back leaves its pods not Ready for a while, and nothing in
-them speaks of it any more. So until the node is recovered and released, the faults that rested on it
-still do. What such a fault outranks stays behind it (rule 5).
+While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that
+was made again elsewhere does not. A node that is back leaves its pods not Ready for a while, and
+nothing in them speaks of it any more. So until the node is recovered and released, the faults that
+rested on it still do. What such a fault outranks stays behind it (rule 5).
 
 Last, between the faults of one pod: one of them explains others.
 """
@@ -166,7 +167,7 @@ def _until(keys: AbstractSet[UpstreamKey], upstreams: Upstreams) -> timedelta | 
 
 
 def suppress_by_nodes(state: PassState) -> PassState:
-    """Suppress and hold the candidates that a node, or what several share, explains, or may soon."""
+    """Suppress and hold what a node, or what several share, explains, or may soon."""
     explained = {
         name
         for row in state.catalogue.suppression
@@ -230,7 +231,7 @@ def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
 
 
 def _cause_of(fault: Fault) -> UpstreamKey | None:
-    """Return the cause that a fault rests on, or the node that it is about; None if there is none."""
+    """Return the cause that a fault rests on, or the node that it is about, if any."""
     about = fault.says.related
     of_node = (CLUSTER_NODE, about.name) if about.kind == NODES.kind else None
     return rests_on(fault.says) or of_node

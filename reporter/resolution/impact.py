@@ -1,20 +1,21 @@
 """Rule 8: the state of each subject, whom each cause hits, and the order of causes that follows.
 
-A state goes by the evidence that Ready rests on. That many findings are listed says nothing of what serves: a pod that fails next to three that are
-Ready takes nothing from users, and a model whose replicas are all gone may have one finding that is
-suppressed. So states are not counted from findings. Probes say how many replicas work and whether
-requests reach them (`ServingEvidence`); findings decide only whether what serves is degraded.
+A state goes by the evidence that Ready rests on. That many findings are listed says nothing of what
+serves: a pod that fails next to three that are Ready takes nothing from users, and a model whose
+replicas are all gone may have one finding that is suppressed. So states are not counted from
+findings. Probes say how many replicas work and whether requests reach them (`ServingEvidence`);
+findings decide only whether what serves is degraded.
 
 What an upstream suppresses takes part in nothing here: its own evidence may be as stale as the
 status that it was read from.
 
 A cause hits the deployments that it explains, that is those with a finding that it suppresses or
-holds, and those that rest on what is at fault: its own subject, the models behind a Gateway, and for
-a part of the cluster that requests pass through every model that is reached through a Gateway. Of
-those only the ones count that do not serve, or serve degraded.
+holds, and those that rest on what is at fault: its own subject, the models behind a Gateway, and
+for a part of the cluster that requests pass through every model that is reached through a Gateway.
+Of those only the ones count that do not serve, or serve degraded.
 
-A model does not serve because of what stops it: of its own faults and of what it rests on the nearest
-without which it would serve. Any other cause that hits it counts it separately.
+A model does not serve because of what stops it: of its own faults and of what it rests on the
+nearest without which it would serve. Any other cause that hits it counts it separately.
 """
 
 from collections import defaultdict
@@ -127,8 +128,8 @@ def judge_states(
 ) -> tuple[SubjectState, ...]:
     """Return the state of each subject, and since when it is in it.
 
-    Those `hit` rest on a part at fault, which need not be their own. `lost` is what those of them lose
-    that pass a part of the cluster.
+    Those `hit` rest on a part at fault, which need not be their own. `lost` is what those of them
+    lose that pass a part of the cluster.
     """
     faults: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
     for finding in findings:
@@ -357,7 +358,8 @@ def _resting(cause: ResolvedFinding, evidence: PassEvidence, passed: _Lost) -> f
 class _Stops:
     """What stops each model that works not, or that no request reaches, by its own evidence.
 
-    These are its `own` faults, where any is known. Of those `shut` the Gateways let nothing through.
+    These are its `own` faults, where any is known. Of those `shut` the Gateways let nothing
+    through.
     """
 
     own: Mapping[Subject, frozenset[str]] = field(default_factory=dict)
@@ -396,7 +398,7 @@ class _Stops:
 def _explained(
     findings: Iterable[ResolvedFinding], evidence: PassEvidence, catalogue: Catalogue
 ) -> Mapping[UpstreamKey, Mapping[Subject, set[str]]]:
-    """Return the deployments with findings that each upstream suppresses or makes wait, and their reasons."""
+    """Return the deployments with findings that each upstream suppresses or holds, with reasons."""
     explained: dict[UpstreamKey, dict[Subject, set[str]]] = defaultdict(lambda: defaultdict(set))
     for finding in findings:
         if not finding.by or finding.disposition not in _BEHIND:
@@ -455,7 +457,7 @@ def _impact(hit: Mapping[Subject, bool], serving: Mapping[Subject, ServingState]
 
 
 def _order(cause: ResolvedFinding, last: AbstractSet[FindingKey], catalogue: Catalogue) -> _Order:
-    """Return the place of a cause: what nothing uses, or one namespace alone, comes last in its layer."""
+    """Return the place of a cause: in its layer, what nothing uses, or one namespace, is last."""
     impact = cause.impact or Impact()
     return (
         list(Layer).index(cause.layer),

@@ -1,10 +1,11 @@
 """What one pass hands to the next. Immutable; an empty one starts a process.
 
-Steps among it are not taken again while what they are made of is the same. Most passes follow a change that changes no answer, or one of thousands; to sort, to count and to compare
-all subjects again costs more than all that is then said. So a pass remembers of a few steps what they were
-given and what came out, and hands that to the next one. An evaluation whose parts are the same has the very
-objects of the one before (`reporter.probes.reuse`), so that comparing is cheap. It is a matter of speed only:
-a step follows from what it is given, and from nothing else.
+Steps among it are not taken again while what they are made of is the same. Most passes follow a
+change that changes no answer, or one of thousands; to sort, to count and to compare all subjects
+again costs more than all that is then said. So a pass remembers of a few steps what they were given
+and what came out, and hands that to the next one. An evaluation whose parts are the same has the
+very objects of the one before (`reporter.probes.reuse`), so that comparing is cheap. It is a matter
+of speed only: a step follows from what it is given, and from nothing else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +51,8 @@ class Steps:
         """
         known = self._before.get(name)
         if known is not None and known.given == given:
-            # With what it is given now: the next pass may be given the very same, which is seen at once.
+            # With what it is given now: the next pass may be given the very same, which is seen at
+            # once.
             self.taken[name] = TakenStep(given, known.value)
             return cast("ValueT", known.value)
         value = step()
@@ -60,7 +62,7 @@ class Steps:
 
 
 UpstreamKey: TypeAlias = tuple[str, str]
-"""A reason that can suppress others, and the CustomResourceDefinition or Node it is about, if any."""
+"""A reason that can suppress others, and the CRD or Node it is about, if any."""
 
 Writing: TypeAlias = tuple[str, datetime]
 """An Event of ours by its name, and when it was last written."""
@@ -111,11 +113,11 @@ class FaultMemory:
 class Episode:
     """A key from when it was first seen until its recovery has lasted.
 
-    `since` is fixed when it fires, for the Event's name contains it. `last_seen` is when a fault of it that
-    is past its grace was seen last, and `stale_since` since when it is stale, both on the boot clock. It
-    has `fired` also if only a mute kept it from that. One that has not is remembered for a while after it
-    is gone, without being `listed`. `shown` is its last form in a report. `exempt`: a fault that fires at
-    once is among those seen last.
+    `since` is fixed when it fires, for the Event's name contains it. `last_seen` is when a fault of
+    it that is past its grace was seen last, and `stale_since` since when it is stale, both on the
+    boot clock. It has `fired` also if only a mute kept it from that. One that has not is remembered
+    for a while after it is gone, without being `listed`. `shown` is its last form in a report.
+    `exempt`: a fault that fires at once is among those seen last.
     """
 
     since: datetime
@@ -144,7 +146,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class StandingReady:
-    """A subject that is ready and was told so: nothing is decided again until something here is another.
+    """A subject that is ready and was told so: nothing is decided again until something changes.
 
     `own` are all its Events on record, `told` those that need no answer.
     """
@@ -170,7 +172,7 @@ class StandingReady:
 
 @dataclass(frozen=True, slots=True)
 class Primary:
-    """The cause of a subject to look at first; `behind_since` is since when others are in front of it, on the boot clock."""
+    """The cause of a subject to look at first; `behind_since` is when others took the lead."""
 
     key: FindingKey
     behind_since: timedelta | None = None
@@ -180,12 +182,13 @@ class Primary:
 class Memory:
     """State between passes; grace survives a failover because standbys keep one too.
 
-    `episodes` are seen, clearing, stale, or gone for less than it takes to recover. Those `ended` are over;
-    the record may not say so yet, and they are not taken up again from it. `governing` and `released` are
-    those of `Upstreams`. `told` are the records that a subject had when it was found ready without a Ready
-    being due; none of them calls for another. A mute that counted goes on while its object cannot be read.
-    `judged` is when a pass last looked that could see all that a reason reads: what is older and was not at
-    fault then has been seen without the fault. `standing` and `steps` are a matter of speed only.
+    `episodes` are seen, clearing, stale, or gone for less than it takes to recover. Those `ended`
+    are over; the record may not say so yet, and they are not taken up again from it. `governing`
+    and `released` are those of `Upstreams`. `told` are the records that a subject had when it was
+    found ready without a Ready being due; none of them calls for another. A mute that counted goes
+    on while its object cannot be read. `judged` is when a pass last looked that could see all that
+    a reason reads: what is older and was not at fault then has been seen without the fault.
+    `standing` and `steps` are a matter of speed only.
     """
 
     episodes: Mapping[FindingKey, Episode] = field(default_factory=dict)

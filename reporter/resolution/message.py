@@ -29,7 +29,7 @@ _CAUSE_BYTES = 80
 _ADDED = re.compile(
     r"\((?=suppressing downstream|also: |node \S{1,253} also explains)", re.IGNORECASE
 )
-"""How what is added begins: where a text from elsewhere does, another bracket tells it from ours."""
+"""How an addition begins: where a foreign text does, another bracket tells it from ours."""
 
 SUPPRESSING = " (suppressing downstream reasons: "
 """How the last suffix of a message begins."""
@@ -45,8 +45,8 @@ def compose(
     """Return the message of a candidate, at most 1,024 bytes.
 
     `others` are the candidates of the same subject, the one to look at first in front. The base is
-    cut where it is too long, what is appended to it is not. The first of the `changes` is told behind
-    the cause where there is room for it.
+    cut where it is too long, what is appended to it is not. The first of the `changes` is told
+    behind the cause where there is room for it.
     """
     suffix, change = _more(candidate), ""
     if candidate.disposition is Disposition.FIRING:
@@ -80,7 +80,7 @@ def _also(candidate: Candidate, others: Iterable[Candidate]) -> str:
 
 
 def _of_one_node(candidate: Candidate, others: Iterable[Candidate]) -> str:
-    """Return which causes rest on the same lost node: it is enough that the first one is told so."""
+    """Return which causes rest on the same lost node: telling the first one is enough."""
     node = candidate.worst.says.lost_node
     if not node:
         return ""
@@ -107,8 +107,8 @@ def suppression_suffixes(
     """Return, per upstream, the suffix that says what it suppresses in this pass.
 
     The whole row of the table is named once one of its reasons is being suppressed; of a node only
-    what it suppresses, for it explains single faults. The count is that of the namespaces; the cluster
-    is none.
+    what it suppresses, for it explains single faults. The count is that of the namespaces; the
+    cluster is none.
     """
     places: dict[UpstreamKey, set[str]] = defaultdict(set)
     hit: dict[UpstreamKey, set[str]] = defaultdict(set)
@@ -167,7 +167,8 @@ def _line(
     now, reason, worst = state.now, candidate.reason, candidate.worst.says
     wait, is_known = _fires_in(candidate, now), candidate.age_known(now)
     changes = changes_before(candidate, state)
-    # Where nothing tells since when an object is at fault, its age says at least how long it is not.
+    # Where nothing tells since when an object is at fault, its age says at least how long it is
+    # not.
     made = None if is_known else worst.created or worst.no_older_than
     return ResolvedFinding(
         reason=reason.name,

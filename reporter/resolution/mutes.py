@@ -28,7 +28,7 @@ _NAMED: Final = 5
 """Most names of one annotation that are objected to one by one."""
 
 HINTS: Final = 100
-"""Most names for which a pass looks for one that may be meant: each is compared with all reasons."""
+"""Most names compared with all reasons in a pass, to find the one that may be meant."""
 
 _SIMILAR: Final = 0.7
 

@@ -2,14 +2,14 @@
 
 Rule 8: which cause of a subject is the one to look at first, and for how long.
 
-The order of causes follows the impact, and the impact follows each model that comes and goes. If the
-mark followed the order, two causes and one model that is ready and not ready by turns would pass it
-to and fro: two Events are written each time, and whoever is called by it is sent from one to the other.
-So it stays where it is until others have been in front for a grace without a break. The order itself
-is not held: it says what is true now.
+The order of causes follows the impact, and the impact follows each model that comes and goes. If
+the mark followed the order, two causes and one model that is ready and not ready by turns would
+pass it to and fro: two Events are written each time, and whoever is called by it is sent from one
+to the other. So it stays where it is until others have been in front for a grace without a break.
+The order itself is not held: it says what is true now.
 
-A cause that was not there before is news, and takes the mark at once if it comes first. One that ends, or
-cannot be judged any more while another can, gives it up at once.
+A cause that was not there before is news, and takes the mark at once if it comes first. One that
+ends, or cannot be judged any more while another can, gives it up at once.
 """
 
 from collections import defaultdict
@@ -36,12 +36,12 @@ def outrank(state: PassState) -> PassState:
     """Decide of what nothing has been decided yet: it fires, or is secondary to what does.
 
     What is clearing still outranks the others of its subject, or a fault that comes and goes would
-    make its followers come and go too. So does the fault of a model that a node explains: what it would
-    outrank is no more the one to look at while the node is told instead. What fires already is not taken
-    back while the node only holds. A status is written a moment after the pods are Ready again: what is
-    only said by the model's own object, or by the Deployment of these pods, stays behind what it was
-    outranked by. What the reporter cannot see is no cause of the stack: it is told apart from the
-    causes, and neither outranks them nor is outranked.
+    make its followers come and go too. So does the fault of a model that a node explains: what it
+    would outrank is no more the one to look at while the node is told instead. What fires already
+    is not taken back while the node only holds. A status is written a moment after the pods are
+    Ready again: what is only said by the model's own object, or by the Deployment of these pods,
+    stays behind what it was outranked by. What the reporter cannot see is no cause of the stack: it
+    is told apart from the causes, and neither outranks them nor is outranked.
     """
     active: dict[Subject, list[Candidate]] = defaultdict(list)
     decided: list[Candidate] = []
@@ -107,7 +107,9 @@ def _left_by_nodes(state: PassState) -> Mapping[Subject, Mapping[str, Collection
 
 
 def _sums_up(candidate: Candidate, state: PassState, pods: Collection[str]) -> bool:
-    """True if its faults are said by what sums up these pods: its own object, or their Deployment."""
+    """True if its faults are said by what sums up these pods: its own object, or their
+    Deployment.
+    """
     subject = candidate.key.subject
     own = {
         each.ref_named(subject.namespace, subject.name).place
@@ -139,7 +141,7 @@ _NEXT_PASS: Final = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Primaries:
-    """The causes in the order that they came in, marked, and what is remembered of the primary ones."""
+    """The causes in the order they came in, marked, and what is remembered of primary ones."""
 
     causes: tuple[ResolvedFinding, ...]
     held: Mapping[Subject, Primary]
@@ -152,7 +154,7 @@ def mark_primary(
     *,
     apart: AbstractSet[FindingKey] = frozenset(),
 ) -> Primaries:
-    """Mark of each subject one of its causes, which come in their order; one that is stale only where all are.
+    """Mark one cause of each subject, in their order; a stale one only where all are.
 
     What is set apart is never marked.
     """

@@ -1,20 +1,22 @@
 """Rule 9: what was changed shortly before a fault began.
 
-An operator asks it first, and the answer is spread over histories that nobody keeps. Two sources have a
-part of it: `managedFields` say who wrote what is wanted of an object last, and when (Kubernetes
-documentation, "Server-Side Apply"); and what this process saw change itself says from what to what.
+An operator asks it first, and the answer is spread over histories that nobody keeps. Two sources
+have a part of it: `managedFields` say who wrote what is wanted of an object last, and when
+(Kubernetes documentation, "Server-Side Apply"); and what this process saw change itself says from
+what to what.
 
-Both are told as facts, for neither proves anything. The time of an entry moves with any write of its
-manager, and controllers write as people do. Hence:
+Both are told as facts, for neither proves anything. The time of an entry moves with any write of
+its manager, and controllers write as people do. Hence:
 
-- Only what came before the fault is told, and not what somebody tried afterwards; and only what came
-  shortly before. Nor is the creation of an object: a stack that has just been installed would have it
-  on each line.
-- Only of the object at fault, its subject, what made it, and what it names as its class or parent. All
-  that was looked up for an answer is too much: a change of the Gateway stands next to no crashed pod.
+- Only what came before the fault is told, and not what somebody tried afterwards; and only what
+  came shortly before. Nor is the creation of an object: a stack that has just been installed would
+  have it on each line.
+- Only of the object at fault, its subject, what made it, and what it names as its class or parent.
+  All that was looked up for an answer is too much: a change of the Gateway stands next to no
+  crashed pod.
 - Of a Node only what was seen: its taints are written by controllers because of the fault.
-- What was told stays while the episode lasts, word for word. A manager that writes again takes the time
-  of its earlier write away, and a message that changes for that would be news about nothing.
+- What was told stays while the episode lasts, word for word. A manager that writes again takes the
+  time of its earlier write away, and a message that changes for that would be news about nothing.
 """
 
 from collections.abc import Iterator
@@ -45,10 +47,10 @@ _ASKED: Final = frozenset({Disposition.FIRING, Disposition.PENDING, Disposition.
 
 
 def changes_before(candidate: Candidate, state: PassState) -> tuple[SpecChange, ...]:
-    """Return what was changed shortly before the fault began; the one that a message may tell in front.
+    """Return what changed shortly before the fault began; the one to tell comes first.
 
-    What was found while it was in its grace stays in front. Once it fires with a change nothing is added
-    to it, and after a while nobody looks any more: what came before a fault is known soon.
+    What was found while it was in its grace stays in front. Once it fires with a change nothing is
+    added to it, and after a while nobody looks any more: what came before a fault is known soon.
     """
     window = timedelta(seconds=state.settings.change_window_seconds)
     if (

@@ -4,8 +4,9 @@ Everything that has to be read back is written into labels and annotations of th
 parsed from its message, which is for people. An Event counts as ours only if all of them are there
 and agree: others may write Events with our reasons, and an older version may have written fewer.
 
-An hour of trouble leaves thousands of Events, most of them over, and a pass asks for few of them. So
-each Event is read back once, and what the records are looked up by is mended where one has changed.
+An hour of trouble leaves thousands of Events, most of them over, and a pass asks for few of them.
+So each Event is read back once, and what the records are looked up by is mended where one has
+changed.
 """
 
 import re
@@ -47,8 +48,8 @@ _KIND: Final = re.compile(r"[a-z]{1,63}")
 class Record:
     """One Event of ours as it stands in the cluster.
 
-    `written` is when it was last written, to the microsecond where it was written once. `muted`: it is over
-    for a mute only, and its episode, which began at `since`, goes on without being told.
+    `written` is when it was last written, to the microsecond where it was written once. `muted`: it
+    is over for a mute only, and its episode, which began at `since`, goes on without being told.
     """
 
     event: Event
@@ -150,7 +151,8 @@ class Records(Collection[Record]):
         self._by_name.pop(place[1], None)
         subject = record.key.subject
         others = tuple(each for each in self._by_subject.pop(subject) if each is not record)
-        # Subjects come and go for as long as a process lasts: nothing is kept of those without Events.
+        # Subjects come and go for as long as a process lasts: nothing is kept of those without
+        # Events.
         if others:
             self._by_subject[subject] = others
 

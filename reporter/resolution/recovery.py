@@ -156,8 +156,8 @@ def _told_of_metrics(
 ) -> dict[FindingKey, Episode]:
     """Return what a daemon tells of the metrics of pods, which this look did not read.
 
-    To call such a model ready would contradict the daemon. An Event that nobody has refreshed for long
-    is of a daemon that is gone, and says nothing of now.
+    To call such a model ready would contradict the daemon. An Event that nobody has refreshed for
+    long is of a daemon that is gone, and says nothing of now.
     """
     fresh = {
         each.key for each in state.records if state.now.wall - each.written <= REFRESHED_WITHIN

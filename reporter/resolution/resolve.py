@@ -1,7 +1,8 @@
 """Findings + memory + now → report, by the rules of docs/architecture.md.
 
-One candidate for each key is pending or not (rules 1 and 2), held, suppressed, muted (rule 4) or told, and
-leaves with exactly one disposition. The same input gives the same report, in whatever order it comes.
+One candidate for each key is pending or not (rules 1 and 2), held, suppressed, muted (rule 4) or
+told, and leaves with exactly one disposition. The same input gives the same report, in whatever
+order it comes.
 """
 
 from collections import defaultdict
@@ -203,7 +204,7 @@ hits, which is rule 8."""
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The result of a pass, and the time until something changes by itself, None where nothing does."""
+    """The result of a pass, and the time until something changes by itself, if ever."""
 
     report: Report
     memory: Memory
@@ -223,8 +224,8 @@ def resolve(
 ) -> Resolution:
     """Decide what becomes of each finding, and who is ready.
 
-    `one_look` is set where there are no passes before and after this one. `records` are our Events of the
-    snapshot, where they have been read already; `handed` is what another process handed on.
+    `one_look` is set where there are no passes before and after this one. `records` are our Events
+    of the snapshot, where they have been read already; `handed` is what another process handed on.
     """
     records = records_of(snapshot) if records is None else records
     steps, subjects = Steps(memory.steps), evaluation.subjects
@@ -291,7 +292,7 @@ def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) 
 def _with_state(
     ready: Iterable[ReadySubject], states: Mapping[Subject, SubjectState]
 ) -> Iterator[ReadySubject]:
-    """Yield who is ready; an Event says so of what serves degraded, and none is due of what does not serve."""
+    """Yield who is ready; an Event says if it is degraded; what does not serve gets none."""
     for each in ready:
         found = states.get(each.subject)
         state = found.state if found is not None else ServingState.UNKNOWN

@@ -1,15 +1,17 @@
 """What this process saw change itself, from pass to pass: a memory with a bound.
 
-Nobody else remembers the value before. `managedFields` say who wrote an object last, and when; but an
-object that is gone has none, and none says from what to what. So a pass compares the objects that it
-was given with those of the pass before; tables know which are others, so that this costs next to nothing.
+Nobody else remembers the value before. `managedFields` say who wrote an object last, and when; but
+an object that is gone has none, and none says from what to what. So a pass compares the objects
+that it was given with those of the pass before; tables know which are others, so that this costs
+next to nothing.
 
 A process that has just started has seen nothing and claims nothing.
 
-What differs between two versions of an object, of what is wanted of it: its spec, its data, its annotations.
+What differs between two versions of an object, of what is wanted of it: its spec, its data, its
+annotations.
 
-Only a few values are told: numbers, switches, and the texts that are named here. Of anything else, such
-as an environment variable or an argument, only that it was changed: it may hold a credential.
+Only a few values are told: numbers, switches, and the texts that are named here. Of anything else,
+such as an environment variable or an argument, only that it was changed: it may hold a credential.
 """
 
 from collections import defaultdict
@@ -107,7 +109,7 @@ def _walk(path: str, old: object, new: object) -> Iterator[_Leaf]:
 
 
 def _paired(old: object, new: object) -> list[tuple[str, object, object]]:
-    """Return the entries of two lists of the same names, such as containers; none of other lists."""
+    """Return the entries of two lists of named items, such as containers; else none."""
     if not (isinstance(old, tuple) and isinstance(new, tuple)):
         return []
     names = [getattr(each, "name", None) for each in old]
@@ -196,8 +198,8 @@ class SeenChange:
 class SeenChanges:
     """What was seen to change, the oldest first, and what the next pass compares with.
 
-    `tables` are of the last pass that could read them, `at` is the time of the last one. `served` is
-    None where it was not known what is.
+    `tables` are of the last pass that could read them, `at` is the time of the last one. `served`
+    is None where it was not known what is.
     """
 
     changes: tuple[SeenChange, ...] = ()

@@ -29,11 +29,11 @@ from reporter.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class Candidate:
-    """The faults of one key that are seen now, the worst first, and what has been decided of them so far.
+    """The faults of one key seen now, the worst first, and what has been decided of them so far.
 
-    `disposition` is None until a step decides it. `clears_at` is when a fault that was told has recovered,
-    where only muted ones are seen. Its message speaks of what is `told`; an upstream leaves there what it
-    does not explain, and a mute what it is not about.
+    `disposition` is None until a step decides it. `clears_at` is when a fault that was told has
+    recovered, where only muted ones are seen. Its message speaks of what is `told`; an upstream
+    leaves there what it does not explain, and a mute what it is not about.
     """
 
     key: FindingKey
@@ -80,7 +80,7 @@ class Candidate:
 
     @property
     def rests_on(self) -> tuple[UpstreamKey, ...]:
-        """What its single faults rest on: nodes at fault, and objects that several share; sorted."""
+        """What its single faults rest on: nodes at fault, and shared objects; sorted."""
         found = (rests_on(each.says) for each in self.faults)
         return tuple(sorted({each for each in found if each is not None}))
 
@@ -119,7 +119,8 @@ def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
 def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> Iterator[Finding]:
     """Yield a finding for each fault that is remembered of a pod which cannot be judged.
 
-    Such a fault neither begins nor ends: the finding continues it if it fires. It carries the uid of the pod that is there, so that a fault ends with the pod that had it.
+    Such a fault neither begins nor ends: the finding continues it if it fires. It carries the uid
+    of the pod that is there, so that a fault ends with the pod that had it.
     """
     known: dict[ObjectRef, set[FindingKey]] = defaultdict(set)
     for key, episode in episodes.items():
@@ -144,8 +145,8 @@ def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> 
 class Absence:
     """What became of the episodes that are not seen.
 
-    Those `kept` go on in some way, of which the `stale` cannot be judged. `ended` are over: recovered,
-    forgotten with their subject, or stale too long.
+    Those `kept` go on in some way, of which the `stale` cannot be judged. `ended` are over:
+    recovered, forgotten with their subject, or stale too long.
     """
 
     kept: Mapping[FindingKey, Episode] = field(default_factory=dict)
@@ -169,8 +170,8 @@ class Absence:
 class Upstreams:
     """Everything that can suppress: what is `firing` suppresses, what is `pending` holds.
 
-    So does what is `released`, until the given instant of the boot clock. `governing` are those that
-    hold for a while once they are gone.
+    So does what is `released`, until the given instant of the boot clock. `governing` are those
+    that hold for a while once they are gone.
     """
 
     firing: frozenset[UpstreamKey] = frozenset()
@@ -187,9 +188,9 @@ class Upstreams:
 class PassState:
     """One pass between two rules. Each rule returns another one and leaves this as it is.
 
-    `memory` is of the pass before, with what is taken up from our Events on record. `candidates` are the
-    faults that are seen, one for each key. `undercurrents` are those of a key whose earlier fault is
-    clearing: faults in grace, which the report does not list next to it.
+    `memory` is of the pass before, with what is taken up from our Events on record. `candidates`
+    are the faults that are seen, one for each key. `undercurrents` are those of a key whose earlier
+    fault is clearing: faults in grace, which the report does not list next to it.
     """
 
     evaluation: Evaluation

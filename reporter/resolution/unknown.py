@@ -143,7 +143,7 @@ def _is_selected(pod: KubeObject, snapshot: Snapshot) -> bool:
 
 
 def tables_of_stacks(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[object]:
-    """Yield what the answer depends on apart from the subjects: tables, and whether they are served."""
+    """Yield what the answer depends on beside the subjects: tables, and whether they are served."""
     yield from (snapshot.tables.get(each) for each in (PODS, DEPLOYMENTS, STATEFULSETS))
     if settings.model_namespaces:
         yield snapshot.tables.get(NAMESPACES)

@@ -58,7 +58,7 @@ def not_ready(
     startup: timedelta,
     starts: bool,
 ) -> Finding:
-    """Return that a model is not Ready, where nothing says more than the status that `writer` writes."""
+    """Return that a model is not Ready, where only the status that `writer` writes says it."""
     ready = status.condition("Ready")
     said = ready.status if ready else "Unknown"
     cause, text = f"Ready is {said}", f"Ready is {said}, {words(ready)}"
@@ -96,8 +96,8 @@ class _At:
 def judge_roles(
     scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...]
 ) -> Iterator[Finding]:
-    """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers; then
-    for each workload that lacks pods, or whose rollout stalls.
+    """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers;
+    then for each workload that lacks pods, or whose rollout stalls.
     """
     for role in roles:
         at = _At(scope, role)
@@ -144,7 +144,8 @@ def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
         yield at.scope.finding(
             reason=at.reason(reason),
             related=PODS.ref(pod),
-            cause=f"{at.role.title}{status.name} failed{f', exit code {end.exit_code}' if end else ''}",
+            cause=f"{at.role.title}{status.name} "
+            f"failed{f', exit code {end.exit_code}' if end else ''}",
             text=f"{where}: {what}{why}{although}",
             diagnosis=diagnosis,
             severity=int(looping) + worse,
@@ -162,7 +163,7 @@ def _place(pod: Pod) -> str:
 
 
 def _fails_at(pod: Pod, of: Containers) -> tuple[str, str, ContainerStatus] | None:
-    """Return how the reason ends, words and container where a pod fails to fetch or load the model."""
+    """Return how the reason ends, words and container where a pod fails to load the model."""
     if not counts(pod):
         return None
     for status in pod.status.init_container_statuses or ():
@@ -186,7 +187,7 @@ def _fetch_failed(status: ContainerStatus) -> bool:
 
 
 def _load_failed(status: ContainerStatus) -> bool:
-    """Tell whether a container that was never ready fails by itself; out of memory is told as such."""
+    """Tell whether a never-ready container fails by itself; out of memory is told as such."""
     ended = last_end(status)
     if status.ready or ended is None or ended.reason == "OOMKilled" or not is_error(ended):
         return False
@@ -227,7 +228,8 @@ def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:
         reason=at.reason("PodsNotCreated"),
         related=at.role.resource.ref(deployment),
         cause=f"{at.role.title}{(failure.reason if failure else '') or 'pods are missing'}",
-        text=f"{at.role.title}pods are not created, {found.told if found else why} (Deployment {deployment.name}){_serves(at.role)}",
+        text=f"{at.role.title}pods are not created, {found.told if found else why} (Deployment "
+        f"{deployment.name}){_serves(at.role)}",
         diagnosis=found,
         fails=Fails.REFUSED,
         severity=0 if at.role.serves else 1,
@@ -238,7 +240,7 @@ def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:
 
 
 def _incomplete(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
-    """Yield a finding if groups have fewer pods than they need; one that is replaced is not judged."""
+    """Yield a finding if groups have fewer pods than they need and are not being replaced."""
     if not at.scope.snapshot.known(PODS) or any(each.deleting for each in at.role.pods):
         return
     there = sum(map(counts, at.role.pods))
@@ -286,8 +288,8 @@ def _not_made(at: _At, workload: StatefulSet) -> Iterator[Finding]:
 def _stalled(at: _At, deployment: Deployment) -> Iterator[Finding]:
     """Yield a finding if a rollout is past its deadline, or does not replace the older pods.
 
-    The deadline of a Deployment knows nothing of how long a model loads: while a pod starts within its
-    own time, the rollout is slow and not stuck. One that still makes pods moves.
+    The deadline of a Deployment knows nothing of how long a model loads: while a pod starts within
+    its own time, the rollout is slow and not stuck. One that still makes pods moves.
     """
     status, wanted = deployment.status, deployment.wanted
     if status.observed_generation < deployment.metadata.generation or not wanted:
@@ -336,7 +338,8 @@ def _updating(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
         reason=at.reason("RolloutStuck"),
         related=at.role.resource.ref(groups),
         cause=f"{at.role.title}UpdateInProgress",
-        text=f"{at.role.title}rollout does not end (LeaderWorkerSet {groups.name}){_serves(at.role)}",
+        text=f"{at.role.title}rollout does not end (LeaderWorkerSet "
+        f"{groups.name}){_serves(at.role)}",
         severity=0 if at.role.serves else 1,
         transition=updating.last_transition_time,
         budget=startup_budget(at.scope) + _ROLLOUT,

@@ -17,7 +17,7 @@ Workload: TypeAlias = Deployment | StatefulSet | LeaderWorkerSet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Containers:
-    """What the containers of a model's pods are for: they download it, or nothing is answered without."""
+    """What a model's containers are for: they download it, or nothing is answered without."""
 
     fetch: frozenset[str] = frozenset()
     serve: frozenset[str] = frozenset()
@@ -97,8 +97,9 @@ class ServedRole:
 class CountedRole(ServedRole):
     """A role whose pods are counted by themselves, whatever makes them.
 
-    `part` says whether it answers (`engine`), requests come by it (`front`), or it must run. Without one
-    that is `required` nothing is answered. A replica has `size` pods. So many ready pods are `enough`; 0: all.
+    `part` says whether it answers (`engine`), requests come by it (`front`), or it must run.
+    Without one that is `required` nothing is answered. A replica has `size` pods. So many ready
+    pods are `enough`; 0: all.
     """
 
     part: str
@@ -161,8 +162,8 @@ def serving_of(
 ) -> ServingEvidence:
     """Return how many replicas serve, and whether requests reach them.
 
-    Without a replica that decodes nothing serves; without one that prefills, those that decode do it
-    all.
+    Without a replica that decodes nothing serves; without one that prefills, those that decode do
+    it all.
     """
     main = roles[0]
     return ServingEvidence(

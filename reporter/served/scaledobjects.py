@@ -1,10 +1,10 @@
 """What sets the replicas of a model and does not work: the model keeps those that it has.
 
-Of ScaledObjects the condition Ready says that something is wrong; why, as a trigger without an address or an
-autoscaler that the API server refuses, often stands in the Event about the ScaledObject alone. One that is
-paused is meant to do nothing. Source: kedacore/keda, `controllers/keda/scaledobject_controller.go`.
-HorizontalPodAutoscalers, KEDA's too, say what metric they cannot read (kubernetes,
-pkg/controller/podautoscaler/horizontal.go).
+Of ScaledObjects the condition Ready says that something is wrong; why, as a trigger without an
+address or an autoscaler that the API server refuses, often stands in the Event about the
+ScaledObject alone. One that is paused is meant to do nothing. Source: kedacore/keda,
+`controllers/keda/scaledobject_controller.go`. HorizontalPodAutoscalers, KEDA's too, say what metric
+they cannot read (kubernetes, pkg/controller/podautoscaler/horizontal.go).
 """
 
 from collections import defaultdict
@@ -63,11 +63,12 @@ def judge_scalers(
     serves: str = "",
     budget: timedelta | None = None,
 ) -> Iterator[Finding]:
-    """Yield a finding for each of `also`, and of what sets the replicas of workloads, that does not work.
+    """Yield a finding for each of `also`, and of what sets the replicas of workloads, that does not
+    work.
 
-    Each workload is given by its kind and name. An autoscaler that KEDA made says no more than KEDA.
-    `serves` is added to the message where the model serves all the same. A ScaledObject may take its budget
-    at first: there are no metrics of pods that start.
+    Each workload is given by its kind and name. An autoscaler that KEDA made says no more than
+    KEDA. `serves` is added to the message where the model serves all the same. A ScaledObject may
+    take its budget at first: there are no metrics of pods that start.
     """
     place, told = scope.place, set[str]()
     by_target = scope.snapshot.once(("scalers", place), partial(_by_target, place))

@@ -1,4 +1,4 @@
-"""The ways that requests come to the pods of a model: Services, InferencePools and their pickers, routes.
+"""The ways of requests to a model's pods: Services, InferencePools and pickers, routes.
 
 They are found by what selects the pods, whatever made them.
 """
@@ -72,7 +72,7 @@ class Ways:
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:
-        """The HTTPRoutes to its pools and Services, of its namespace; else those of others to its pools.
+        """The HTTPRoutes to its pools and Services in its namespace; else others' to its pools.
 
         Anybody may name a pool: of those of other namespaces the ones that work count, if any does.
         """
@@ -136,7 +136,8 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways) -> Iterator[Findi
                 reason=reason,
                 related=ways.ref_of_pool(pool),
                 cause=f"Service {reference.name} missing",
-                text=f"InferencePool {pool.name} names Service {reference.name} for its endpoint picker, "
+                text=f"InferencePool {pool.name} names Service {reference.name} for its endpoint "
+                f"picker, "
                 "which does not exist",
                 created=pool.created,
                 by_spec=True,
@@ -153,8 +154,10 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways) -> Iterator[Findi
                 reason=reason,
                 related=r.DESTINATIONRULES.ref_named(scope.place, reference.name),
                 cause=f"no DestinationRule for Service {reference.name}",
-                text=f"endpoint picker {reference.name} probably serves TLS, and no DestinationRule is for "
-                f"its Service: requests through Gateway {gateway}, which is one of Istio, fail with 500 then",
+                text=f"endpoint picker {reference.name} probably serves TLS, and no "
+                f"DestinationRule is for "
+                f"its Service: requests through Gateway {gateway}, which is one of Istio, fail "
+                f"with 500 then",
                 created=picker.created,
                 by_spec=True,
             )
@@ -254,7 +257,7 @@ def worst_way(
 
 
 def selects_ready(service: Service, snapshot: Snapshot) -> bool | None:
-    """Return whether a ready pod is behind a Service; None where it selects nothing, or nobody can tell."""
+    """Return whether a ready pod is behind a Service; None if it selects nothing, or unknown."""
     if not service.spec.selector:
         return None
     selector = LabelSelector(match_labels=service.spec.selector)

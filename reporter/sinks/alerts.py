@@ -174,7 +174,7 @@ _TEXT_BYTES: Final = 500
 
 
 class Address(NamedTuple):
-    """Where one Alertmanager is; `name` is what its certificate names, where that is not in the URL."""
+    """Where one Alertmanager is; `name` is its certificate's, where the URL has another."""
 
     url: URL
     name: str | None = None
@@ -251,7 +251,7 @@ class AlertOutbox(Outbox[Sequence[Alert]]):
         self._alerts, self._sent = {}, {}
 
     def _plan(self) -> None:
-        """Queue each alert for when it is due; those that are due at nearly the same time go together."""
+        """Queue each alert for when it is due; those due at nearly the same time go together."""
         now = loop_time()
         due: dict[float, list[Alert]] = defaultdict(list)
         for alert in self._alerts.values():
@@ -357,7 +357,7 @@ class AlertWriter:
         await self._api.post(session, address, body_of(alerts, self._now()))
 
     async def _addresses(self, text: str) -> tuple[Address, ...]:
-        """Return where to send what is meant for a URL; where its name is not answered, as before."""
+        """Return where to send what is meant for a URL; an unresolved name keeps its addresses."""
         url = URL(text.removeprefix(DISCOVERED)) / "api/v2/alerts"
         if not text.startswith(DISCOVERED):
             return (Address(url),)

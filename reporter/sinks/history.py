@@ -1,12 +1,12 @@
 """What fired when, for how long, whom it hit, what had changed, and what ended it: the last day.
 
-A daemon makes it from one report to the next, a standby as well as the leader, so that it survives a
-failover. What had ended before the first report is known from our Events on record: they say what
+A daemon makes it from one report to the next, a standby as well as the leader, so that it survives
+a failover. What had ended before the first report is known from our Events on record: they say what
 and since when, and their last refresh counts as the end. Pure.
 
 What ended a fault nobody knows for certain. Two things are facts: what was seen to change of the
-objects of the fault while it lasted, of which the last is told; and what became of the finding, where
-another one now explains it.
+objects of the fault while it lasted, of which the last is told; and what became of the finding,
+where another one now explains it.
 """
 
 import hashlib
@@ -138,7 +138,8 @@ class EpisodeHistory:
                 continue
             before = self.going_on.get(key)
             if before is not None and before.began + _APART < finding.since:
-                # It ended and began again between two reports; a standby that learns when the leader
+                # It ended and began again between two reports; a standby that learns when the
+                # leader
                 # saw it begin moves it less.
                 ended.append(replace(before, ended=finding.since, last=None))
                 before = None
@@ -283,7 +284,7 @@ def _last_change(
 
 
 def _is_same(told: SeenEpisode, seen: SeenEpisode, now: datetime) -> bool:
-    """Tell whether an Event is about an episode that was seen here: replicas date it a little apart."""
+    """Tell whether an Event is about an episode seen here: replicas' dates differ a little."""
     return seen.began - _APART <= (told.ended or now) and told.began - _APART <= (seen.ended or now)
 
 

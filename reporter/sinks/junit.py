@@ -1,8 +1,8 @@
 """The report as JUnit XML, for those whose pipeline shows test results.
 
 A subject that is ready is a test that passed, what fires is a failure, every other finding is
-skipped with what became of it, as is a subject that has no verdict yet. What could not be read or seen
-is an error, and so is a model that has no verdict because of it.
+skipped with what became of it, as is a subject that has no verdict yet. What could not be read or
+seen is an error, and so is a model that has no verdict because of it.
 """
 
 from typing import Final

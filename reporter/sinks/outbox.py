@@ -19,9 +19,9 @@ failed goes back into its plan, and is forgotten with it. If several requests ma
 What libraries do: client-go's EventBroadcaster (tools/record/event.go) drops what exceeds 1,000
 waiting Events, holds up all behind one without an answer, and forgets what is refused, so that a
 right that is granted later comes too late. kopf (_core/engines/posting.py) logs and forgets what
-fails. client-go's workqueue works on no key twice at once, as `Entry.key` here; but it backs off for
-each key, knows nothing of Retry-After (rest/with_retry.go sleeps inside the request, where the lease
-may run out), and no plan can replace what waits. In controller-runtime's priority queue a low
+fails. client-go's workqueue works on no key twice at once, as `Entry.key` here; but it backs off
+for each key, knows nothing of Retry-After (rest/with_retry.go sleeps inside the request, where the
+lease may run out), and no plan can replace what waits. In controller-runtime's priority queue a low
 priority waits for ever while higher ones come; here one write in `_EACH` is the one that has waited
 longest, once that is more than `PATIENCE_SECONDS`.
 
@@ -143,7 +143,7 @@ class Outbox(ABC, Generic[W]):
         self._wakeup.set()
 
     def _fail(self, event: str, error: KubeError) -> None:
-        """Make no write for a while. Requests in flight together fail together: that is one failure."""
+        """Pause writes. Requests in flight that fail together are one failure."""
         now, wait = loop_time(), retry_after(error)
         if self._resume_at <= now:
             wait = max(wait, self._backoff.next())
@@ -169,7 +169,7 @@ class Outbox(ABC, Generic[W]):
                 self.drop()
 
     def _next(self, now: float) -> tuple[Entry[W] | None, float | None]:
-        """Return what to write now, else the seconds until something is due, None if nothing waits."""
+        """Return what to write now, else the seconds until something is due, or None."""
         soon = now + _SHORTEST_SLEEP
         if self._queue and self._resume_at > soon:
             return None, self._resume_at - now

@@ -1,8 +1,8 @@
-"""What was last scraped from a pod, as text and JSON, and the last lines before a crash in the report.
+"""What was last scraped from a pod, as text and JSON, and its last lines before a crash.
 
-Logs are no part of the evidence: nothing is decided by them, no probe sees them, and no Event has them. They are
-read after a pass and given to the next one. What containers say is not under anybody's rules, so each line
-is cleaned as messages are, and there are few of them.
+Logs are no part of the evidence: nothing is decided by them, no probe sees them, and no Event has
+them. They are read after a pass and given to the next one. What containers say is not under
+anybody's rules, so each line is cleaned as messages are, and there are few of them.
 """
 
 import json
@@ -66,7 +66,8 @@ def pod_text(judged: Judged, now: datetime, settings: EvaluationSettings) -> str
     width = max(len(entry["reason"]) for entry in entries)
     lines = [
         (
-            f"Pod {look.target.namespace}/{look.target.name}: scraped {age(now - look.at.wall)} ago,"
+            f"Pod {look.target.namespace}/{look.target.name}: scraped {age(now - look.at.wall)} "
+            f"ago,"
             f" {view['outcome']}; {view['scrapes']} scrapes over {view['spanSeconds']} s"
         ),
         _service(judged),

@@ -1,4 +1,4 @@
-"""The report for people: the verdict first, then each cause and what to do, then notices and the rest.
+"""The report for people: the verdict, each cause and what to do, then notices and the rest.
 
 Events as `kubectl get events` prints them.
 
@@ -82,7 +82,7 @@ def report_text(
 
 
 def news_text(before: Report, report: Report) -> str:
-    """Return what is new (+), changed (~) and gone (-) since a report: a line each, below the verdict."""
+    """Return what is new (+), changed (~) and gone (-) since a report, a line each."""
     page = _Page(report, False, None)
     return "\n".join([page.verdict(""), *page.news(before)]) + "\n"
 
@@ -269,7 +269,7 @@ class _Page:
             yield from self._wrapped(text, indent=2 * _INDENT)
 
     def ready(self) -> Iterator[str]:
-        """Yield the subjects that are ready by the rules, and those that are neither that nor at fault."""
+        """Yield the subjects that are ready by the rules, and those neither that nor at fault."""
         subjects = [
             f"{clean(str(each.subject))}{f' ({each.caveat})' if each.caveat else ''}"
             for each in self.report.ready

@@ -86,7 +86,7 @@ _STEPS: Final = (
 
 
 def age(passed: timedelta) -> str:
-    """Return a time that has passed as kubectl writes it (k8s.io/apimachinery, pkg/util/duration)."""
+    """Return an elapsed time as kubectl writes it (k8s.io/apimachinery, pkg/util/duration)."""
     seconds = int(passed.total_seconds())
     if passed < timedelta(seconds=-1):
         return "<invalid>"
@@ -218,7 +218,7 @@ def impact_line(finding: ResolvedFinding, report: Report) -> str:
 
 
 def in_one_line(finding: ResolvedFinding) -> str:
-    """Return the object and its cause. A cause that begins with the object's name has no need of it."""
+    """Return the object and its cause; one that begins with the object's name stands alone."""
     return clean(f"{finding.related}: {finding.cause.removeprefix(f'{finding.related.name} ')}")
 
 
@@ -313,7 +313,7 @@ NOT_ALL_SEEN: Final = "the reporter cannot see everything"
 
 
 def by_impact(findings: Iterable[ResolvedFinding]) -> list[ResolvedFinding]:
-    """Return findings such that the one that hits most comes first; the others stay in their order."""
+    """Return findings with the one that hits most first; the others keep their order."""
 
     def hit(finding: ResolvedFinding) -> tuple[int, int]:
         impact = finding.impact
@@ -345,7 +345,7 @@ def verdict(report: Report) -> str:
 
 
 def without_verdict(report: Report) -> list[Subject]:
-    """Return the subjects that are neither ready nor at fault: they start, or rest on what is unknown."""
+    """Return the subjects neither ready nor at fault: they start, or rest on unknowns."""
     judged = {each.subject for each in report.findings} | {each.subject for each in report.ready}
     return sorted(set(report.subjects) - judged)
 

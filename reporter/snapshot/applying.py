@@ -33,10 +33,11 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("containers", "env", "initContainers", "listeners", "volumes"), ("name",)),
     "conditions": ("type",), "ownerReferences": ("uid",), "volumeMounts": ("mountPath",),
 }  # fmt: skip
-"""Keys of lists that are maps: `x-kubernetes-list-map-keys` of Kubernetes 1.30 and Gateway API 1.2."""
+"""Keys of map-like lists: `x-kubernetes-list-map-keys` of Kubernetes 1.30, Gateway API 1.2."""
 
 _SERVERS_OWN: Final = (
-    "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields",
+    "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+    "managedFields",
 )  # fmt: skip
 """Metadata that the API server sets, whatever a manifest says."""
 

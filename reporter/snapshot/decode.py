@@ -150,7 +150,7 @@ def _shown(name: object) -> str:
 _STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
 _SHALLOW: Final = re.compile(rb'(?:[^"\[\]{},:]++|' + _STRING + rb")*+([\[\]{},:])", re.DOTALL)
 _DEEP: Final = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+(\[++|\{++|\]|\})", re.DOTALL)
-"""The next bracket, several that open at once; and on the first level the next comma or colon, too."""
+"""The next bracket, several opening at once; on the first level also a comma or colon."""
 
 
 def children(raw: bytes) -> list[bytes]:

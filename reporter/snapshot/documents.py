@@ -88,7 +88,7 @@ def read_inputs(
 
 @dataclass(slots=True)
 class _Endings:
-    """How the values end that are not whole: layouts hand on the values alone, some of them later."""
+    """How values end that are not whole: layouts hand on the values alone, some of them later."""
 
     _open: dict[int, tuple[object, Ending]] = field(default_factory=dict)
 

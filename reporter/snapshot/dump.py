@@ -235,7 +235,7 @@ class _Loader:
             self.skip_text(source, cause)
 
     def _skip_no_object(self, source: str, kind: str, api_version: str) -> None:
-        """Record what is no object; in a list of a kind it was one of that kind, whatever its name."""
+        """Record what is no object; in a kind's list it was one of that kind, whatever its name."""
         cause = "a document is not a Kubernetes object"
         resources = self.wanted.of_kind(api_version.rpartition("/")[0], kind)
         for resource in resources:

@@ -1,4 +1,4 @@
-"""What a dump says about which kinds are served or could not be read, and which documents are of use."""
+"""What a dump says of kinds served or not readable, and which documents are of use."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -170,7 +170,7 @@ class Wanted:
         return self._by_kind.get((group, kind), ())
 
     def of_file(self, source: str) -> Kind | None:
-        """Return the kind whose list a file is named after: kubectl prints an empty one without it."""
+        """Return the kind whose list a file is named after: kubectl prints an empty one without."""
         return self._by_name.get(PurePath(source).stem)
 
     def is_crd(self, group: str, kind: str) -> bool:

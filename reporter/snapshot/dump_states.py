@@ -9,8 +9,8 @@ the status of an object of their own may write any time into it, and the clock o
 long every fault has lasted. Kubelets tell of each node at least every five minutes
 (nodeStatusReportFrequency of KubeletConfiguration), and of nodes, pods and workloads only the
 cluster writes the status. So where nodes tell their heartbeats, a time of another kind counts only
-if it is not much later than those; where none does, nothing says which time is the true one, and all
-count.
+if it is not much later than those; where none does, nothing says which time is the true one, and
+all count.
 """
 
 import re
@@ -149,7 +149,7 @@ _OF_THE_CLUSTER: Final = frozenset(
 )
 _GROUPS: Final = frozenset({"", "apps", "batch"})
 _LATER: Final = timedelta(minutes=10)
-"""How much later than the cluster's newest time another one may be: twice the time between heartbeats."""
+"""How much later than the cluster's newest time another may be: two heartbeats."""
 
 
 @dataclass(slots=True)

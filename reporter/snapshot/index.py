@@ -1,4 +1,4 @@
-"""The order of a table's objects, and its indexes: made from nothing, or mended after a few changes."""
+"""The order of a table's objects, and its indexes: built anew, or mended after a few changes."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ Labelled: TypeAlias = dict[Place, tuple[ObjectT_co, ...]]
 """The objects of each namespace with each value of one label."""
 
 Shows: TypeAlias = Callable[[KubeObject], bool]
-"""A question about one object, answered by nothing but the object; one function for each question."""
+"""A question about one object, answered by it alone; one function for each question."""
 
 _MOST_LABELS: Final = 32
 """Labels by which all objects are indexed. Our own probes ask for about ten of a table; selectors,
@@ -117,7 +117,7 @@ class Index(Generic[ObjectT_co]):
     def _firsts_after(
         self, changes: Sequence[Change], objects: Mapping[Place, ObjectT_co]
     ) -> Iterator[tuple[Shows, ObjectT_co | None]]:
-        """Yield the answers that still hold, or that a changed object gives; others are looked for again."""
+        """Yield the answers that still hold, or that a changed object gives, or None."""
         gone = [old for old, _ in changes]
         come = [objects[new.namespace, new.name] for _, new in changes if new is not None]
         for shows, known in self._firsts.items():

@@ -30,7 +30,7 @@ ValueT = TypeVar("ValueT")
 
 
 class Served(StrEnum):
-    """What is known of a resource: it is served, the cluster does not have it, or nobody can tell."""
+    """What is known of a resource: it is served, the cluster lacks it, or nobody can tell."""
 
     SERVED = "served"
     ABSENT = "absent"

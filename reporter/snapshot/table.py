@@ -20,7 +20,7 @@ _WORTH: Final = 4
 """A table of which more than one in so many objects changed is indexed from nothing."""
 
 _MANY: Final = 64
-"""Objects with one value of a label, of which it is worth asking whether another label leaves fewer."""
+"""Objects with one value of a label, large enough to ask whether another narrows them."""
 
 
 class Table(Generic[ObjectT_co]):

@@ -140,7 +140,7 @@ class TracedSnapshot(Snapshot):
         return found
 
     def once(self, question: Hashable, find: Callable[[Snapshot], ValueT]) -> ValueT:
-        """Return what `find` finds in this snapshot; who asks has read that, not what it is made of."""
+        """Return what `find` finds in this snapshot; the caller has read that, not its parts."""
         known = self.found.get(question)
         if known is None:
             value, cells = self.trace.of(partial(find, self))

@@ -1,7 +1,7 @@
 """The stacks: ways of deploying models. Each is a folder, and a row here.
 
-Tables, settings, probes, daemon, documentation, chart and page read these values and know no stack by
-its name.
+Tables, settings, probes, daemon, documentation, chart and page read these values and know no stack
+by its name.
 """
 
 from collections.abc import Iterator, Sequence

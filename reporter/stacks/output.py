@@ -1,8 +1,8 @@
 """What a stack writes to the objects of its users: a part of each pass, and a writer.
 
 The pass and the daemon carry it without knowing it. So what it remembers, plans and is answered are
-plain objects here: only the output itself reads them. It must take None, and anything that is not its
-own, as nothing yet.
+plain objects here: only the output itself reads them. It must take None, and anything that is not
+its own, as nothing yet.
 """
 
 from collections.abc import Callable, Coroutine

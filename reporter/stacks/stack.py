@@ -33,10 +33,9 @@ class Command:
 class Stack(StackRows):
     """All that there is of a stack.
 
-    Attributes:
-        settings: classes with the settings that it adds; one below `DaemonSettings` is of `run` alone.
-        probes: what is asked about its subjects, and about the cluster for it.
-        output: what it writes to the objects of its users; None where it only reads.
+    Attributes: settings: classes with the settings that it adds; one below `DaemonSettings` is of
+        `run` alone. probes: what is asked about its subjects, and about the cluster for it. output:
+        what it writes to the objects of its users; None where it only reads.
 
     """
 

@@ -68,12 +68,12 @@ class ControlPlaneComponent:
     ) -> tuple[o.Deployment, ...]:
         """Return its Deployments in the namespace where it is at work; several revisions at most.
 
-        That is where it was seen, as long as one is wanted there: who owns another candidate namespace
-        must not hide an outage with a Deployment of its name. Else it is where one is wanted that is
-        the oldest: the API server writes that time, while labels, images and Leases are what the
-        owner of a namespace makes them. What was left behind at zero replicas when a part moved is
-        none of it. Where no candidate namespace has it, it is where its image runs, or what has its
-        label: add-ons and other charts put controllers elsewhere.
+        That is where it was seen, as long as one is wanted there: who owns another candidate
+        namespace must not hide an outage with a Deployment of its name. Else it is where one is
+        wanted that is the oldest: the API server writes that time, while labels, images and Leases
+        are what the owner of a namespace makes them. What was left behind at zero replicas when a
+        part moved is none of it. Where no candidate namespace has it, it is where its image runs,
+        or what has its label: add-ons and other charts put controllers elsewhere.
         """
         found = self._candidates(snapshot)
         was = seen.get(self.key)
@@ -98,8 +98,8 @@ class ControlPlaneComponent:
     def lease_keys(self) -> tuple[tuple[str, str], ...]:
         """Namespaces and names of Leases that show that it works.
 
-        Anybody may make a Lease in a namespace of his own: those in the candidates and in kube-system
-        count, where a Deployment of its name would count too.
+        Anybody may make a Lease in a namespace of his own: those in the candidates and in
+        kube-system count, where a Deployment of its name would count too.
         """
         places = dict.fromkeys((*self.namespaces, r.EVENT_NAMESPACE))
         return tuple((place, name) for place in places for name in self.row.leases)
@@ -109,7 +109,7 @@ class ControlPlaneComponent:
         return any(snapshot[r.LEASES].get(*each) for each in self.lease_keys)
 
     def keeps_up(self, snapshot: Snapshot) -> bool:
-        """Tell whether all objects that need it and say so are observed in their present generation."""
+        """Tell whether all objects that need it are observed in their present generation."""
         return self.row.observes and snapshot.once(
             ("kept up", *self.needs), partial(_kept_up, self.needs)
         )
@@ -148,7 +148,7 @@ class ControlPlaneComponent:
         return next(existing, self.namespaces[0])
 
     def sole_place(self, snapshot: Snapshot) -> str:
-        """Return the namespace of all that needs it, unless it belongs there itself or is wanted anyway."""
+        """Return the namespace of all that needs it, unless it is there or wanted anyway."""
         place = "" if self.mode is PartMode.ON else sole_place(self.needs, snapshot)
         return "" if place in self.namespaces else place
 
@@ -175,7 +175,7 @@ _MAKING: Final = timedelta(minutes=10)
 def maker_restarted(
     kind: str, since: datetime | None, snapshot: Snapshot, *, settings: EvaluationSettings
 ) -> str:
-    """Say which controller that makes objects for those of a kind ended soon after a moment, if any did."""
+    """Say which controller that makes objects for a kind ended soon after a moment, if any."""
     makers = (each for each in components(settings) if kind in each.row.makes_for)
     for deployment in chain.from_iterable(each.found(snapshot) for each in makers):
         pods = pods_of(deployment.spec.selector, deployment.namespace, snapshot)
@@ -231,7 +231,7 @@ _MARKS: Final = ("app", "app.kubernetes.io/name", "control-plane")
 
 
 def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[o.Deployment, ...]]:
-    """Return the Deployments by each end of the paths of their containers' images, and by some labels."""
+    """Return the Deployments by each end of their images' paths, and by some labels."""
     found: dict[str, list[o.Deployment]] = defaultdict(list)
     for deployment in snapshot[r.DEPLOYMENTS]:
         containers = deployment.spec.template.spec.containers or ()
@@ -310,7 +310,7 @@ def needed_by(needs: Iterable[Need], snapshot: Snapshot) -> str:
 
 
 def sole_place(needs: Iterable[Need], snapshot: Snapshot) -> str:
-    """Return the namespace in which all is that shows some needs; empty where it is in several, or in none."""
+    """Return the namespace of all that shows some needs; empty if it is in several, or none."""
     places = snapshot.once(("places", *needs), partial(_places, tuple(needs)))
     return places[0] if len(places) == 1 else ""
 
@@ -384,8 +384,8 @@ def _selector(text: str) -> o.LabelSelector:
 def managed_namespaces(snapshot: Snapshot) -> tuple[o.Namespace, ...]:
     """Return the workload namespaces that are not being deleted, by name.
 
-    Whoever looks at one namespace, and may read everything in it but its labels, has named a workload
-    namespace.
+    Whoever looks at one namespace, and may read everything in it but its labels, has named a
+    workload namespace.
     """
     if snapshot.state(r.NAMESPACES).partial and not snapshot.known(r.NAMESPACES):
         return tuple(o.Namespace(metadata=o.Metadata(name=each)) for each in snapshot.covered or ())

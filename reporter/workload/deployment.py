@@ -3,8 +3,8 @@
 The fields are those of the API reference of `apps/v1`. The controllers of sets write no conditions
 and have no progress deadline; with the strategy OnDelete nobody rolls anything out.
 
-That of DaemonSets counts the nodes that should run the pod (`desiredNumberScheduled`) and those that
-have one (`currentNumberScheduled`). A rolling update goes on while pods that are there are not
+That of DaemonSets counts the nodes that should run the pod (`desiredNumberScheduled`) and those
+that have one (`currentNumberScheduled`). A rolling update goes on while pods that are there are not
 updated (`updatedNumberScheduled`).
 
 A rolling update of a StatefulSet is done when `currentRevision` becomes `updateRevision`, which the
@@ -52,7 +52,7 @@ def is_available(deployment: Deployment) -> bool:
 
 
 def rolls_as_allowed(deployment: Deployment) -> bool:
-    """Tell whether a rollout moves, and no more replicas are unavailable than its strategy allows."""
+    """Tell whether a rollout moves, with no more replicas unavailable than its strategy allows."""
     least = deployment.wanted - deployment.spec.may_lack
     return _is_rolling_out(deployment) and 0 < least <= deployment.status.available_replicas
 
@@ -82,7 +82,7 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> standing.Wor
 
 
 def deployment_behind(snapshot: Snapshot, namespace: str, labels: Labels) -> Deployment | None:
-    """Return the Deployment whose pods a Service with these labels in its selector leads to, if any.
+    """Return the Deployment whose pods a Service with these labels leads to, if any.
 
     Of several the first by name that is to have replicas.
     """
@@ -119,7 +119,7 @@ def deployments_like(
 def _by_label_of_pods(
     namespace: str, snapshot: Snapshot
 ) -> Mapping[tuple[str, str], tuple[Deployment, ...]]:
-    """Return the Deployments by each label that their pods get; those that are to have replicas first."""
+    """Return the Deployments by each label of their pods; those that want replicas first."""
     found = snapshot[DEPLOYMENTS].in_namespace(namespace)
     return grouped(
         (label, each)
@@ -168,7 +168,7 @@ def _is_rolling_out(deployment: Deployment) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Replicas:
-    """What the pods tell that stand for replicas, asked once for all Deployments with the same selector.
+    """What the pods tell that stand for replicas, asked once for Deployments of one selector.
 
     `ending` is why pods that are being deleted do not end; `lost`: they cannot, as their node is
     not there to end them. `only_wait`: those that take the place of others have no fault of their
@@ -254,9 +254,9 @@ def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> standing.Worklo
 
     While it is available on one node, a rollout may take its time from one step to the next, and a
     pod that starts for the first time may take as long. So may one that starts on a node that is
-    new, also where no other node has the pod: an autoscaler makes the first one on demand. A rollout
-    that stands still is told, also where the old pods stay until the new ones are ready. A status
-    that describes an older spec says nothing of pods that are missing.
+    new, also where no other node has the pod: an autoscaler makes the first one on demand. A
+    rollout that stands still is told, also where the old pods stay until the new ones are ready. A
+    status that describes an older spec says nothing of pods that are missing.
     """
     status, wanted = daemonset.status, daemonset.wanted
     down = wanted > 0 and not _has_available(daemonset)
@@ -358,7 +358,8 @@ def _fault_of_set(
 ) -> standing.WorkloadFault | None:
     """Return what is wrong with a set that lacks replicas, by its pods.
 
-    None of one that rolls out without pods: nothing tells one that moves from one that stands still.
+    None of one that rolls out without pods: nothing tells one that moves from one that stands
+    still.
     """
     selector, namespace = workload.spec.selector, workload.namespace
     pods = standing.pods_of(selector, namespace, snapshot)
@@ -390,7 +391,8 @@ def _fault_of_set(
     return replace(
         cause,
         down=down,
-        detail=f"{'rollout is stuck, ' if rolls else ''}{cause.detail}, {ready}/{workload.wanted} ready",
+        detail=f"{'rollout is stuck, ' if rolls else ''}{cause.detail}, {ready}/{workload.wanted} "
+        f"ready",
         transition=since,
         budget=budget,
     )
@@ -425,7 +427,7 @@ def _last_step(pods: Iterable[Pod], ending: Sequence[Pod], *, begun: bool) -> da
 def _began(
     pods: Sequence[Pod], ending: Iterable[Pod], snapshot: Snapshot, *, may_start: bool
 ) -> tuple[datetime | None, timedelta | None]:
-    """Return since when replicas are missing, and how long they may be: only while all start for the first time.
+    """Return since when replicas are missing, and their budget, while all first start.
 
     A container that ended once has started already. That a new node is not Ready for a while does
     not matter; on one that is back a pod starts again. What takes the place of pods that are

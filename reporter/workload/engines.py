@@ -1,10 +1,11 @@
 """Which container of a pod template is a server of models, by image, command and labels.
 
-The facts: image names of vLLM, SGLang, llm-d and of the other servers that people run (Hugging Face's
-text-generation-inference, Ollama, llama.cpp, Triton, TensorRT-LLM, LMDeploy); how their servers are started (vllm-project/vllm,
-`vllm serve` and `vllm.entrypoints`; sgl-project/sglang, `sglang.launch_server`); the labels of llm-d
-(llm-d-incubation/llm-d-modelservice) and AIBrix. Routers, cache servers and benchmarks have images of the
-same names (vllm-project/production-stack, helm/templates).
+The facts: image names of vLLM, SGLang, llm-d and of the other servers that people run (Hugging
+Face's text-generation-inference, Ollama, llama.cpp, Triton, TensorRT-LLM, LMDeploy); how their
+servers are started (vllm-project/vllm, `vllm serve` and `vllm.entrypoints`; sgl-project/sglang,
+`sglang.launch_server`); the labels of llm-d (llm-d-incubation/llm-d-modelservice) and AIBrix.
+Routers, cache servers and benchmarks have images of the same names (vllm-project/production-stack,
+helm/templates).
 """
 
 import re
@@ -24,14 +25,16 @@ _IMAGE: Final = re.compile(
     r"|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy"
 )
 _STARTS: Final = re.compile(
-    r"\b(?:vllm|sglang|ollama)\s++serve\b|\btext-generation-launcher\b|\bllama-server\b|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b"
+    r"\b(?:vllm|sglang|ollama)\s++serve\b|\btext-generation-launcher\b|\bllama-server\b"
+    r"|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b"
 )
 _SERVED: Final = re.compile(r"--served-model-name[=\s]\s*+([^\s'\"]{1,200})")
 _MODEL: Final = re.compile(
     r"(?:--model(?:-path|-id)?[=\s]|\bvllm\s++serve\s)\s*+([\w./][^\s'\"]{0,199})"
 )
 _NO_ENGINE: Final = re.compile(
-    r"router|cache[-_]?server|lmcache_\w{0,40}server|benchmark|bench\s++serve|-epp\b|endpoint-picker"
+    r"router|cache[-_]?server|lmcache_\w{0,40}server|benchmark|bench\s++serve|-epp\b"
+    r"|endpoint-picker"
     r"|inference-scheduler|routing-sidecar|operator|controller"
 )
 
@@ -52,7 +55,7 @@ def command_line(template: PodTemplate) -> str:
 
 
 def model_named(template: PodTemplate) -> str:
-    """Return the name that the engine serves a model by, by its command line; empty where it says none."""
+    """Return the name that the engine serves a model by, from its command line; maybe empty."""
     line = command_line(template)
     found = _SERVED.search(line) or _MODEL.search(line)
     return found[1] if found else ""

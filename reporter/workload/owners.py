@@ -193,11 +193,11 @@ def latest(*times: datetime | None) -> datetime | None:
 
 
 def spec_written(obj: KubeObject) -> datetime | None:
-    """Return when somebody last wrote what is wanted of an object since it was created, if that is told.
+    """Return when somebody last wrote what an object wants, after its creation, if told.
 
-    A generation grows with such a write only, so that no controller lags behind it for longer. The times
-    are those of `metadata.managedFields`, where a write of the status does not count (Kubernetes,
-    "Server-Side Apply", field management).
+    A generation grows with such a write only, so that no controller lags behind it for longer. The
+    times are those of `metadata.managedFields`, where a write of the status does not count
+    (Kubernetes, "Server-Side Apply", field management).
     """
     fields = obj.metadata.managed_fields or ()
     return latest(*(_moment(each.time) for each in fields if each.owns_wanted))

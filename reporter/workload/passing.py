@@ -1,4 +1,4 @@
-"""What requests of a Gateway are sent through before they are routed, and what becomes of them without it.
+"""What a Gateway's requests pass before they are routed, and what becomes of them without it.
 
 An EnvoyFilter sends them to a service (`ext_proc` as the body-based router, `ext_authz`), or an
 AuthorizationPolicy with the action CUSTOM does, by a provider of the mesh configuration. Each says
@@ -53,8 +53,8 @@ def losses(
 ) -> Callable[[Entrance], Loss | None] | None:
     """Return how to tell what a Gateway loses while some Deployments of a part are down.
 
-    One that sends them nothing loses nothing. None where what sends them something cannot be read, so
-    that nobody can tell of any Gateway.
+    One that sends them nothing loses nothing. None where what sends them something cannot be read,
+    so that nobody can tell of any Gateway.
     """
     by_policy = reason == CLUSTER_GATEWAY_AUTH
     kinds = (r.ENVOYFILTERS, r.AUTHORIZATIONPOLICIES) if by_policy else (r.ENVOYFILTERS,)

@@ -70,8 +70,9 @@ _WAITING: Final = _EXEMPT_WAITING | OF_IMAGES | OF_START | {
 
 _OF_IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"})
 _PASSING: Final = frozenset({"ImagePullBackOff", "RunContainerError", "PostStartHookError"})
-"""What a container alternates with: the kubelet pulls again after ImagePullBackOff, and what ends or
-cannot be run waits in CrashLoopBackOff until it is tried again. Of these the one that says more is told."""
+"""What a container alternates with: the kubelet pulls again after ImagePullBackOff, and what ends
+or cannot be run waits in CrashLoopBackOff until it is tried again. Of these the one that says more
+is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +82,10 @@ class PodFault:
     `cause` is a few words, such as `ImagePullBackOff`; `detail` one clean, bounded line without the
     pod's own name. Larger `severity` is worse and explains more. `exempt` fires at once, whatever
     the grace. `budget` is the time that it may legitimately last from `transition`, or from the
-    pod's creation where that is None; without one the grace of its reason counts.
-    `container` is the one that it is about, `init_container` the same as `detail` names it. `part`
-    of the pod alternates between this and other states, such as the image of a container;
-    `passing`: of these it is one that says less than another. `node` is the cause: the pod is on it,
-    or waits for it.
+    pod's creation where that is None; without one the grace of its reason counts. `container` is
+    the one that it is about, `init_container` the same as `detail` names it. `part` of the pod
+    alternates between this and other states, such as the image of a container; `passing`: of these
+    it is one that says less than another. `node` is the cause: the pod is on it, or waits for it.
     """
 
     cause: str
@@ -207,11 +207,11 @@ def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis) -> PodFault:
 
 
 def fault_of(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta) -> PodFault | None:
-    """Return the worst fault of a pod as its own status has it, None if it is Ready or in a terminal phase.
+    """Return the worst fault of a pod by its own status; None if Ready or in a terminal phase.
 
-    `nodes` are all of the cluster; None where they are unknown, so that one that is not there is not
-    taken for gone. A pod that was never Ready may take `startup_budget`, where no start-up probe of
-    its containers names a time.
+    `nodes` are all of the cluster; None where they are unknown, so that one that is not there is
+    not taken for gone. A pod that was never Ready may take `startup_budget`, where no start-up
+    probe of its containers names a time.
     """
     if pod.status.phase in _TERMINAL_PHASES and not pod.deleting:
         return None
@@ -326,9 +326,9 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
 def _was_placed(pod: Pod) -> bool:
     """Tell whether a pod ever was on its node: who makes one may name any node in its spec.
 
-    The scheduler says so, or what only the node's kubelet writes: conditions of its own and the states
-    of containers. The phase proves nothing, as the garbage collector of pods writes Failed too
-    (Kubernetes, pkg/controller/podgc).
+    The scheduler says so, or what only the node's kubelet writes: conditions of its own and the
+    states of containers. The phase proves nothing, as the garbage collector of pods writes Failed
+    too (Kubernetes, pkg/controller/podgc).
     """
     status = pod.status
     return (
@@ -455,7 +455,7 @@ mounted (Kubernetes, "Pod Lifecycle", Pod network readiness; on by default since
 
 
 def _not_yet(pod: Pod) -> str:
-    """Return what a pod that starts has still to become, and what its conditions say it waits for."""
+    """Return what a starting pod has still to become, and what its conditions wait for."""
     ready = pod.status.condition("Ready")
     if scheduled := pod.status.condition("PodScheduled", "False"):
         text = detail(scheduled.reason, scheduled.message, _DETAIL_BYTES // 2)
@@ -482,9 +482,9 @@ def _start(pod: Pod) -> datetime | None:
     """Return when the start that the budget is for began, None if only its creation is known.
 
     It is the start of the main container. A restart gives no new budget, or a container that its
-    start-up probe kills again and again would never be told: then it is the time the init containers
-    had done their work. A pod without a running container counts from when its volumes and its
-    sandbox were set up, else from being scheduled.
+    start-up probe kills again and again would never be told: then it is the time the init
+    containers had done their work. A pod without a running container counts from when its volumes
+    and its sandbox were set up, else from being scheduled.
     """
     waiting = [each for each in pod.status.container_statuses or () if not each.ready]
     starts = [

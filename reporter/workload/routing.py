@@ -1,4 +1,4 @@
-"""Whether requests come through HTTPRoutes, pools and Gateways, by what their parents and the mesh say of them."""
+"""Whether requests get through HTTPRoutes, pools and Gateways, by their parents and the mesh."""
 
 import re
 from collections import defaultdict
@@ -147,7 +147,7 @@ def other_group(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]
 
 
 def other_pool(snapshot: Snapshot, group: str, *, namespace: str, name: str) -> str:
-    """Return the API group that an InferencePool is of, where it is not of the one that is named."""
+    """Return the API group of an InferencePool, where it is not the one that is named."""
     found = {
         resource.group
         for resource in (r.INFERENCEPOOLS, r.FORMER_POOLS)
@@ -177,9 +177,9 @@ def wrong_port(
 ) -> Iterator[ParentFault]:
     """Yield a fault if none of a pool's ports is a port of the pods that it selects.
 
-    The endpoint picker sends requests to `targetPorts` of a pod, and nothing else looks at them (Gateway
-    API Inference Extension, api/v1/inferencepool_types.go). On the ports of `listens` its servers are
-    told to listen, whatever their containers declare.
+    The endpoint picker sends requests to `targetPorts` of a pod, and nothing else looks at them
+    (Gateway API Inference Extension, api/v1/inferencepool_types.go). On the ports of `listens` its
+    servers are told to listen, whatever their containers declare.
     """
     wanted = frozenset[int | str](each.number for each in pool.spec.target_ports or ())
     if pool.spec.selector is not None:
@@ -215,14 +215,14 @@ class _WantedPorts:
     """The field that has them, as a message names it."""
 
     def unheard(self, snapshot: Snapshot, listens: Container[int | str]) -> tuple[ParentFault, ...]:
-        """Return a fault if none of them is a port of the pods; all models that it leads to ask once."""
+        """Return a fault if none is a port of the pods; models that share it ask once."""
         if not self.ports or any(each in listens for each in self.ports):
             return ()
         asked = ("no such port", self.namespace, self.of, repr(self.selector), self.ports)
         return snapshot.once(asked, self._faults)
 
     def _faults(self, snapshot: Snapshot) -> tuple[ParentFault, ...]:
-        """Pods need not declare a port with a number: where one declares none, nothing is concluded of it."""
+        """Pods need not declare a numeric port: where one declares none, nothing is concluded."""
         pods = tuple(islice(snapshot[r.PODS].selected(self.namespace, self.selector), _NEAR))
         found: set[int] = set()
         for pod in pods:
@@ -263,11 +263,11 @@ def lacks_tls_rule(
     picker: o.Deployment,
     snapshot: Snapshot,
 ) -> str:
-    """Return the Gateway of Istio that probably cannot ask the endpoint picker of a pool; empty if none.
+    """Return the Istio Gateway that probably cannot ask a pool's endpoint picker; maybe empty.
 
-    The picker of the Gateway API Inference Extension serves TLS with a certificate of its own unless it is
-    told otherwise, and Istio asks it without TLS unless a DestinationRule for its Service says so
-    (kubernetes-sigs/gateway-api-inference-extension#1488).
+    The picker of the Gateway API Inference Extension serves TLS with a certificate of its own
+    unless it is told otherwise, and Istio asks it without TLS unless a DestinationRule for its
+    Service says so (kubernetes-sigs/gateway-api-inference-extension#1488).
     """
     line = command_line(picker.spec.template)
     reference = pool.spec.endpoint_picker_ref
@@ -289,7 +289,7 @@ def lacks_tls_rule(
 
 
 def _covers(rule: o.DestinationRule, namespace: str, service: str) -> bool:
-    """Tell whether a DestinationRule is for a Service; a short host is one of the rule's namespace."""
+    """Tell whether a DestinationRule is for a Service; a short host is in the rule's namespace."""
     host = rule.spec.host.removesuffix(".cluster.local").removesuffix(".svc")
     if "." not in host and not host.startswith("*"):
         host = f"{host}.{rule.namespace}"
@@ -341,7 +341,7 @@ def routes_to(
 def routes_naming(
     snapshot: Snapshot, namespace: str, *, kind: str, name: str
 ) -> tuple[o.HttpRoute, ...]:
-    """Return the HTTPRoutes that name a backend: of its namespace, and of others that a Gateway accepted."""
+    """Return the HTTPRoutes that name a backend: of its namespace, or accepted by a Gateway."""
     return snapshot.entry("routes by backend", (namespace, kind, name), _by_backend) or ()
 
 
@@ -361,7 +361,7 @@ def _by_backend(snapshot: Snapshot) -> Mapping[tuple[str, str, str], tuple[o.Htt
 
 
 def pool_names(route: o.HttpRoute, group: str) -> tuple[str, ...]:
-    """Return the names of the InferencePools of a group in its own namespace that a route leads to."""
+    """Return the InferencePools of a group in its own namespace that a route leads to."""
     return tuple(name for of, name in _pools(route) if of == group)
 
 

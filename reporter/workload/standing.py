@@ -28,7 +28,7 @@ DEGRADED: Final = 10
 """Severities: no replica serves, or fewer than wanted do."""
 
 STEP_BUDGET: Final = timedelta(seconds=600)
-"""How long a step of a rollout, or a pod that starts, may take where the API keeps no deadline for it.
+"""How long a step of a rollout, or a starting pod, may take where the API has no deadline.
 
 StatefulSets and DaemonSets have no `progressDeadlineSeconds`; this is its default in Deployments.
 """
@@ -81,7 +81,7 @@ def pods_of(selector: LabelSelector | None, namespace: str, snapshot: Snapshot) 
 def pods_that_failed(
     selector: LabelSelector | None, namespace: str, snapshot: Snapshot
 ) -> WorkloadFault | None:
-    """Return why there is no pod: those that were made failed; None where one stands or none did."""
+    """Return why there is no pod: those that were made failed; None otherwise."""
     found = newest_failure(_selected(selector, namespace, snapshot), snapshot)
     if found is None:
         return None
@@ -108,8 +108,8 @@ def _selected(
 def newest_failure(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] | None:
     """Return the newest of pods that failed, and why, where none of them stands for a replica.
 
-    Its controller makes another one, which fails as well, and counts no restart: a pod that its node
-    refuses is the commonest.
+    Its controller makes another one, which fails as well, and counts no restart: a pod that its
+    node refuses is the commonest.
     """
     known = [pod for pod in pods if not pod.deleting]
     failed = [pod for pod in known if pod.status.phase == "Failed" and pod.status.reason]

@@ -135,7 +135,8 @@ class Builder:
 
     def unfinished(self) -> tuple[object, object]:
         _, *levels = [*self._below, self._top]
-        in_list = len(levels) > 2 and isinstance(levels[1], _List)  # noqa: PLR2004  # root, list, entry
+        root_list_entry = 3
+        in_list = len(levels) >= root_list_entry and isinstance(levels[1], _List)
         depth = 2 if in_list else len(levels)
         return _joined(levels[:depth]), _joined(levels[depth:])
 

@@ -42,7 +42,7 @@ _BEGINNING: Final = re.compile(
 _JSON_STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 _FIRST: Final = "apiVersion"
 _DIRECTIVES: Final = 100
-"""Most lines that begin with `%` in a document: the parser compares each `%TAG` with all before it."""
+"""Most lines that begin with `%` in a document: each `%TAG` is compared with all before."""
 
 _CONTENT: Final = frozenset({"items", "metadata"})
 _CLOSED: Final = ("\n", "}", "]")
@@ -52,7 +52,7 @@ _NO_CONTENT: Final = re.compile(r"(?:[ \t]*+(?:[#%].*+|(?:\.\.\.|---)[ \t]*+)?+(
 class Ending(Enum):
     WHOLE = auto()
     OPEN = auto()
-    """The text ends in the middle of a line: somebody left out the line break, or more than that."""
+    """The text ends in the middle of a line: a line break is missing, or more than that."""
     RUN_INTO = auto()
     """The beginning of the next one is missing: this one was cut off where it stood."""
     MESSAGE = auto()

@@ -63,7 +63,7 @@ def wrong_objects(component: CustomComponent) -> Iterator[Problem]:
 def wrong_kinds(
     components: Sequence[CustomComponent], catalogue: Catalogue
 ) -> Iterator[tuple[int, Problem]]:
-    """Yield the entries that say of a resource something else than another one, or the catalogue."""
+    """Yield the entries that contradict another one, or the catalogue, on a resource."""
     known = {
         (each.group, each.plural): (each.kind, each.namespaced, each.versions, "as it is built in")
         for each in (*catalogue.resources, *BY_PLACE, *WORKLOADS.values())

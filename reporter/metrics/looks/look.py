@@ -323,7 +323,7 @@ def _present(engine: EngineSeries, families: Iterable[names.Family]) -> list[Cou
 
 
 def _waiting(engine: EngineSeries) -> float | None:
-    """Return the requests that wait; those of an SGLang decode engine wait in a queue of its own."""
+    """Return the requests that wait; an SGLang decode engine's wait in a queue of its own."""
     waiting, preallocating = map(engine.gauge, (names.WAITING, names.DECODE_PREALLOCATIONS))
     return waiting if waiting is None or preallocating is None else waiting + preallocating
 
@@ -360,7 +360,7 @@ def _pod(page: Page) -> EngineLook:
 
 
 def _of_picker(pod: EngineSeries) -> dict[Counter, Count | None]:
-    """Return what an endpoint picker counts; a series that has not begun is 0 where its family is told."""
+    """Return an endpoint picker's counts; a series not begun is 0 where its family is there."""
     attempts, errors = pod.counters(names.SCHEDULER_ATTEMPTS), pod.counters(names.PICKER_ERRORS)
     outcomes = pod.counters(names.FLOW_OUTCOMES) or pod.counters(names.FLOW_DEPARTURES)
     picked = pod.counter(names.PICKER_REQUESTS)

@@ -246,7 +246,7 @@ def restarts(looks: Sequence[Look]) -> int:
 
 
 def since_restart(pages: Sequence[Look], engine: str | None = None) -> tuple[Look, ...]:
-    """Return the pages since an engine started again for the last time; any engine if none is named."""
+    """Return the pages since an engine last restarted; any engine if none is named."""
     for n in range(len(pages) - 1, 0, -1):
         renewed = pages[n].renewed
         if renewed if engine is None else engine in renewed:
@@ -394,7 +394,7 @@ def weighed(history: History) -> History:
 
 
 def within(history: History, most: int) -> History:
-    """Return a history of at most so many bytes, its newest look included; the oldest are given up."""
+    """Return a history of at most so many bytes, with its newest look; the oldest are given up."""
     size, given_up = history.bytes, 0
     while size > most and given_up < len(history.looks) - 1:
         size -= history.sizes[given_up]

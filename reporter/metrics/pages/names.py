@@ -126,7 +126,7 @@ CONNECTOR_FAILURES: Final = (
     _counter("vllm:hf3fs_num_failed_load"),
     _counter("vllm:umbp_transfer_failed"),
 )
-"""Of connectors other than NIXL (vLLM, vllm/distributed/kv_transfer/kv_connector/v1); each counts its own."""
+"""Each connector beside NIXL has its own (vLLM, vllm/distributed/kv_transfer/kv_connector/v1)."""
 
 STORE_OPERATIONS: Final = _counter("vllm:mooncake_store_operation", label=(b"status",))
 
@@ -169,11 +169,13 @@ ADMISSION_REJECTIONS: Final = _pod_counter("vllm:admission_rejections", labels=(
 SGLANG_ANSWERS: Final = _pod_counter("sglang:http_responses", labels=(b"endpoint", b"status_code"))
 HTTP_REQUESTS: Final = _pod_counter("http_requests", labels=(b"handler", b"status"))
 
-# Of endpoint pickers: llm-d/llm-d-router from v0.9 on has the first name, and the one of the Gateway API
+# Of endpoint pickers: llm-d/llm-d-router from v0.9 on has the first name, and the one of the
+# Gateway API
 # Inference Extension (pkg/epp/metrics/metrics.go, v1.3 to v1.5) beside it with the same numbers.
 READY_ENDPOINTS: Final = _pod_gauge("llm_d_epp_ready_endpoints", "inference_pool_ready_pods")
 """Endpoints whose metrics it read within the last seconds; every 5 s it counts them (Gateway API
-Inference Extension, pkg/epp/datalayer/logger/logger.go). All of its pool have a queue on the page."""
+Inference Extension, pkg/epp/datalayer/logger/logger.go). All of its pool have a queue on the
+page."""
 
 ENDPOINT_QUEUES: Final = Family(
     Kind.GAUGE,
@@ -190,7 +192,8 @@ PICKER_REQUESTS: Final = _pod_counter("llm_d_epp_request", "inference_objective_
 PICKER_ERRORS: Final = _pod_counter(
     "llm_d_epp_request_error", "inference_objective_request_error", labels=(b"error_code",)
 )
-# Only with flow control, which is a feature gate. Below v0.10 the number of observations of the time in the
+# Only with flow control, which is a feature gate. Below v0.10 the number of observations of the
+# time in the
 # queue says what became of requests.
 FLOW_OUTCOMES: Final = _pod_counter("llm_d_epp_flow_control_requests", labels=(b"outcome",))
 FLOW_DEPARTURES: Final = Family(

@@ -22,7 +22,7 @@ Points: TypeAlias = Sequence[tuple[reader.SeriesLabels, float]]
 
 _LONGEST_BOUND: Final = 32
 _MOST: Final = 1e18
-"""The largest number that is believed: no counter gets there, and sums of them are far from where floats end."""
+"""The largest number believed: no counter gets there, and sums of them stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +244,8 @@ _NOTHING: Final = EngineSeries({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What one page of metrics tells of the engines of a pod, by data-parallel rank ("0" where there
-    is none), and of the pod itself.
+    """What one page of metrics tells of the engines of a pod, by data-parallel rank ("0" where
+    there is none), and of the pod itself.
 
     `router`: its `vllm:` samples are about several servers. `http_requests` has a class such as
     `5xx`.

@@ -1,4 +1,4 @@
-"""One scrape: fetch a page by the pod's IP or the API server's pod proxy, read it, say what came of it."""
+"""One scrape: fetch a page by the pod's IP or the API server's pod proxy, read it, judge it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

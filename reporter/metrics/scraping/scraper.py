@@ -1,10 +1,10 @@
 """Scrapes every target once in a period, spread over it by the target's uid.
 
 Rules judge windows, so each pod needs looks at regular times. The place of a pod in the period is a
-hash of its uid: it stays the same when other pods come and go, as with Prometheus (scrape/target.go,
-`offset`). Timers that start when a pod is found would put all pods of a rollout in one moment, and
-to wait for a period after each scrape lets slow pods drift. A turn that is missed is left out: made
-up for, all would come at once after a pause of the process.
+hash of its uid: it stays the same when other pods come and go, as with Prometheus
+(scrape/target.go, `offset`). Timers that start when a pod is found would put all pods of a rollout
+in one moment, and to wait for a period after each scrape lets slow pods drift. A turn that is
+missed is left out: made up for, all would come at once after a pause of the process.
 
 Two looks at one pod never overlap: a turn that comes while the last scrape still runs is left out
 too. What may run at once is shared fairly: a namespace with many slow pods waits for itself.

@@ -209,7 +209,8 @@ Network: TypeAlias = IPv4Network | IPv6Network
 _NO_PODS: Final = {
     "0.0.0.0/8": "this host (RFC 1122, 3.2.1.3)",
     "127.0.0.0/8": "loopback (RFC 1122, 3.2.1.3)",
-    "169.254.0.0/16": "link-local (RFC 3927); metadata of AWS, Azure, Google, Oracle, OpenStack, Hetzner, Scaleway, DigitalOcean",
+    "169.254.0.0/16": "link-local (RFC 3927); metadata of AWS, Azure, Google, Oracle, OpenStack, "
+    "Hetzner, Scaleway, DigitalOcean",
     "100.100.100.200/32": "metadata of Alibaba Cloud (ECS, Instance metadata)",
     "168.63.129.16/32": "Azure's platform (Azure, What is IP address 168.63.129.16)",
     "192.0.0.0/24": "protocol assignments (RFC 6890); metadata of older Oracle Cloud",

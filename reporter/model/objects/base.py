@@ -19,7 +19,7 @@ IS_MODEL: Final = "status-reporter.io/model"
 """Annotation that makes a model of a workload (`"true"`), or none (`"false"`)."""
 
 NOT_READ: Final = "status-reporter.io/not-read"
-"""In place of the name of a field that a kind does not read although its base does: nothing has it."""
+"""For a field's name that a kind does not read although its base does: nothing has it."""
 
 Timestamp: TypeAlias = Annotated[datetime, Meta(tz=True)]
 Labels: TypeAlias = dict[str, str]
@@ -154,13 +154,13 @@ class Metadata(Part, frozen=True):
     managed_fields: tuple[ManagerEntry, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Forget the managers that changed nothing of what is wanted since the object was created."""
+        """Forget the managers that changed nothing that is wanted since the creation."""
         if self.managed_fields is not None:
             kept = wanted_writes(self.managed_fields, self.creation_timestamp)
             force_setattr(self, "managed_fields", kept)
 
     def reads_as(self, other: Self) -> bool:
-        """Tell whether nothing that is read is another, apart from the version and who wrote it last."""
+        """Tell whether what is read is the same, apart from the version and who wrote it last."""
         return self == structs.replace(
             other, resource_version=self.resource_version, managed_fields=self.managed_fields
         )
@@ -199,7 +199,7 @@ class Conditioned(Part, frozen=True):
     conditions: Conditions | None = None
 
     def condition(self, type_: str, status: str = "") -> Condition | None:
-        """Return the condition of a type; None as well where it has not the status that is asked for."""
+        """Return the condition of a type; None too where its status is not the one asked for."""
         for condition in self.conditions or ():
             if condition.type == type_:
                 return condition if status in ("", condition.status) else None

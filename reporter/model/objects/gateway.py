@@ -1,4 +1,4 @@
-"""The kinds of the Gateway API, its Inference Extension, Istio, Cilium, KEDA and the gateway authentication."""
+"""Kinds of the Gateway API, its Inference Extension, Istio, Cilium, KEDA and gateway auth."""
 
 import hashlib
 import re
@@ -324,7 +324,7 @@ class ScaledObject(KubeObject, frozen=True):
 
 
 class PodAutoscaler(KubeObject, frozen=True):
-    """autoscaling/v2 HorizontalPodAutoscaler: its metrics, which change all the time, are not read."""
+    """autoscaling/v2 HorizontalPodAutoscaler, without its metrics, which change all the time."""
 
     spec: ScaledObjectSpec = ScaledObjectSpec()
     status: Conditioned = Conditioned()

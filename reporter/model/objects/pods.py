@@ -148,7 +148,7 @@ def _kept(devices: Devices) -> Devices:
 
 
 def _asked(resources: demands.ResourceRequests | None) -> demands.Quantities | None:
-    """Return the requests; the API server has set those that follow from limits, a manifest has not."""
+    """Return the requests; the API server derives some from limits, a manifest has not."""
     if resources is None or not resources.limits:
         return resources.requests if resources else None
     return {**resources.limits, **(resources.requests or {})}
@@ -217,7 +217,7 @@ class PodAnnotations(base.Annotations, frozen=True):
 
 
 class PodMetadata(base.UnmanagedMetadata, frozen=True):
-    """`deletion_grace_period_seconds` may be another time than in the spec, as with `kubectl drain`."""
+    """`deletion_grace_period_seconds` may differ from the spec's, as with `kubectl drain`."""
 
     deletion_grace_period_seconds: int | None = None
     annotations: PodAnnotations | None = None
@@ -231,7 +231,7 @@ class Pod(base.KubeObject, frozen=True):
     status: PodStatus = PodStatus()
 
     def __post_init__(self) -> None:
-        """Name its claims, and forget why it might not run if it does: thousands do, and nobody asks."""
+        """Name its claims, and forget why it might not run if it does: nobody asks of thousands."""
         if self.spec.volumes is not None:
             found = tuple(name for each in self.spec.volumes if (name := self._claim(each)))
             force_setattr(self.spec, "volumes", None)
@@ -315,7 +315,7 @@ class DeploymentSpec(base.Part, frozen=True):
 
     @property
     def may_lack(self) -> int:
-        """How many replicas may be unavailable in a rollout: a part of them is rounded down, 25 % by default."""
+        """How many replicas a rollout may take away: percents are rounded down, 25 % by default."""
         update = self.strategy.rolling_update if self.strategy else None
         written = update.max_unavailable if update else None
         if isinstance(written, int):

@@ -1,4 +1,4 @@
-"""What the reporter cannot see: whether connection, permission or version is to blame, and what mends it.
+"""What the reporter cannot see: is it connection, permission or version, and what mends it.
 
 What the reporter cannot read: a blind reporter says so where operators look.
 
@@ -51,7 +51,7 @@ _PERMISSION: Final = re.compile(
     r"(?P<verbs>(?:get|list|watch)(?:, (?:get|list|watch)){0,2}) on [a-z0-9.-]+"
     r"(?:/(?P<name>[a-z0-9.-]+))?(?: in (?P<namespace>[a-z0-9-]+))?"
 )
-"""What a state says to be missing. A dump's header says it in its own words, and a command is made of them."""
+"""What a state says to be missing, in a dump header's own words; a command is made of them."""
 
 
 Unseen: TypeAlias = tuple[Resource[KubeObject], ResourceState]
@@ -62,8 +62,8 @@ Unseen: TypeAlias = tuple[Resource[KubeObject], ResourceState]
 class Sight:
     """Why something cannot be seen, in the words of its state, such as `forbidden`.
 
-    `verbs` are what RBAC must grant, empty where that is not what is missing; it must grant them in the
-    namespace, or in all, for the object of that name, or for all.
+    `verbs` are what RBAC must grant, empty where that is not what is missing; it must grant them in
+    the namespace, or in all, for the object of that name, or for all.
     """
 
     cause: str
@@ -143,7 +143,7 @@ def _grant(sight: Sight, names: Sequence[str]) -> str:
 
 
 def _fitting(names: Sequence[str]) -> Sequence[str]:
-    """Return as many names as an Event's message has room for, so that the command in it stays whole."""
+    """Return as many names as fit an Event's message, so that its command stays whole."""
     size = 0
     for count, name in enumerate(names):
         size += len(name) + 1
@@ -155,8 +155,9 @@ def _fitting(names: Sequence[str]) -> Sequence[str]:
 def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
     """Yield a finding for each cause for which resources that were asked for cannot be read.
 
-    One line names them all, and the command that mends it. The one that has been unknown for the longest
-    is the object at fault, so that the clock of a fault does not begin again with each further one.
+    One line names them all, and the command that mends it. The one that has been unknown for the
+    longest is the object at fault, so that the clock of a fault does not begin again with each
+    further one.
     """
     involved = components.namespace_ref(scope.snapshot, scope.settings.release_namespace)
     for sight, unknown in sorted(unseen(scope.snapshot).items()):

@@ -123,7 +123,8 @@ def _missing(
         MISSING,
         related=was or DEPLOYMENTS.ref_named(namespace, component.deployment),
         more=more,
-        # While statuses keep up, whoever writes them may work out of sight: no cause hides behind that.
+        # While statuses keep up, whoever writes them may work out of sight: no cause hides behind
+        # that.
         governs=component.row.governs and (was is not None or not component.keeps_up(snapshot)),
         sole_place=component.sole_place(snapshot) if was is None else "",
         no_older_than=needed_since(component.needs, snapshot) if by and was is None else None,
@@ -162,11 +163,11 @@ def _finding(
 
 
 def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
-    """Yield the evidence if every Deployment that is there or needed is available, every CRD served.
+    """Yield the evidence if every needed Deployment is available and every CRD served.
 
     What users declare counts with them, unless they said that Ready need not wait for it. Where no
-    component is there or needed, there is nothing that could be seen to work; where it cannot be read
-    whether one is needed, nobody can say so.
+    component is there or needed, there is nothing that could be seen to work; where it cannot be
+    read whether one is needed, nobody can say so.
     """
     every = components(scope.settings)
     configured = tuple(each for each in every if is_expected(scope, each))
@@ -218,8 +219,9 @@ VANISHED: Final = "is not served any more"
 class RequiredCrd:
     """A CustomResourceDefinition by name, and in whose chart it is.
 
-    One of those `instead` is as good, as where a kind has moved to another group. It follows a shared part,
-    and its needs show that it has to be there. No Deployment of the parts that it is `of` can run without it.
+    One of those `instead` is as good, as where a kind has moved to another group. It follows a
+    shared part, and its needs show that it has to be there. No Deployment of the parts that it is
+    `of` can run without it.
     """
 
     name: str
@@ -246,7 +248,7 @@ class RequiredCrd:
         return self.used(scope) or self._running(scope.snapshot, scope.settings)
 
     def sole_place(self, scope: Scope) -> str:
-        """Return the namespace of all that needs it; empty where others do, or it is wanted anyway."""
+        """Return the namespace of all that needs it; empty if others do, or it is wanted anyway."""
         snapshot, seen = scope.snapshot, scope.earlier.there
         if self.mode is PartMode.ON or self.key in seen or self._running(snapshot, scope.settings):
             return ""
@@ -258,7 +260,7 @@ class RequiredCrd:
         return next((f"{DEPLOYMENTS.ref(each)}" for each in running), "")
 
     def used(self, scope: Scope) -> str:
-        """Return what uses it other than the Deployments that it comes with; empty where nothing does."""
+        """Return what uses it apart from the Deployments that it comes with; maybe nothing."""
         return still_needed_by(self.key, self.needs, scope.snapshot, seen=scope.earlier)
 
 

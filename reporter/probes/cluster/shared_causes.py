@@ -1,11 +1,12 @@
-"""What several models, or a model and a shared part, fail for at one object: told once, at that object.
+"""What several models, or a model and a shared part, fail for at one object: told there once.
 
-clusterNodeNotReady: nodes that are the cause of what is on them, or waits for them. A node that nothing
-of ours uses is none: nodes are judged that other findings rest on.
+clusterNodeNotReady: nodes that are the cause of what is on them, or waits for them. A node that
+nothing of ours uses is none: nodes are judged that other findings rest on.
 
-clusterSharedCause: any other object that the diagnoses of several subjects name as the one to mend, for the
-same kind of cause. What one subject alone suffers from is told of that one; but a webhook without endpoints
-refuses everybody's pods. Where a shared part is behind such a webhook, that part is the cause.
+clusterSharedCause: any other object that the diagnoses of several subjects name as the one to mend,
+for the same kind of cause. What one subject alone suffers from is told of that one; but a webhook
+without endpoints refuses everybody's pods. Where a shared part is behind such a webhook, that part
+is the cause.
 """
 
 from collections import defaultdict
@@ -37,7 +38,8 @@ _ACTIONS: Final = 3
 def with_shared_causes(parts: Sequence[Evaluation], snapshot: Snapshot) -> tuple[Evaluation, ...]:
     """Return the same, where what several subjects suffer from at one object rests on that object.
 
-    A node that has a fault of its own, which need not be theirs, is told for that one; each tells theirs.
+    A node that has a fault of its own, which need not be theirs, is told for that one; each tells
+    theirs.
     """
     every = list(chain.from_iterable(part.findings for part in parts))
     subjects: dict[_Cause, set[Subject]] = defaultdict(set)
@@ -98,7 +100,7 @@ def _standing(ref: ObjectRef, snapshot: Snapshot) -> str:
 
 
 def _refuses_all(why: Diagnosis, snapshot: Snapshot) -> bool:
-    """Tell whether nothing stands behind a webhook, by its Service: what others say of it may be forged."""
+    """Tell whether nothing stands behind a webhook's Service: what others say may be forged."""
     ref = why.object
     if why.code != REFUSES_ALL or ref is None:
         return False
@@ -169,12 +171,14 @@ def probe_shared(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Fi
 
 
 def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot) -> Finding:
-    """Return the finding of an object: as old as the first that rests on it, and as impatient as any."""
+    """Return the finding of an object: as old as the first that rests on it, as urgent as any."""
     why = min((each.diagnosis for each in rests if each.diagnosis), key=lambda of: of.cause)
     pods = {each.related for each in rests if each.related.kind == PODS.kind}
     subjects = {each.subject for each in rests}
     whom = _named(subjects)
-    what = f"{_count(len(pods), 'pod')} of {whom} from running" if pods else f"pods of {whom} from being made"  # fmt: skip
+    what = f"pods of {whom} from being made"
+    if pods:
+        what = f"{_count(len(pods), 'pod')} of {whom} from running"
     actions = sorted({each.diagnosis.action for each in rests if each.diagnosis} - {""})
     first = min(rests, key=lambda each: f"{each.transition or each.created or '9'}")
     budgets = [each.budget for each in rests]

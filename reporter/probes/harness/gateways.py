@@ -46,7 +46,7 @@ class HarnessFault:
 
 
 def probe_gateway_class(scope: NamespaceScope) -> Iterator[Finding]:
-    """Yield a finding for each Gateway whose class is missing, not accepted, or not accepted by a controller."""
+    """Yield a finding for each Gateway whose class is missing or not accepted."""
     for gateway in routing.workload_gateways(scope.snapshot, scope.namespace.name):
         fault = _class_fault(scope.snapshot, gateway) or _acceptance_fault(gateway)
         if fault is None:
@@ -159,8 +159,8 @@ def _faults(gateway: Gateway, scope: NamespaceScope) -> Iterator[HarnessFault]:
 def _not_programmed(gateway: Gateway, programmed: Condition, scope: NamespaceScope) -> HarnessFault:
     """Judge Programmed=False; of an address without instances the pods say why there are none.
 
-    Istio assigns no address to a Gateway whose Service has no endpoint: "no instances found" (Istio,
-    pilot/pkg/config/kube/gateway).
+    Istio assigns no address to a Gateway whose Service has no endpoint: "no instances found"
+    (Istio, pilot/pkg/config/kube/gateway).
     """
     text, since = _text(programmed), programmed.last_transition_time
     if programmed.reason != _NOT_ASSIGNED:

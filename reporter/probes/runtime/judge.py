@@ -117,7 +117,7 @@ def _undecided(answers: Mapping[str, Answer]) -> Undecided | None:
 def _fault(
     reason: str, found: Mapping[str, Found], since: datetime, *, known: window.MetricFault | None
 ) -> window.MetricFault:
-    """Return what to say of what was found: the words known already, while their engine is in it."""
+    """Return what to say of a finding: the words known already, while their engine is in it."""
     if known is not None and known.engine in found:
         return known
     engine, worst = min(found.items(), key=lambda each: (-each[1].severity, each[0]))

@@ -163,8 +163,8 @@ def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window |
 
 WANTS_TOKEN: Final = r.Undecided("its page wants a token, and the reporter sends none")
 BLIND: Final = 0
-"""Severity of a picker without fresh metrics: all pods that it knows stay candidates (Gateway API Inference
-Extension v1.5, pkg/epp/requestcontrol/candidates.go)."""
+"""Severity of a picker without fresh metrics: all pods that it knows stay candidates (Gateway API
+Inference Extension v1.5, pkg/epp/requestcontrol/candidates.go)."""
 
 EMPTY: Final = 1
 """Severity of one that knows no pod: it answers 503 (pkg/epp/requestcontrol/director.go there)."""
@@ -193,8 +193,8 @@ def no_endpoints(
 ) -> r.Answer:
     """Judge whether the picker sees none of its pods, all the time.
 
-    The number is 0 also while it knows pods and cannot read the page of any, which the queues on its page
-    tell apart: each endpoint that it knows has one (Gateway API Inference Extension v1.5,
+    The number is 0 also while it knows pods and cannot read the page of any, which the queues on
+    its page tell apart: each endpoint that it knows has one (Gateway API Inference Extension v1.5,
     pkg/epp/metrics/collectors/inference_pool.go).
     """
     newest = history.newest
@@ -221,7 +221,8 @@ def _without_endpoints(pages: tuple[Look, ...], how_long: str) -> r.Found:
     if any(page.endpoints and page.endpoints.known for page in pages):
         return r.Found(
             "no metrics of any pod",
-            f"has read no metrics of {pods} that its pool selects for {how_long}: it chooses blindly, and with "
+            f"has read no metrics of {pods} that its pool selects for {how_long}: it chooses "
+            f"blindly, and with "
             "flow control holds requests back",
             BLIND,
         )
@@ -258,7 +259,8 @@ def stale_metrics(
     seen, ready = round(newest.endpoints.fresh), pickable(newest)
     return r.Found(
         "stale metrics",
-        f"for {r.minutes(seconds)} has read the metrics of only {seen} of the {ready} Ready pods that its pool "
+        f"for {r.minutes(seconds)} has read the metrics of only {seen} of the {ready} Ready pods "
+        f"that its pool "
         "selects",
         ready - seen,
     )
@@ -291,8 +293,8 @@ def scheduling_failing(
 def shedding(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> r.Answer:
     """Judge the share of requests that are refused before any pod sees them.
 
-    Without flow control an attempt that failed is counted as a refusal too, by the same code (Gateway API
-    Inference Extension v1.5, pkg/epp/requestcontrol/director.go), and is taken away.
+    Without flow control an attempt that failed is counted as a refusal too, by the same code
+    (Gateway API Inference Extension v1.5, pkg/epp/requestcontrol/director.go), and is taken away.
     """
     window = r.window_of(history, in_service(looks), settings.window_seconds(p.SHEDDING))
     if not isinstance(window, Window):

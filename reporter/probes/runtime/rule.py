@@ -87,7 +87,7 @@ NOT_TOLD: Final = Untold("the page does not have what the rule reads")
 
 
 def window_of(history: History, pages: tuple[Look, ...], seconds: int) -> Window | Undecided:
-    """Return what a pod as a whole counted on these pages, unless they leave out part of a window."""
+    """Return what a pod as a whole counted on these pages, unless they miss part of a window."""
     if not history.covers(pages, timedelta(seconds=seconds)):
         return NOT_COVERED
     return Window(pages[-1].at.boot - pages[0].at.boot, tuple(look.pod for look in pages))
@@ -99,7 +99,9 @@ def share(value: float) -> str:
 
 def minutes(seconds: float) -> str:
     whole = round(seconds)
-    return f"{whole // 60} min" if whole >= 120 and whole % 60 == 0 else f"{whole} s"  # noqa: PLR2004
+    if whole >= 120 and whole % 60 == 0:  # noqa: PLR2004
+        return f"{whole // 60} min"
+    return f"{whole} s"
 
 
 def window_text(settings: EvaluationSettings, reason: str) -> str:

@@ -14,8 +14,8 @@ Events on record, and only the difference is written. One episode of one finding
 - **On record with another message**: one update, at most every 10 s.
 - **On record and no longer in the report**: closed, once. Muted or not to be judged now: marked.
 - **Not on record**: created. Faults go first (`Purpose`), so that none waits behind a thousand
-  Events that say that all is well. Writes whose echo the watch has not brought yet count as on record
-  (`overlay`), so that a pass right after a write does not repeat it.
+  Events that say that all is well. Writes whose echo the watch has not brought yet count as on
+  record (`overlay`), so that a pass right after a write does not repeat it.
 
 The record is the cluster, not memory: a new leader goes on where the last one stopped.
 
@@ -389,7 +389,9 @@ def _due(
         return Purpose.FIRE, timedelta(0)
     age = now - (record.event.last_timestamp or record.written)
     if age < -REWRITE_INTERVAL:
-        age = REFRESH_LONGEST  # a clock was set since; to wait until it is that late again could take years
+        age = (
+            REFRESH_LONGEST  # a clock was set back since: it could take years to be that late again
+        )
     labels: Mapping[str, str] = record.event.metadata.labels or {}
     changed = record.event.message != finding.message or labels.get(PRIMARY_LABEL) != flag(
         finding.primary

@@ -1,1 +1,1 @@
-"""Copies of our Events in the workload's namespace, on the object itself, where its owner sees them."""
+"""Copies of our Events in the workload's namespace, on the object, where its owner looks."""

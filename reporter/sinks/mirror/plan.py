@@ -1,4 +1,4 @@
-"""What has to be written so that the mirrors say what our Events on record say, and on which objects. Pure."""
+"""What to write so that the mirrors say what our Events say, and on which objects. Pure."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ from reporter.sinks.events.plan import (
 from reporter.snapshot.snapshot import Snapshot
 
 MIRROR_LABEL: Final = f"{LABEL_PREFIX}mirror"
-"""Its value is `firing` or `over`. It is the only label: no selector of our Events finds a mirror."""
+"""Its value is `firing` or `over`. No other label: no selector of our Events finds it."""
 
 MIRROR_OF_ANNOTATION: Final = f"{LABEL_PREFIX}mirror-of"
 
@@ -346,7 +346,7 @@ def may_be_there(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> bo
 def _resources_of(
     ref: ObjectRef, snapshot: Snapshot, catalogue: Catalogue
 ) -> tuple[Resource[KubeObject], ...]:
-    """Return where all objects of this kind are read; nowhere if they are of a stack that is off."""
+    """Return where all objects of this kind are read; nowhere if their stack is off."""
     return tuple(
         each
         for each in catalogue.of_kind(ref.kind, ref.group)

@@ -24,7 +24,7 @@ YIELD_SECONDS: Final = 0.1
 """How soon it is asked again whether Events still wait."""
 
 _IN_FLIGHT: Final = 8
-"""Writes in flight, each in another namespace: an admission webhook of a tenant may take seconds for each."""
+"""Writes in flight, one per namespace: a tenant's admission webhook may take seconds."""
 
 _SLOW_SECONDS: Final = 0.2
 """The next one goes beside a write that has not been answered for so long."""
@@ -113,7 +113,7 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
         return entry, delay
 
     def _order(self) -> Iterable[outbox.Entry[MirrorWrite]]:
-        """Try namespaces that refused last, and none in which a write is under way: one that is slow holds up itself."""
+        """Try namespaces that refused last, none with a write under way: a slow one is alone."""
         busy = {each.write.mirror.namespace for each in self._in_flight}
         return sorted(
             (each for each in self._queue if each.write.mirror.namespace not in busy),
@@ -177,7 +177,7 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
 
 
 FIRST_SECONDS: Final = 5.0
-"""After a namespace's first refusal: an API server that starts refuses until it has read its roles."""
+"""After a namespace's first refusal: a starting API server refuses until it has its roles."""
 
 LONGER: Final = 4
 """Each further refusal in a row multiplies the time by this."""
@@ -205,8 +205,8 @@ class Refusals:
     """What is remembered of refusals; times are those of the event loop.
 
     A namespace that refuses does not hold up those that are known to take mirrors, and for a moment
-    only those that were not tried. Those that refused wait longer after each failure, so that a right
-    that is missing everywhere costs a request a minute once each was tried.
+    only those that were not tried. Those that refused wait longer after each failure, so that a
+    right that is missing everywhere costs a request a minute once each was tried.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""From a report to what the page shows, with the request path by namespace, so that one sees where requests stop. Pure."""
+"""From a report to what the page shows: the request path of each namespace. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Whether long lists are cut; a file has everything, because nobody can be asked for the rest."""
+    """Whether long lists are cut; a file has everything, for nobody can be asked for the rest."""
 
     cut: bool
     query: str

@@ -10,8 +10,8 @@ containers of a pod (`kubectl cluster-info dump --output-directory`).
 Of each log its end is kept: an engine of eight workers says why it failed within the last thousand
 lines.
 
-A dump may come from anybody, so that it is bounded how much is read of it, whatever it is packed in.
-Nothing of it is unpacked to disk; of an archive, one file at a time is in memory.
+A dump may come from anybody, so that it is bounded how much is read of it, whatever it is packed
+in. Nothing of it is unpacked to disk; of an archive, one file at a time is in memory.
 """
 
 import gzip
@@ -67,8 +67,10 @@ INPUT_LIMITS: Final = InputLimits()
 
 
 _BEYOND: Final = {
-    "unpacked": "it unpacks to more than {}; if you trust it, unpack it yourself and name the folder",
-    "entries": "it has more than {} entries; if you trust it, unpack it yourself and name the folder",
+    "unpacked": "it unpacks to more than {}; if you trust it, unpack it yourself and name the "
+    "folder",
+    "entries": "it has more than {} entries; if you trust it, unpack it yourself and name the "
+    "folder",
     "documents": "with it there are more than {} of objects; name fewer files",
     "pages": "its pages of metrics have more than {}; unpack it yourself",
 }
@@ -80,7 +82,7 @@ class Budget:
     _spent: Counter[str] = field(default_factory=Counter)
 
     def spend(self, what: str, size: int, name: str) -> None:
-        """Count bytes, or entries, of one of the limits; raise DumpError where there are too many."""
+        """Count bytes, or entries, of one of the limits; raise DumpError if there are too many."""
         self._spent[what] += size
         most: int = getattr(self.limits, what)
         if self._spent[what] > most:
@@ -292,7 +294,7 @@ def last_lines(raw: bytes) -> bytes:
 
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-"""Endings of the files that are read in a folder or an archive; a file named by itself may have any."""
+"""Endings of files that are read in a folder or an archive; a file named itself may have any."""
 
 ARCHIVE_SUFFIXES: Final = (".tgz", ".tar.gz", ".tar", ".zip", *(f"{each}.gz" for each in SUFFIXES))
 """Endings of the archives that are read inside of a folder or of another archive."""

@@ -142,7 +142,7 @@ def _as_list(name: str, value: object) -> Iterator[object]:
 
 
 def _each(name: str, items: object) -> Iterator[object]:
-    """Yield the objects of a bare list: those that were asked for by name prove nothing of others."""
+    """Yield the objects of a bare list: those asked for by name prove nothing of others."""
     version, kind, _ = _KINDS[name]
     for item in _entries(items):
         yield {"apiVersion": version, "kind": kind, **item} if isinstance(item, dict) else item

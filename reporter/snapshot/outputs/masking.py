@@ -14,9 +14,9 @@ stands, also inside of longer names and of messages:
 - names of namespaces, nodes, Gateways and models as a whole, by `namespace1`, `node1`, `model1`;
 - every other word of a name, image, label or host that the program does not know, by `x1`.
 
-The words that stand in the texts of the program's modules (kinds, labels, suffixes of derived names,
-reasons) stay, as they identify nobody, and numbers do, so that every rule finds what it looks for.
-Replacements are numbered in the order of the names, so that lists keep theirs.
+The words that stand in the texts of the program's modules (kinds, labels, suffixes of derived
+names, reasons) stay, as they identify nobody, and numbers do, so that every rule finds what it
+looks for. Replacements are numbered in the order of the names, so that lists keep theirs.
 """
 
 import ast
@@ -42,7 +42,7 @@ COMPARED: Final = frozenset({
     "OTEL_TRACES_EXPORTER", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG",
     "VLLM_NIXL_SIDE_CHANNEL_PORT",
 })  # fmt: skip
-"""Variables that are compared with settings of OtterScale's operator and with ports; no credentials."""
+"""Variables compared with settings of OtterScale's operator and with ports; no credentials."""
 
 _HARMLESS: Final = re.compile(r"[A-Za-z0-9_.,:/$()=-]{0,200}")
 _USER_INFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
@@ -56,7 +56,7 @@ _PAIRS: Final = frozenset({"env", "httpHeaders"})
 _NAMED_SOURCES: Final = frozenset(
     {"configMap", "downwardAPI", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
 )
-"""Of volumes: they name what they take, and hold nothing of it. What drivers are told may be a credential."""
+"""Of volumes: they name what they take, and hold nothing. A driver's options may be credentials."""
 
 _MESH: Final = "mesh"
 
@@ -144,7 +144,7 @@ def _text(value: str) -> str:
 
 
 def _mesh(value: str) -> str:
-    """Return of Istio's mesh configuration the names of its providers, which are all that is read."""
+    """Return the names of providers in Istio's mesh configuration, which is all that is read."""
     try:
         config = read_yaml(value)
     except Unreadable:
@@ -166,11 +166,16 @@ _FOLDERS: Final = (
 )  # fmt: skip
 _FILES: Final = ("settings.py", "setting_types.py")
 _KUBERNETES: Final = (
-    "default kube-system kube-public kube-node-lease matchLabels matchExpressions app apps k8s io com sh "
-    "dev org net svc cluster local nvidia amd gpu cpu memory ephemeral storage vllm http https grpc tcp "
-    "metadata spec status name namespace kubernetes docker ghcr gcr quay registry mcr microsoft latest "
-    "hostname topology region zone arch os linux amd64 arm64 instance agentpool component managed part "
-    "version release revision template hash index generation controller timestamp patches terminated "
+    "default kube-system kube-public kube-node-lease matchLabels matchExpressions app apps k8s io "
+    "com sh "
+    "dev org net svc cluster local nvidia amd gpu cpu memory ephemeral storage vllm http https "
+    "grpc tcp "
+    "metadata spec status name namespace kubernetes docker ghcr gcr quay registry mcr microsoft "
+    "latest "
+    "hostname topology region zone arch os linux amd64 arm64 instance agentpool component managed "
+    "part "
+    "version release revision template hash index generation controller timestamp patches "
+    "terminated "
     "reference toleration quantities amount"
 )
 """What Kubernetes and its usual registries and hardware are called by."""

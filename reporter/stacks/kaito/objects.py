@@ -58,7 +58,7 @@ class WorkspaceStatus(Conditioned, frozen=True):
 
 
 class Workspace(KubeObject, frozen=True):
-    """kaito.sh Workspace (v1beta1); it has no `spec`: `tuning` says that it is a job, and serves nothing."""
+    """kaito.sh Workspace (v1beta1), without a `spec`; with `tuning` it is a job, no server."""
 
     tuning: Part | None = None
     status: WorkspaceStatus = WorkspaceStatus()

@@ -151,9 +151,11 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         summary="Replicas of the model do not run, or run without becoming Ready.",
         trigger="A model pod's container waits or ended in an error, the pod is unschedulable, "
         "evicted or on a dead node, start-up takes longer than its budget, a replica lacks pods, "
-        "the API server refuses what KAITO makes for it, or a Workspace's InferenceReady is False with a cause.",
+        "the API server refuses what KAITO makes for it, or a Workspace's InferenceReady is False "
+        "with a cause.",
         silent="Pods that start within their budget, past crashes of a pod that is Ready again.",
-        action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a crash).",
+        action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a "
+        "crash).",
         reads=(INFERENCESETS, WORKSPACES, r.PODS, r.NODES),
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff, failed "
         "benchmarks, invalid specs and streaming configuration. Start-up has "
@@ -167,7 +169,8 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         summary="Requests for the model do not reach its pool.",
         stage=RequestStage.ROUTING,
         trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, "
-        "its Gateway is gone, it has no parents, the pool selects no pod, or the Service that it names "
+        "its Gateway is gone, it has no parents, the pool selects no pod, or the Service that it "
+        "names "
         "for its endpoint picker does not exist.",
         silent="Unknown conditions, a new route, entries of other controllers. A Service that is "
         "missing together with the chart's Deployment, which inferencesetEPPNotReady reports.",
@@ -191,7 +194,8 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         summary="The endpoint picker of the model is not available.",
         stage=RequestStage.PICKER,
         trigger="The endpoint picker that endpointPickerRef of the InferencePool names, by default "
-        "Deployment <inferenceset>-inferencepool-epp, is missing, scaled to zero, or has fewer ready "
+        "Deployment <inferenceset>-inferencepool-epp, is missing, scaled to zero, or has fewer "
+        "ready "
         "replicas than wanted.",
         silent="An InferenceSet that the chart did not create, without InferencePool and "
         "HTTPRoute.",
@@ -278,7 +282,10 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
             (
                 CLUSTER_KAITO,
                 (MODEL_NODE_PRESSURE,),
-                "KAITO writes the text of NodesReady; pressure read from the node itself is not suppressed",
+                (
+                    "KAITO writes the text of NodesReady; pressure read from the node itself "
+                    "is not suppressed"
+                ),
             ),
             (
                 CLUSTER_NODE_PROVISIONER,

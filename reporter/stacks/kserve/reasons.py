@@ -123,7 +123,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         STORAGE_FAILED,
         "The model cannot be fetched.",
         trigger="The init container storage-initializer of a pod ended with an error, out of "
-        "memory (OOMKilled) included, or waits in CrashLoopBackOff; or a pod is to fetch a model, and "
+        "memory (OOMKilled) included, or waits in CrashLoopBackOff; or a pod is to fetch a model, "
+        "and "
         "KServe's webhook leaves its namespace out, for the label control-plane.",
         silent="A download in progress.",
         action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: check the "
@@ -160,7 +161,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "only pods of the newest revision and of those that get traffic are judged.",
         silent="Pods that start within their budget, no pods at all in Knative mode: scaled to "
         "zero.",
-        action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a crash).",
+        action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a "
+        "crash).",
         reads=_PODS,
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
         "has --model-startup-budget-seconds or the start-up probe's own budget; volumes, "
@@ -174,7 +176,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         action="kubectl -n <namespace> describe revision <revision>. Going back to the older spec "
         "creates another revision.",
         reads=_KNATIVE,
-        grace_note="A start has --model-startup-budget-seconds, or a longer start-up probe's budget.",
+        grace_note="A start has --model-startup-budget-seconds, or a longer start-up probe's "
+        "budget.",
     ),
     _row(
         ROLLOUT_STUCK,
@@ -217,7 +220,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "Deployments that want 0 replicas while those of the predictor do: it is idle.",
         action=f"{_DESCRIBE}, and the Knative Service or Deployment of the component.",
         reads=(*_BOTH, r.PODS),
-        grace_note="Unknown, and while pods of that component start: --model-startup-budget-seconds, or "
+        grace_note="Unknown, and while pods of that component start: "
+        "--model-startup-budget-seconds, or "
         "a longer start-up probe's budget.",
     ),
     _row(
@@ -240,7 +244,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "rollout, while Knative says RolloutInProgress.",
         action=f"{_DESCRIBE}, its Events, and the log of kserve-controller-manager.",
         reads=(*_BOTH, r.PODS),
-        grace_note="Unknown, and pods that start: --model-startup-budget-seconds, or a longer start-up "
+        grace_note="Unknown, and pods that start: --model-startup-budget-seconds, or a longer "
+        "start-up "
         "probe's budget.",
     ),
     outside_chain(
@@ -261,7 +266,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         _row(
             SCALING_NOT_READY,
             "The InferenceService is not scaled; its pods serve.",
-            trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a HorizontalPodAutoscaler, that "
+            trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a "
+            "HorizontalPodAutoscaler, that "
             "names a Deployment of it is False (Standard mode).",
             silent="A ScaledObject that is paused.",
             action="kubectl -n <namespace> describe scaledobject,hpa",
@@ -294,7 +300,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         _row(
             CANARY_IN_PROGRESS,
             "A newer revision gets a part of the requests.",
-            trigger="The latest entry of the route has 1 to 99 percent, and its revision is ready and "
+            trigger="The latest entry of the route has 1 to 99 percent, and its revision is ready "
+            "and "
             "not rolled out.",
             action="Nothing, if this is intended. To promote it, remove canaryTrafficPercent.",
             reads=_KNATIVE,
@@ -324,7 +331,8 @@ REASONS: Final[tuple[Reason, ...]] = (
         of=INFERENCESERVICE_KIND,
         trigger="Ready of the InferenceService and of each component is True, and their objects "
         "agree; in Knative mode the newest revision is the ready one. It may be scaled to "
-        "zero: by Knative, or in Standard mode with the predictor's Deployment, which makes it idle.",
+        "zero: by Knative, or in Standard mode with the predictor's Deployment, which makes it "
+        "idle.",
         reads=(*_BOTH, r.PODS),
     ),
 )

@@ -81,7 +81,7 @@ class TopologyPolicy(Part, frozen=True):
 
 
 class NetworkTopology(TopologyPolicy, frozen=True):
-    """`spec.template.networkTopology`; in v0.1.0 one policy, since then one for groups and one for roles."""
+    """`spec.template.networkTopology`: one policy in v0.1.0, later one of groups, one of roles."""
 
     group_policy: TopologyPolicy | None = None
     role_policy: TopologyPolicy | None = None

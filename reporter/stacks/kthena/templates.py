@@ -99,7 +99,7 @@ _KEPT: Final = ("containers", "initContainers")
 _CONTAINERS: Final = 20
 _CHARACTERS: Final = 500
 _COMPARED_BYTES: Final = 256 * 1024
-"""A template that is larger is the same only as one that is written the same way: nothing walks all of it."""
+"""A larger template is the same only if it is written the same way: nothing walks all of it."""
 
 
 def without_templates(obj: KubeObject) -> KubeObject:

@@ -2,19 +2,20 @@
 
 What KServe makes of routes, Gateways and pools.
 
-From github.com/kserve/kserve, pkg/controller/v1alpha2/llmisvc/router.go, at aaac4e2. Where that cannot be
-told, as where releases differ, the answer is None.
+From github.com/kserve/kserve, pkg/controller/v1alpha2/llmisvc/router.go, at aaac4e2. Where that
+cannot be told, as where releases differ, the answer is None.
 
 The spec in effect: that of an LLMInferenceService over those of the configs it names.
 
 The last one wins, and the spec wins over all, each field for itself (github.com/kserve/kserve,
-pkg/controller/v1alpha2/llmisvc/config_merge.go). KServe's own presets add nothing that is asked here.
+pkg/controller/v1alpha2/llmisvc/config_merge.go). KServe's own presets add nothing that is asked
+here.
 
 The conditions and counts that KServe would write now, as far as they follow from objects.
 
-From github.com/kserve/kserve, pkg/controller/v1alpha2/llmisvc: a Deployment's workload is ready if it is
-Available (workload_single_node.go), a LeaderWorkerSet's likewise, and the scheduler's if it has an
-available replica (scheduler.go); WorkloadsReady, RouterReady and Ready sum up
+From github.com/kserve/kserve, pkg/controller/v1alpha2/llmisvc: a Deployment's workload is ready if
+it is Available (workload_single_node.go), a LeaderWorkerSet's likewise, and the scheduler's if it
+has an available replica (scheduler.go); WorkloadsReady, RouterReady and Ready sum up
 (pkg/apis/serving/v1alpha2/llm_inference_service_lifecycle.go).
 """
 
@@ -60,8 +61,8 @@ def routes_ready(routes: Iterable[HttpRoute]) -> bool | None:
 def pool_ready(parents: Collection[Parent], pools: Iterable[InferencePool | None]) -> bool | None:
     """Return InferencePoolReady: whether the Gateways of routes accept the pool, of either group.
 
-    Releases up to v0.19 ask for any Gateways instead, of which all accept it. Where the two differ it
-    is not known.
+    Releases up to v0.19 ask for any Gateways instead, of which all accept it. Where the two differ
+    it is not known.
     """
     said = [
         (parent_of(each.parent_ref, pool.namespace), is_true(each.condition("Accepted")))

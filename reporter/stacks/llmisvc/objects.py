@@ -9,7 +9,7 @@ from msgspec import field
 from reporter.model.objects import Annotations, Conditioned, KubeObject, Metadata, Part
 
 LONGEST_NAME = 63
-"""Names of children that would be longer are cut, with a hash put in (knative/pkg, kmeta.ChildName)."""
+"""Longer names of children are cut, with a hash put in (knative/pkg, kmeta.ChildName)."""
 
 
 class NamedPart(Part, frozen=True):

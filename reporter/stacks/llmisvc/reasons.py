@@ -2,9 +2,9 @@
 
 The reasons of LLMInferenceServices, of KServe.
 
-The order is from cause to symptom: what cannot be deployed at all, a model that cannot be fetched or
-loaded, pods, the rollout, the endpoint picker, the way from the Gateway, and the whole where nothing
-else says why.
+The order is from cause to symptom: what cannot be deployed at all, a model that cannot be fetched
+or loaded, pods, the rollout, the endpoint picker, the way from the Gateway, and the whole where
+nothing else says why.
 
 What hides reasons of LLMInferenceServices, and why that is no mere correlation.
 
@@ -33,7 +33,8 @@ STACK: Final = "llmisvc"
 
 LLM_KIND: Final = SubjectKind("llminferenceservice")
 
-# The version that is stored comes first: the other one is converted by the controller's webhook, and
+# The version that is stored comes first: the other one is converted by the controller's webhook,
+# and
 # cannot be read while that is down.
 _VERSIONS: Final = ("v1alpha2", "v1alpha1")
 
@@ -107,8 +108,10 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         INVALID,
         "KServe cannot use the spec of the LLMInferenceService together with its configs.",
-        trigger="PresetsCombined is False, or a config that it names or was made with exists neither "
-        "in its namespace nor in that of the controller. KServe up to v0.20 goes on with Ready=True.",
+        trigger="PresetsCombined is False, or a config that it names or was made with exists "
+        "neither "
+        "in its namespace nor in that of the controller. KServe up to v0.20 goes on with "
+        "Ready=True.",
         silent="PresetsCombined Unknown, as while the validating webhook is away.",
         action="Apply the LLMInferenceServiceConfigs of KServe's installation, or correct "
         "spec.baseRefs. Pods that run go on serving.",
@@ -138,7 +141,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         STORAGE_FAILED,
         "The model cannot be fetched.",
-        trigger="The init container storage-initializer of a pod ended with an error, out of memory "
+        trigger="The init container storage-initializer of a pod ended with an error, out of "
+        "memory "
         "(OOMKilled) included, or waits in CrashLoopBackOff.",
         silent="A download in progress.",
         action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: check "
@@ -149,10 +153,12 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         MODEL_LOAD_FAILED,
         "The model server ends before it is ready.",
-        trigger="The container main, modelcar or llm-d-routing-sidecar of a pod that was never Ready "
+        trigger="The container main, modelcar or llm-d-routing-sidecar of a pod that was never "
+        "Ready "
         "is in a crash loop, ended in Error, or was restarted twice.",
         silent="OOMKilled, and pods that had been Ready: these are reported for the pod.",
-        action="kubectl -n <namespace> logs <pod> -c main --previous. KServe's start-up probe kills "
+        action="kubectl -n <namespace> logs <pod> -c main --previous. KServe's start-up probe "
+        "kills "
         "a load of more than 10 minutes: raise failureThreshold in spec.template.",
         reads=_PODS,
         grace_note="Fires at once in a crash loop.",
@@ -172,10 +178,12 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         PODS_NOT_READY,
         "Pods of the LLMInferenceService do not run, or run without becoming Ready.",
         trigger="A container of a pod that serves, prefills or decodes, or of a worker of a group, "
-        "waits or ended in an error; or the pod is unschedulable, evicted or on a dead node, or its "
+        "waits or ended in an error; or the pod is unschedulable, evicted or on a dead node, or "
+        "its "
         "start-up takes longer than its budget. The message names the role.",
         silent="Pods that start within their budget; replicas: 0; endpoint pickers.",
-        action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a crash).",
+        action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a "
+        "crash).",
         reads=_PODS,
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff. Start-up "
         "has --model-startup-budget-seconds or the start-up probe's own budget; volumes, "
@@ -188,7 +196,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "updated replicas than wanted for 600 s, or UpdateInProgress of a LeaderWorkerSet stays "
         "True. KServe reads Available alone, so Ready stays True.",
         silent="A rollout whose pods are at fault, which are reported.",
-        action="kubectl -n <namespace> rollout status deployment <deployment>, and the newest pods.",
+        action="kubectl -n <namespace> rollout status deployment <deployment>, and the newest "
+        "pods.",
         reads=(*_WORKLOADS, r.PODS),
         grace_note="Its budget is 600 s; for a LeaderWorkerSet, the time of a start in addition.",
     ),
@@ -221,9 +230,11 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         ROUTE_NOT_READY,
         "An HTTPRoute of the LLMInferenceService is missing or not accepted.",
         stage=RequestStage.ROUTING,
-        trigger="A route has no status of its Gateway, Accepted or ResolvedRefs is not True, it has no "
+        trigger="A route has no status of its Gateway, Accepted or ResolvedRefs is not True, it "
+        "has no "
         "backend, or one that spec.router.route.http.refs names does not exist.",
-        silent="Parents that only a policy writes a status for. A Gateway at fault, which is reported.",
+        silent="Parents that only a policy writes a status for. A Gateway at fault, which is "
+        "reported.",
         action="kubectl -n <namespace> describe httproute <route>",
         reads=_ROUTES,
     ),
@@ -231,13 +242,16 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         POOL_NOT_READY,
         "The InferencePool of the LLMInferenceService does not work.",
         stage=RequestStage.ROUTING,
-        trigger="A Gateway that its routes use has not accepted the pool in either API group, the pool "
+        trigger="A Gateway that its routes use has not accepted the pool in either API group, the "
+        "pool "
         "selects none of the pods that serve, the Service of its endpoint picker does not exist, "
         "a pool that spec.router.scheduler.pool.ref names does not, or no route leads to it.",
-        silent="WaitingForGateway where KServe knows no route and another leads there: requests come "
+        silent="WaitingForGateway where KServe knows no route and another leads there: requests "
+        "come "
         "through all the same. "
         "A Gateway at fault, which is reported.",
-        action="kubectl -n <namespace> get inferencepool <pool> -o yaml, and the log of the Gateway's "
+        action="kubectl -n <namespace> get inferencepool <pool> -o yaml, and the log of the "
+        "Gateway's "
         "controller.",
         reads=(*_POOLS, r.PODS, r.SERVICES),
     ),
@@ -256,11 +270,14 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         _row(
             STATUS_STALE,
             "The status of the LLMInferenceService does not match its objects.",
-            trigger="KServe has not looked at the newest spec, or a condition or a count differs from "
+            trigger="KServe has not looked at the newest spec, or a condition or a count differs "
+            "from "
             "what its Deployments, LeaderWorkerSets, Gateways, routes and pools say.",
-            silent="What comes after an error of KServe's, which freezes it; where the rules of KServe's "
+            silent="What comes after an error of KServe's, which freezes it; where the rules of "
+            "KServe's "
             "releases differ; a route or Gateway that does not exist, which is reported itself.",
-            action="Believe the objects. Restart llmisvc-controller-manager: it does not watch kinds "
+            action="Believe the objects. Restart llmisvc-controller-manager: it does not watch "
+            "kinds "
             "that were installed after it started.",
             reads=(*_POOLS, r.DEPLOYMENTS, LEADERWORKERSETS),
             grace_seconds=120,
@@ -292,7 +309,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             MODEL_NAME_SHADOWED,
             "Another LLMInferenceService of the namespace serves a model or adapter of that name.",
             trigger="Two that are not stopped, with routes of KServe's and not in one group, "
-            "have a model or adapter name in common: the older route takes the requests. Told of the "
+            "have a model or adapter name in common: the older route takes the requests. Told of "
+            "the "
             "one with the younger route.",
             action="Rename one, or put both into one spec.router.route.group.",
             reads=(*_SPEC, r.HTTPROUTES),
@@ -356,7 +374,8 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
     SuppressionRow(
         CLUSTER_LLMISVC,
         NEEDS_CONTROLLER,
-        "llmisvc-controller-manager writes the status of LLMInferenceServices and makes their objects",
+        "llmisvc-controller-manager writes the status of LLMInferenceServices and makes their "
+        "objects",
     ),
     SuppressionRow(
         CLUSTER_LWS,

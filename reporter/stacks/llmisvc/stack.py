@@ -1,4 +1,4 @@
-"""KServe's LLMInferenceServices: a kind, a controller and an installation apart from InferenceServices."""
+"""KServe's LLMInferenceServices: kind, controller and installation of their own."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +32,8 @@ OF_LWS: Final[tuple[Need, ...]] = (
     need(
         reasons.LLMS,
         "LLMInferenceServices with a worker in the spec",
-        evidence="each of their replicas is a group of a LeaderWorkerSet, whose controller makes the "
+        evidence="each of their replicas is a group of a LeaderWorkerSet, whose controller makes "
+        "the "
         "StatefulSets (kubernetes-sigs/lws, pkg/controllers)",
         shows=lambda llm, _: bool(
             llm.spec.worker or (llm.spec.prefill and llm.spec.prefill.worker)
@@ -110,7 +111,8 @@ LLMISVC: Final = Stack(
     ),
     pickers=reasons.PICKERS,
     words=StackWords(
-        derived="the conditions of workloads and of what leads to them, and how many replicas are ready",
+        derived="the conditions of workloads and of what leads to them, and how many replicas are "
+        "ready",
         required="Deployment `llmisvc-controller-manager`; for multi-node replicas Deployment "
         "`lws-controller-manager`",
     ),

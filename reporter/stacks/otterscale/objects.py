@@ -206,7 +206,7 @@ class ModelService(KubeObject, frozen=True):
 
     @property
     def has_pod_monitors(self) -> bool:
-        """Whether PodMonitors should exist: yes unless `spec.monitoring.podMonitor` is there and off."""
+        """Whether PodMonitors should exist: unless `spec.monitoring.podMonitor` is off."""
         told = self.pod_monitoring
         return told is None or told.enabled
 
@@ -275,7 +275,7 @@ def hidden(value: str) -> str:
 HARMLESS_HEADERS: Final = frozenset(
     {"accept", "content-type", "host", "otterscale-model-name", "user-agent"}
 )
-"""Headers whose values are no secrets, in lower case; that of any other may be what lets a request in."""
+"""Headers whose values are no secrets, in lower case; any other may be what lets a request in."""
 
 _HEADERS: Final = frozenset({"headers", "httpHeaders", "set", "add"})
 """Lists of headers: those of matches and probes, and those that a filter of a route writes."""

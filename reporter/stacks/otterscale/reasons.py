@@ -135,7 +135,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         INVALID,
         "The ModelService can never work under its name.",
-        trigger="Its name is too long for labels (63) or for the Service of its endpoint picker (59 "
+        trigger="Its name is too long for labels (63) or for the Service of its endpoint picker "
+        "(59 "
         "without the suffix -epp); or another ModelService of the namespace has the same endpoint "
         "picker's name, or one that makes the operator delete this one's InferencePool.",
         silent="ModelServices that are being deleted.",
@@ -189,7 +190,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
     _row(
         PODS,
         "Decode or prefill pods do not run.",
-        trigger="A pod's container waits or ended in an error (unpacking the model, pulling images, "
+        trigger="A pod's container waits or ended in an error (unpacking the model, pulling "
+        "images, "
         "crashes, out of memory), the pod is unschedulable, evicted or on a dead node, start-up "
         "takes longer than its budget, or a role has fewer pods than it wants. Each role is judged "
         "alone: the operator's phase counts them together, and stays Running whatever happens.",
@@ -215,10 +217,12 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         EPP,
         "The endpoint picker of the ModelService is not available.",
         stage=RequestStage.PICKER,
-        trigger="Its Deployment is scaled to zero or has no ready pod; its Service selects no ready "
+        trigger="Its Deployment is scaled to zero or has no ready pod; its Service selects no "
+        "ready "
         "pod, or lacks the port that the InferencePool names. The operator never looks at it.",
         silent="With more than one replica, those that do not lead: they are never Ready.",
-        action="kubectl -n <namespace> describe deployment <name>, and the log of its pods. Without "
+        action="kubectl -n <namespace> describe deployment <name>, and the log of its pods. "
+        "Without "
         "it requests fail (failureMode FailClose, also without spec.inferencePool), or are spread "
         "blindly (FailOpen).",
         reads=(MODELSERVICES, r.DEPLOYMENTS, r.PODS, r.SERVICES, r.INFERENCEPOOLS),
@@ -258,7 +262,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             "or a ClusterRole with the name of another ModelService's "
             "(<namespace>-<name>-epp).",
             silent="ClusterRoles where metrics need no token.",
-            action="Correct the field that the message names, or rename one of the two ModelServices.",
+            action="Correct the field that the message names, or rename one of the two "
+            "ModelServices.",
             reads=(MODELSERVICES, r.DEPLOYMENTS),
             grace_note="Fires at once: it stays wrong until somebody corrects it.",
         ),
@@ -271,7 +276,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             trigger="Phase, counters or Ready do not match the Deployments, or each other.",
             silent="A status that a reconcile error froze, or of an older generation; the first 15 "
             "s after a pod became Ready or stopped being Ready.",
-            action=f"Believe the report (its derived status) and not the phase; look at {_OPERATOR_LOG}.",
+            action=f"Believe the report (its derived status) and not the phase; look at "
+            f"{_OPERATOR_LOG}.",
             reads=(MODELSERVICES, r.DEPLOYMENTS),
             grace_seconds=APPEARS_SECONDS,
         ),
@@ -284,13 +290,18 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             trigger="An object that only monitoring or the endpoint picker's start needs is "
             "missing, one that should not exist does, or a field that the operator sets "
             "differs (defaults and the forms of quantities aside); with "
-            "--otterscale-operator-flags also an image, tracing or a token that those flags set. The operator's other settings are inferred from the "
+            "--otterscale-operator-flags also an image, tracing or a token that those flags set. "
+            "The operator's other settings are inferred from the "
             "objects that it created.",
-            silent="Images, tracing and tokens for which no flag is given; replicas, the text of the "
-            "script that unpacks the model (what it names is), and what the operator does not set; Secrets, Roles and RoleBindings, "
-            "which are never read; ClusterRoles without --otterscale-cluster-roles; kinds that are not installed.",
+            silent="Images, tracing and tokens for which no flag is given; replicas, the text of "
+            "the "
+            "script that unpacks the model (what it names is), and what the operator does not set; "
+            "Secrets, Roles and RoleBindings, "
+            "which are never read; ClusterRoles without --otterscale-cluster-roles; kinds that are "
+            "not installed.",
             action="status-reporter render prints what should exist. The operator watches neither "
-            "monitors nor DestinationRules nor ClusterRoles: a change of the ModelService makes it repair "
+            "monitors nor DestinationRules nor ClusterRoles: a change of the ModelService makes it "
+            "repair "
             "them.",
             reads=(
                 MODELSERVICES,

@@ -49,7 +49,8 @@ What the operator would delete is listed at the end: as comments in YAML, on sta
 
 To hand over to the operator, or to take its place for a while (docs/modelservice.md):
 
-  kubectl get modelservice NAME -o yaml | status-reporter render -f - | kubectl apply --server-side -f -
+  kubectl get modelservice NAME -o yaml | status-reporter render -f - \\
+    | kubectl apply --server-side -f -
 """
 
 
@@ -188,7 +189,12 @@ class _Dumper(yaml.SafeDumper):
         del data
         return True
 
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT001, FBT002  # PyYAML's own
+    # As PyYAML has it.
+    def increase_indent(
+        self,
+        flow: bool = False,  # noqa: FBT001, FBT002
+        indentless: bool = False,  # noqa: FBT001, FBT002
+    ) -> None:
         del indentless
         super().increase_indent(flow, indentless=False)
 
@@ -271,7 +277,7 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
 
 
 def _scripts(value: dict[str, object]) -> Iterator[str]:
-    """Yield the script of a serving Deployment; what is no Deployment as the API has it has none."""
+    """Yield the script of a serving Deployment; nothing if the API would not take it."""
     if value["kind"] != DEPLOYMENTS.kind:
         return
     try:
@@ -327,7 +333,7 @@ def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) 
 
 
 def _wrong(service: ModelService) -> Iterator[str]:
-    """Yield what is wrong and not in the types, because an object of a cluster may be newer than they are."""
+    """Yield what is wrong beyond the types, as an object of a cluster may be newer than they."""
     for path, value, allowed in (
         ("accelerator.type", service.spec.accelerator.type, ACCELERATORS),
         ("inferencePool.endpointPicker.failureMode", service.picker.failure_mode, _PICKER_MODES),
@@ -343,7 +349,8 @@ def _wrong(service: ModelService) -> Iterator[str]:
             "., 253 at most - at `$.metadata.name`"
         )
     if service.namespace and not is_label(service.namespace):
-        yield f"{service.namespace!r} is not a valid name of a namespace - at `$.metadata.namespace`"
+        fault = f"{service.namespace!r} is not a valid name of a namespace"
+        yield f"{fault} - at `$.metadata.namespace`"
 
 
 def _called(written: dict[str, object]) -> str:
@@ -388,7 +395,7 @@ _ADDRESS: Final = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", re.ASCII)
 
 
 def _refused(service: ModelService) -> Iterator[tuple[str, str]]:
-    """Yield the path of what the API server would refuse and what is wrong, in the order of the fields."""
+    """Yield the path and fault of what the API server would refuse, in the order of the fields."""
     engine = service.spec.engine
     if engine.image_pull_policy and engine.image_pull_policy not in _PULL_POLICIES:
         allowed = ", ".join(_PULL_POLICIES)

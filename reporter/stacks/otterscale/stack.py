@@ -21,7 +21,8 @@ OF_OTTERSCALE: Final[tuple[Need, ...]] = (
     need(
         reasons.MODELSERVICES,
         "ModelServices",
-        evidence="the model operator makes Deployments, an endpoint picker and an InferencePool for "
+        evidence="the model operator makes Deployments, an endpoint picker and an InferencePool "
+        "for "
         "each (otterscale/model-operator)",
     ),
 )
@@ -63,7 +64,7 @@ _USED: Final[tuple[tuple[Resource[KubeObject], str, tuple[Need, ...]], ...]] = (
     (reasons.PODMONITORS, "the Prometheus operator", (MONITORED_MODELSERVICES,)),
     (reasons.SERVICEMONITORS, "the Prometheus operator", (MODELSERVICES_WITH_MONITORED_PICKERS,)),
 )
-"""Kinds that are missed only where a ModelService uses them, who brings them, and which use them."""
+"""Kinds missed only where a ModelService uses them, who brings them, and who uses them."""
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":

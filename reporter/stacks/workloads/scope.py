@@ -1,8 +1,8 @@
 """Which workloads are models, and what belongs to one.
 
-A workload is a model if a container of its pod template is an engine, nothing of another stack made it,
-and its annotation does not say otherwise. The decode and prefill workloads of llm-d are roles of one
-model: their pods carry the same labels but for the role.
+A workload is a model if a container of its pod template is an engine, nothing of another stack made
+it, and its annotation does not say otherwise. The decode and prefill workloads of llm-d are roles
+of one model: their pods carry the same labels but for the role.
 """
 
 import re
@@ -143,7 +143,7 @@ class WorkloadScope(SubjectScope[Workload]):
 
     @cached_property
     def shared_services(self) -> tuple[tuple[Service, str], ...]:
-        """Its Services that a route names and that select the pods of another model too, with that one.
+        """Its Services that a route names and that select another model's pods too, with it.
 
         Without a route it may be one for metrics; a router chooses pods by their models.
         """
@@ -256,7 +256,7 @@ def _controller_of(pod: Pod) -> OwnerReference | None:
 def _engines(
     namespace: str, snapshot: Snapshot
 ) -> Mapping[tuple[str, str], tuple[tuple[Deployment, str], ...]]:
-    """Return the Deployments of a namespace whose command line names a model, by each of their labels."""
+    """Return the Deployments of a namespace whose command line names a model, by label."""
     found: dict[tuple[str, str], list[tuple[Deployment, str]]] = defaultdict(list)
     for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
         name = model_named(each.spec.template) if each.wanted and not each.deleting else ""
@@ -267,7 +267,7 @@ def _engines(
 
 
 def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:
-    """Return the routers of a namespace that should run, by their release; empty where none is said."""
+    """Return the routers of a namespace that should run, by release; empty if none is said."""
     found: dict[str, list[Deployment]] = defaultdict(list)
     for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
         containers = each.spec.template.spec.containers or ()

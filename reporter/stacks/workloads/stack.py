@@ -1,4 +1,4 @@
-"""Plain workloads: models without a kind of their own, as vLLM's and llm-d's charts make them, or by hand."""
+"""Plain workloads: models without a kind, made by vLLM's and llm-d's charts, or by hand."""
 
 from typing import TYPE_CHECKING, Final
 

@@ -1,4 +1,6 @@
-"""What a Workspace says about its model; its replicas and pods, nodes under pressure, and its nodes."""
+"""What a Workspace says about its model; its replicas and pods, nodes under pressure, and its
+nodes.
+"""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +39,7 @@ from reporter.workload.pod import counts, is_ready, judge_ended
 
 _PENDING: Final = frozenset({"", "WorkspaceInferenceStatusPending"})
 _TIMED_OUT: Final = ("context deadline exceeded", "has timed out progressing")
-"""What KAITO up to 0.8 wrote as a failure when a workload was not ready in time (`CheckResourceStatus`)."""
+"""What KAITO up to 0.8 wrote where a workload was late (`CheckResourceStatus`)."""
 
 _CONFIGURATION: Final = frozenset({
     "ModelMirrorCreateFailed", "ModelStreamingInvalidAnnotations",
@@ -82,7 +84,7 @@ def about_workspace(
     more: str = "",
     why: Diagnosis | None = None,
 ) -> Finding:
-    """Return the finding that tells of a Workspace's fault, and why it has it; `more` ends its text."""
+    """Return the finding of a Workspace's fault, and why it has it; `more` ends its text."""
     return scope.finding(
         reason=scope.named(reason),
         related=WORKSPACES.ref(workspace),
@@ -157,7 +159,7 @@ def _inference(workspace: Workspace, pods: tuple[Pod, ...] | None) -> WorkspaceF
 
 
 def _is_summary(inference: Condition) -> bool:
-    """Tell whether a condition says no more than that it is not ready: what it waits for has the cause."""
+    """Tell whether a condition says only that it is not ready: what it waits for has the cause."""
     return (inference.reason or "") in _PENDING or (inference.message or "").endswith(_TIMED_OUT)
 
 
@@ -220,8 +222,8 @@ def _replica(
 def _without_pod(workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta) -> WorkspaceFault:
     """Judge a replica without a pod: what KAITO failed at is the reason, where it says so.
 
-    A refusal of the API server, as by a webhook or a quota, does not go by waiting: it has no budget.
-    Its time is not that of the condition, which was False before.
+    A refusal of the API server, as by a webhook or a quota, does not go by waiting: it has no
+    budget. Its time is not that of the condition, which was False before.
     """
     error = reconcile_error(workspace.status.condition("InferenceReady"))
     lacks = "has no running pod" if pods else "has no pod"
@@ -310,7 +312,7 @@ _MIRRORS: Final = re.compile(r"[0-9a-f]{6}-download(?:-[a-z0-9]{1,20})?")
 
 
 def _why(scope: AnyScope, workspace: Workspace, fault: WorkspaceFault) -> Diagnosis | None:
-    """Return why pods of a Workspace's StatefulSet, or of the Job that mirrors its weights, do not come."""
+    """Return why pods of a Workspace's StatefulSet, or of its weights' mirror Job, do not come."""
     if fault.lacks_pods:
         return why_not_made("StatefulSet", workspace, scope.snapshot)
     return why_job_fails(scope.place, _MIRRORS, scope.snapshot) if fault.of_mirror else None

@@ -1,4 +1,4 @@
-"""The request path from the Gateway to the model's pods, and the endpoint picker in front of them."""
+"""The request path from the Gateway to the model's pods, and its endpoint picker."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -83,8 +83,8 @@ def _missing_pools(scope: InferenceSetScope, routes: tuple[HttpRoute, ...]) -> I
 def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[routing.ParentFault]:
     """Yield what is wrong with a pool: what its parents say, and that its picker has no Service.
 
-    The Service is not told of a picker that is missing altogether, which is told as such. Parents may say later what is missing: then
-    it is one fault, since the first of them saw it.
+    The Service is not told of a picker that is missing altogether, which is told as such. Parents
+    may say later what is missing: then it is one fault, since the first of them saw it.
     """
     yield from routing.wrong_port(pool, scope.snapshot)
     said = tuple(routing.pool_faults(pool, scope.snapshot))

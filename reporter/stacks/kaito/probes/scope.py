@@ -1,4 +1,4 @@
-"""What belongs to a model of KAITO, texts of KAITO's conditions, and what the metrics of pods say."""
+"""What belongs to a model of KAITO, its conditions' texts, and what pods' metrics say."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class ModelScope(SubjectScope[KaitoT_co]):
         return named(reason, self.subject.kind)
 
     def of_workspace(self, workspace: Workspace) -> str:
-        """Return what a message about a Workspace begins with: nothing where it is about that alone."""
+        """Return what a message about a Workspace begins with; empty where it stands alone."""
         return f"Workspace {workspace.name}: "
 
 
@@ -102,7 +102,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @cached_property
     def pools(self) -> tuple[InferencePool, ...]:
-        """Its InferencePools: by its label, else the one with its name; of the present group if any."""
+        """Its InferencePools: by its label, else by its name; of the present group if any."""
         found = self._charted(r.INFERENCEPOOLS, self.pool_name) or self._former_pools
         return tuple(each for each in found if not each.deleting)
 
@@ -123,7 +123,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @cached_property
     def routes(self) -> tuple[HttpRoute, ...]:
-        """Its HTTPRoutes, of the chart, else those that lead to its pools: users name theirs freely."""
+        """Its HTTPRoutes: the chart's, else those that lead to its pools, under any name."""
         found = self._charted(r.HTTPROUTES, self.route_name)
         if not found:
             leading = {
@@ -150,7 +150,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
 
     @cached_property
     def epp_names(self) -> tuple[str, ...]:
-        """The names of its endpoint pickers: those that its pools refer to, else what the chart makes."""
+        """The names of its endpoint pickers: those its pools name, else what the chart makes."""
         named = (each.spec.endpoint_picker_ref for each in self.pools)
         return tuple(sorted({each.name for each in named if each and each.name})) or (
             self.default_epp_name,
@@ -167,7 +167,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
         return f"{self.pool_name}-epp"
 
     def epp(self, name: str) -> Deployment | None:
-        """Return the Deployment of an endpoint picker: by its name, else behind the Service of that name.
+        """Return the Deployment of an endpoint picker: by its name, else behind its Service.
 
         A pool refers to a Service (Gateway API Inference Extension, `endpointPickerRef`).
         """
@@ -182,8 +182,8 @@ class InferenceSetScope(ModelScope[InferenceSet]):
     def wants_traffic(self) -> bool:
         """Whether it is to be reached through a route and an endpoint picker.
 
-        What a set did not ask for is not missed: it has an InferencePool or an HTTPRoute, or the chart
-        made it.
+        What a set did not ask for is not missed: it has an InferencePool or an HTTPRoute, or the
+        chart made it.
         """
         pickers = map(self.epp, self.epp_names)
         objects: tuple[KubeObject | None, ...] = (self.object, *pickers, *self.workspaces)
@@ -279,12 +279,12 @@ def believed(condition: Condition, workspace: Workspace) -> bool:
 _DOWNLOADS: Final = frozenset({DOWNLOAD_SLOW, DOWNLOAD_STALLED})
 
 _STREAMING: Final = "ModelMirrorReady"
-"""Condition of a Workspace whose pods stream their weights: the page of such a pod looks like that of
-a download that stalls."""
+"""Condition of a Workspace whose pods stream their weights: the page of such a pod looks like that
+of a download that stalls."""
 
 
 def probe_runtime(scope: InferenceSetScope) -> Iterator[Finding]:
-    """Yield what the rules found in the metrics of pods; of weights that are streamed no download."""
+    """Yield what the rules found in pods' metrics; no download of weights that are streamed."""
     workspaces = (
         each for each in scope.workspaces if each.status.condition(_STREAMING) is not None
     )

@@ -7,8 +7,8 @@ are not read (ingresses, routes of gateways, ServingRuntimes, KServe's configura
 
 The rules are those of github.com/kserve/kserve, v0.20.0:
 pkg/apis/serving/v1beta1/inference_service_status.go, and the controller in
-pkg/controller/v1beta1/inferenceservice. The model status is that of `PropagateModelStatus`, which looks
-at the first pod of the predictor alone.
+pkg/controller/v1beta1/inferenceservice. The model status is that of `PropagateModelStatus`, which
+looks at the first pod of the predictor alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

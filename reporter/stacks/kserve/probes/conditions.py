@@ -106,13 +106,14 @@ def _stays_unknown(scope: InferenceServiceScope, component: Component) -> bool:
 
 
 def _at_zero(scope: InferenceServiceScope, component: Component) -> Finding:
-    """Return that a component was scaled to zero while the predictor was not: requests need both."""
+    """Return that a component is scaled to zero and the predictor is not: both are needed."""
     deployment = scope.at_zero(component)[0]
     return scope.finding(
         reason=reasons.COMPONENT_NOT_READY,
         related=DEPLOYMENTS.ref(deployment),
         cause=f"{component} scaled to zero",
-        text=f"{component}: its Deployment {deployment.name} wants 0 replicas; {component.ready} is "
+        text=f"{component}: its Deployment {deployment.name} wants 0 replicas; {component.ready} "
+        f"is "
         "True all the same",
         severity=_SEVERITY[component],
         created=last_written(deployment),

@@ -1,4 +1,4 @@
-"""A model that cannot be fetched or loaded, pods at fault, and what keeps KServe from making any."""
+"""A model that cannot be fetched or loaded, pods at fault, and what keeps KServe from any."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -60,7 +60,7 @@ def probe_model(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 _TOUCHED: Final = frozenset({STORAGE_INITIALIZER, "modelcar", "modelcar-init"})
 _LEFT_OUT: Final = "control-plane"
-"""Label of namespaces whose pods KServe's webhook does not touch (kserve/kserve, config/webhook; kserve/kserve#517)."""
+"""Label of namespaces that KServe's webhook skips (kserve/kserve, config/webhook; issue 517)."""
 
 
 def _is_left_out(scope: InferenceServiceScope, pod: Pod) -> bool:
@@ -85,7 +85,8 @@ def _never_fetched(scope: InferenceServiceScope, pod: Pod) -> Finding:
         reason=reasons.STORAGE_FAILED,
         related=PODS.ref(pod),
         cause=f"no {STORAGE_INITIALIZER}",
-        text=f"pod {pod.name}: the model is not fetched, as KServe's webhook leaves out namespaces with "
+        text=f"pod {pod.name}: the model is not fetched, as KServe's webhook leaves out namespaces "
+        f"with "
         f"the label {_LEFT_OUT}, which {scope.place} has: the pod has no {STORAGE_INITIALIZER}",
         severity=_NEVER,
         created=pod.created,
@@ -163,7 +164,7 @@ def _told(failure: FailureInfo) -> str:
 
 
 def _still(scope: InferenceServiceScope, pod: Pod | None = None) -> str:
-    """Return what serves meanwhile: older revisions than that of the pod, as far as anything tells."""
+    """Return what serves meanwhile: older revisions than the pod's, as far as anything tells."""
     predictor = scope.status_of(Component.PREDICTOR)
     newest = predictor.latest_created_revision
     is_newest = pod is None or pod.metadata.label(REVISION) == newest

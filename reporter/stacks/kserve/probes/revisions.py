@@ -37,28 +37,32 @@ _MEANINGS: Final = (
         _NEVER,
         (
             "no pod was Ready within Knative's progress deadline (600 s, or the annotation "
-            "serving.knative.dev/progress-deadline), so it was scaled to zero and is not tried again: once "
+            "serving.knative.dev/progress-deadline), so it was scaled to zero and is not tried "
+            "again: once "
             "the cause is mended, make a new revision"
         ),
     ),
     (
         "failed to resolve image to digest",
         (
-            "Knative's controller asks the registry itself, not the node: it needs the address, the "
+            "Knative's controller asks the registry itself, not the node: it needs the address, "
+            "the "
             "certificates and the pull Secret of the ServiceAccount"
         ),
     ),
     (
         "Waiting for load balancer to be ready",
         (
-            "Knative asks the pods of the gateway for the route, and they do not answer as it expects: "
+            "Knative asks the pods of the gateway for the route, and they do not answer as it "
+            "expects: "
             "a NetworkPolicy, strict mTLS or an authorization may refuse it"
         ),
     ),
 )
-"""What Knative says, and what it means (knative/serving, `revision_lifecycle.go`, `resolve.go`, `probe.go`)."""
+"""What Knative says and means (knative/serving: `revision_lifecycle.go`, `resolve.go`)."""
 
-_REQUEST: Final = re.compile(r'\b(?:GET|HEAD) "?https?://([a-z0-9.-]{1,253}(?::\d{1,5})?)[^\s"]{0,2000}"?:', re.IGNORECASE)  # fmt: skip
+_REQUEST: Final = re.compile(r'\b(?:GET|HEAD) '
+    r'"?https?://([a-z0-9.-]{1,253}(?::\d{1,5})?)[^\s"]{0,2000}"?:', re.IGNORECASE)  # fmt: skip
 _NONE_SERVES, _FAILED, _STARTING = 20, 10, 5
 
 
@@ -80,7 +84,8 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
                 reason=reasons.ROLLED_BACK,
                 related=scope.object_ref(component),
                 cause=f"back to {status.latest_rolledout_revision}",
-                text=f"{component} is rolled back: requests go to {served}, none to {ready}, which is "
+                text=f"{component} is rolled back: requests go to {served}, none to {ready}, which "
+                f"is "
                 "ready",
             )
         asked = Conclusion.ROLLOUT_NOT_FINISHED not in told and not strays(status, percent)
@@ -90,7 +95,8 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
                 reason=reasons.CANARY_IN_PROGRESS,
                 related=scope.object_ref(component),
                 cause=f"canary {ready}",
-                text=f"{component}: revision {ready} gets {entry.percent if entry else 0} percent of "
+                text=f"{component}: revision {ready} gets {entry.percent if entry else 0} percent "
+                f"of "
                 f"the requests, {served} the rest",
             )
 
@@ -130,7 +136,7 @@ _PULLED: Final = re.compile(r"^Successfully pulled image .{1,500}? in ([0-9hms.]
 def _too_late(
     scope: InferenceServiceScope, revision: str, condition: KnativeCondition | None
 ) -> str:
-    """Say what came only after the deadline of a revision, as the Events of its pods tell; else nothing."""
+    """Say what came only after a revision's deadline, by the Events of its pods; else nothing."""
     stored = scope.object.status.condition(condition.type) if condition else None
     passed = stored.last_transition_time if stored else None
     if condition is None or passed is None or _NEVER not in (condition.message or ""):
@@ -149,7 +155,7 @@ def _too_late(
 
 
 def _told(condition: KnativeCondition | None) -> str:
-    """Return what a condition says and means, with the host of each request: links get into no message."""
+    """Return what a condition says and means, with each request's host: no link gets into it."""
     if condition is None or not condition.message:
         return words(condition)
     said = detail(condition.reason, _REQUEST.sub(r"\1:", condition.message))
@@ -284,7 +290,8 @@ def _missing_target(scope: InferenceServiceScope, status: ComponentStatus) -> _F
     if not gone:
         return None
     names = ", ".join(gone)
-    return _Fault(f"revision {names} missing", f"requests go to revision {names}, which does not exist", _MISSING)  # fmt: skip
+    return _Fault(f"revision {names} missing",
+        f"requests go to revision {names}, which does not exist", _MISSING)  # fmt: skip
 
 
 def _incomplete(status: ComponentStatus) -> _Fault | None:
@@ -350,7 +357,7 @@ def _not_as_asked(
 
 
 def _stray(status: ComponentStatus, percent: int | None) -> _Fault | None:
-    """Return the fault of a route that gives the rest to a revision that is not the one asked for."""
+    """Return the fault of a route that gives the rest to a revision other than asked for."""
     found = strays(status, percent)
     if not found:
         return None

@@ -103,7 +103,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @cached_property
     def seen(self) -> InferenceServiceStatus:
-        """The status by its objects, also while KServe does not follow them because it is frozen."""
+        """The status by its objects, also while KServe is frozen and does not follow them."""
         found = derive(self.facts, thawed=True) if self.frozen else self.derivation
         return found.propagated
 
@@ -117,7 +117,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
-        """The pods that matter: in Knative mode of the newest revisions and of those with traffic."""
+        """The pods that matter: in Knative mode of the newest revisions and those with traffic."""
         pods = self.all_pods or ()
         if not self.in_knative_mode:
             return pods
@@ -139,7 +139,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return any(map(_starts, self._pods_of(component)))
 
     def replicas(self, component: Component, revision: str = "") -> tuple[Pod, ...]:
-        """Return the pods of one component that stand for a replica; of one revision if it is named."""
+        """Return the pods of one component that stand for a replica; of one revision if named."""
         mine = (each for each in self._pods_of(component) if counts(each))
         return tuple(each for each in mine if revision in ("", each.metadata.label(REVISION)))
 
@@ -168,7 +168,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return len(self.at_zero(Component.PREDICTOR)) >= wanted
 
     def startup(self, component: Component | None = None) -> timedelta:
-        """Return how long pods may start: the budget, or a longer start-up probe of one that does."""
+        """Return how long pods may start: the budget, or a longer start-up probe of one."""
         budget = startup_budget(self)
         pods = self.pods if component is None else self._pods_of(component)
         return max((budget, *(startup_time(each, budget) for each in pods if _starts(each))))

@@ -43,7 +43,7 @@ _NOT_NEGATIVE: Final = "must not be negative"
 
 
 def violations(modelserving: ModelServing) -> tuple[tuple[str, str], ...]:
-    """Return the fields by their paths and what is wrong with them, in the order in which it is told."""
+    """Return the fields by their paths and what is wrong with them, in the order of telling."""
     rules = chain(_of_spec(modelserving), _of_roles(modelserving), _of_gang(modelserving))
     return tuple((field, text) for broken, field, text in rules if broken)
 

@@ -162,7 +162,8 @@ def _stuck_record(scope: ModelServingScope) -> str:
         return ""
     name = f"{scope.object.name}-{revisions.update}"
     return (
-        f"; numbers of roles have changed since ControllerRevision {name} was made: Kthena's controller "
+        f"; numbers of roles have changed since ControllerRevision {name} was made: Kthena's "
+        f"controller "
         "may be stuck at changing its data, which is immutable; see its log"
     )
 
@@ -224,7 +225,7 @@ def _finding(
 
 
 def _refused(pod_group: PodGroup) -> Condition | None:
-    """Return the condition Unschedulable if it holds: Volcano leaves it next to a later Scheduled."""
+    """Return the condition Unschedulable if it holds: Volcano leaves it beside Scheduled."""
     refused = pod_group.status.condition(_UNSCHEDULABLE, "True")
     scheduled = pod_group.status.condition("Scheduled", "True")
     if refused is None or scheduled is None:
@@ -237,7 +238,7 @@ _KEY_BYTES: Final = 80
 
 
 def placement(spec: ModelServingSpec) -> str:
-    """Return what narrows the choice of nodes, with a separator before; empty where nothing does."""
+    """Return what narrows the choice of nodes, after a separator; empty where nothing does."""
     topology = spec.template.network_topology
     policies = (
         (("a group", topology.group_policy or topology), ("a role", topology.role_policy))

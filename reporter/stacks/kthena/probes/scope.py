@@ -26,7 +26,7 @@ from reporter.workload.owners import latest
 from reporter.workload.pod import asked_to_end
 
 NOT_MADE_BUDGET: Final = timedelta(seconds=300)
-"""How long the controller may take to make a pod or a group: several of its tries, with back-off."""
+"""How long the controller may take to make a pod or group: several tries, with back-off."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
 
     @property
     def wants_pods(self) -> bool:
-        """Whether any role has instances; of groups without pods there may be nothing to be seen."""
+        """Whether any role has instances; of groups without pods nothing may be seen."""
         roles = self.object.roles
         return not roles or any(role.wanted for role in roles)
 
@@ -98,7 +98,7 @@ class ModelServingScope(SubjectScope[ModelServing]):
         return latest(*steps) or self.object.created
 
     def pod_ref(self, name: str) -> ObjectRef:
-        """Return the reference to a pod by its name alone: one that is recreated is in its place."""
+        """Return the reference to a pod by its name alone: a recreated one takes its place."""
         return PODS.ref_named(self.object.namespace, name)
 
     def group_ref(self, group: GroupState) -> ObjectRef:

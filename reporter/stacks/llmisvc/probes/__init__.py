@@ -51,8 +51,8 @@ from reporter.workload.routing import fails_open, is_reachable
 def probe_ready(scope: LlmScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if each role has a replica that serves, and requests find their way to it.
 
-    What KServe's status says is neither needed nor enough: an autoscaler without its metric makes it
-    False, and a stalled rollout leaves it True.
+    What KServe's status says is neither needed nor enough: an autoscaler without its metric makes
+    it False, and a stalled rollout leaves it True.
     """
     if not (all_serve(scope.roles) and _is_reached(scope)):
         return
@@ -93,7 +93,7 @@ def _is_reachable(scope: LlmScope) -> bool:
 
 
 def _picker_works(scope: LlmScope) -> bool:
-    """Tell whether requests find an endpoint picker; of somebody else's only its Service is known."""
+    """Tell whether requests find an endpoint picker; of a foreign one only its Service is known."""
     if missing_service(scope):
         return False
     if scope.wanted.own_pool:

@@ -52,7 +52,8 @@ def probe_pool(scope: LlmScope) -> Iterator[Finding]:
             reason=reasons.POOL_NOT_READY,
             related=r.INFERENCEPOOLS.ref(pool),
             cause="no route",
-            text=f"no HTTPRoute of the namespace leads to InferencePool {pool.name}, no Gateway has "
+            text=f"no HTTPRoute of the namespace leads to InferencePool {pool.name}, no Gateway "
+            f"has "
             "accepted it, and without spec.router.route KServe makes no route",
             severity=_SILENT,
             created=pool.created,
@@ -83,7 +84,7 @@ def _accepting(scope: LlmScope) -> frozenset[routing.Parent]:
 
 
 def missing_service(scope: LlmScope) -> str:
-    """Return the Service that the pool names for its endpoint picker, if it is known not to exist."""
+    """Return the Service that the pool names for its endpoint picker, if it does not exist."""
     return routing.missing_picker_service(scope.pool, scope.snapshot) if scope.pool else ""
 
 
@@ -230,7 +231,8 @@ def probe_route(scope: LlmScope) -> Iterator[Finding]:
                 reason=reasons.ROUTE_NOT_READY,
                 related=r.HTTPROUTES.ref_named(place, each.name),
                 cause=f"HTTPRoute {each.name} missing",
-                text=f"HTTPRoute {place}/{each.name}, which spec.router.route names, does not exist",
+                text=f"HTTPRoute {place}/{each.name}, which spec.router.route names, does not "
+                f"exist",
                 severity=_NO_ROUTE,
                 independent=True,
                 by_spec=True,
@@ -324,7 +326,7 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
 
 
 def at_fault(scope: LlmScope, parent: routing.Parent) -> bool:
-    """Tell whether a Gateway is missing or not programmed, so that what it says counts for nothing."""
+    """Tell whether a Gateway is missing or not programmed: what it says counts for nothing."""
     gateway = scope.gateway(parent)
     gone = scope.snapshot.lacks(r.GATEWAYS, parent.namespace, parent.name)
     return gone or (gateway is not None and not is_programmed(gateway))

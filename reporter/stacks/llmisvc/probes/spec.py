@@ -1,6 +1,7 @@
 """What keeps KServe from making pods at all.
 
-llminferenceserviceDependencyMissing, llminferenceserviceInvalid and llminferenceserviceReconcileFailed.
+llminferenceserviceDependencyMissing, llminferenceserviceInvalid and
+llminferenceserviceReconcileFailed.
 """
 
 from collections.abc import Iterator

@@ -1,13 +1,13 @@
 """Whether the status follows from the objects, and what keeps no request from being answered.
 
 Kinds are read one after the other, and KServe takes a moment to follow: a status that differs from
-objects that changed a second ago is no fault yet. It need not differ since then: a replica that goes,
-or a kind that is served again, leaves no time.
+objects that changed a second ago is no fault yet. It need not differ since then: a replica that
+goes, or a kind that is served again, leaves no time.
 
-The route that KServe makes sends the paths of completions to the InferencePool and all else, such as
-`/v1/models`, to the Service of the pods; older releases send all to the pool
-(github.com/kserve/kserve, config/llmisvcconfig/config-llm-router-route.yaml). That a model can be listed
-says nothing of completions.
+The route that KServe makes sends the paths of completions to the InferencePool and all else, such
+as `/v1/models`, to the Service of the pods; older releases send all to the pool
+(github.com/kserve/kserve, config/llmisvcconfig/config-llm-router-route.yaml). That a model can be
+listed says nothing of completions.
 """
 
 from collections import defaultdict
@@ -312,7 +312,7 @@ def _first_of_names(
 
 
 def _precedence(each: _Serving) -> tuple[bool, float, str, str]:
-    """Return the order in which routes get requests: by age, then by name (Gateway API, HTTPRoute, `spec.rules.matches`)."""
+    """Return routes in the order they get requests: age, name (Gateway API, HTTPRoute)."""
     made = each.created
     return made is None, made.timestamp() if made else 0, each.route, each.name
 

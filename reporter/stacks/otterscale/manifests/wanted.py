@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One object that should exist, or that the operator deletes: by its name alone, whoever owns it."""
+    """One object that should exist, or that the operator deletes by name, whoever owns it."""
 
     ref: ObjectRef
     document: Json  # the whole of it, as JSON has it. Not to be changed
@@ -90,7 +90,7 @@ def _filled(template: str, values: SimpleNamespace, why: str) -> Manifest:
 def _judged(
     service: ModelService, operator: OperatorSettings
 ) -> Iterator[tuple[str, SimpleNamespace, str]]:
-    """Yield each object in the operator's order: its template, and why it is deleted; empty: it is made."""
+    """Yield each object in the operator's order: its template, and why it is deleted, if it is."""
     picker = values_of(service, operator)
     decode = values_of(service, operator, names.DECODE)
     prefill = values_of(service, operator, names.PREFILL)
@@ -179,7 +179,7 @@ def _parent(children: Children) -> str | None:
 
 
 def metrics_auth(children: Children) -> bool | None:
-    """Return whether the endpoint picker asks for a token; None where there is no endpoint picker."""
+    """Return whether the endpoint picker asks for a token; None if there is no picker."""
     arguments = _epp_arguments(children)
     return None if arguments is None else names.METRICS_AUTH_OFF not in arguments
 
@@ -379,7 +379,8 @@ def _parallel_arguments(ways: Iterable[int]) -> list[str]:
 
 def _proxy_arguments(proxy: RoutingProxy) -> list[str]:
     told = (
-        # The operator's first write, of its finalizer, leaves an empty text out; the schema fills it in.
+        # The operator's first write, of its finalizer, leaves an empty text out; the schema fills
+        # it in.
         ("--connector", proxy.connector or DEFAULT_CONNECTOR),
         ("--zap-encoder", proxy.zap_encoder),
         ("--zap-log-level", proxy.zap_log_level),

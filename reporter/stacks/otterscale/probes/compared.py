@@ -83,7 +83,8 @@ def _ports(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
 def _scraping(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
     """Return where and how often endpoints are asked, and the labels that they get.
 
-    Where a monitor does not say, that is what the Prometheus operator takes (its API reference, v1).
+    Where a monitor does not say, that is what the Prometheus operator takes (its API reference,
+    v1).
     """
     asked = {
         str(n): {
@@ -203,8 +204,8 @@ _WHOLE: Final[Mapping[Resource[KubeObject], tuple[reasons.MadeResource, tuple[st
     r.INFERENCEPOOLS: (reasons.MADE_INFERENCEPOOLS, ("endpointPickerRef", "kind")),
     r.HTTPROUTES: (reasons.MADE_ROUTES, ("rules", 0, "matches", 0, "path")),
 }
-"""Where the whole of what the operator makes is read of kinds that are read anyway, and a field that
-it always has there.
+"""Where the whole of what the operator makes is read of kinds that are read anyway, and a field
+that it always has there.
 
 A copy without that field is cut, as one of a dump may be, and is not compared.
 """

@@ -1,5 +1,5 @@
-"""Objects that are missing or not as the operator makes them, a deletion that is stuck, and names and
-settings that cannot work.
+"""Objects that are missing or not as the operator makes them, a deletion that is stuck, and names
+and settings that cannot work.
 
 Secrets are never read, nor Roles; of ClusterRoles and their bindings only whether they exist, and
 only where that is asked for (`otterscale_cluster_roles`). Replicas are not compared; images,
@@ -186,13 +186,22 @@ def _faults(scope: ModelServiceScope) -> Iterator[tuple[str, str]]:
     service, spec = scope.object, scope.object.spec
     port = service.engine_port
     if spec.routing_proxy is not None and service.target_port == port:
-        text = f"spec.routingProxy.targetPort is spec.engine.port, {port}: vLLM and the routing proxy of a decode pod cannot both listen there"
+        text = (
+            f"spec.routingProxy.targetPort is spec.engine.port, {port}: vLLM and the routing proxy "
+            "of a decode pod cannot both listen there"
+        )
         yield "two listeners on one port", text
     if spec.routing_proxy is not None and side_channel_port(spec.engine.env or ()) == port:
-        text = f"{names.SIDE_CHANNEL_VARIABLE} is spec.engine.port, {port}, where the routing proxy of a decode pod listens"
+        text = (
+            f"{names.SIDE_CHANNEL_VARIABLE} is spec.engine.port, {port}, where the routing proxy "
+            "of a decode pod listens"
+        )
         yield "two listeners on one port", text
     if spec.prefill is not None and spec.routing_proxy is None:
-        text = "spec.prefill without spec.routingProxy: nothing hands requests from decode pods to prefill pods"
+        text = (
+            "spec.prefill without spec.routingProxy: nothing hands requests from decode pods to "
+            "prefill pods"
+        )
         yield "prefill without routing proxy", text
     rivals = [
         f"{each.namespace}/{each.name}"
@@ -222,7 +231,8 @@ _EFFECTS: Final[Mapping[Resource[KubeObject], str]] = {
     reasons.SERVICEACCOUNTS: "no new pod of the endpoint picker can be made",
     reasons.PLUGINS_CONFIGMAPS: "a new pod of the endpoint picker ends for want of its file",
     reasons.CLUSTERROLES: "the endpoint picker may not check tokens, so its metrics cannot be read",
-    reasons.CLUSTERROLEBINDINGS: "the endpoint picker may not check tokens, so its metrics cannot be read",
+    reasons.CLUSTERROLEBINDINGS: "the endpoint picker may not check tokens, so its metrics cannot "
+    "be read",
     r.DEPLOYMENTS: "its pods do not run as the ModelService says",
     r.SERVICES: "the gateway may not reach the endpoint picker, as for failureMode",
     r.INFERENCEPOOLS: "requests may reach other pods, or fail when the endpoint picker is down",
@@ -241,7 +251,8 @@ _UNWATCHED: Final = (
     "them"
 )
 _WATCHED: Final = (
-    "; the operator corrects %s as soon as they change: somebody keeps changing them, or it does not "
+    "; the operator corrects %s as soon as they change: somebody keeps changing them, or it does "
+    "not "
     "work"
 )
 
@@ -354,7 +365,7 @@ def _of_leaves(
     *,
     there: KubeObject,
 ) -> Iterator[tuple[str, str]]:
-    """Yield what differs of labels and of all other fields, of an object that was read as a whole."""
+    """Yield what differs in labels and all other fields, of an object that was read whole."""
     whole = whole_of(resource, scope.snapshot, there)
     if whole is None:
         return

@@ -71,7 +71,8 @@ def probe_pods(scope: ModelServiceScope) -> Iterator[Finding]:
                     reason=PODS_NOT_READY,
                     related=PODS.ref(pod),
                     cause="crashed",
-                    text=f"{role.role} pod {pod.name} ({role.count}): runs again after a crash, and "
+                    text=f"{role.role} pod {pod.name} ({role.count}): runs again after a crash, "
+                    f"and "
                     "its engine does not answer yet",
                     severity=_MISSING,
                     created=pod.created,

@@ -1,4 +1,4 @@
-"""What is seen of a ModelService, and what all of them tell together: their operator's settings, and
+"""What is seen of a ModelService, and what all tell together: their operator's settings, and
 who is in whose way.
 
 What all tell is asked once for a snapshot. What is returned is the same object as long as it is
