@@ -12,13 +12,13 @@ the server: who fails first says why. Where no row matches, the first exception 
 cause is named.
 
 What goes through here is anybody's text: it is bounded in lines and bytes before anything else, and
-each pattern is bounded too. Anybody who may run a pod decides what its log says, Python's `re` knows
-no time limit, and a pattern with two unbounded repeats can take hours over one line; the table also
-takes rows from users. So a line is cut before it is matched, and a pattern may not backtrack far:
-each unbounded repeat is possessive (`\d++`), which never gives back what it took, or ends the
-pattern; what repeats otherwise is bounded, in how many ways all of it can match stays below
-`MOST_BACKTRACKING`; and none begins with a repeat. `pattern_fault` holds each row to that, ours and
-the user's alike.
+each pattern is bounded too. Anybody who may run a pod decides what its log says, Python's `re`
+knows no time limit, and a pattern with two unbounded repeats can take hours over one line; the
+table also takes rows from users. So a line is cut before it is matched, and a pattern may not
+backtrack far: each unbounded repeat is possessive (`\d++`), which never gives back what it took, or
+ends the pattern; what repeats otherwise is bounded, in how many ways all of it can match stays
+below `MOST_BACKTRACKING`; and none begins with a repeat. `pattern_fault` holds each row to that,
+ours and the user's alike.
 
 What does not do: a time limit beside (the match holds the interpreter's lock), and RE2, which is
 linear by construction but a compiled dependency for this alone, without the lookbehind that a few

@@ -1,4 +1,4 @@
-"""The order of a table's objects, and its indexes: built anew, or mended after a few changes."""
+"""The order of a table's objects, and its indexes: built once, or mended after a few changes."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
