@@ -255,14 +255,6 @@ CHOSEN = {
         "OSError: [Errno 5] Input/output error: '/models/a.safetensors'",
         "io-error",
     ),
-    "a hub that says no more": (
-        "HTTPError: 401 Client Error: Unauthorized for url: https://huggingface.co/api/models/a/b",
-        "hf-refused",
-    ),
-    "a hub that says no more, in Rust": (
-        "HTTP status client error (403 Forbidden) for url (https://huggingface.co/x/config.json)",
-        "hf-refused",
-    ),
     "nothing": ("", ""),
 }
 
