@@ -172,7 +172,10 @@ class StandingReady:
 
 @dataclass(frozen=True, slots=True)
 class Primary:
-    """The cause of a subject to look at first; `behind_since` is when others took the lead."""
+    """The cause of a subject to look at first.
+
+    `behind_since` is since when others are in front of it, on the boot clock.
+    """
 
     key: FindingKey
     behind_since: timedelta | None = None

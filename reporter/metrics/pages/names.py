@@ -126,7 +126,7 @@ CONNECTOR_FAILURES: Final = (
     _counter("vllm:hf3fs_num_failed_load"),
     _counter("vllm:umbp_transfer_failed"),
 )
-"""Each connector beside NIXL has its own (vLLM, vllm/distributed/kv_transfer/kv_connector/v1)."""
+"""Connectors other than NIXL, each with its own (vLLM, distributed/kv_transfer/kv_connector/v1)."""
 
 STORE_OPERATIONS: Final = _counter("vllm:mooncake_store_operation", label=(b"status",))
 
