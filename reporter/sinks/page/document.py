@@ -78,7 +78,7 @@ def _template() -> "Template":
     return environment.get_template("page.html")
 
 
-_INDENTED: Final = re.compile(r"(?<=[>}])\n\s*|\n\s*(?=[<{])")
+_INDENTED: Final = re.compile(r"(?<=[>}])\n\s*+|(?<!\s)\n\s*+(?=[<{])")
 
 
 def _source(name: str) -> str:
