@@ -7,7 +7,7 @@ import yaml
 
 from e2e.stack import sample
 from e2e.stack.errors import ApiError
-from reporter.probes.cluster.deployments import required_crds
+from reporter.probes.cluster.parts import required_crds
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import ALL
 

@@ -229,9 +229,8 @@ class Passes:
     evidence: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot
 
     def __post_init__(self) -> None:
-        self.to_hand_on: str | None = (
-            None  # nothing before the first pass: what stands on the Lease stays
-        )
+        self.to_hand_on: str | None = None
+        """What the elector writes on the Lease; None before the first pass: what is there stays."""
         self._led = False
         self._before = Before()
         self._thread = ThreadPoolExecutor(1, "passes")
@@ -312,12 +311,13 @@ class Passes:
 
 def handed_by(elector: Elector, now: Instant) -> Handed:
     left = elector.left_by_another
+    if left is None:
+        return NOTHING
     try:
-        return (
-            NOTHING if left is None else take_over(left.text, parse_rfc3339(left.renewed), now.wall)
-        )
+        renewed = parse_rfc3339(left.renewed)
     except ValueError:
         return NOTHING
+    return take_over(left.text, renewed, now.wall)
 
 
 class WriteGate:

@@ -139,8 +139,7 @@ class EpisodeHistory:
             before = self.going_on.get(key)
             if before is not None and before.began + _APART < finding.since:
                 # It ended and began again between two reports; a standby that learns when the
-                # leader
-                # saw it begin moves it less.
+                # leader saw it begin moves it less.
                 ended.append(replace(before, ended=finding.since, last=None))
                 before = None
             if before is None or before.last is not finding:

@@ -170,8 +170,8 @@ SGLANG_ANSWERS: Final = _pod_counter("sglang:http_responses", labels=(b"endpoint
 HTTP_REQUESTS: Final = _pod_counter("http_requests", labels=(b"handler", b"status"))
 
 # Of endpoint pickers: llm-d/llm-d-router from v0.9 on has the first name, and the one of the
-# Gateway API
-# Inference Extension (pkg/epp/metrics/metrics.go, v1.3 to v1.5) beside it with the same numbers.
+# Gateway API Inference Extension (pkg/epp/metrics/metrics.go, v1.3 to v1.5) beside it with the same
+# numbers.
 READY_ENDPOINTS: Final = _pod_gauge("llm_d_epp_ready_endpoints", "inference_pool_ready_pods")
 """Endpoints whose metrics it read within the last seconds; every 5 s it counts them (Gateway API
 Inference Extension, pkg/epp/datalayer/logger/logger.go). All of its pool have a queue on the
@@ -193,8 +193,7 @@ PICKER_ERRORS: Final = _pod_counter(
     "llm_d_epp_request_error", "inference_objective_request_error", labels=(b"error_code",)
 )
 # Only with flow control, which is a feature gate. Below v0.10 the number of observations of the
-# time in the
-# queue says what became of requests.
+# time in the queue says what became of requests.
 FLOW_OUTCOMES: Final = _pod_counter("llm_d_epp_flow_control_requests", labels=(b"outcome",))
 FLOW_DEPARTURES: Final = Family(
     Kind.OBSERVATIONS,

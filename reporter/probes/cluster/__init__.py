@@ -8,7 +8,7 @@ from typing import Final
 from reporter.catalogue import reasons
 from reporter.model.finding import Evaluation, KnownSubject
 from reporter.model.subject import CLUSTER
-from reporter.probes.cluster import deployments
+from reporter.probes.cluster import parts
 from reporter.probes.cluster.blindness import probe_unknown_resources
 from reporter.probes.reuse import Question
 from reporter.probes.scope import ComponentScope, Scope, contained, contained_probe, joined
@@ -16,8 +16,8 @@ from reporter.probes.subjects import ClusterProbe
 from reporter.workload.components import components
 
 _PROBES: Final = (
-    ClusterProbe(reasons.CLUSTER_CRD_MISSING, "CustomResourceDefinitions", deployments.probe_crds),
-    ClusterProbe(reasons.CLUSTER_GATEWAY_AUTH, "MeshConfig", deployments.probe_mesh_provider),
+    ClusterProbe(reasons.CLUSTER_CRD_MISSING, "CustomResourceDefinitions", parts.probe_crds),
+    ClusterProbe(reasons.CLUSTER_GATEWAY_AUTH, "MeshConfig", parts.probe_mesh_provider),
     ClusterProbe(reasons.CLUSTER_STATUS_UNKNOWN, "resources", probe_unknown_resources),
 )
 
@@ -27,17 +27,17 @@ def evaluate_cluster(scope: Scope, more: Iterable[ClusterProbe] = ()) -> Evaluat
 
     Evidence that it works is not sought where a probe failed: it would mostly fail there too.
     """
-    parts = [Evaluation((), (), (KnownSubject(CLUSTER),)), *_judged(scope, (*_PROBES, *more))]
-    if not any(part.unjudged for part in parts):
-        parts.append(
+    found = [Evaluation((), (), (KnownSubject(CLUSTER),)), *_judged(scope, (*_PROBES, *more))]
+    if not any(each.unjudged for each in found):
+        found.append(
             contained(
-                lambda: Evaluation((), tuple(deployments.probe_cluster_ready(scope)), ()),
+                lambda: Evaluation((), tuple(parts.probe_cluster_ready(scope)), ()),
                 CLUSTER,
                 reason=reasons.CLUSTER_READY,
                 probe="evidence",
             )
         )
-    return joined(parts)
+    return joined(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,4 @@ def _judged(scope: Scope, probes: Iterable[ClusterProbe]) -> Iterator[Evaluation
     for component in components(scope.settings):
         name = f"Deployment {component.deployment}"
         of_component = ComponentScope(**scope.basis, component=component)
-        yield contained_probe(
-            component.reason, name, partial(deployments.probe_component, of_component)
-        )
+        yield contained_probe(component.reason, name, partial(parts.probe_component, of_component))

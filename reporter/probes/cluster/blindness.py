@@ -20,7 +20,7 @@ from reporter.model.objects import Event, KubeObject
 from reporter.model.resource import PartKey, Resource, Seen
 from reporter.model.subject import API_RESOURCE, CLUSTER, NAMESPACE_KIND, ObjectRef, crd_ref
 from reporter.model.text import clean, is_label, is_subdomain
-from reporter.probes.cluster.deployments import VANISHED, RequiredCrd, required_crds
+from reporter.probes.cluster.parts import VANISHED, RequiredCrd, required_crds
 from reporter.probes.scope import Scope
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import (

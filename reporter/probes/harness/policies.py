@@ -131,9 +131,8 @@ def probe_ext_authz(scope: NamespaceScope) -> Iterator[Finding]:
     providers = routing.mesh_providers(snapshot, settings)
     if providers is None:
         return
-    if routing.lacks_api_key_provider(
-        snapshot, settings
-    ):  # told once, as clusterGatewayAuthNotReady
+    if routing.lacks_api_key_provider(snapshot, settings):
+        # Told once, as clusterGatewayAuthNotReady.
         providers |= {API_KEY_PROVIDER}
     for policy in snapshot[r.AUTHORIZATIONPOLICIES].in_namespace(scope.namespace.name):
         provider = routing.required_provider(policy)

@@ -389,9 +389,8 @@ def _due(
         return Purpose.FIRE, timedelta(0)
     age = now - (record.event.last_timestamp or record.written)
     if age < -REWRITE_INTERVAL:
-        age = (
-            REFRESH_LONGEST  # a clock was set back since: it could take years to be that late again
-        )
+        # A clock was set back since: it could take years to be that late again.
+        age = REFRESH_LONGEST
     labels: Mapping[str, str] = record.event.metadata.labels or {}
     changed = record.event.message != finding.message or labels.get(PRIMARY_LABEL) != flag(
         finding.primary

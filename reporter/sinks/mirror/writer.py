@@ -113,7 +113,10 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
         return entry, delay
 
     def _order(self) -> Iterable[outbox.Entry[MirrorWrite]]:
-        """Try namespaces that refused last, none with a write under way: a slow one is alone."""
+        """Try namespaces that refused last, and none in which a write is under way.
+
+        One that is slow holds up itself.
+        """
         busy = {each.write.mirror.namespace for each in self._in_flight}
         return sorted(
             (each for each in self._queue if each.write.mirror.namespace not in busy),

@@ -34,8 +34,7 @@ STACK: Final = "llmisvc"
 LLM_KIND: Final = SubjectKind("llminferenceservice")
 
 # The version that is stored comes first: the other one is converted by the controller's webhook,
-# and
-# cannot be read while that is down.
+# and cannot be read while that is down.
 _VERSIONS: Final = ("v1alpha2", "v1alpha1")
 
 LLMS: Final = Resource(

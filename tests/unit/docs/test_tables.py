@@ -9,7 +9,7 @@ from reporter.cli.configure import _OTHER_NAMES, FullProgramSettings, flag_of
 from reporter.kube.informer import Timing
 from reporter.model.reason import EventType
 from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND
-from reporter.probes.cluster.deployments import required_crds
+from reporter.probes.cluster.parts import required_crds
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.rules.cases import alerts

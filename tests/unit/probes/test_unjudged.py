@@ -120,8 +120,8 @@ def test_a_question_that_fails_is_asked_again_when_its_objects_change():
 
 
 FAILING = {
-    "probes.cluster.deployments.required_crds": ("clusterCRDMissing", "CustomResourceDefinitions"),
-    "probes.cluster.deployments.lacks_api_key_provider": (
+    "probes.cluster.parts.required_crds": ("clusterCRDMissing", "CustomResourceDefinitions"),
+    "probes.cluster.parts.lacks_api_key_provider": (
         "clusterGatewayAuthNotReady",
         "MeshConfig",
     ),
@@ -131,7 +131,7 @@ FAILING = {
     ),
     "probes.cluster.blindness.blind_message": (UNKNOWN, "resources"),
     "probes.runtime.network.nothing_reached": (UNKNOWN, "metrics of all pods"),
-    "probes.cluster.deployments.may_be_needed": ("clusterReady", "evidence"),
+    "probes.cluster.parts.may_be_needed": ("clusterReady", "evidence"),
 }
 """What fails, the reason that cannot be judged then, and the probe of it that is named."""
 
@@ -167,14 +167,14 @@ ZERO = {"spec": {"replicas": 0}}
 
 @pytest.fixture(name="keda_fails")
 def _keda_fails(monkeypatch):
-    judge = reporter.probes.cluster.deployments.judge_deployment
+    judge = reporter.probes.cluster.parts.judge_deployment
 
     def failing(deployment, snapshot):
         if deployment.name == "keda-operator":
             raise OverflowError
         return judge(deployment, snapshot)
 
-    monkeypatch.setattr("reporter.probes.cluster.deployments.judge_deployment", failing)
+    monkeypatch.setattr("reporter.probes.cluster.parts.judge_deployment", failing)
 
 
 @pytest.mark.usefixtures("keda_fails")

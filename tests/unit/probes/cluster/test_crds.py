@@ -6,7 +6,7 @@ import pytest
 
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING
 from reporter.catalogue.resources import GATEWAYCLASSES
-from reporter.probes.cluster.deployments import probe_crds, required_crds
+from reporter.probes.cluster.parts import probe_crds, required_crds
 from reporter.setting_types import PartMode, StackMode
 from reporter.snapshot.snapshot import Discovery
 from reporter.stacks.settings import FullEvaluationSettings

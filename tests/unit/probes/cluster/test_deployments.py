@@ -5,7 +5,7 @@ from dataclasses import replace
 from reporter.catalogue.reasons import CLUSTER_CRD_MISSING, CLUSTER_NODE, CLUSTER_SHARED
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES
 from reporter.model.resource import Seen
-from reporter.probes.cluster.deployments import probe_component
+from reporter.probes.cluster.parts import probe_component
 from reporter.setting_types import PartMode
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components

@@ -3,7 +3,7 @@
 import pytest
 
 from reporter.catalogue.resources import AUTHORIZATIONPOLICIES, CONFIGMAPS
-from reporter.probes.cluster.deployments import probe_mesh_provider
+from reporter.probes.cluster.parts import probe_mesh_provider
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import scope
 from tests.unit.probes.building import (
