@@ -11,6 +11,17 @@ _MINUTE = 60
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
 _YEAR = 365 * _DAY
+_BANDS = (
+    # below, unit, its letter, smaller unit, its letter
+    (2 * _MINUTE, 1, "s", 0, ""),
+    (10 * _MINUTE, _MINUTE, "m", 1, "s"),
+    (3 * _HOUR, _MINUTE, "m", 0, ""),
+    (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
+    (2 * _DAY, _HOUR, "h", 0, ""),
+    (8 * _DAY, _DAY, "d", _HOUR, "h"),
+    (2 * _YEAR, _DAY, "d", 0, ""),
+    (8 * _YEAR, _YEAR, "y", _DAY, "d"),
+)
 _MICRO_DIGITS = 6
 
 
@@ -70,34 +81,17 @@ def _parse(text: str, layout: str) -> datetime:
     return parsed.astimezone(UTC)
 
 
-def human_duration(seconds: float) -> str:  # noqa: PLR0911 - one return for each band
+def human_duration(seconds: float) -> str:
     """An age as the Table columns print it (`duration.HumanDuration` of apimachinery)."""
     whole = int(seconds)
     if whole < -1:
         return "<invalid>"
     whole = max(whole, 0)
-    if whole < 2 * _MINUTE:
-        return f"{whole}s"
-    if whole < 10 * _MINUTE:
-        return _two(whole, _MINUTE, "m", small=1, small_name="s")
-    if whole < 3 * _HOUR:
-        return f"{whole // _MINUTE}m"
-    if whole < 8 * _HOUR:
-        return _two(whole, _HOUR, "h", small=_MINUTE, small_name="m")
-    if whole < 2 * _DAY:
-        return f"{whole // _HOUR}h"
-    if whole < 8 * _DAY:
-        return _two(whole, _DAY, "d", small=_HOUR, small_name="h")
-    if whole < 2 * _YEAR:
-        return f"{whole // _DAY}d"
-    if whole < 8 * _YEAR:
-        return _two(whole, _YEAR, "y", small=_DAY, small_name="d")
+    for below, unit, letter, smaller, smaller_letter in _BANDS:
+        if whole < below:
+            rest = whole % unit // smaller if smaller else 0
+            return f"{whole // unit}{letter}" + (f"{rest}{smaller_letter}" if rest else "")
     return f"{whole // _YEAR}y"
-
-
-def _two(seconds: int, big: int, big_name: str, *, small: int, small_name: str) -> str:
-    rest = seconds % big // small
-    return f"{seconds // big}{big_name}" + (f"{rest}{small_name}" if rest else "")
 
 
 def age(timestamp: object, now: float) -> str:

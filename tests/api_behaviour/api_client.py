@@ -24,7 +24,6 @@ CORE_EVENTS = "/api/v1/namespaces/{}/events"
 NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/{}/events"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/{}/deployments"
 CONFIG_MAPS = "/api/v1/namespaces/{}/configmaps"
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 MICRO = "2026-11-20T10:00:00.000000Z"
@@ -178,16 +177,6 @@ def deployment(name: str, **spec: object) -> dict[str, Any]:
             },
             **spec,
         },
-    }
-
-
-def lease(name: str, **spec: object) -> dict[str, Any]:
-    """A Lease."""
-    return {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": name},
-        "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15, **spec},
     }
 
 

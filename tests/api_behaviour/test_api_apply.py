@@ -4,11 +4,8 @@ import pytest
 
 from tests.api_behaviour.api_client import (
     CONFIG_MAPS,
-    DEPLOYMENTS,
-    STRATEGIC,
     Api,
     config_map,
-    deployment,
 )
 
 
@@ -23,17 +20,6 @@ def managers(obj) -> dict[tuple[str, str, str], dict]:
         (item["manager"], item["operation"], item.get("subresource", "")): item["fieldsV1"]
         for item in obj["metadata"]["managedFields"]
     }
-
-
-async def test_conflict(api: Api, path: str):
-    """Another value for another's field is a conflict that names manager and field."""
-    await api.apply(path, config_map("a", x="1"), "one")
-    answer = await api.apply(path, config_map("a", x="2"), "two")
-    assert (answer.status, answer.reason) == (409, "Conflict")
-    (cause,) = answer.json["details"]["causes"]
-    assert (cause["reason"], cause["field"]) == ("FieldManagerConflict", ".data.x")
-    assert '"one"' in cause["message"]
-    assert answer.json["message"].startswith("Apply failed with 1 conflict: conflict with")
 
 
 async def test_manager_is_required(api: Api, path: str):
@@ -59,43 +45,6 @@ async def test_apply_refuses_managed_fields(api: Api, path: str):
         {"manager": "m", "operation": "Apply", "apiVersion": "v1"}
     ]
     assert (await api.apply(path, body, "m")).status == 400
-
-
-async def test_containers_are_told_apart_by_name(api: Api, namespace: str):
-    """Two managers can own fields of the same container."""
-    path = DEPLOYMENTS.format(namespace)
-    await api.made(path, deployment("d"))
-    container = {"name": "main", "env": [{"name": "A", "value": "1"}]}
-    body = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "d"},
-        "spec": {"template": {"spec": {"containers": [container]}}},
-    }
-    answer = await api.apply(f"{path}/d", body, "env")
-    assert answer.status == 200, answer.text
-    (found,) = answer.json["spec"]["template"]["spec"]["containers"]
-    assert found["image"] == "example.com/app:1"
-    assert found["env"] == [{"name": "A", "value": "1"}]
-    container.pop("env")
-    answer = await api.apply(f"{path}/d", body, "env")
-    (found,) = answer.json["spec"]["template"]["spec"]["containers"]
-    assert "env" not in found
-
-
-async def test_client_side_apply_is_tracked(api: Api, namespace: str):
-    """A strategic patch is an Update of its manager, and forcing an apply takes it over."""
-    path = DEPLOYMENTS.format(namespace)
-    await api.made(path, deployment("d"))
-    await api.patch(f"{path}/d", {"spec": {"replicas": 3}}, STRATEGIC, fieldManager="csa")
-    body = deployment("d", replicas=4)
-    refused = await api.apply(f"{path}/d", body, "ssa")
-    assert (refused.status, refused.json["details"]["causes"][0]["field"]) == (
-        409,
-        ".spec.replicas",
-    )
-    forced = await api.apply(f"{path}/d", body, "ssa", force="true")
-    assert forced.json["spec"]["replicas"] == 4
 
 
 async def apply_status(api: Api, custom, manager: str, **status):
@@ -135,12 +84,3 @@ async def test_merge_patch_of_conditions_replaces_them(api: Api, custom):
     assert [item["type"] for item in answer.json["status"]["conditions"]] == ["Ready"]
     fields = managers(answer.json)["b", "Apply", "status"]
     assert fields == {"f:status": {"f:advice": {}}}
-
-
-async def test_atomic_lists_have_one_owner(api: Api, custom):
-    """A list without a type is owned as a whole."""
-    path = f"{custom.path}/o"
-    await api.apply(path, custom.obj("o", spec={"tags": ["a"]}), "one")
-    answer = await api.apply(path, custom.obj("o", spec={"tags": ["b"]}), "two")
-    assert answer.status == 409
-    assert answer.json["details"]["causes"][0]["field"] == ".spec.tags"

@@ -25,38 +25,6 @@ async def test_default_columns(api: Api, custom):
     assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Age"]
 
 
-async def test_printer_columns(api: Api, namespace: str):
-    """A kind prints the columns of its definition."""
-    columns = [
-        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
-        {
-            "name": "Ready",
-            "type": "string",
-            "jsonPath": '.status.conditions[?(@.type=="Ready")].status',
-            "priority": 1,
-        },
-    ]
-    plural = unique("k").replace("-", "")
-    body = definition(plural, additionalPrinterColumns=columns)
-    await api.made(CRDS, body)
-    path = f"/apis/checks.example.com/v1/namespaces/{namespace}/{plural}"
-    await eventually(lambda: api.serves(path))
-    obj = {
-        "apiVersion": "checks.example.com/v1",
-        "kind": body["spec"]["names"]["kind"],
-        "metadata": {"name": "o"},
-        "spec": {"size": 3},
-    }
-    await api.made(path, obj)
-    status = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
-    await api.patch(f"{path}/o/status", status)
-    table = (await api.get(path, accept=TABLE)).json
-    shown = [(item["name"], item["priority"]) for item in table["columnDefinitions"]]
-    assert shown == [("Name", 0), ("Size", 0), ("Ready", 1)]
-    assert table["rows"][0]["cells"] == ["o", 3, "False"]
-    await api.delete(f"{CRDS}/{plural}.checks.example.com")
-
-
 async def test_change_of_the_definition(api: Api, custom):
     """Changing the schema ends the watches, and older versions are too old from then on."""
     await api.made(custom.path, custom.obj("o"))

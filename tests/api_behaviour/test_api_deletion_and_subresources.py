@@ -22,19 +22,6 @@ def _deployments(namespace: str) -> str:
     return DEPLOYMENTS.format(namespace)
 
 
-@pytest.mark.parametrize(
-    "preconditions",
-    [{"uid": "00000000-0000-0000-0000-000000000000"}, {"resourceVersion": "1"}],
-    ids=str,
-)
-async def test_delete_preconditions(api: Api, path: str, preconditions):
-    """A delete that is meant for another object or version is a conflict."""
-    await api.made(path, config_map("a"))
-    body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}
-    answer = await api.delete(f"{path}/a", body)
-    assert (answer.status, answer.reason) == (409, "Conflict")
-
-
 async def test_protobuf_delete_options(api: Api, path: str):
     """Empty DeleteOptions may come as protobuf."""
     await api.made(path, config_map("a"))

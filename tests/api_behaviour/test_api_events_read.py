@@ -6,33 +6,10 @@ import pytest
 
 from tests.api_behaviour.api_client import (
     CORE_EVENTS,
-    NEW_EVENTS,
     TABLE,
     Api,
     old_event,
 )
-
-
-@pytest.mark.parametrize(
-    ("view", "field"),
-    [
-        (CORE_EVENTS, "action"),
-        (CORE_EVENTS, "reportingInstance"),
-        (CORE_EVENTS, "count"),
-        (CORE_EVENTS, "message"),
-        (CORE_EVENTS, "regarding.kind"),
-        (CORE_EVENTS, "reportingController"),
-        (NEW_EVENTS, "involvedObject.kind"),
-        (NEW_EVENTS, "source"),
-        (NEW_EVENTS, "reportingComponent"),
-    ],
-)
-async def test_unsupported_fields(api: Api, namespace: str, view: str, *, field: str):
-    """Other fields, and those of the other view, are refused, for a watch too."""
-    for options in ({}, {"watch": "true"}):
-        answer = await api.get(view.format(namespace), fieldSelector=f"{field}=x", **options)
-        assert (answer.status, answer.reason) == (400, "BadRequest"), options
-        assert f"field label not supported: {field}" in answer.json["message"]
 
 
 def ago(**age: int) -> str:

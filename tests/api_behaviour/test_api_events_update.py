@@ -7,7 +7,6 @@ from tests.api_behaviour.api_client import (
     NEW_EVENTS,
     Api,
     new_event,
-    old_event,
     strict_event,
 )
 
@@ -79,14 +78,3 @@ async def test_immutable_in_the_new_view(api: Api, new: str, change, *, field):
     assert (422 if field else 200) == answer.status, answer.text
     if field:
         assert {cause["field"] for cause in answer.json["details"]["causes"]} == {field}
-
-
-@pytest.mark.parametrize("version", ["stale", "none"])
-async def test_version_in_a_patch(api: Api, core: str, namespace: str, *, version: str):
-    """A patch needs no version, but one that it carries has to be the present one."""
-    made = await api.made(core, old_event("e", namespace, count=1))
-    await api.patch(f"{core}/e", {"count": 2})
-    metadata = {"resourceVersion": made["metadata"]["resourceVersion"]}
-    patch = {"count": 3, **({"metadata": metadata} if version == "stale" else {})}
-    answer = await api.patch(f"{core}/e", patch)
-    assert (409 if version == "stale" else 200) == answer.status

@@ -37,27 +37,6 @@ async def test_pages(api: Api, path: str):
     assert seen == list("abcde")
 
 
-async def test_exact_version(api: Api, path: str):
-    """resourceVersionMatch=Exact shows the past."""
-    version = (await api.get(path)).json["metadata"]["resourceVersion"]
-    await api.delete(f"{path}/a")
-    await api.patch(f"{path}/b", {"data": {"key": "changed"}})
-    then = await api.get(path, resourceVersion=version, resourceVersionMatch="Exact")
-    assert names_of(then) == list("abcde")
-    values = {item["metadata"]["name"]: item.get("data") for item in then.json["items"]}
-    assert values["b"] == {"key": "b"}
-    now = await api.get(path, resourceVersion=version, resourceVersionMatch="NotOlderThan")
-    assert names_of(now) == list("bcde")
-
-
-@pytest.mark.parametrize("query", [{"labelSelector": "a=(b"}, {"fieldSelector": "nonsense"}])
-@pytest.mark.parametrize("watch", ["true", "false"])
-async def test_bad_selectors(api: Api, namespace: str, query: dict[str, str], *, watch: str):
-    """A selector that cannot be parsed is a 400, for lists and watches."""
-    answer = await api.get(CONFIG_MAPS.format(namespace), watch=watch, **query)
-    assert (answer.status, answer.reason) == (400, "BadRequest")
-
-
 async def test_all_namespaces(api: Api, path: str, namespace: str):
     """Without a namespace in the path a list spans all, and fields can narrow it."""
     answer = await api.get("/api/v1/configmaps", fieldSelector=f"metadata.namespace={namespace}")

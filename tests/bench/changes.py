@@ -69,19 +69,14 @@ async def _measure(api: Api, change: Change) -> float:
     return arrived - began
 
 
-async def break_pickers(api: Api, sets: int, count: int) -> None:
-    """Scale the endpoint pickers of the first InferenceSets to zero."""
-    await _scale_pickers(api, sets, count, 0)
+async def break_picker(api: Api, model: Model) -> None:
+    """Scale an endpoint picker to zero."""
+    await api.patch(picker(model).path, {"spec": {"replicas": 0}})
 
 
-async def mend_pickers(api: Api, sets: int, count: int) -> None:
-    """Undo `break_pickers`."""
-    await _scale_pickers(api, sets, count, PICKER_PODS)
-
-
-async def _scale_pickers(api: Api, sets: int, count: int, replicas: int) -> None:
-    for model in models(sets)[:count]:
-        await api.patch(picker(model).path, {"spec": {"replicas": replicas}})
+async def mend_picker(api: Api, model: Model) -> None:
+    """Undo `break_picker`."""
+    await api.patch(picker(model).path, {"spec": {"replicas": PICKER_PODS}})
 
 
 def _changes(sets: int) -> Iterator[Change]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.bench.api import Api
-from tests.bench.changes import picker
-from tests.bench.cluster import PICKER_PODS, Model
+from tests.bench.changes import break_picker, mend_picker, picker
+from tests.bench.cluster import Model
 from tests.bench.servers import AT_ONCE
 
 CHANGES_PER_SECOND: Final = 50
@@ -121,13 +121,3 @@ class Changing:
             await mend_picker(self._api, model)
             faults.append(Fault(picker(model).related, began, ended))
             await asyncio.sleep(self._chance.uniform(*_LASTS_SECONDS))
-
-
-async def break_picker(api: Api, model: Model) -> None:
-    """Scale an endpoint picker to zero."""
-    await api.patch(picker(model).path, {"spec": {"replicas": 0}})
-
-
-async def mend_picker(api: Api, model: Model) -> None:
-    """Undo `break_picker`."""
-    await api.patch(picker(model).path, {"spec": {"replicas": PICKER_PODS}})

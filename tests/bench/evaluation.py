@@ -15,7 +15,7 @@ import msgspec
 
 from lab.sandbox.objects import Object
 from lab.sandbox.selectors import parse_labels
-from reporter.daemon.one_pass import Before, RecentWrites, run_pass
+from reporter.daemon.one_pass import Before, Pass, RecentWrites, run_pass
 from reporter.evaluation import evaluate
 from reporter.kube.decode import decode_page
 from reporter.model.instant import Instant
@@ -145,31 +145,17 @@ def snapshot_of(objects: Objects, served: Discovery) -> Snapshot:
     )
 
 
+def one_pass(snapshot: Snapshot, before: Before, now: Instant) -> Pass:
+    """Make a pass of a daemon that has written nothing."""
+    return run_pass(snapshot, before, RecentWrites(), now=now, settings=_SETTINGS, instance="bench")
+
+
 def _whole_and_parts(
     objects: Objects, served: Discovery
 ) -> tuple[float, tuple[float, float, float]]:
     now = clock()
-    first = run_pass(
-        snapshot_of(objects, served),
-        Before(),
-        RecentWrites(),
-        now=now(),
-        settings=_SETTINGS,
-        instance="bench",
-    )
-    memory = first.after.memory
+    memory = one_pass(snapshot_of(objects, served), Before(), now()).after.memory
     before = Before(memory)
-
-    def full() -> None:
-        run_pass(
-            snapshot_of(objects, served),
-            before,
-            RecentWrites(),
-            now=now(),
-            settings=_SETTINGS,
-            instance="bench",
-        )
-
     snapshot = snapshot_of(objects, served)
     evaluation = evaluate(replace(snapshot), _SETTINGS)
     if evaluation.findings:
@@ -182,7 +168,7 @@ def _whole_and_parts(
         median(lambda: resolve(evaluation, snapshot, memory, now=now(), settings=_SETTINGS)),
         median(lambda: plan_events(resolution.report, records, _SETTINGS, instance="bench")),
     )
-    return median(full), parts
+    return median(lambda: one_pass(snapshot_of(objects, served), before, now())), parts
 
 
 def _broken(objects: Objects, served: Discovery) -> tuple[float, int]:
@@ -193,22 +179,10 @@ def _broken(objects: Objects, served: Discovery) -> tuple[float, int]:
         for resource, found in objects.items()
     }
     snapshot = snapshot_of(broken, served)
-    first = run_pass(
-        snapshot, Before(), RecentWrites(), now=now(), settings=_SETTINGS, instance="bench"
-    )
+    first = one_pass(snapshot, Before(), now())
     firing = sum(each.disposition is Disposition.FIRING for each in first.report.findings)
-
-    def again() -> None:
-        run_pass(
-            replace(snapshot),
-            Before(first.after.memory),
-            RecentWrites(),
-            now=now(),
-            settings=_SETTINGS,
-            instance="bench",
-        )
-
-    return median(again), firing
+    before = Before(first.after.memory)
+    return median(lambda: one_pass(replace(snapshot), before, now())), firing
 
 
 def _scaled_to_zero(obj: KubeObject) -> KubeObject:

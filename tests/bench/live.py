@@ -11,7 +11,8 @@ from typing import Final
 import aiohttp
 
 from tests.bench.api import Api, Metrics
-from tests.bench.changes import break_pickers, measure_changes, mend_pickers
+from tests.bench.changes import break_picker, measure_changes, mend_picker
+from tests.bench.cluster import models
 from tests.bench.daemon_process import RESYNC_SECONDS, Phase
 from tests.bench.processes import BenchError, Daemon, Memory, daemon, sandbox
 
@@ -198,17 +199,19 @@ class _Measurement:
         return (self._daemon.cpu_seconds() - cpu) / (time.perf_counter() - began)
 
     async def _firing(self) -> tuple[int, Quiet]:
-        count = min(_BROKEN, self._sets)
-        await break_pickers(self._api, self._sets, count)
-        await self._api.wait_firing(count, _WITHIN_SECONDS)
+        broken = models(self._sets)[:_BROKEN]
+        for each in broken:
+            await break_picker(self._api, each)
+        await self._api.wait_firing(len(broken), _WITHIN_SECONDS)
         # The first refresh may come within the first resync.
         await asyncio.sleep(RESYNC_SECONDS)
         quiet = await self._quiet()
-        await mend_pickers(self._api, self._sets, count)
+        for each in broken:
+            await mend_picker(self._api, each)
         await self._api.wait_quiet(_WITHIN_SECONDS)
         # Each is told to be ready again.
         await asyncio.sleep(RESYNC_SECONDS)
-        return count, quiet
+        return len(broken), quiet
 
     async def _relist(self) -> tuple[float, Requests]:
         """Let all history expire and all connections break, so that everything is listed again."""

@@ -19,8 +19,8 @@ from lab.sandbox.objects import Object
 from reporter.catalogue.resources import EVENTS, ON_DEMAND
 from tests.bench.api import Api, Metrics
 from tests.bench.as_installed import compile_reporter
-from tests.bench.changes import Change, picker
-from tests.bench.churn import Changing, Churn, break_picker, churn_of, mend_picker
+from tests.bench.changes import Change, break_picker, mend_picker, picker
+from tests.bench.churn import Changing, Churn, churn_of
 from tests.bench.cluster import models
 from tests.bench.daemon_process import Phase
 from tests.bench.processes import BenchError, Daemon, Memory, daemon

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.bench.churn import CHANGES_PER_SECOND
-from tests.bench.daemon_process import Phase
 from tests.bench.moving import FIRING, LATENCY_SECONDS, MovingNumbers
 from tests.bench.noise import line_of, together
 from tests.bench.table import Row, lines_of
@@ -103,12 +102,8 @@ def _later(numbers: MovingNumbers) -> list[str]:
 
 
 def _block(names: Sequence[str], numbers: MovingNumbers) -> float:
-    return max(_phase(numbers, name).block for name in names) * 1e3
+    return max(numbers.phases[name].block for name in names) * 1e3
 
 
 def _callback(names: Sequence[str], numbers: MovingNumbers) -> float:
-    return max(_phase(numbers, name).callback_cpu for name in names) * 1e3
-
-
-def _phase(numbers: MovingNumbers, name: str) -> Phase:
-    return numbers.phases[name]
+    return max(numbers.phases[name].callback_cpu for name in names) * 1e3

@@ -10,14 +10,20 @@ from typing import Final
 from msgspec import structs
 
 from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NODES, PODS, SERVICES
-from reporter.daemon.one_pass import Before, Pass, RecentWrites, run_pass
+from reporter.daemon.one_pass import Before, Pass
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import ResourceState, Served, Snapshot
 from reporter.snapshot.table import Table
-from reporter.stacks.settings import FullDaemonSettings
 from tests.bench.cluster import SETS_PER_NAMESPACE, Model, build, models
-from tests.bench.evaluation import clock, decode_pages, discovery_of, pages_of, snapshot_of
+from tests.bench.evaluation import (
+    clock,
+    decode_pages,
+    discovery_of,
+    one_pass,
+    pages_of,
+    snapshot_of,
+)
 from tests.bench.own_events import events_over
 
 _PASSES: Final = 25
@@ -28,7 +34,6 @@ AT_ONCE: Final = 15
 ON_RECORD: Final = 3_300
 """About what an hour leaves in which a thousand sets broke and recovered, three Events each."""
 
-_SETTINGS: Final = FullDaemonSettings(startup_grace_seconds=0)
 Find = Callable[[Model, int], tuple[str, str]]
 
 
@@ -157,14 +162,7 @@ class World:
 
     def run_pass(self) -> Pass:
         """Run the next pass."""
-        done = run_pass(
-            self._snapshot,
-            self._last,
-            RecentWrites(),
-            now=self._now(),
-            settings=_SETTINGS,
-            instance="bench",
-        )
+        done = one_pass(self._snapshot, self._last, self._now())
         self._last = done.after
         return done
 

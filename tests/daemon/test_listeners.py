@@ -12,6 +12,12 @@ from tests.daemon.replica import until
 from tests.daemon.stage import KAITO
 from tests.unit.docs.pages import code, page, table
 
+STORE = {
+    "reason": "clusterVectorStoreNotReady",
+    "layer": "cluster",
+    "workload": {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["vectors"]},
+}
+
 
 @pytest.mark.quick
 async def test_metrics_are_those_that_are_documented(stage, inside):
@@ -21,6 +27,22 @@ async def test_metrics_are_those_that_are_documented(stage, inside):
     exported = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
     documented = {code(row[0])[0] for row in table(page("alerts.md"), "metric")}
     assert {each for each in exported if not each.endswith("_created")} == documented
+
+
+@pytest.mark.quick
+async def test_what_is_read_for_declarations_is_in_the_metrics(stage, inside):
+    """Each watch once, under a name of its own."""
+    kind = {
+        "group": "kaito.sh", "version": "v1beta1", "plural": "workspaces", "kind": "Workspace",
+        "type": "Audited",
+    }  # fmt: skip
+    rule = {"reason": "clusterWorkspaceNotAudited", "layer": "cluster", "condition": kind}
+    replica = await (await inside(custom_components=[STORE, rule]).start()).ready()
+    _, text = await replica.get("metrics", "/metrics")
+    lines = [each for each in text.splitlines() if each.startswith("status_reporter_objects")]
+    assert len(lines) == len({each.rpartition(" ")[0] for each in lines})
+    for name in ("statefulsets.apps", "workspaces.kaito.sh", "workspaces.kaito.sh v1beta1"):
+        assert len([each for each in lines if f'resource="{name}"' in each]) == 1
 
 
 async def test_an_event_is_counted_with_its_delay_once(stage, inside):

@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import ssl
-import subprocess
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -124,15 +123,6 @@ async def test_log_of_an_outage_does_not_grow_with_every_pass(stage, program, ki
     told = Counter(tuple(map(line.get, what)) for line in replica.lines()[before:])
     assert max(told.values()) <= 2, told
     assert "Traceback" not in replica.output
-
-
-async def scale(stage, replicas: int) -> None:
-    command = ("kubectl", "--kubeconfig", str(stage.kubeconfig), "-n", "kaito-system", "scale")
-    process = await asyncio.create_subprocess_exec(
-        *command, "deployment/kaito-workspace", f"--replicas={replicas}",
-        stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert await process.wait() == 0
 
 
 @pytest.mark.parametrize(("stood_still", "pauses"), [(4.9, 0), (5.1, 1)])

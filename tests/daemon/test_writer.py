@@ -59,9 +59,6 @@ def plan(*writes: Write) -> Plan:
     return Plan(writes, None)
 
 
-MANY = [write(f"w{number}") for number in range(12)]
-
-
 @asynccontextmanager
 async def writing():
     api = Api()
@@ -231,11 +228,11 @@ async def test_the_start_of_an_episode_is_told_when_its_event_was_created():
 async def test_what_was_written_under_an_earlier_lease_is_forgotten():
     """Else a leader that comes back takes what its successor wrote for a stranger's."""
     async with writing() as at:
-        at.writer.offer(plan(MANY[0]))
+        at.writer.offer(plan(write("w0")))
         await asyncio.sleep(0.1)
         assert at.writer.written()
         assert at.writer.versions()
-        at.writer.offer(plan(MANY[1]))
+        at.writer.offer(plan(write("w1")))
         await asyncio.sleep(0.001)
         at.writer.forget()
         assert not at.writer.written()

@@ -5,6 +5,7 @@ import gzip
 import json
 import socket
 import time
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -266,59 +267,49 @@ async def test_lease_traffic_has_connections_of_its_own(client_for):
     assert answer.status == 200
 
 
-async def test_stream_gives_lines_of_any_length(client_for):
+@pytest.fixture
+def streaming(client_for):
+    """Open a stream of which these parts arrive; it hangs after them, or is over."""
+
+    @asynccontextmanager
+    async def open_stream(*parts, idle_seconds=5, ends=False):
+        async def handler(request: web.Request) -> web.StreamResponse:
+            response = web.StreamResponse()
+            await response.prepare(request)
+            for part in parts:
+                await response.write(part)
+            return response if ends else await hang(request)
+
+        async with (
+            client_for(handler) as client,
+            client.stream("/x", resource="x", params={}, idle_seconds=idle_seconds) as lines,
+        ):
+            yield lines
+
+    return open_stream
+
+
+async def test_stream_gives_lines_of_any_length(streaming):
     """Frames arrive whole however they are cut into packets; blank lines are nothing."""
     long = b'{"a":"' + b"x" * 3_000_000 + b'"}'
-
-    async def handler(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        for part in (b"on", b"e\n\ntwo\n", long, b"\nlast"):
-            await response.write(part)
-        return response
-
-    async with (
-        client_for(handler) as client,
-        client.stream("/x", resource="x", params={}, idle_seconds=5) as lines,
-    ):
+    async with streaming(b"on", b"e\n\ntwo\n", long, b"\nlast", ends=True) as lines:
         got = b"\n".join([some async for some in lines]).split(b"\n")
     assert [line for line in got if line] == [b"one", b"two", long, b"last"]
 
 
 @pytest.mark.parametrize(
-    ("parts", "error"), [((b"x" * (9 * 2**20),), AnswerTooLarge), ((b"half",), ConnectionFailed)]
+    ("part", "error"), [(b"x" * (9 * 2**20), AnswerTooLarge), (b"half", ConnectionFailed)]
 )
-async def test_stream_failures(client_for, parts, error):
+async def test_stream_failures(streaming, part, error):
     """A frame without end and a stream that falls silent end the watch with their error."""
-
-    async def handler(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        for part in parts:
-            await response.write(part)
-        return await hang(request)
-
-    async with (
-        client_for(handler) as client,
-        client.stream("/x", resource="x", params={}, idle_seconds=0.3) as lines,
-    ):
+    async with streaming(part, idle_seconds=0.3) as lines:
         with pytest.raises(error):
             await anext(aiter(lines))
 
 
-async def test_keep_alive_is_on(client_for):
+async def test_keep_alive_is_on(streaming):
     """The kernel probes the connection of a watch, which itself may be silent for minutes."""
-
-    async def handler(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        await response.write(b"{}\n")
-        return await hang(request)
-
-    async with (
-        client_for(handler) as client,
-        client.stream("/x", resource="x", params={}, idle_seconds=5) as lines,
-    ):
+    async with streaming(b"{}\n") as lines:
         connection = lines._content._protocol
         sock = connection.transport.get_extra_info("socket")
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)

@@ -1,6 +1,7 @@
 """Informers on virtual time, against a collection that breaks in every way the API can."""
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -144,7 +145,20 @@ async def test_a_proper_end_is_a_sign_of_life():
         assert informer.last_frame.boot - listed.boot >= timedelta(seconds=400)
 
 
-@pytest.mark.parametrize("fault", [GONE, LOST, NotJson("page"), ServerError("x", status=503)])
+EXPIRED = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        GONE,
+        LOST,
+        NotJson("page"),
+        ServerError("x", status=503),
+        AnswerTooLarge("frame"),
+        json.dumps({"type": "ERROR", "object": EXPIRED}).encode(),
+    ],
+)
 async def test_a_broken_watch_is_listed_anew(fault):
     """What was missed during a loss is in the next list; until then nothing is confirmed."""
     api = Collection()
@@ -160,16 +174,7 @@ async def test_a_broken_watch_is_listed_anew(fault):
         await asyncio.sleep(2)
         assert informer.state.confirmed
         assert names(informer) == []
-    assert len(api.lists) == 2
-
-
-async def test_expired_version_within_the_stream():
-    """The ERROR frame of an expired version, which comes with HTTP 200, leads to a list."""
-    api = Collection()
-    async with informing(api):
-        status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
-        api.frame("ERROR", status)
-        await asyncio.sleep(2)
+        assert (informer.counters.lists, informer.counters.failures) == (2, 1)
     assert len(api.lists) == 2
 
 
@@ -418,17 +423,6 @@ async def test_a_malformed_object_is_skipped_by_name():
         api.delete("good")
         await asyncio.sleep(0.01)
         assert not informer.store.skipped
-
-
-async def test_an_oversized_frame_is_listed_around():
-    """A frame that is too large to read costs a list, not the kind."""
-    api = Collection()
-    async with informing(api) as informer:
-        api.put("a")
-        api.send(AnswerTooLarge("frame"))
-        await asyncio.sleep(2)
-        assert (informer.counters.lists, informer.counters.failures) == (2, 1)
-        assert informer.state.confirmed
 
 
 async def test_a_list_that_expires_while_paging_is_taken_whole():

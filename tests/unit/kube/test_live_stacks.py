@@ -33,6 +33,14 @@ HELPERS = {
 """What is read apart from the subjects of a stack."""
 
 
+def needed(stack: Stack) -> list[Resource[KubeObject]]:
+    """Those of them that are read only where something of the stack is there."""
+    shown = AUTO.catalogue.stack(stack).shows_needs
+    return [
+        each for each in HELPERS[stack] if not each.wide and not each.opt_in and each not in shown
+    ]
+
+
 def crd(resource: Resource[KubeObject]):
     return definition(resource.plural, resource.kind, resource.group, version=resource.versions[0])
 
@@ -75,13 +83,11 @@ async def test_a_stack_that_is_off_is_not_asked_for(sandbox: Sandbox, tmp_path: 
 async def test_what_a_stack_needs_is_read_while_it_has_subjects(
     sandbox: Sandbox, tmp_path: Path, stack: Stack
 ):
-    """Not before its kind is served; from then on, until it is not served any more."""
+    """Not before its kind is served, nor held; from then on, until it is not served any more."""
     serve(sandbox, *(each for each in HELPERS[stack] if each.custom))
-    kinds = subjects_of(stack)
-    shown = AUTO.catalogue.stack(stack).shows_needs
-    helpers = [
-        each for each in HELPERS[stack] if not each.wide and not each.opt_in and each not in shown
-    ]
+    kinds, helpers = subjects_of(stack), needed(stack)
+    of_others = (labelled(each, "of-others") for each in helpers if each.custom)
+    sandbox.load([obj("Namespace", "n"), *of_others])
     asked: set[str] = set()
     async with living(sandbox, tmp_path, AUTO, asked=asked) as cluster:
         for each in (*kinds, *helpers):
@@ -89,6 +95,10 @@ async def test_what_a_stack_needs_is_read_while_it_has_subjects(
             assert (state.served, state.confirmed) == (Served.ABSENT, True)
         assert cluster.all_listed()
         assert not {str(each) for each in helpers} & asked - {str(each) for each in SHARED}
+        held = {each.resource: each.objects for each in cluster.health()}
+        assert held["namespaces"]
+        assert sum(held.get(each.selection, 0) for each in helpers) == 0
+        assert [each for each in helpers if list(cluster.snapshot()[each])] == []
         serve(sandbox, kinds[0])
         for each in (kinds[0], *helpers):
             await until(
@@ -100,25 +110,6 @@ async def test_what_a_stack_needs_is_read_while_it_has_subjects(
         sandbox.delete("customresourcedefinitions.apiextensions.k8s.io", kinds[0].crd_name)
         for each in (kinds[0], *helpers):
             await until(cluster, lambda found, each=each: found.state(each).served is Served.ABSENT)
-
-
-@pytest.mark.parametrize("stack", Stack)
-async def test_without_its_kind_no_object_of_a_stack_is_held(
-    sandbox: Sandbox, tmp_path: Path, stack: Stack
-):
-    shown = AUTO.catalogue.stack(stack).shows_needs
-    helpers = [
-        each for each in HELPERS[stack] if not each.wide and not each.opt_in and each not in shown
-    ]
-    custom = [each for each in helpers if each.custom]
-    serve(sandbox, *custom)
-    sandbox.load([obj("Namespace", "n"), *(labelled(each, "of-others") for each in custom)])
-    async with living(sandbox, tmp_path, AUTO) as cluster:
-        assert cluster.all_listed()
-        held = {each.resource: each.objects for each in cluster.health()}
-        assert held["namespaces"]
-        assert sum(held.get(each.selection, 0) for each in helpers) == 0
-        assert [each for each in helpers if list(cluster.snapshot()[each])] == []
 
 
 async def test_what_takes_a_wide_right_is_read_only_where_its_stack_is_on(

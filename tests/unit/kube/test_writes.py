@@ -37,12 +37,6 @@ def event(name: str, **parts: object) -> dict[str, object]:
 
 
 @pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with Sandbox() as server:
-        yield server
-
-
-@pytest.fixture
 async def client(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[KubeClient]:
     sandbox.write_kubeconfig(tmp_path / "config")
     async with await connect(kubeconfig=tmp_path / "config") as opened:

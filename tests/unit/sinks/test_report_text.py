@@ -1,17 +1,9 @@
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from reporter.model.reason import EventType
-from reporter.model.report import (
-    Disposition,
-    Impact,
-    ReadySubject,
-    Report,
-    ResolvedFinding,
-    SkippedObject,
-    UnknownResource,
-)
+from reporter.model.report import Disposition, Impact, SkippedObject, UnknownResource
 from reporter.model.subject import CLUSTER, Layer, ObjectRef, Subject
 from reporter.sinks.history import EpisodeHistory
 from reporter.sinks.junit import report_junit
@@ -20,32 +12,21 @@ from reporter.sinks.page.document import page_html
 from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_text import report_text
 from reporter.sinks.words import wrapped
-from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
-
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-NAMESPACE = Subject.of_namespace("team")
+from tests.unit.sinks.page import reports
+from tests.unit.sinks.page.reports import GATEWAY, NAMESPACE, NOW, report
 
 
 def finding(**changes):
     fields = {
-        "reason": "modelharnessGatewayProgrammingFailed",
+        "reason": GATEWAY,
         "layer": Layer.HARNESS,
-        "type": EventType.WARNING,
         "subject": NAMESPACE,
-        "involved": ObjectRef("v1", "Namespace", "", "team"),
         "related": ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "team", "team-gw"),
-        "disposition": Disposition.FIRING,
         "message": "Gateway team/team-gw could not be programmed",
         "cause": "AddressNotUsable",
-        "since": NOW - timedelta(minutes=5),
     }
-    return ResolvedFinding(**{**fields, **changes})
-
-
-def report(*findings, **changes):
-    fields = {"now": NOW, "findings": findings, "ready": (), "unknown": (), "skipped": ()}
-    return Report(catalogue=BUILT_IN, **{**fields, **changes})
+    return reports.finding(**{**fields, **changes})
 
 
 def test_a_notice_is_not_counted_among_the_causes():
@@ -222,22 +203,9 @@ def test_what_is_unknown_for_one_cause_is_one_line():
 
 
 def test_lists_are_counted_and_cut():
-    ready = tuple(
-        ReadySubject(
-            reason="modelharnessReady",
-            layer=Layer.HARNESS,
-            subject=Subject.of_namespace(f"n{number:02}"),
-            involved=ObjectRef("v1", "Namespace", "", "n"),
-            related=ObjectRef("v1", "Namespace", "", "n"),
-            message="",
-            due=False,
-            episode="",
-        )
-        for number in range(12)
-    )
     lines = report_text(
         report(
-            ready=ready,
+            ready_ones=[Subject.of_namespace(f"n{number:02}") for number in range(12)],
             unknown=(UnknownResource("pods", "forbidden"),),
             skipped=(SkippedObject("pods", "n", "p", "spec is not an object"),),
         ),

@@ -12,8 +12,14 @@ from reporter.model.instant import rfc3339
 from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.resolution.records import SUBJECT_ANNOTATION, Records, record_of
+from reporter.resolution.records import (
+    MUTED_ANNOTATION,
+    SUBJECT_ANNOTATION,
+    Records,
+    record_of,
+)
 from reporter.sinks.events.plan import (
+    STATE_LABEL,
     Purpose,
     Written,
     finding_event,
@@ -33,9 +39,9 @@ SUBJECT = Subject(INFERENCESET_KIND, "chat", "llama")
 SETTINGS = FullEvaluationSettings()
 
 
-def planned(report, records, settings, *, instance):
+def planned(report, *records, settings=SETTINGS):
     """What is written beside these records."""
-    return plan_events(report, Records(records), settings, instance=instance)
+    return plan_events(report, Records(records), settings, instance="pod")
 
 
 def finding(disposition=Disposition.FIRING, **changes):
@@ -124,15 +130,16 @@ CLEARING = finding(Disposition.CLEARING)
         ),
         pytest.param([finding(Disposition.PENDING)], [], [], id="pending"),
         pytest.param([finding(Disposition.HELD)], [], [], id="held"),
+        pytest.param([finding(Disposition.MUTED)], [], [], id="muted"),
     ],
 )
 def test_writes_follow_the_report(now, records, purposes):
-    plan = planned(report(*now), records, SETTINGS, instance="pod")
+    plan = planned(report(*now), *records)
     assert [write.purpose for write in plan.writes] == purposes
 
 
 def test_a_refresh_raises_the_count_and_names_the_version_it_changes():
-    (write,) = planned(report(finding()), [written(61, count=4)], SETTINGS, instance="pod").writes
+    (write,) = planned(report(finding()), written(61, count=4)).writes
     assert write.resource_version == "7"
     assert write.body["count"] == 5
     assert write.body["lastTimestamp"] == "2026-11-20T12:00:00Z"
@@ -141,7 +148,7 @@ def test_a_refresh_raises_the_count_and_names_the_version_it_changes():
 @pytest.mark.parametrize(("ago", "due"), [(61, 0), (60, 0), (59, 1), (5, 55)])
 def test_a_refresh_is_planned_ahead(ago, due):
     """So that no pass is needed for it; it says when it was made, not when it was planned."""
-    plan = planned(report(finding()), [written(ago)], SETTINGS, instance="pod")
+    plan = planned(report(finding()), written(ago))
     (write,) = plan.writes
     assert (write.purpose, write.due_in) == (Purpose.REFRESH, timedelta(seconds=due))
     assert write.body["lastTimestamp"] == rfc3339(NOW + timedelta(seconds=due))
@@ -154,7 +161,7 @@ def test_causes_of_the_cluster_go_before_faults_of_a_model_and_of_each_the_oldes
         for age in (1, 3, 2)
     ]
     cluster = finding(reason=CLUSTER_ISTIO, subject=CLUSTER)
-    plan = planned(report(*model, cluster), [], SETTINGS, instance="pod")
+    plan = planned(report(*model, cluster))
     told = [write.body["metadata"]["annotations"][SUBJECT_ANNOTATION] for write in plan.writes]
     assert told == ["cluster", *(f"inferenceset/chat/m{age}" for age in (3, 2, 1))]
 
@@ -165,7 +172,7 @@ def test_the_object_at_fault_is_replaced_as_a_whole():
     node = ObjectRef("v1", "Node", "", "gpu-1")
     before = finding_event(finding(related=pod), NOW - timedelta(seconds=20), "pod")
     now = finding(related=node, message="the node is gone")
-    (write,) = planned(report(now), [stored(before)], SETTINGS, instance="pod").writes
+    (write,) = planned(report(now), stored(before)).writes
     assert merge_patch(before, write.body)["related"] == {
         "apiVersion": "v1", "kind": "Node", "name": "gpu-1"
     }  # fmt: skip
@@ -175,13 +182,13 @@ def test_after_a_clock_was_set_back_one_write_is_enough():
     """The time of the last write counts then, not that of the creation, which never changes."""
     body = finding_event(finding(), NOW + timedelta(hours=1), "pod")
     again = stored({**body, "lastTimestamp": rfc3339(NOW - timedelta(seconds=20))})
-    (write,) = planned(report(finding()), [again], SETTINGS, instance="pod").writes
+    (write,) = planned(report(finding()), again).writes
     assert write.due_in == timedelta(seconds=40)
 
 
 def test_closing_changes_labels_only():
     """Consumers of last seen do not take the end for a repetition; what is over is not primary."""
-    (write,) = planned(report(), [written(5)], SETTINGS, instance="pod").writes
+    (write,) = planned(report(), written(5)).writes
     labels = {"status-reporter.io/state": "over", "status-reporter.io/primary": "false"}
     assert write.body == {"metadata": {"labels": labels}}
 
@@ -189,30 +196,26 @@ def test_closing_changes_labels_only():
 def test_faults_go_before_what_is_over_and_that_before_what_is_ready():
     """A thousand models that recover must not keep a new fault from being told."""
     other = finding(subject=Subject(INFERENCESET_KIND, "chat", "other"))
-    plan = planned(report(other, ready=(ready(due=True),)), [written(5)], SETTINGS, instance="pod")
+    plan = planned(report(other, ready=(ready(due=True),)), written(5))
     assert [write.purpose for write in plan.writes] == [Purpose.FIRE, Purpose.CLOSE, Purpose.READY]
 
 
 def test_ready_is_written_once():
     """Neither again when it is on record, nor when it is not due."""
     on_record = stored(ready_event(ready(due=True), NOW, "pod"), state="over")
-    assert (
-        planned(report(ready=(ready(due=True),)), [on_record], SETTINGS, instance="pod").writes
-        == ()
-    )
-    assert planned(report(ready=(ready(due=False),)), [], SETTINGS, instance="pod").writes == ()
+    assert planned(report(ready=(ready(due=True),)), on_record).writes == ()
+    assert planned(report(ready=(ready(due=False),))).writes == ()
 
 
 def test_disabled_reasons_write_nothing_and_end_what_they_wrote():
     settings = FullEvaluationSettings(disable_reasons=(MODEL_EPP, MODEL_READY))
-    plan = planned(
-        report(finding(), ready=(ready(due=True),)), [written(5)], settings, instance="pod"
-    )
+    now = report(finding(), ready=(ready(due=True),))
+    plan = planned(now, written(5), settings=settings)
     assert [write.purpose for write in plan.writes] == [Purpose.CLOSE]
 
 
 def test_a_deferred_change_is_due_when_its_interval_ends():
-    plan = planned(report(finding(message="x")), [written(4)], SETTINGS, instance="pod")
+    plan = planned(report(finding(message="x")), written(4))
     assert plan.next_in == timedelta(seconds=6)
 
 
@@ -232,7 +235,7 @@ def test_the_event_that_waits_longest_is_refreshed_first():
         stored(finding_event(each, NOW - timedelta(seconds=age), "pod"))
         for each, age in zip(many, ages, strict=True)
     ]
-    plan = planned(report(*many), records, SETTINGS, instance="pod")
+    plan = planned(report(*many), *records)
     names = [record.event.name for record in records]
     assert [names.index(write.name) for write in plan.writes] == [1, 3, 2, 4, 0]
 
@@ -255,8 +258,53 @@ def test_our_own_writes_count_before_the_watch_brings_them(seen, before, expecte
 
 def test_only_a_new_event_tells_the_start_of_its_episode():
     """What fires again in the same episode had been told when it began."""
-    (new,) = planned(report(finding()), [], SETTINGS, instance="pod").writes
-    (again,) = planned(
-        report(finding()), [written(5, state="over")], SETTINGS, instance="pod"
-    ).writes
+    (new,) = planned(report(finding())).writes
+    (again,) = planned(report(finding()), written(5, state="over")).writes
     assert (new.since, again.since) == (finding().since, None)
+
+
+def on_record(state, *, marked):
+    """The record of the finding, with or without the note that it is muted."""
+    body = finding_event(finding(), NOW, "pod")
+    if marked:
+        body["metadata"]["annotations"][MUTED_ANNOTATION] = "true"
+    return stored(body, state=state)
+
+
+def patched(record, *findings):
+    """State and note that are written; nothing where nothing is."""
+    writes = planned(report(*findings), record).writes
+    metadata = [each.body["metadata"] for each in writes]
+    return [
+        (each["labels"][STATE_LABEL], each.get("annotations", {}).get(MUTED_ANNOTATION, "as it is"))
+        for each in metadata
+    ]
+
+
+@pytest.mark.parametrize(
+    ("state", "marked", "disposition", "writes"),
+    [
+        ("firing", False, Disposition.MUTED, [("over", "true")]),
+        ("stale", False, Disposition.MUTED, [("over", "true")]),
+        ("over", True, Disposition.MUTED, []),
+        ("over", False, Disposition.MUTED, []),
+        ("over", True, Disposition.FIRING, [("firing", None)]),
+        ("over", False, Disposition.FIRING, [("firing", "as it is")]),
+        ("over", True, Disposition.CLEARING, []),
+        ("over", True, Disposition.SUPPRESSED, [("over", None)]),
+        ("over", True, None, [("over", None)]),
+        ("over", False, None, []),
+        ("firing", False, None, [("over", "as it is")]),
+    ],
+)
+def test_event_on_record(state, marked, disposition, *, writes):
+    """It is over, with a note for those who start later; the note goes when the episode does."""
+    findings = [finding(disposition)] if disposition else []
+    assert patched(on_record(state, marked=marked), *findings) == writes
+
+
+def test_the_note_is_believed_of_an_event_that_is_over_only():
+    """Somebody may copy it to one that fires."""
+    assert on_record("over", marked=True).muted
+    assert not on_record("firing", marked=True).muted
+    assert not on_record("over", marked=False).muted

@@ -2,19 +2,16 @@
 
 from datetime import timedelta
 
-import msgspec
-
 from reporter.catalogue.reasons import HARNESS_GATEWAY_PROGRAMMING
-from reporter.model.objects import Event
-from reporter.model.report import Disposition, ReadySubject, ResolvedFinding
+from reporter.model.report import ReadySubject
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.resolution.records import record_of
 from reporter.sinks.events.plan import finding_event, ready_event
 from reporter.sinks.mirror.plan import plan_mirrors
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_READY
 from tests.tables import BY_NAME
 from tests.unit.probes.building import NOW, at, document, namespace, snapshot_of
+from tests.unit.sinks.events.test_plan import finding, stored
 
 SPACE = ObjectRef("v1", "Namespace", "", "chat", "uid-chat")
 MODEL = Subject(INFERENCESET_KIND, "chat", "llama")
@@ -41,21 +38,19 @@ def fired(
         subject, "clusterBBRNotReady"
     )
     row = BY_NAME[reason]
-    finding = ResolvedFinding(
+    told = finding(
         reason=reason,
         layer=row.layer,
         type=row.type,
         subject=subject,
         involved=SPACE,
         related=related,
-        disposition=Disposition.FIRING,
         message=message,
-        cause="scaled to zero",
         since=NOW - timedelta(minutes=9),
-        primary=True,
     )
-    body = finding_event(finding, NOW - timedelta(seconds=first), "pod")
-    return _stored(body, state, count=count, last=NOW - timedelta(seconds=ago))
+    body = finding_event(told, NOW - timedelta(seconds=first), "pod")
+    last = NOW - timedelta(seconds=ago)
+    return stored({**body, "lastTimestamp": f"{last:%FT%TZ}"}, state=state, count=count)
 
 
 def ready(*, ago=5.0, subject=MODEL, reason=MODEL_READY):
@@ -70,17 +65,7 @@ def ready(*, ago=5.0, subject=MODEL, reason=MODEL_READY):
         due=True,
         episode="first",
     )
-    moment = NOW - timedelta(seconds=ago)
-    return _stored(ready_event(told, moment, "pod"), "over", count=1, last=moment)
-
-
-def _stored(body, state, *, count, last):
-    labels = {**body["metadata"]["labels"], "status-reporter.io/state": state}
-    metadata = {**body["metadata"], "labels": labels, "resourceVersion": "7"}
-    told = {**body, "metadata": metadata, "count": count, "lastTimestamp": f"{last:%FT%TZ}"}
-    record = record_of(msgspec.json.decode(msgspec.json.encode(told), type=Event))
-    assert record is not None
-    return record
+    return stored(ready_event(told, NOW - timedelta(seconds=ago), "pod"), state="over")
 
 
 def planned(*records, applied=None, snapshot=None, after=0.0):
