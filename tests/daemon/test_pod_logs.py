@@ -1,4 +1,4 @@
-"""Logs and Events of others, read by the real daemon from the API server where something is at fault."""
+"""Logs and Events of others, read by the real daemon where something is at fault."""
 
 import json
 

@@ -1,10 +1,16 @@
-"""When passes may follow each other, and what one is given of the process that led before."""
+"""One pass, when the next is due, and what opens the gate to the first."""
+
+import itertools
 
 import pytest
 
-from reporter.daemon.passes import SAVED_SECONDS, SHARE, SHORTEST_SECONDS, Allowance
+from reporter.daemon import one_pass
+from reporter.daemon.one_pass import Before, RecentWrites, run_pass
+from reporter.daemon.passes import SAVED_SECONDS, SHARE, SHORTEST_SECONDS, Allowance, WriteGate
 from reporter.snapshot.table import Table
+from reporter.stacks.settings import FullDaemonSettings
 from tests.unit.daemon.test_self_check import Daemon
+from tests.unit.probes.building import at, snapshot_of
 
 
 @pytest.mark.parametrize(
@@ -66,3 +72,36 @@ def test_three_passes_follow_each_other_however_long():
 def test_without_quiet_nothing_is_saved_up():
     """A process that has just begun has earned nothing yet."""
     assert starts(2, 0.2, quiet=0.0)[1] == pytest.approx(SHARE * 0.2)
+
+
+def test_a_pass_that_waits_for_the_processor_costs_what_it_used(monkeypatch):
+    """Else a process that others starve would slow itself down further."""
+    wall, own = itertools.count(0.0, 10.0), itertools.count(5.0, 0.25)
+    monkeypatch.setattr(one_pass.time, "perf_counter", lambda: next(wall))
+    monkeypatch.setattr(one_pass.time, "thread_time", lambda: next(own))
+    settings = FullDaemonSettings()
+    done = run_pass(
+        snapshot_of(), Before(), RecentWrites(), now=at(0), settings=settings, instance="a"
+    )
+    assert (done.seconds, done.processor_seconds) == (10.0, 0.25)
+
+
+def test_only_a_leader_may_write():
+    leads = [False]
+    gate = WriteGate(lambda: leads[0], lambda: 0)
+    gate.planned()
+    assert not gate.may_write()
+    leads[0] = True
+    assert gate.may_write()
+
+
+def test_after_a_pause_nothing_is_written_before_there_is_a_new_plan():
+    """What was planned before a pause of the process may be wrong by now."""
+    pauses = [0]
+    gate = WriteGate(lambda: True, lambda: pauses[0])
+    assert gate.may_write()
+    pauses[0] = 1
+    assert gate.outdated
+    assert not gate.may_write()
+    gate.planned()
+    assert gate.may_write()

@@ -1,6 +1,15 @@
-"""The page on stacks says what the catalogue, the settings and the probes say."""
+"""The pages on stacks have the reasons, tables and bounds that the code has."""
 
+import re
+
+import pytest
+
+from lab.demo.main import STORIES
 from reporter.stacks import BUILT_IN, DIALECTS
+from reporter.stacks.kserve import reasons as kserve
+from reporter.stacks.kthena.derived.groups import GROUP_ROWS, INSTANCE_ROWS
+from reporter.stacks.kthena.derived.status import MAX_ENTRIES, MAX_ORDINALS
+from reporter.stacks.llmisvc import reasons as llmisvc
 from reporter.stacks.settings import FullEvaluationSettings
 from reporter.workload.components import components
 from tests.tables import BY_NAME, CLUSTER_WIDE, REASONS, SCRAPED, Stack, subjects_of
@@ -91,3 +100,56 @@ def test_pods_that_are_scraped():
         marks |= {each.container, *each.images} - {""}
         assert told[f"{resource.kind}s"] == (marks, [each.port] if each.port else [])
     assert len(rows) == len(SCRAPED) + 1
+
+
+PAGES = pytest.mark.parametrize(
+    ("kind", "reasons"),
+    [("inferenceservice", kserve.REASONS), ("llminferenceservice", llmisvc.REASONS)],
+)
+
+
+@PAGES
+def test_reasons_stand_in_the_order_in_which_one_outranks_the_next(kind, reasons):
+    rows = table(section(page(f"{kind}.md"), "## Reasons"), "reason")
+    told = [code(row[0])[0] for row in rows]
+    assert told == [each.name for each in reasons if each.window_seconds is None]
+
+
+@PAGES
+def test_the_scenario_exists(kind, reasons):
+    assert f"demo --scenario {kind}" in page(f"{kind}.md")
+    assert kind in STORIES
+
+
+PAGE = page("modelserving.md")
+STATES = section(PAGE, "## States")
+STATUSES = re.compile(r"Creating|Running|Scaling|Deleting|NotFound|not listed")
+
+
+def decided(text: str) -> dict[str, set[str]]:
+    """Return the statuses that a table has for each row."""
+    return {row[0]: set(STATUSES.findall(row[-1])) for row in table(text, "#")}
+
+
+def test_the_rows_of_instances_are_those_that_decide():
+    """I1 is applied where the list is written; I2 is not listed, and Deleting for the rest."""
+    told = decided(STATES)
+    assert told.pop("I1") == {"not listed"}
+    assert told.pop("I2") == {"not listed", "Deleting"}
+    rows = [row for row in INSTANCE_ROWS if row.name != "I2"]
+    assert told == {row.name: {row.status.value if row.status else "not listed"} for row in rows}
+
+
+def test_the_rows_of_groups_are_those_that_decide():
+    _, _, rest = STATES.partition("A **ServingGroup**")
+    told = decided(rest)
+    assert told.pop("S1") == set()
+    rows: dict[str, set[str]] = {}
+    for row in GROUP_ROWS:
+        rows.setdefault(row.name, set()).add(row.status.value)
+    assert told == rows
+
+
+def test_bounds_are_those_of_the_code():
+    assert f"At most {MAX_ENTRIES:,} entries" in PAGE
+    assert f"ordinals of groups, {MAX_ORDINALS} at most" in PAGE

@@ -1,4 +1,4 @@
-"""The client against a real server that answers in odd ways."""
+"""The client against a real server that answers in odd ways, and through which proxy."""
 
 import asyncio
 import gzip
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from reporter.kube.client import USER_AGENT, connect
+from reporter.kube.client import USER_AGENT, connect, environment_proxy
 from reporter.kube.errors import (
     AlreadyExists,
     AnswerTooLarge,
@@ -323,3 +323,38 @@ def test_messages_hold_no_secrets():
     body = json.dumps({"kind": "Status", "message": f"token {token} of https://u:p@host is bad"})
     assert token not in str(status_error(401, body.encode()))
     assert "u:p" not in str(status_error(401, body.encode()))
+
+
+PROXY = "http://proxy:3128"
+
+CASES = [
+    ("https://api.example:6443", "", PROXY),
+    ("http://api.example", "", "http://plain:3128"),
+    ("https://127.0.0.1:6443", "", None),
+    ("https://localhost:6443", "", None),
+    ("https://[::1]:6443", "", None),
+    ("https://api.example:6443", "*", None),
+    ("https://api.example:6443", "other, example", None),
+    ("https://api.example:6443", ".example", None),
+    ("https://api.example:6443", "*.example", None),
+    ("https://example:6443", ".example", PROXY),
+    ("https://badexample:6443", "example", PROXY),
+    ("https://api.example:6443", "api.example:6443", None),
+    ("https://api.example:6443", "api.example:443", PROXY),
+    ("https://10.1.2.3:6443", "10.0.0.0/8", None),
+    ("https://10.1.2.3:6443", "10.1.2.3", None),
+    ("https://10.1.2.3:6443", "10.2.0.0/16,no/network", PROXY),
+    ("https://[fd00::1]:6443", "fd00::/8", None),
+    ("https://[fd00::1]:6443", "[fd00::1]:6443", None),
+]
+
+
+@pytest.mark.parametrize(("host", "none", "proxy"), CASES)
+def test_proxy_of_the_environment(monkeypatch, host, none, proxy):
+    """As Go reads it: never for what is on this machine, whoever sets HTTP_PROXY."""
+    for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", PROXY)
+    monkeypatch.setenv("http_proxy", "http://plain:3128")
+    monkeypatch.setenv("NO_PROXY", none)
+    assert environment_proxy(host) == proxy

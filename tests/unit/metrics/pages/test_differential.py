@@ -1,4 +1,4 @@
-"""The reader and prometheus-client make the same of the same page."""
+"""The reader and prometheus-client make the same of samples, generated and recorded pages."""
 
 import pytest
 from hypothesis import given
@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_of
 
 from reporter.metrics.pages.names import WANTED
+from reporter.metrics.pages.reading import read_page
+from tests.engine.recording import RECORDED, load
 from tests.hypothesis_profiles import examples
 from tests.unit.metrics.pages.reading import DOWNLOAD, RUST, VLLM, all_names, ours, theirs
 
@@ -151,3 +153,22 @@ def test_classics(name):
     body = CLASSICS[name].encode()
     names = ("a", "a_b", "a_c", "a_total", "a_bucket", "a_count", "a_sum")
     assert sorted(ours(body, *names)) == sorted(theirs(body, *names)) != []
+
+
+EVERY = 8
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_recorded_pages(path):
+    """The wanted names, and all; no line is bad, and the page is one of vLLM."""
+    pages = list(load(path).values())
+    for body in pages[::EVERY]:
+        for names in (NAMES, all_names(body)):
+            assert sorted(ours(body, *names)) == sorted(theirs(body, *names)) != []
+        page = read_page(body)
+        assert (page.vllm, page.reading.bad, list(page.engines)) == (True, 0, ["0"])
+
+
+def test_there_are_recorded_pages():
+    """Else nothing is held to them."""
+    assert RECORDED

@@ -1,13 +1,18 @@
-"""Which mirrors are written, when, and when nothing is."""
+"""Which mirrors are written, when, when nothing is, and what they say."""
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reporter.catalogue.reasons import CLUSTER_SHARED, HARNESS_READY
+from reporter.model.objects import Event
+from reporter.resolution.records import record_of
 from reporter.sinks.mirror.plan import MirrorPurpose as Why
+from reporter.sinks.mirror.plan import document as event_of
+from reporter.sinks.mirror.plan import mirror_name
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP
 from tests.unit.probes.building import (
     DELETING,
@@ -278,3 +283,53 @@ def test_of_another_namespace_stands_only_that_it_does_not_work():
         f"{write.mirror.object}: something that it needs in another namespace does not work; "
         "who runs the cluster finds what in the Events of kube-system"
     )
+
+
+def body_of(record):
+    (write,) = planned(record).writes
+    return event_of(write.mirror)
+
+
+def test_a_mirror_says_what_the_event_says():
+    """Times and count are the Event's, so that a repeated apply changes nothing."""
+    record = fired(first=65, ago=5, count=3)
+    body = body_of(record)
+    assert body["metadata"] == {
+        "name": mirror_name(record.event.name, "uid-llama"),
+        "namespace": "chat",
+        "labels": {"status-reporter.io/mirror": "firing"},
+        "annotations": {"status-reporter.io/mirror-of": f"kube-system/{record.event.name}"},
+    }
+    assert body["involvedObject"] == {
+        "apiVersion": "kaito.sh/v1beta1",
+        "kind": "InferenceSet",
+        "namespace": "chat",
+        "name": "llama",
+        "uid": "uid-llama",
+    }
+    times = ("eventTime", "firstTimestamp", "lastTimestamp", "count")
+    assert [body[each] for each in times] == [
+        "2026-11-20T11:58:55.000000Z",
+        "2026-11-20T11:58:55Z",
+        "2026-11-20T11:59:55Z",
+        3,
+    ]
+    assert (body["type"], body["reason"], body["message"]) == (
+        "Warning",
+        "inferencesetEPPNotReady",
+        "the endpoint picker is down",
+    )
+    component = "productionstack-status-reporter"
+    assert body["reportingComponent"] == body["source"]["component"] == component
+
+
+@pytest.mark.parametrize("record", [fired(), ready()])
+def test_a_mirror_is_never_taken_for_an_event_of_ours(record):
+    """Workloads may be in kube-system, where our Events are read back."""
+    body = body_of(record)
+    assert record_of(msgspec.json.decode(msgspec.json.encode(body), type=Event)) is None
+    assert body["metadata"]["name"] != record.event.name
+    assert "status-reporter.io/reason" not in body["metadata"]["labels"], (
+        "what is listed and watched"
+    )
+    assert "status-reporter.io/state" not in body["metadata"]["labels"], "what people select by"
