@@ -142,7 +142,7 @@ class RandomClusters:
         labels = {k: self.chance.choice(v) for k, v in _LABELS.items() if self._some(0.8)}
         taints = [t for t in _TAINTS if self._some(0.12)]
         allocatable = {
-            "cpu": self.chance.choice(("4", "7910m", "16")), "memory": self.chance.choice(("8Gi", "32Gi")),
+            "cpu": self.chance.choice(("4", "7910m", "16")), "memory": self.chance.choice(("8388608Ki", "32Gi")),
             "ephemeral-storage": self.chance.choice(("20Gi", "100Gi")), "pods": "30",
         }  # fmt: skip
         if self._some(0.6):

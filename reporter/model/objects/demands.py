@@ -35,7 +35,7 @@ def amount(written: str | float | None) -> float:
     Source: apimachinery, pkg/api/resource/quantity.go.
     """
     text = str(written or 0).strip()[:64]
-    number = text.rstrip("numkMGTPEi") if not text[-1:].isdigit() else text
+    number = text.rstrip("numkKMGTPEi") if not text[-1:].isdigit() else text
     try:
         return float(number) * _UNITS[text[len(number) :]]
     except (KeyError, ValueError):

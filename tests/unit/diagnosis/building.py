@@ -13,7 +13,7 @@ GPU = "nvidia.com/gpu"
 
 def node(name, gpus=None, of=None, *, labels=None, taints=(), ready="True", cordoned=False, **more):
     """A node with so many GPUs, of so many; taints are `key=value:effect`."""
-    offered = {"cpu": "16", "memory": "64Gi", "pods": "110"} | more
+    offered = {"cpu": "16", "memory": "67108864Ki", "pods": "110"} | more
     capacity = dict(offered)
     if gpus is not None:
         offered[GPU] = str(gpus)
