@@ -57,20 +57,25 @@ def not_ready(
     writer: str,
     startup: timedelta,
     starts: bool,
+    changed: datetime | None = None,
 ) -> Finding:
-    """Return that a model is not Ready, where only the status that `writer` writes says it."""
+    """Return that a model is not Ready, where only the status that `writer` writes says it.
+
+    `changed` is when what Ready follows from last changed: the writer may take its time from then.
+    """
     ready = status.condition("Ready")
     said = ready.status if ready else "Unknown"
     cause, text = f"Ready is {said}", f"Ready is {said}, {words(ready)}"
     budget = startup if starts or not is_false(ready) else None
     if not status.conditions:
         cause, text, budget = "no status", f"{writer} has not written any condition", _UNWRITTEN
+    since = not_ready_from(ready)
     return scope.finding(
         reason=of_kind("NotReady", scope.subject.kind),
         related=scope.ref,
         cause=cause,
         text=text,
-        transition=not_ready_from(ready),
+        transition=since and latest(since, changed),
         created=scope.object.created,
         budget=budget,
     )

@@ -160,8 +160,22 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
         related=scope.ref,
         cause=ingress.reason or "ingress not ready",
         text=f"IngressReady is False, {why}",
-        transition=ingress.last_transition_time,
+        transition=latest(
+            ingress.last_transition_time,
+            _became_ready(scope) if scope.follows_components(ingress) else None,
+        ),
     )
+
+
+def _became_ready(scope: InferenceServiceScope) -> datetime | None:
+    """Return when the last component became ready; KServe writes the rest a moment later."""
+    services = (scope.facts.services or {}).values()
+    deployments = chain.from_iterable((scope.facts.deployments or {}).values())
+    said = chain(
+        (each.status.condition(READY) for each in services),
+        (each.status.condition(AVAILABLE) for each in deployments),
+    )
+    return latest(*(each.last_transition_time for each in said if is_true(each)))
 
 
 def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
@@ -175,6 +189,7 @@ def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
             writer="KServe",
             startup=scope.startup(),
             starts=scope.starting,
+            changed=_became_ready(scope),
         )
 
 

@@ -220,6 +220,10 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         """True if IngressReady is False only because a component is not ready."""
         if all(is_true(self.condition(each.ready)) for each in self.components):
             return False
+        return self.follows_components(ingress)
+
+    def follows_components(self, ingress: KnativeCondition) -> bool:
+        """True if IngressReady says no more than that a component is not ready, or was not."""
         return not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)
 
     def object_ref(self, component: Component) -> ObjectRef:
