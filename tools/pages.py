@@ -164,6 +164,7 @@ _E2E: Final = Path(__file__).resolve().parents[1] / "e2e"
 _STORIES_OF_CLUSTERS: Final = (
     ("e2e-cluster", "one node of Kubernetes", "cluster/suite/cluster_[finr]*.py"),
     ("e2e-nodes", "two nodes of Kubernetes", "cluster/suite/nodes_*.py"),
+    ("e2e-engines", "one node of Kubernetes", "cluster/suite/engines_*.py"),
     ("e2e-upgrade", "kube-apiserver", "upgrade_former.py"),
 )
 """Targets of `make`, what is real there, and the files of tests."""

@@ -48,18 +48,20 @@ def up(nodes: int) -> None:
             cluster.stop()
 
 
-def started(cluster: Cluster) -> None:
-    """Install what is missing, build the image, start the cluster and give it the images."""
+def started(cluster: Cluster, *, reporter: bool = True) -> None:
+    """Install what is missing, start the cluster and give it its images, the reporter's if wanted."""
     if os.geteuid():
         raise EnvtestError("only root can run containers here")
     install()
-    say("building the reporter's image")
-    image = build_reporter()
+    images = []
+    if reporter:
+        say("building the reporter's image")
+        images = [build_reporter()]
     say("starting")
     began = time.monotonic()
     cluster.start()
     try:
-        for archive in (*small_images(cluster.folder), image):
+        for archive in (*small_images(cluster.folder), *images):
             cluster.load(archive)
     except BaseException:
         cluster.stop()

@@ -33,21 +33,8 @@ def write_archive(
         links: symbolic links in the image: what they are, and where they lead to.
         command: what is started.
     """
-    layer = _tar(
-        [(_member(to), of.read_bytes()) for to, of in files.items()]
-        + [(_link(to, target), b"") for to, target in links.items()]
-    )
-    config = json.dumps(
-        {
-            "architecture": _ARCHITECTURES[platform.machine()],
-            "os": "linux",
-            "config": {"Entrypoint": list(command), "Env": ["PATH=/bin"]},
-            "rootfs": {
-                "type": "layers",
-                "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"],
-            },
-        }
-    ).encode()
+    layer = layer_of({to: of.read_bytes() for to, of in files.items()}, links)
+    config = config_of([digest_of(layer)], Entrypoint=list(command), Env=["PATH=/bin"])
     manifest = [{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]
     parts = {
         "layer.tar": layer,
@@ -56,6 +43,31 @@ def write_archive(
     }
     path.write_bytes(_tar([(tarfile.TarInfo(each), text) for each, text in parts.items()]))
     return path
+
+
+def layer_of(files: Mapping[str, bytes], links: Mapping[str, str]) -> bytes:
+    """Return a layer of programs and symbolic links, by their path in the image."""
+    return _tar(
+        [(_member(to), content) for to, content in files.items()]
+        + [(_link(to, target), b"") for to, target in links.items()]
+    )
+
+
+def config_of(layers: Sequence[str], **config: object) -> bytes:
+    """Return the configuration of an image whose layers have these digests."""
+    return json.dumps(
+        {
+            "architecture": _ARCHITECTURES[platform.machine()],
+            "os": "linux",
+            "config": config,
+            "rootfs": {"type": "layers", "diff_ids": list(layers)},
+        }
+    ).encode()
+
+
+def digest_of(content: bytes) -> str:
+    """Return what a registry names a blob by."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _member(path: str) -> tarfile.TarInfo:

@@ -19,6 +19,14 @@ PROGRAMS: Final = (
 )
 """Built from the Go module of the end-to-end tests."""
 
+AUTOSCALER: Final = (
+    "--horizontal-pod-autoscaler-sync-period=2s",
+    "--horizontal-pod-autoscaler-downscale-stabilization=4s",
+    "--horizontal-pod-autoscaler-cpu-initialization-period=0s",
+    "--horizontal-pod-autoscaler-initial-readiness-delay=0s",
+)
+"""Of kube-controller-manager: its autoscaler looks every two seconds and believes at once."""
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 _ETCD: Final = "http://127.0.0.1:2379"
 
@@ -46,6 +54,7 @@ def control_plane(
             "--leader-elect=false",
             # Sooner than what a pod may take to start here (`QUICK`): a node that is lost explains it.
             "--node-monitor-grace-period=30s",
+            *AUTOSCALER,
             "--bind-address=127.0.0.1",
         ),
         "kube-scheduler": (

@@ -12,6 +12,10 @@ from e2e.cluster.network import CLUSTER_CIDR, Link
 
 CONTAINERD_SOCKET: Final = "/run/containerd/containerd.sock"
 PAUSE_IMAGE: Final = "registry.example/pause:1"
+REGISTRY_PORT: Final = 5000
+ENGINES: Final = f"{Link.host}:{REGISTRY_PORT}"
+"""The registry that a suite may serve (`registry.py`); no other is there."""
+
 DOMAIN: Final = "cluster.local"
 CGROUPS: Final = ("status-reporter-cluster", "status-reporter-cluster-b")
 """The cgroup of the pods of each node, in each hierarchy."""
@@ -31,6 +35,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   # Without CAP_SYS_RESOURCE nobody may lower it, as in a container or a small virtual machine.
   restrict_oom_score_adj = true
   disable_apparmor = true
+  [plugins."io.containerd.grpc.v1.cri".registry.mirrors."{ENGINES}"]
+    endpoint = ["http://{ENGINES}"]
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{_PLUGINS}"
     conf_dir = "{{cni}}"

@@ -19,3 +19,9 @@ e2e-cluster: setup ## The image and the chart on a whole cluster, and faults tha
 
 e2e-nodes: setup ## The same chart on two nodes, one of which fails (root; minutes)
 	$(BIN)/python -m pytest -o 'python_files=nodes_*.py' -n0 --timeout=900 e2e/cluster/suite $(ARGS)
+
+.PHONY: e2e-engines
+
+e2e-engines: setup ## Stories of e2e-controllers with engines that a real kubelet runs (root; minutes)
+	$(BIN)/python -m e2e.controllers.programs
+	$(BIN)/python -m pytest -o 'python_files=engines_*.py' -n0 --timeout=1800 e2e/cluster/suite $(ARGS)

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -39,13 +39,24 @@ class Running:
         api: the API server, seen by an admin.
         folder: for its files and its log.
         health: the port of its health or metrics, where that matters.
+        host: the address at which the API server reaches its webhooks.
+        fit: what else becomes of an object of its charts before it is applied.
     """
 
     def __init__(
-        self, program: Program, api: Api, folder: Path, *, health: int | None = None
+        self,
+        program: Program,
+        api: Api,
+        folder: Path,
+        *,
+        health: int | None = None,
+        host: str = "127.0.0.1",
+        fit: Callable[[Object], Object] = lambda obj: obj,
     ) -> None:
         self.program = program
         self.api = api
+        self._host = host
+        self._fit = fit
         self.folder = folder / program.name
         self.webhook, free = free_ports(2)
         self.health = health or free
@@ -97,7 +108,7 @@ class Running:
     def _write_files(self, access: Access) -> None:
         certificates = self.folder / "k8s-webhook-server" / "serving-certs"
         certificates.mkdir(parents=True, exist_ok=True)
-        own = self._authority.issue_cert("127.0.0.1")
+        own = self._authority.issue_cert(self._host)
         own.private_key_pem.write_to_path(certificates / "tls.key")
         (certificates / "tls.crt").write_bytes(
             b"".join(each.bytes() for each in own.cert_chain_pems)
@@ -136,9 +147,9 @@ class Running:
         conversion = dig(obj, "spec", "conversion", "webhook", "clientConfig")
         for config in [*configs, *([conversion] if conversion else [])]:
             service = config.pop("service")
-            config["url"] = f"https://127.0.0.1:{self.webhook}{service['path']}"
+            config["url"] = f"https://{self._host}:{self.webhook}{service['path']}"
             config["caBundle"] = base64.b64encode(self._authority.cert_pem.bytes()).decode()
-        return obj
+        return self._fit(obj)
 
     async def _apply(self, objects: list[Object]) -> None:
         """Apply objects; those of a kind that is served only a moment later are tried again."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from e2e.stack.api import Api
 from e2e.stack.controller import Controller, Key, controller_of, deleting, key_of, owned_by
 from e2e.stack.nodes import schedulable
 from lab.sandbox.objects import Object, meta, name_of
@@ -26,9 +27,18 @@ _RESOURCES: Final = {
 
 
 class Kthena(Controller):
-    """Keeps the children of each ModelServing, and writes no status."""
+    """Keeps the children of each ModelServing, and writes no status.
+
+    Args:
+        api: the API server.
+        binds: whether it gives pods their nodes, as there is no scheduler.
+    """
 
     follows = (MODELSERVINGS, *_RESOURCES.values())
+
+    def __init__(self, api: Api, *, binds: bool = True) -> None:
+        super().__init__(api)
+        self._binds = binds
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
         """A ModelServing by itself, or by its children."""
@@ -49,7 +59,7 @@ class Kthena(Controller):
                 namespace=key.namespace,
                 uid=meta(each)["uid"],
             )
-        nodes = schedulable(await self.api.items("nodes")) if wanted.create else []
+        nodes = schedulable(await self.api.items("nodes")) if self._binds else []
         for number, each in enumerate(wanted.create):
             if each["kind"] == "Pod" and nodes:
                 each["spec"].setdefault("nodeName", nodes[number % len(nodes)])

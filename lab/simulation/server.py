@@ -9,6 +9,7 @@ from http import HTTPMethod
 from types import TracebackType
 from typing import Final, Self
 
+from lab.simulation.engine import Load
 from lab.simulation.http_answer import HttpAnswer, page_answer, send
 from lab.simulation.metrics_page import CONTENT_TYPE, render
 from lab.simulation.misbehaviour import Misbehaviour, misbehave
@@ -26,6 +27,8 @@ _CLIENT_ERRORS: Final = (
 """Of clients that go, wait, or speak something else; they get no answer."""
 
 _PATHS: Final = ("/metrics", "/metrics/")
+_HEALTH: Final = "/health"
+"""What vLLM answers with an empty body, unless its engine is dead."""
 
 
 def _unix_clock() -> Callable[[], float]:
@@ -164,6 +167,8 @@ class ModelPod:
         text = self.page()
         version = "HTTP/1.0" if self._is_downloading() else "HTTP/1.1"
         right = page_answer(text, CONTENT_TYPE, version)
+        if path == _HEALTH and isinstance(self.life.behaviour, Load):
+            return page_answer("", "text/plain")
         if path not in _PATHS:
             return misbehave(Misbehaviour.NOT_FOUND, right, "")
         self.requests += 1

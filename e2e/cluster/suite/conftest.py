@@ -44,9 +44,9 @@ A node that evicts leaves the replicas alone: there is no other node for them.
 
 @pytest.fixture(name="cluster", scope="session")
 def _cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    two = any(item.path.name.startswith("nodes_") for item in request.session.items)
-    cluster = Cluster(count=2 if two else 1)
-    started(cluster)
+    suites = {item.path.name.partition("_")[0] for item in request.session.items}
+    cluster = Cluster(count=2 if "nodes" in suites else 1)
+    started(cluster, reporter=suites != {"engines"})
     try:
         yield cluster
     finally:

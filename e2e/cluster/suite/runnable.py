@@ -21,6 +21,12 @@ sleep inf & wait
 SERVE: Final = ("/bin/sh", "-c", _SCRIPT)
 """What a container does: it serves a page of metrics until told to end."""
 
+_OF_OTHER_NODES: Final = (
+    "nodeName", "nodeSelector", "tolerations", "affinity",
+    "volumes", "initContainers", "securityContext",
+)  # fmt: skip
+"""Fields of pods that would keep them from running here."""
+
 _NODES_OF_THE_SAMPLE: Final = [f"gpu-{number}" for number in range(5)]
 
 
@@ -50,10 +56,11 @@ class RunnableStack(Stack):
             await self.settled(namespace)
 
     async def _install(self, objects: Sequence[Object]) -> None:
-        await super()._install([_runnable(each) for each in objects if each["kind"] != "Node"])
+        await super()._install([runnable(each) for each in objects if each["kind"] != "Node"])
 
 
-def _runnable(obj: Object) -> Object:
+def runnable(obj: Object) -> Object:
+    """Return an object whose pods, if it has any, are of containers that run here."""
     text = encode(obj)
     for node in _NODES_OF_THE_SAMPLE:
         text = text.replace(f'"{node}"'.encode(), f'"{NODE}"'.encode())
@@ -61,6 +68,6 @@ def _runnable(obj: Object) -> Object:
     if made["kind"] in ("Deployment", "StatefulSet"):
         pod = made["spec"]["template"]["spec"]
         pod["containers"] = [container(each["name"]) for each in pod["containers"]]
-        for field in ("nodeName", "nodeSelector", "tolerations", "affinity"):
+        for field in _OF_OTHER_NODES:
             pod.pop(field, None)
     return made

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 
+from e2e.cluster.programs import AUTOSCALER
+from e2e.cluster.settings import ENGINES
 from e2e.controllers.programs import CONTROLLER_MANAGER
 from e2e.envtest.binaries import built
 from e2e.envtest.control_plane import ControlPlane, Server, free_ports
@@ -12,8 +14,9 @@ from e2e.stack.controller import Again, Controller, Key, key_of
 from e2e.stack.errors import ApiError
 from e2e.stack.kubelet import Kubelet, not_ready
 from e2e.stack.nodes import schedulable
+from e2e.stack.stack import Stack
 from e2e.stack.times import now
-from lab.sandbox.objects import Object, dig, meta
+from lab.sandbox.objects import Object, dig, meta, name_of
 from lab.sandbox.workloads import is_ready, running_status
 
 OF_KUBERNETES = (
@@ -27,6 +30,42 @@ OF_KUBERNETES = (
 """Those of kube-controller-manager that run; what looks after nodes is the tests'."""
 
 
+OF_CONTROLLERS = {
+    "clusterstoragecontainers.serving.kserve.io",
+    "inferencepools.inference.networking.k8s.io",
+    "inferencepools.inference.networking.x-k8s.io",
+    "inferenceservices.serving.kserve.io",
+    "leaderworkersets.leaderworkerset.x-k8s.io",
+    "llminferenceserviceconfigs.serving.kserve.io",
+    "llminferenceservices.serving.kserve.io",
+}
+"""CustomResourceDefinitions that the controllers' charts install, whole."""
+
+FIRST, SLOW, GOOD, BAD = (f"{ENGINES}/vllm:{each}" for each in ("v1", "slow", "v2", "typo"))
+"""Images by what becomes of them: the kubelet pulls them, at once, slowly, or in vain."""
+
+SECRET = "hf-token"
+GPU = "nvidia.com/gpu"
+TOKEN = [{"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": SECRET, "key": "token"}}}]
+
+
+def secret(namespace: str) -> Object:
+    """Return the Secret that engines want."""
+    metadata = {"name": SECRET, "namespace": namespace}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata,
+        "stringData": {"token": "none"},
+    }
+
+
+def health(port: int, **changes: object) -> Object:
+    """Return a probe of an engine."""
+    asked = {"path": "/health", "port": port, "scheme": "HTTP"}
+    return {"httpGet": asked, "periodSeconds": 2, **changes}
+
+
 def engine(image: str) -> Object:
     """Return the container of an engine."""
     return {
@@ -34,7 +73,9 @@ def engine(image: str) -> Object:
         "image": image,
         "command": ["vllm", "serve", "meta-llama/Llama-3.1-8B"],
         "ports": [{"containerPort": 8000}],
-        "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
+        "env": TOKEN,
+        "readinessProbe": health(8000),
+        "resources": {"limits": {GPU: "1"}},
     }
 
 
@@ -51,7 +92,7 @@ UNSCHEDULABLE = {
 
 @contextlib.contextmanager
 def controller_manager(plane: ControlPlane) -> Iterator[None]:
-    """Run kube-controller-manager, whose autoscaler looks every two seconds and believes at once."""
+    """Run kube-controller-manager."""
     (port,) = free_ports(1)
     command = [
         str(built(CONTROLLER_MANAGER) / CONTROLLER_MANAGER),
@@ -63,10 +104,7 @@ def controller_manager(plane: ControlPlane) -> Iterator[None]:
         "--leader-elect=false",
         "--kube-api-qps=200",
         "--kube-api-burst=400",
-        "--horizontal-pod-autoscaler-sync-period=2s",
-        "--horizontal-pod-autoscaler-downscale-stabilization=4s",
-        "--horizontal-pod-autoscaler-cpu-initialization-period=0s",
-        "--horizontal-pod-autoscaler-initial-readiness-delay=0s",
+        *AUTOSCALER,
     ]
     server = Server(CONTROLLER_MANAGER, command, plane.folder / "controller-manager.log")
     server.start()
@@ -124,14 +162,73 @@ class Binder(Controller):
             await self.api.request("POST", path, body=binding)
 
 
+_WHY = f'failed to resolve reference "{BAD}": {BAD}: not found'
+_NO_IMAGE = (
+    "ImagePullBackOff",
+    f'Back-off pulling image "{BAD}": ErrImagePull: failed to pull and unpack image "{BAD}": {_WHY}',
+)
+_NO_SECRET = ("CreateContainerConfigError", f'secret "{SECRET}" not found')
+
+
+class PlayedNodes:
+    """What befalls pods and their nodes, each while it is entered."""
+
+    def __init__(self, stack: Stack, binder: Binder) -> None:
+        self._stack = stack
+        self._binder = binder
+
+    def without_secret(self, namespace: str, pods: str) -> contextlib.AbstractAsyncContextManager:
+        """The Secret of the pods whose names begin so is gone, and they start again."""
+        return self._waiting(namespace, pods, _NO_SECRET)
+
+    def without_image(
+        self, namespace: str, pods: str, *, kept: bool = False
+    ) -> contextlib.AbstractAsyncContextManager:
+        """The image of these pods is gone from node and registry, and they start again.
+
+        `kept` says that nobody makes others in their place.
+        """
+        del kept
+        return self._waiting(namespace, pods, _NO_IMAGE)
+
+    @contextlib.asynccontextmanager
+    async def _waiting(self, namespace: str, pods: str, why: tuple[str, str]) -> AsyncIterator:
+        await self._stack.pod_waiting(namespace, pods, why)
+        yield
+        await self._stack.pod_ready(namespace, pods)
+
+    @contextlib.asynccontextmanager
+    async def without_node(self, namespace: str, pods: str) -> AsyncIterator:
+        """The node of these pods does not answer."""
+        of_namespace = await self._stack.api.items("pods", namespace=namespace)
+        found = [each for each in of_namespace if name_of(each).startswith(pods)]
+        node = found[0]["spec"]["nodeName"]
+        await self._node(node, ("Ready", "Unknown", "NodeStatusUnknown", "lost"))
+        for each in found:
+            says = ("Ready", "False", "", "")
+            await self._stack.condition("pods", namespace, name_of(each), says=says)
+        yield
+        await self._node(node, ("Ready", "True", "KubeletReady", "back"))
+        await self._stack.pod_ready(namespace, pods)
+
+    async def _node(self, name: str, says: tuple[str, str, str, str]) -> None:
+        await self._stack.condition("nodes", "", name, says=says)
+
+    @contextlib.asynccontextmanager
+    async def without_room(self, namespace: str) -> AsyncIterator:
+        """No node has a GPU left for further pods of the namespace."""
+        self._binder.full = namespace
+        yield
+        await self._binder.has_room(namespace)
+
+
 class Images(Kubelet):
-    """The kubelets: an image with the tag `typo` cannot be pulled, one with `slow` takes its time."""
+    """The kubelets."""
 
     async def _says(self, key: Key, pod: Object, status: Object) -> None:
         tags = {each["image"].rpartition(":")[2] for each in dig(pod, "spec", "containers")}
         if "typo" in tags:
-            text = "Back-off pulling image registry.example/vllm:typo"
-            status = not_ready(status, ("ImagePullBackOff", text))
+            status = not_ready(status, _NO_IMAGE)
         elif "slow" in tags:
             self._tasks.append(asyncio.create_task(self._takes_its_time(key, pod)))
             status = not_ready(status, ("ContainerCreating", ""))

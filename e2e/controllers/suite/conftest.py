@@ -8,22 +8,20 @@ import pytest
 
 from e2e.controllers.programs import PROGRAMS
 from e2e.controllers.running import Running
-from e2e.controllers.suite.cluster import METRICS_CRD, Binder, Images, Metrics, controller_manager
+from e2e.controllers.suite.cluster import (
+    METRICS_CRD,
+    OF_CONTROLLERS,
+    Binder,
+    Images,
+    Metrics,
+    PlayedNodes,
+    controller_manager,
+    secret,
+)
 from e2e.stack.api import Api
 from e2e.stack.stack import CRDS, Stack
 from e2e.stage import Stage
 from lab.sandbox.objects import name_of
-
-_OF_CONTROLLERS = {
-    "clusterstoragecontainers.serving.kserve.io",
-    "inferencepools.inference.networking.k8s.io",
-    "inferencepools.inference.networking.x-k8s.io",
-    "inferenceservices.serving.kserve.io",
-    "leaderworkersets.leaderworkerset.x-k8s.io",
-    "llminferenceserviceconfigs.serving.kserve.io",
-    "llminferenceservices.serving.kserve.io",
-}
-"""CustomResourceDefinitions that the controllers' charts install, whole."""
 
 
 @pytest.fixture(name="plane", scope="session")
@@ -52,19 +50,30 @@ async def _metrics(api):
 @pytest.fixture(name="stage")
 async def _stage(api, binder, metrics, kubectl):
     there = {name_of(each) for each in await api.items(CRDS)}
-    for name in sorted(there & _OF_CONTROLLERS):
+    for name in sorted(there & OF_CONTROLLERS):
         await api.delete(CRDS, name)
     await api.apply(METRICS_CRD)
     played = (binder, Images(api), metrics)
-    async with Stack(api, without=_OF_CONTROLLERS, controllers=played) as stack:
+    async with Stack(api, without=OF_CONTROLLERS, controllers=played) as stack:
         await stack.install_shared()
         stage = Stage(api, stack, kubectl)
         yield stage
         await stage.forget()
 
 
+@pytest.fixture(name="nodes")
+async def _nodes(stage, binder):
+    return PlayedNodes(stage.stack, binder)
+
+
+@pytest.fixture(name="beside")
+def _beside():
+    """Where controllers run, as `Running` takes it."""
+    return {}
+
+
 @pytest.fixture(name="controller")
-async def _controller(stage, tmp_path_factory):
+async def _controller(stage, beside, tmp_path_factory):
     """What starts a controller by name, and returns it: `await controller("lws-controller-manager")`."""
     folder = tmp_path_factory.mktemp("controllers")
     own = set()
@@ -73,7 +82,7 @@ async def _controller(stage, tmp_path_factory):
         async def start(name):
             (program,) = [each for each in PROGRAMS if each.name == name]
             own.add(program.namespace)
-            started = Running(program, stage.api, folder)
+            started = Running(program, stage.api, folder, **beside)
             await running.enter_async_context(started.started())
             return started
 
@@ -89,4 +98,5 @@ async def _namespace(stage, request):
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[:40].strip("-")
     stage.namespaces.append(name)
     await stage.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    await stage.api.apply(secret(name))
     return name

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from e2e.controllers.suite.cluster import FIRST, GPU, TOKEN, health
 from e2e.controllers.suite.told import SETTLING, SOON, Model
 from reporter.daemon.evidence import AGAIN
 from reporter.stacks.kserve import reasons as c
@@ -10,11 +11,18 @@ ISVCS = "inferenceservices.serving.kserve.io"
 RUNTIMES = "servingruntimes.serving.kserve.io"
 
 
+SMALL = {
+    "requests": {"cpu": "10m", "memory": "64Mi"},
+    "limits": {"cpu": "1", "memory": "256Mi", GPU: "1"},
+}
+
+
 def runtime(namespace):
     container = {
         "name": "kserve-container",
-        "image": "kserve/huggingfaceserver:v0.20.0",
-        "args": ["--model_name={{.Name}}", "--model_dir=/mnt/models"],
+        "image": FIRST,
+        "args": ["--model_name={{.Name}}", "--http_port=8080"],
+        "readinessProbe": health(8080),
         "resources": {"requests": {"cpu": "1"}},
     }
     return {
@@ -43,26 +51,28 @@ def inferenceservice(namespace):
                 "minReplicas": 1,
                 "model": {
                     "modelFormat": {"name": "huggingface"},
-                    "storageUri": "pvc://models/llama",
+                    "args": ["--model_id=meta-llama/Llama-3.1-8B"],
+                    "env": TOKEN,
                 },
             }
         },
     }
 
 
-async def test_a_model_by_deployments(stage, binder, controller, namespace, replica):
+async def test_a_model_by_deployments(stage, nodes, controller, namespace, replica):
     """The whole story, and without its runtime."""
     running = await controller("kserve-controller-manager")
     daemon = await (await replica(**SOON)).ready()
     await stage.api.create(runtime(namespace))
     wanted = inferenceservice(namespace)
+    wanted["spec"]["predictor"]["model"]["resources"] = SMALL
     await stage.api.create(wanted)
-    model = Model(stage, daemon, ISVCS, wanted)
+    model = Model(stage, daemon, ISVCS, wanted, nodes=nodes)
     await model.over(c.READY)
     await model.agrees()
 
     await model.is_updated(image, c.PODS_NOT_READY)
-    await model.has_no_room(binder, {"spec": {"predictor": {"minReplicas": 2}}}, c.PODS_NOT_READY)
+    await model.has_no_room({"spec": {"predictor": {"minReplicas": 2}}}, c.PODS_NOT_READY)
     await model.suffers(c.PODS_NOT_READY, "chat-predictor")
     await model.has_no_controller(running, "chat-predictor", c.PODS_NOT_READY)
 

@@ -1,6 +1,6 @@
 """LeaderWorkerSet."""
 
-from e2e.controllers.suite.cluster import engine
+from e2e.controllers.suite.cluster import FIRST, engine
 from e2e.controllers.suite.told import SOON, Model
 from reporter.stacks.workloads import reasons as c
 
@@ -14,7 +14,7 @@ def image(name):
 
 
 def leaderworkerset(namespace):
-    spec = image("vllm/vllm-openai:v0.14.0")["spec"]
+    spec = image(FIRST)["spec"]
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
@@ -26,19 +26,19 @@ def leaderworkerset(namespace):
     }
 
 
-async def test_groups_of_two(stage, binder, controller, namespace, replica):
+async def test_groups_of_two(stage, nodes, controller, namespace, replica):
     """The whole story, for groups of two."""
     running = await controller("lws-controller-manager")
     daemon = await (await replica(**SOON)).ready()
     wanted = leaderworkerset(namespace)
     await stage.api.create(wanted)
-    model = Model(stage, daemon, SETS, wanted)
+    model = Model(stage, daemon, SETS, wanted, nodes=nodes)
     model.subject = f"workload/{namespace}/llama"
     await model.over(c.READY)
     await model.condition("Available", "True")
 
     await model.is_updated(image, c.PODS_NOT_READY)
-    await model.has_no_room(binder, {"spec": {"replicas": 3}}, c.PODS_NOT_READY)
+    await model.has_no_room({"spec": {"replicas": 3}}, c.PODS_NOT_READY)
     await model.suffers(c.PODS_NOT_READY, "llama-")
     await model.has_no_controller(running, "llama-", c.PODS_NOT_READY)
 

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from e2e.cluster.settings import ENGINES
+from e2e.controllers.suite.cluster import FIRST, engine, health
 from e2e.controllers.suite.told import SOON, Model
 from e2e.stack.times import now
 from reporter.stacks.llmisvc import reasons as c
@@ -18,18 +20,44 @@ def llminferenceservice(namespace):
         "spec": {
             "model": {"uri": "hf://meta-llama/Llama-3.1-8B", "name": "llama"},
             "replicas": 1,
-            "router": {"route": {}, "gateway": {}, "scheduler": {}},
+            "storageInitializer": {"enabled": False},
+            "router": {"route": {}, "gateway": {}, "scheduler": scheduler(namespace)},
+            **image(FIRST)["spec"],
         },
     }
 
 
-async def test_a_model_behind_a_picker(stage, binder, controller, namespace, replica):
+PICKER = f"{ENGINES}/picker:v1"
+"""That of the Inference Extension, which has fewer plugins than the llm-d router."""
+
+
+def scheduler(namespace):
+    ports = ("--grpc-port=9002", "--grpc-health-port=9003", "--metrics-endpoint-auth=false")
+    pool = ("--pool-name=chat-inference-pool", f"--pool-namespace={namespace}")
+    picker = {
+        "name": "main",
+        "image": PICKER,
+        "command": ["endpoint-picker", *pool, *ports],
+        "readinessProbe": {"initialDelaySeconds": 1, "periodSeconds": 2},
+        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}},
+    }
+    configuration = {
+        "apiVersion": "inference.networking.x-k8s.io/v1alpha1",
+        "kind": "EndpointPickerConfig",
+        "plugins": [{"type": "max-score-picker"}],
+        "schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "max-score-picker"}]}],
+    }
+    template = {"containers": [picker], "terminationGracePeriodSeconds": 5}
+    return {"config": {"inline": configuration}, "template": template}
+
+
+async def test_a_model_behind_a_picker(stage, nodes, controller, namespace, replica):
     """The whole story, and without its Gateway."""
     running = await controller("llmisvc-controller-manager")
     daemon = await (await replica(**SOON)).ready()
     wanted = llminferenceservice(namespace)
     await stage.api.create(wanted)
-    model = Model(stage, daemon, LLMS, wanted)
+    model = Model(stage, daemon, LLMS, wanted, nodes=nodes)
     await model.fires(
         c.GATEWAY_NOT_READY,
         "KServe makes no route: HTTPRoutesReady is False, RefsInvalid: "
@@ -47,7 +75,7 @@ async def test_a_model_behind_a_picker(stage, binder, controller, namespace, rep
     await model.agrees()
 
     await model.is_updated(image, c.PODS_NOT_READY)
-    await model.has_no_room(binder, {"spec": {"replicas": 2}}, c.PODS_NOT_READY)
+    await model.has_no_room({"spec": {"replicas": 2}}, c.PODS_NOT_READY)
     await model.suffers(c.PODS_NOT_READY, "chat-kserve-")
     await model.has_no_controller(running, "chat-kserve-", c.PODS_NOT_READY)
 
@@ -74,7 +102,12 @@ GATEWAY = {
 
 
 def image(name):
-    return {"spec": {"template": {"containers": [{"name": "main", "image": name}]}}}
+    probes = {each: health(8000) for each in ("livenessProbe", "startupProbe")}
+    template = {
+        "containers": [engine(name) | {"name": "main", **probes}],
+        "terminationGracePeriodSeconds": 5,
+    }
+    return {"spec": {"template": template}}
 
 
 def stop(value):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from e2e.controllers.suite.cluster import Binder
+from e2e.controllers.suite.cluster import BAD, FIRST, GOOD, SECRET, SLOW
 from lab.sandbox.objects import Object
 from tests.daemon.replica import Replica, until
 from tests.daemon.stage import key_of
@@ -13,9 +13,6 @@ SETTLING = 10
 
 SOON = {"startup_grace_seconds": SETTLING, "model_startup_budget_seconds": 4 * SETTLING}
 """What a replica is started with; the budget is longer than a slow image and a slow probe take."""
-
-SLOW, GOOD, BAD = (f"registry.example/vllm:{each}" for each in ("slow", "v2", "typo"))
-"""Images by what becomes of them, see `cluster.Images`."""
 
 _TIMES = frozenset({"lastTransitionTime", "time"})
 
@@ -35,21 +32,33 @@ def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
     return [] if ours == theirs else [f"{path}: derived {ours!r}, written {theirs!r}"]
 
 
-_WAITING = (
-    ("CreateContainerConfigError", 'secret "hf-token" not found', "Secret hf-token does not exist"),
-    ("ImagePullBackOff", "Back-off pulling image x", "ImagePullBackOff"),
-)
-"""Why containers wait, what kubelets say, and what has to be told."""
-
+NO_IMAGE = "does not exist: its registry has no such name or tag"
+NO_SECRET = f"Secret {SECRET} does not exist"
 NODE_NOT_READY = ("clusterNodeNotReady", "cluster")
 
 
 class Model:
-    """An object of a controller's kind, its status, and what is told of it."""
+    """An object of a controller's kind, its status, and what is told of it.
 
-    def __init__(self, stage: Any, daemon: Replica, resource: str, obj: Object) -> None:
+    Attributes:
+        nodes: where its pods run: played ones, or those of a cluster.
+        ours: paths of the derived status that no release of the controller writes so.
+    """
+
+    def __init__(
+        self,
+        stage: Any,
+        daemon: Replica,
+        resource: str,
+        obj: Object,
+        *,
+        nodes: Any = None,
+        ours: tuple[str, ...] = (),
+    ) -> None:
         self.stage = stage
         self.daemon = daemon
+        self.nodes = nodes
+        self._ours = ours
         self.resource = resource
         self.namespace = obj["metadata"]["namespace"]
         self.name = obj["metadata"]["name"]
@@ -78,7 +87,11 @@ class Model:
 
         async def same() -> bool:
             derived = await self.derived()
-            found = differences(derived, await self.written())
+            found = [
+                each
+                for each in differences(derived, await self.written())
+                if not each.startswith(self._ours)
+            ]
             assert derived
             assert not found, found
             return True
@@ -114,20 +127,23 @@ class Model:
     async def fires(self, reason: str, *words: str) -> None:
         """Wait until this reason fires of it, alone, with these words."""
         self._expected.add((reason, self.subject))
-        event = await self._told(reason)
-        for each in words:
-            assert each in event["message"], event["message"]
-        await self._alone((reason, self.subject))
 
-    async def _told(self, reason: str) -> Any:
+        async def told() -> bool:
+            (event,) = await self.stage.events((reason, self.subject), state="firing") or [None]
+            assert event, "it does not fire"
+            for each in words:
+                assert each in event["message"], event["message"]
+            return True
+
         try:
-            return await self.stage.told(reason, self.subject)
+            await until(told, f"{reason} of {self.subject} says {words}")
         except AssertionError as error:
             found = (await self.daemon.report())["findings"]
             said = [f"{each['disposition']} {each['reason']}: {each['message']}" for each in found]
             raise AssertionError(
                 f"{error}; findings {said}; status {await self.written()}"
             ) from None
+        await self._alone((reason, self.subject))
 
     async def _alone(self, *keys: tuple[str, str]) -> None:
         events = await self.stage.events(state="firing")
@@ -155,7 +171,7 @@ class Model:
             found = await self.stage.api.items("pods", namespace=self.namespace)
             images = {each["image"] for pod in found for each in pod["spec"]["containers"]}
             assert image in images
-            assert not images & {SLOW, GOOD, BAD} - {image}, images
+            assert not images & {FIRST, SLOW, GOOD, BAD} - {image}, images
             return True
 
         await until(so, f"{self.subject} runs {image}")
@@ -183,7 +199,7 @@ class Model:
             await self.is_ready()
         await self.has_told_no_more()
         await self.patch(patch(BAD))
-        await self.fires(reason, "waits in ImagePullBackOff")
+        await self.fires(reason, NO_IMAGE)
         await self.state("degraded")
         await self.agrees_where_derived()
         await self.patch(patch(GOOD))
@@ -197,14 +213,13 @@ class Model:
         await self._alone()
         await self.agrees_where_derived()
 
-    async def has_no_room(self, binder: Binder, patch: Object, reason: str) -> None:
+    async def has_no_room(self, patch: Object, reason: str) -> None:
         """It is scaled up by a patch without a node for what is added; then there is one."""
-        binder.full = self.namespace
-        await self.patch(patch)
-        await self.fires(reason, "nvidia.com/gpu")
-        await self.state("degraded")
-        await self.agrees_where_derived()
-        await binder.has_room(self.namespace)
+        async with self.nodes.without_room(self.namespace):
+            await self.patch(patch)
+            await self.fires(reason, "nvidia.com/gpu")
+            await self.state("degraded")
+            await self.agrees_where_derived()
         await self.over(reason)
         await self.is_ready()
 
@@ -215,33 +230,22 @@ class Model:
             reason: that its pods are not ready.
             pods: what their names begin with.
         """
-        stack = self.stage.stack
-        for why, message, words in _WAITING:
-            await stack.pod_waiting(self.namespace, pods, (why, message))
-            await self.fires(reason, words)
-            await self.agrees_where_derived()
-            await stack.pod_ready(self.namespace, pods)
+        for without, words in (
+            (self.nodes.without_secret, NO_SECRET),
+            (self.nodes.without_image, NO_IMAGE),
+        ):
+            async with without(self.namespace, pods):
+                await self.fires(reason, words)
+                await self.agrees_where_derived()
             await self.over(reason)
-        of_namespace = await self.stage.api.items("pods", namespace=self.namespace)
-        found = [each for each in of_namespace if each["metadata"]["name"].startswith(pods)]
-        node = found[0]["spec"]["nodeName"]
-        await self._node(node, ("Ready", "Unknown", "NodeStatusUnknown", "lost"))
-        for each in found:
-            name = each["metadata"]["name"]
-            says = ("Ready", "False", "", "")
-            await stack.condition("pods", self.namespace, name, says=says)
-        self._expected.add(NODE_NOT_READY)
-        await self.stage.told(*NODE_NOT_READY)
-        await self._alone(NODE_NOT_READY)
-        await self.agrees_where_derived()
-        await self._node(node, ("Ready", "True", "KubeletReady", "back"))
-        await stack.pod_ready(self.namespace, pods)
+        async with self.nodes.without_node(self.namespace, pods):
+            self._expected.add(NODE_NOT_READY)
+            await self.stage.told(*NODE_NOT_READY)
+            await self._alone(NODE_NOT_READY)
+            await self.agrees_where_derived()
         await self.stage.told(*NODE_NOT_READY, state="over")
         await self._alone()
         await self.agrees_where_derived()
-
-    async def _node(self, name: str, says: tuple[str, str, str, str]) -> None:
-        await self.stage.stack.condition("nodes", "", name, says=says)
 
     async def agrees_where_derived(self) -> None:
         """As `agrees`, where the reporter derives a status of its kind at all."""
@@ -251,9 +255,8 @@ class Model:
     async def has_no_controller(self, controller: Any, pods: str, reason: str) -> None:
         """While nobody works at it, its pods are judged by themselves; then all is as before."""
         controller.stop()
-        await self.stage.stack.image_pull(self.namespace, pods, fails=True)
-        await self.fires(reason, "ImagePullBackOff")
-        await self.stage.stack.image_pull(self.namespace, pods, fails=False)
+        async with self.nodes.without_image(self.namespace, pods, kept=True):
+            await self.fires(reason, NO_IMAGE)
         await self.over(reason)
         await controller.start()
         await self.agrees_where_derived()

@@ -49,7 +49,8 @@ async def test_answer(pod: ModelPod):
     assert (got.status, got.header("Content-Type")) == (200, CONTENT_TYPE)
     assert got.header("Content-Length") == str(len(got.body))
     assert got.body.decode() == pod.page()
-    assert (await get(pod, "/health")).status == 404
+    assert (await get(pod, "/health")).status == 200
+    assert (await get(pod, "/none")).status == 404
     assert pod.requests == 1
 
 

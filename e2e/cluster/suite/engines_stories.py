@@ -1,0 +1,272 @@
+"""Engines of our own under real controllers.
+
+The stories are those of `e2e/controllers`; kubelet, scheduler and registry are real too.
+Kthena is played unless `KTHENA` names the program. The replica of the reporter runs beside the
+cluster, and reads the engines' pages through the API server.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+
+import pytest
+import yaml
+
+from e2e.cluster.network import Link
+from e2e.cluster.registry import Registry, engine_config, engine_layers
+from e2e.cluster.settings import CONTAINERD_SOCKET, ENGINES
+from e2e.cluster.suite.cluster_nodes import devices
+from e2e.cluster.suite.runnable import RunnableStack, runnable
+from e2e.controllers.programs import ENDPOINT_PICKER
+from e2e.controllers.suite.cluster import (
+    FIRST,
+    GOOD,
+    GPU,
+    METRICS_CRD,
+    OF_CONTROLLERS,
+    PROBES_SECONDS,
+    PULLS_SECONDS,
+    SECRET,
+    SLOW,
+    Metrics,
+    engine,
+    secret,
+)
+from e2e.controllers.suite.conftest import _controller, _namespace
+from e2e.controllers.suite.real_inferenceservice import test_a_model_by_deployments
+from e2e.controllers.suite.real_leaderworkerset import test_groups_of_two
+from e2e.controllers.suite.real_llminferenceservice import PICKER, test_a_model_behind_a_picker
+from e2e.controllers.suite.told import SETTLING, SOON, Model
+from e2e.envtest.control_plane import Server
+from e2e.envtest.release import REPORTER, Release
+from e2e.stack.api import Api
+from e2e.stack.kthena import MANAGER, MODELSERVINGS, Kthena
+from e2e.stage import Stage
+from lab.demo.controller_deployments import controller
+from lab.sandbox.objects import name_of
+from reporter.daemon.evidence import AGAIN
+from reporter.stacks.kthena import reasons as m
+from tests.daemon import replica as replicas
+
+__all__ = [
+    "_controller",
+    "_namespace",
+    "test_a_model_behind_a_picker",
+    "test_a_model_by_deployments",
+    "test_groups_of_two",
+]
+
+GPUS = "16"
+KTHENA = os.environ.get("KTHENA", "")
+"""The program `kthena-controller-manager`; without one it is played, and writes no status."""
+
+THROUGH_API_SERVER = "apiserver-proxy"
+
+
+@pytest.fixture(name="registry", scope="session")
+def _registry(cluster):
+    layers = engine_layers(**{"endpoint-picker": ENDPOINT_PICKER.built()})
+    with Registry() as registry:
+        for image, pulls, loads in (
+            (FIRST, 0, 0), (GOOD, 0, 0), (PICKER, 0, 0), (SLOW, PULLS_SECONDS, PROBES_SECONDS),
+        ):  # fmt: skip
+            config = engine_config(loads, image)
+            registry.add(short(image), layers, pull_seconds=pulls, **config)
+        yield registry
+
+
+def short(image):
+    """Return how the registry itself names an image."""
+    return image.removeprefix(f"{ENGINES}/")
+
+
+@pytest.fixture(name="release", scope="session")
+def _release(cluster, helm, kubectl, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release")
+    release = Release("status", "status-system", helm, kubectl, cluster.admin, folder)
+    status = "off" if KTHENA else "full"
+    values = {"scrape": {"via": THROUGH_API_SERVER}, "modelServing": {"status": status}}
+    asyncio.run(release.install(REPORTER, values))
+    # No pod here has the reporter's image.
+    kubectl("-n", release.namespace, "scale", "deployments", "--all", "--replicas=0")
+    return release
+
+
+@pytest.fixture(name="replica")
+async def _replica(replica, monkeypatch):
+    """A replica that scrapes; what a real node does takes longer than what is played."""
+    monkeypatch.setattr(replicas, "PATIENCE_SECONDS", 240.0)
+    own = {
+        "scrape_via": THROUGH_API_SERVER,
+        "scrape_interval_seconds": 5,
+        # What autoscalers say is read again each minute.
+        "model_startup_budget_seconds": AGAIN + 3 * SETTLING,
+    }
+    return lambda **settings: replica(**settings | own)
+
+
+@pytest.fixture(name="stage")
+async def _stage(cluster, kubectl):
+    async with Api(cluster.admin) as api:
+        stack = RunnableStack(api, without=OF_CONTROLLERS)
+        await stack.install_shared()
+        for path in (ENDPOINT_PICKER.module.source() / ENDPOINT_PICKER.crds).glob("*.yaml"):
+            crd = yaml.safe_load(path.read_text())
+            if name_of(crd) not in OF_CONTROLLERS:
+                await api.apply(crd)
+        await api.apply(METRICS_CRD)
+        metrics = Metrics(api)
+        metrics.start()
+        stage = Stage(api, stack, kubectl)
+        yield stage
+        await stage.forget()
+        await metrics.stop()
+
+
+@pytest.fixture(name="beside")
+def _beside():
+    return {"host": Link.host, "fit": runnable}
+
+
+@pytest.fixture(name="nodes")
+def _nodes(cluster, stage, registry):
+    devices(stage.kubectl, GPUS)
+    return Nodes(cluster, stage, registry)
+
+
+class Nodes:
+    """What befalls pods and their node for real, each while it is entered; see `PlayedNodes`."""
+
+    def __init__(self, cluster, stage, registry):
+        self._cluster = cluster
+        self._stage = stage
+        self._registry = registry
+
+    async def _engines(self, namespace, pods=""):
+        found = await self._stage.api.items("pods", namespace=namespace)
+        return [
+            each
+            for each in found
+            if name_of(each).startswith(pods) and GPU in str(each["spec"]["containers"])
+        ]
+
+    def _ctr(self, *command):
+        self._cluster.machine.run("ctr", f"--address={CONTAINERD_SOCKET}", "-n", "k8s.io", *command)
+
+    async def _start_again(self, engines, *, kept=False):
+        """Replace pods or, where nobody makes others, end their containers as a drain would."""
+        for pod in engines:
+            if kept:
+                (container,) = pod["status"]["containerStatuses"]
+                task = container["containerID"].rpartition("/")[2]
+                self._ctr("tasks", "kill", "--signal", "SIGTERM", task)
+            else:
+                place = pod["metadata"]["namespace"]
+                await self._stage.api.delete("pods", name_of(pod), namespace=place)
+
+    @contextlib.asynccontextmanager
+    async def without_secret(self, namespace, pods):
+        await self._stage.api.delete("secrets", SECRET, namespace=namespace)
+        await self._start_again(await self._engines(namespace, pods))
+        yield
+        await self._stage.api.apply(secret(namespace))
+
+    @contextlib.asynccontextmanager
+    async def without_image(self, namespace, pods, *, kept=False):
+        engines = await self._engines(namespace, pods)
+        images = {each["spec"]["containers"][0]["image"] for each in engines}
+        manifests = {short(each): self._registry.manifests.pop(short(each)) for each in images}
+        self._ctr("images", "rm", *images)
+        await self._start_again(engines, kept=kept)
+        yield
+        self._registry.manifests |= manifests
+
+    @contextlib.asynccontextmanager
+    async def without_node(self, namespace, pods):
+        del namespace, pods
+        self._cluster.servers["kubelet"].send(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._cluster.servers["kubelet"].send(signal.SIGCONT)
+
+    @contextlib.asynccontextmanager
+    async def without_room(self, namespace):
+        devices(self._stage.kubectl, str(len(await self._engines(namespace))))
+        yield
+        devices(self._stage.kubectl, GPUS)
+
+
+def roles(image):
+    pods = {"spec": {"containers": [engine(image)], "terminationGracePeriodSeconds": 5}}
+    prefill = {
+        "name": "prefill",
+        "workerReplicas": 1,
+        "entryTemplate": pods,
+        "workerTemplate": pods,
+    }
+    decode = {"name": "decode", "workerReplicas": 0, "entryTemplate": pods}
+    return {"spec": {"template": {"roles": [prefill, decode]}}}
+
+
+def modelserving(namespace):
+    return {
+        "apiVersion": "workload.serving.volcano.sh/v1alpha1",
+        "kind": "ModelServing",
+        "metadata": {"name": "chat", "namespace": namespace},
+        "spec": {"replicas": 2, "schedulerName": "default-scheduler", **roles(FIRST)["spec"]},
+    }
+
+
+OF_REPORTER = (
+    "roleStatuses",
+    "conditions.UpdateInProgress",
+    "conditions.Progressing.reason",
+    "conditions.Progressing.message",
+    "conditions.Progressing.observedGeneration",
+    "conditions.Available.observedGeneration",
+)
+"""Kthena writes the conditions that changed last alone, and leaves the words of those before."""
+
+
+@pytest.fixture(name="kthena")
+async def _kthena(cluster, stage):
+    """Kthena's controller, and the Deployment that it is known by."""
+    stage.namespaces.append("kthena-system")
+    manager = controller("kthena-system", MANAGER, image="kthena", labels={"app": MANAGER})
+    place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kthena-system"}}
+    for each in (place, runnable(manager)):
+        await stage.api.apply(each)
+    if KTHENA:
+        flags = (f"--kubeconfig={cluster.kubeconfig}", "--enable-webhook=false")
+        command = [KTHENA, *flags, "--controllers=modelserving"]
+        server = Server(MANAGER, command, cluster.folder / "log" / f"{MANAGER}.log")
+        server.start()
+        yield
+        server.stop()
+    else:
+        kthena = Kthena(stage.api, binds=False)
+        kthena.start()
+        yield
+        await kthena.stop()
+
+
+async def test_roles_of_a_model(stage, nodes, kthena, namespace, replica):
+    """The whole story of a ModelServing, two groups of prefill and decode."""
+    daemon = await (await replica(**SOON)).ready()
+    wanted = modelserving(namespace)
+    await stage.api.create(wanted)
+    model = Model(stage, daemon, MODELSERVINGS, wanted, nodes=nodes, ours=OF_REPORTER)
+    await model.over(m.READY)
+    await model.is_ready()
+
+    await model.is_updated(roles, m.ROLE_CREATING)
+    await model.has_no_room({"spec": {"replicas": 3}}, m.ROLE_CREATING)
+    await model.suffers(m.ROLE_CREATING, "chat-")
+
+    await model.patch({"spec": {"replicas": 0}})
+    await model.state("idle")
+    await model.patch({"spec": {"replicas": 1}})
+    await model.state("serving")
+    await model.is_deleted()
