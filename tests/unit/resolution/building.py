@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from reporter.catalogue.resources import ENVOYFILTERS, EVENTS
 from reporter.model.finding import Evaluation, Finding, KnownSubject, ReadyEvidence
@@ -146,6 +147,40 @@ class Resolver:
         return [finding_event(each, now, "test") for each in firing] + [
             ready_event(each, now, "test") for each in due
         ]
+
+
+class Pass(NamedTuple):
+    """One pass of a story: what is seen then, and what is said of it."""
+
+    at: float
+    findings: tuple[Finding, ...]
+    found: dict[str, str] | None
+    lines: dict[str, dict[str, object]]
+    wakes: object
+    options: dict[str, object]
+
+
+def at(second: float, *findings: Finding, found=None, lines=None, wakes="", **options) -> Pass:
+    """A pass `second` seconds after the start.
+
+    `found` are all dispositions, `lines` attributes of lines by their reasons, `wakes` the seconds
+    until something changes by itself; what is not given is not looked at.
+    """
+    return Pass(second, findings, found, lines or {}, wakes, options)
+
+
+def tell(*passes: Pass, **settings) -> Resolver:
+    """Resolve pass after pass, and see that each says what is expected of it."""
+    resolver = Resolver(**settings)
+    for each in passes:
+        found = resolver.look(each.at, *each.findings, **each.options)
+        assert each.found in (None, found), (each.at, found)
+        for reason, fields in each.lines.items():
+            line = resolver[reason]
+            assert {name: getattr(line, name) for name in fields} == fields, each.at
+        if each.wakes != "":
+            assert resolver.wake_in == (None if each.wakes is None else seconds(each.wakes))
+    return resolver
 
 
 def evidence(subject: Subject) -> ReadyEvidence:

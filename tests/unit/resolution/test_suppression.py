@@ -1,21 +1,29 @@
-"""Rule 3, row by row of the suppression table."""
+"""Rules 3 and 6: what holds and suppresses, row by row of the table, and when an episode is over."""
 
 import pytest
 
-from reporter.model.subject import Layer, Subject
-from reporter.resolution.hold import OF_FAULTS
+from reporter.catalogue.reasons import CLUSTER_NODE
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.model.finding import KnownSubject, Unjudged
+from reporter.model.subject import CLUSTER, Layer, Subject
+from reporter.resolution.hold import OF_FAULTS, explainers
 from reporter.snapshot.snapshot import UNREACHABLE
+from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
-from tests.tables import ALL, REASONS, SUPPRESSION
+from tests.tables import ALL, REASONS, SUPPRESSION, rows
 from tests.unit.resolution.building import (
     MODEL,
     NOON,
     Resolver,
+    at,
     crd,
     finding,
     seconds,
     snapshot,
+    tell,
 )
+from tests.unit.resolution.test_mute import mutes
+from tests.unit.resolution.test_records import events_of, over
 
 KAITO, PODS = "clusterKaitoControllerNotReady", "inferencesetModelPodsNotReady"
 INFRA, MISSING = "inferencesetInfraProvisioningFailed", "clusterCRDMissing"
@@ -167,9 +175,228 @@ def test_a_cause_that_recovered_while_nothing_could_be_read_holds_its_symptoms()
     resolver.look(0, down(KAITO))
     assert resolver.look(60, down(KAITO), symptom) == {KAITO: "firing", PODS: "suppressed"}
     outage = snapshot(unknown=ALL, unconfirmed=ALL, cause=UNREACHABLE)
-    for at in (200, 300):
-        assert resolver.look(at, seen=outage) == {KAITO: "firing", PODS: "suppressed"}
+    for second in (200, 300):
+        assert resolver.look(second, seen=outage) == {KAITO: "firing", PODS: "suppressed"}
         assert resolver[KAITO].stale
     assert resolver.look(310, symptom) == {PODS: "held"}
     assert resolver.look(369, symptom) == {PODS: "held"}
     assert resolver.look(370, symptom) == {PODS: "firing"}
+
+
+NODES = "clusterNodeProvisionerNotReady"
+KTHENA = "clusterKthenaControllerNotReady"
+ON_NODE = (CLUSTER_NODE, "node-a")
+EPP, ISTIO = "inferencesetEPPNotReady", "clusterIstioControlPlaneNotReady"
+
+
+def kaito_down(name="up", **fields):
+    return finding(KAITO, name, **{"governs": True} | fields)
+
+
+FIRES, YOUNG = finding(PODS, exempt=True), finding(PODS, "young")
+DOWN = kaito_down(exempt=True)
+NEVER_READY = finding(PODS, "never-ready")
+WAS_READY = finding(PODS, "was-ready", independent=True)
+PROVISIONER, EXPLAINED = finding(NODES, exempt=True, governs=True), finding(INFRA, exempt=True)
+GONE = finding(MISSING, involved=crd("workspaces.kaito.sh"), governs=True)
+PART, OF_ISTIO = finding(ISTIO, exempt=True, governs=True), Unjudged(CLUSTER, "", ISTIO, "istiod")
+DEGRADED = kaito_down("b", exempt=True, governs=False)
+
+
+def noon(number):
+    return NOON + seconds(number)
+
+
+@rows(
+    "passes",
+    {
+        "one of several young faults that governs is enough to hold": [
+            at(0, kaito_down("a"), kaito_down("b", governs=False), FIRES, found={KAITO: "pending", PODS: "held"}),
+        ],
+        "one of several faults that governs is enough to suppress": [
+            at(0, kaito_down("a", exempt=True), DEGRADED, FIRES, found={KAITO: "firing", PODS: "suppressed"}),
+        ],
+        "what is no upstream holds nothing when it recovers": [
+            at(0, finding(EPP, exempt=True, governs=True)), at(30), at(61, found={}, wakes=None),
+        ],
+        "a young upstream that is gone for a moment still holds: it would fire as soon as it is seen again": [
+            at(0, kaito_down()), at(10, FIRES, found={PODS: "held"}),
+        ],
+        "so does one of several": [
+            at(0, kaito_down("a"), kaito_down("b", governs=False)), at(10, FIRES, found={PODS: "held"}),
+        ],
+        "a young one that is degraded does not": [
+            at(0, kaito_down(governs=False)), at(10, FIRES, found={PODS: "firing"}),
+        ],
+        "one that is clearing suppresses beside one that cannot be judged": [
+            at(0, PART, DOWN, FIRES),
+            at(10, FIRES, unjudged=[OF_ISTIO], found={ISTIO: "firing", KAITO: "clearing", PODS: "suppressed"}),
+        ],
+        "one that is only degraded holds no longer than since it works again": [
+            at(0, kaito_down("a", exempt=True)),
+            *(at(second, DEGRADED, FIRES, lines={PODS: {"disposition": "held"}}) for second in (10, 50)),
+            at(69, FIRES, lines={PODS: {"disposition": "held"}}),
+            at(70, FIRES, found={KAITO: "clearing", PODS: "firing"}),
+        ],
+        "one that is degraded, and could not be read for a while, holds nothing": [
+            at(0, DEGRADED), at(10, seen=snapshot(unknown=[DEPLOYMENTS])), at(80, FIRES, found={PODS: "firing"}),
+        ],
+        "two that hold are both named, and the longer hold counts; no end is foretold while one is pending": [
+            at(0, DOWN, PROVISIONER), at(10, PROVISIONER), at(60), at(65),
+            at(70, EXPLAINED, found={INFRA: "held"}, lines={INFRA: {"by": (KAITO, NODES), "fires_at": noon(130)}}),
+            at(75, EXPLAINED, GONE, lines={
+                MISSING: {"disposition": "pending"},
+                INFRA: {"disposition": "held", "by": (MISSING, KAITO, NODES), "fires_at": None},
+            }),
+        ],
+        "nothing changes by itself while an upstream fires: its hold begins when it is over": [
+            at(0, DOWN, FIRES, wakes=None), at(10, DOWN, FIRES, wakes=None),
+        ],
+        "what was active names only the end of its grace: it would not be held after that": [
+            at(0, EXPLAINED, FIRES, found={INFRA: "firing", PODS: "secondary"}),
+            at(10, kaito_down(), YOUNG, lines={PODS: {"disposition": "pending", "by": (), "fires_at": noon(70)}}),
+        ],
+        "a young fault that an upstream does not explain waits for its grace alone": [
+            at(0, DOWN, NEVER_READY, WAS_READY, lines={PODS: {"disposition": "pending", "by": (), "fires_at": noon(60)}}),
+        ],
+        "nor for a young upstream: it would not be held once both graces are over": [
+            at(0, kaito_down(), WAS_READY, lines={PODS: {"by": ()}}),
+        ],
+        "a young fault that nothing explains does not let go of one that is explained": [
+            at(0, DOWN, finding(PODS, "never-ready", exempt=True), WAS_READY, lines={PODS: {"disposition": "suppressed", "by": (KAITO,)}}),
+        ],
+        "a fault beside an independent one waits for the hold, and the first to fire is foretold": [
+            at(0, DOWN), at(60),
+            at(61, finding(PODS, "never-ready", transition=noon(11)), WAS_READY, lines={PODS: {"fires_at": noon(120)}}),
+        ],
+    },
+)  # fmt: skip
+def test_what_holds(passes):
+    tell(*passes)
+
+
+@pytest.mark.parametrize(
+    ("by", "rests_on", "expected"),
+    [
+        ((KTHENA,), (), {(KTHENA, "")}),
+        ((KTHENA,), (ON_NODE,), {(KTHENA, "")}),
+        ((CLUSTER_NODE,), (ON_NODE,), {ON_NODE}),
+        ((CLUSTER_NODE, KTHENA), (ON_NODE,), {ON_NODE, (KTHENA, "")}),
+        ((MISSING,), (), {(MISSING, "modelservings.workload.serving.volcano.sh")}),
+        ((KAITO,), (), set()),
+        ((), (ON_NODE,), set()),
+    ],
+    ids=["part", "part-not-node", "node", "both", "crd", "of-other-reasons", "nothing"],
+)
+def test_a_finding_is_explained_by_what_it_names(by, rests_on, expected):
+    found = explainers("modelservingRoleStuckCreating", by, BUILT_IN, rests_on=rests_on)
+    assert found == expected
+
+
+OTHER = Subject(MODEL.kind, "demo", "other")
+
+
+def at_once(reason, name="x", **fields):
+    return finding(reason, name, exempt=True, **fields)
+
+
+A, B, A_AT_ONCE = finding(PODS, "a"), finding(PODS, "b"), at_once(PODS, "a")
+UPSTREAM, DEFINITION = at_once(KAITO, governs=True), crd("x.example.com")
+BLIND = snapshot(unknown=[DEPLOYMENTS])
+A_AND_MORE = {PODS: {"message": f"{PODS} of a (and 1 more)"}}
+
+
+@rows(
+    ("passes", "settings"),
+    {
+        "it wakes when the first of two has recovered": (
+            [at(0, at_once(KAITO), at_once(PODS)), at(20, at_once(PODS)), at(30, found={KAITO: "clearing", PODS: "clearing"}, wakes=30)], {},
+        ),
+        "what waits for data keeps no other from clearing": (
+            [
+                at(0, at_once(MISSING, involved=DEFINITION, related=DEFINITION), at_once(PODS)),
+                at(1, seen=snapshot(discovered=False), found={MISSING: "firing", PODS: "clearing"}),
+            ], {},
+        ),
+        "a young fault goes on with a suppressed episode: the other fault was there until a moment ago": (
+            [
+                at(0, A_AT_ONCE), *(at(second, UPSTREAM, A_AT_ONCE, B) for second in (5, 10)), at(20, UPSTREAM, B),
+                at(65, UPSTREAM, B, found={KAITO: "firing", PODS: "suppressed"}, lines={PODS: {"since": NOON}}),
+            ], {},
+        ),
+        "a held fault that cannot be read any more will not fire at a time: nobody knows whether it is there": (
+            [
+                at(0, finding(EPP), lines={EPP: {"fires_at": noon(60)}}),
+                at(10, seen=BLIND, found={EPP: "pending"}, lines={EPP: {"fires_at": None}}),
+            ], {},
+        ),
+        "a key with a fault that fires at once takes the global grace to recover": (
+            [*(at(second, A_AT_ONCE, B) for second in (0, 5)), at(64, found={PODS: "clearing"}), at(65, found={})], {"grace": {PODS: 5}},
+        ),
+        "a fault that fires at once is remembered for the global grace, beside another one of its key": (
+            [at(0, A_AT_ONCE, B), at(30, B), at(59, A, B, lines=A_AND_MORE)], {"grace": {PODS: 5}},
+        ),
+        "a fault that was away for less than it takes to recover goes on": (
+            [at(0, A, B), at(59, B), at(60, A, B, lines=A_AND_MORE)], {},
+        ),
+        "one that was away for as long is another, also beside one that was there all the time": (
+            [at(0, A, B), at(60, B), at(60, A, B, lines={PODS: {"message": f"{PODS} of b"}})], {},
+        ),
+        "what never fired here and is over is taken up from the record of a process that saw it for longer": (
+            [at(0, finding(EPP)), at(60, found={}), at(61, seen=snapshot(events=events_of(at_once(EPP))), found={EPP: "clearing"})], {},
+        ),
+        "what waited here for another object is taken up from the record": (
+            [
+                at(0, A), at(20, B),
+                at(21, B, seen=snapshot(events=events_of(A_AT_ONCE)), lines={PODS: {"disposition": "clearing", "since": NOON}}),
+            ], {},
+        ),
+    },
+)  # fmt: skip
+def test_when_it_is_over(passes, settings):
+    tell(*passes, **settings)
+
+
+def test_what_is_clearing_is_not_the_one_to_look_at():
+    lines = {True: {PODS: {"primary": True}}, False: {PODS: {"primary": False}}}
+    resolver = tell(at(0, at_once(PODS), lines=lines[True]), at(1, lines=lines[False]))
+    (remembered,) = resolver.memory.episodes.values()
+    assert not remembered.shown.primary
+
+
+def test_what_is_gone_with_its_subject_keeps_no_other_from_clearing():
+    resolver = Resolver()
+    resolver.subjects.append(KnownSubject(OTHER, NOON))
+    resolver.look(0, at_once(EPP, subject=OTHER), at_once(PODS))
+    resolver.subjects.pop()
+    assert resolver.look(1) == {PODS: "clearing"}
+
+
+@pytest.mark.parametrize("names", [(), ("x",)], ids=["told", "muted"])
+def test_what_could_not_be_read_and_is_over_is_not_stale_while_it_clears(names):
+    """And where it cannot be read again, that begins then: it is kept for another hour."""
+    blind = mutes(*names, base=snapshot(unknown=[DEPLOYMENTS]))
+    resolver = Resolver()
+    resolver.look(0, at_once(EPP), seen=mutes(*names))
+    resolver.look(10, seen=blind)
+    assert resolver[EPP].stale
+    found = resolver.look(30, seen=mutes(*names))
+    assert found == {EPP: "muted" if names else "clearing"}
+    assert not resolver[EPP].stale
+    resolver.look(40, seen=blind)
+    assert resolver[EPP].stale
+    assert resolver.look(3639, seen=blind) == found
+    assert resolver.look(3640, seen=blind) == {}
+
+
+@pytest.mark.parametrize(("later", "found"), [(119, {}), (120, {EPP: "clearing"})])
+@pytest.mark.parametrize("record", ["none", "over"])
+def test_an_end_is_kept_in_mind_while_a_write_may_be_on_its_way(later, found, record):
+    """What is on record as going on after that was written by another process."""
+    fires = events_of(at_once(EPP))
+    before = snapshot(events=[over(each) for each in fires] if record == "over" else ())
+    resolver = Resolver()
+    resolver.look(0, at_once(EPP))
+    assert resolver.look(60) == {}
+    resolver.look(60 + later, seen=before)
+    assert resolver.look(60 + later, seen=snapshot(events=fires)) == found

@@ -167,9 +167,7 @@ JUDGED = {
         make_pod(containers=[waiting("CrashLoopBackOff", "back-off 5m0s restarting", last=OOM)]),
         "CrashLoopBackOff", "OOMKilled (exit code 137: killed, out of memory)", exempt=True,
     ),
-    "unschedulable": found(
-        unscheduled("Unschedulable"), "Unschedulable", "0/3 nodes", since=LATER
-    ),
+    "unschedulable": found(unscheduled("Unschedulable"), "Unschedulable", "0/3 nodes", since=LATER),
     "starts": found(make_pod(), "not Ready yet", "not Ready yet", since=STARTED, budget=BUDGET),
     "the start-up probe names the budget, here 60 s + 10 s x 360": found(
         make_pod(spec=probed(initialDelaySeconds=60, periodSeconds=10, failureThreshold=360)),
@@ -203,12 +201,8 @@ JUDGED = {
         ),
         "CreatePodSandboxError", "no IP address left",
     ),
-    "no status at all": found(
-        msgspec.convert({"metadata": {"name": "p"}}, Pod), "not Ready yet", budget=BUDGET
-    ),
-    "on a node that is NotReady": found(
-        make_pod(ready="True"), "node NotReady", "gpu-1", since=LATER, nodes=[node(ready="False")]
-    ),
+    "no status at all": found(msgspec.convert({"metadata": {"name": "p"}}, Pod), "not Ready yet", budget=BUDGET),
+    "on a node that is NotReady": found(make_pod(ready="True"), "node NotReady", "gpu-1", since=LATER, nodes=[node(ready="False")]),
     "on a node that does not answer": found(
         make_pod(ready="True"), "node not answering", "gpu-1", since=LATER,
         nodes=[node(ready="Unknown")],
