@@ -62,10 +62,7 @@ def test_rows_read_as_sentences():
 CHOSEN = {
     "the surest": ("ncclRemoteError\nNo space left on device", "enospc"),
     "then the earliest": ("No module named 'x'\nNo space left on device", "no-module"),
-    "then the table's order": (
-        "creating shared memory segment /dev/shm/x, No space left on device",
-        "shm",
-    ),
+    "then the table's order": ("creating shared memory segment /dev/shm/x, No space left on device", "shm"),
     "a worker before the engine": (
         (
             "(EngineCore pid=2) ERROR 11-24 09:15:47 [a.py:1] ptxas fatal\n"
@@ -84,24 +81,12 @@ CHOSEN = {
     ),
     "no line of level INFO": ("INFO 11-24 02:00:09 [a.py:1] No space left on device", ""),
     "no line of level DEBUG in JSON": ('{"level":"debug","msg":"No space left on device"}', ""),
-    "the error of JSON": (
-        '{"level":"error","msg":"x","error":"No space left on device"}',
-        "enospc",
-    ),
+    "the error of JSON": ('{"level":"error","msg":"x","error":"No space left on device"}', "enospc"),
     "no WARNING": ("WARNING 11-24 02:00:09 [a.py:1] memory capacity is unbalanced", ""),
-    "a WARNING that its row names": (
-        "WARNING 11-24 02:00:09 [a.py:1] wait timeout after 5ms, keys: /x",
-        "rdzv-store",
-    ),
+    "a WARNING that its row names": ("WARNING 11-24 02:00:09 [a.py:1] wait timeout after 5ms, keys: /x", "rdzv-store"),
     "what is tried again": ("Retrying (4) after Failed to resolve 'hf.co'", ""),
-    "under terminal colours and a stamp": (
-        "2026-11-24T09:00:00.123456789Z \x1b[31mKilled\x1b[0m",
-        "killed",
-    ),
-    "in the containers' own format": (
-        "2026-11-24T09:00:00.123456789Z stderr F No space left on device",
-        "enospc",
-    ),
+    "under terminal colours and a stamp": ("2026-11-24T09:00:00.123456789Z \x1b[31mKilled\x1b[0m", "killed"),
+    "in the containers' own format": ("2026-11-24T09:00:00.123456789Z stderr F No space left on device", "enospc"),
     "after carriage returns": ("50%\r75%\rNo space left on device\r\n", "enospc"),
     "within what a worker is said to have failed with": (
         "RuntimeError: Worker failed with error 'No space left on device', please check",
@@ -115,19 +100,13 @@ CHOSEN = {
         ),
         "hf-gated-grant",
     ),
-    "not where another line tells": (
-        "INFO 11-24 02:00:09 [a.py:1] OSError: No space left on device\nKilled",
-        "killed",
-    ),
+    "not where another line tells": ("INFO 11-24 02:00:09 [a.py:1] OSError: No space left on device\nKilled", "killed"),
     "a shared memory segment before a full disk": (
         "failed to extend /dev/shm/nccl-a to 33030532 bytes, error: No space left on device (28)",
         "shm",
     ),
     "a program of a shell": ("/bin/sh: 1: vllm: Permission denied", "not-executable"),
-    "a link that an earlier run left": (
-        "FileExistsError: [Errno 17] File exists: '/pvc/m' -> '/models/m'",
-        "file-exists",
-    ),
+    "a link that an earlier run left": ("FileExistsError: [Errno 17] File exists: '/pvc/m' -> '/models/m'", "file-exists"),
     "an API server that is late": (
         'err="failed to list *v1.Pod: Get \\"https://10.0.0.1:443/api/v1/pods\\": context deadline exceeded"',
         "ctl-api-late",
@@ -172,14 +151,8 @@ CHOSEN = {
         ),
         "ray-pg",
     ),
-    "no GPU on the head of Ray": (
-        "ValueError: Current node has no GPU available. current_node_resource={'CPU': 8.0}.",
-        "ray-node",
-    ),
-    "a model of GGUF that is too new": (
-        "llama_model_load: error loading model: unknown model architecture: 'gemma3n'",
-        "lc-load",
-    ),
+    "no GPU on the head of Ray": ("ValueError: Current node has no GPU available. current_node_resource={'CPU': 8.0}.", "ray-node"),
+    "a model of GGUF that is too new": ("llama_model_load: error loading model: unknown model architecture: 'gemma3n'", "lc-load"),
     "a model of Triton": (
         (
             "E1028 12:00:00.1 1 model_lifecycle.cc:654] failed to load 'ensemble' version 1: "
@@ -191,26 +164,11 @@ CHOSEN = {
         "OSError: Can't load the configuration of '/mnt/models'. If you were trying to load it",
         "hf-config",
     ),
-    "the hub's own storage": (
-        "RuntimeError: Data processing error: CAS service error : Reqwest Error: HTTP status",
-        "hf-xet",
-    ),
-    "a tool parser of another engine": (
-        "KeyError: 'invalid tool call parser: qwen25 (chose from { hermes,llama3_json })'",
-        "v-parser",
-    ),
-    "tools without a parser": (
-        "TypeError: Error: --enable-auto-tool-choice requires --tool-call-parser",
-        "v-tool-flag",
-    ),
-    "an argument too few": (
-        "vllm: error: the following arguments are required: model_tag",
-        "v-args-needed",
-    ),
-    "an argument of another version of TGI": (
-        "error: unexpected argument '--foo' found",
-        "v-arg-clap",
-    ),
+    "the hub's own storage": ("RuntimeError: Data processing error: CAS service error : Reqwest Error: HTTP status", "hf-xet"),
+    "a tool parser of another engine": ("KeyError: 'invalid tool call parser: qwen25 (chose from { hermes,llama3_json })'", "v-parser"),
+    "tools without a parser": ("TypeError: Error: --enable-auto-tool-choice requires --tool-call-parser", "v-tool-flag"),
+    "an argument too few": ("vllm: error: the following arguments are required: model_tag", "v-args-needed"),
+    "an argument of another version of TGI": ("error: unexpected argument '--foo' found", "v-arg-clap"),
     "an attention backend that was forced": (
         (
             "ValueError: Selected backend AttentionBackendEnum.FLASHINFER is not valid for "
@@ -232,14 +190,8 @@ CHOSEN = {
         ),
         "gpu-shared",
     ),
-    "RDMA without locked memory": (
-        "UCX  ERROR ibv_create_cq(cqe=4096) failed: Cannot allocate memory",
-        "memlock",
-    ),
-    "GPU memory of llama.cpp": (
-        "llama_model_load: error loading model: unable to allocate CUDA0 buffer",
-        "lc-memory",
-    ),
+    "RDMA without locked memory": ("UCX  ERROR ibv_create_cq(cqe=4096) failed: Cannot allocate memory", "memlock"),
+    "GPU memory of llama.cpp": ("llama_model_load: error loading model: unable to allocate CUDA0 buffer", "lc-memory"),
     "the vocabulary of gpt-oss": (
         (
             "openai_harmony.HarmonyError: error downloading or loading vocab file: failed "
@@ -247,16 +199,10 @@ CHOSEN = {
         ),
         "hf-vocabulary",
     ),
-    "a volume that somebody replaced": (
-        "OSError: [Errno 116] Stale file handle: '/models/a'",
-        "stale-handle",
-    ),
-    "a volume that fails": (
-        "OSError: [Errno 5] Input/output error: '/models/a.safetensors'",
-        "io-error",
-    ),
+    "a volume that somebody replaced": ("OSError: [Errno 116] Stale file handle: '/models/a'", "stale-handle"),
+    "a volume that fails": ("OSError: [Errno 5] Input/output error: '/models/a.safetensors'", "io-error"),
     "nothing": ("", ""),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "signature"), CHOSEN.values(), ids=CHOSEN)

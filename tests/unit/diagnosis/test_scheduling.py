@@ -222,8 +222,7 @@ def request(name="c", **rest):
 
 
 DEMANDS = {
-    "containers add up": (
-        asks(containers=[request(asks={GPU: "1"}), request("d", asks={GPU: "1"})]), {GPU: 2}),
+    "containers add up": (asks(containers=[request(asks={GPU: "1"}), request("d", asks={GPU: "1"})]), {GPU: 2}),
     "an init container counts where it is larger": (
         asks(containers=[request(asks={"cpu": "1"})], initContainers=[request("i", asks={"cpu": "4"})]), {"cpu": 4}),
     "a sidecar adds to what comes after it": (
@@ -233,13 +232,11 @@ DEMANDS = {
     "a sidecar adds to the containers": (
         asks(containers=[request(asks={"cpu": "3"})],
              initContainers=[request("s", asks={"cpu": "2"}, restartPolicy="Always")]), {"cpu": 5}),
-    "overhead": (
-        asks(containers=[request(asks={"memory": "1Gi"})], overhead={"memory": "1Gi"}), {"memory": 2 * 2**30}),
+    "overhead": (asks(containers=[request(asks={"memory": "1Gi"})], overhead={"memory": "1Gi"}), {"memory": 2 * 2**30}),
     "the pod as a whole, never devices": (
         asks(containers=[request(asks={"cpu": "1", GPU: "1"})], resources={"requests": {"cpu": "500m", GPU: "9"}}),
         {"cpu": 0.5, GPU: 1}),
-    "limits stand for requests that are not set": (
-        asks(containers=[{"name": "c", "resources": {"limits": {GPU: 2}}}]), {GPU: 2}),
+    "limits stand for requests that are not set": (asks(containers=[{"name": "c", "resources": {"limits": {GPU: 2}}}]), {GPU: 2}),
 }  # fmt: skip
 
 

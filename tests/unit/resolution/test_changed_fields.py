@@ -151,14 +151,10 @@ def test_numbers_and_switches_are_told(field, before, after, expected):
     [
         (Names(image=""), Names(image="i"), ('""', "i")),
         (Selectors(selector={}), Selectors(selector={"a": "1"}), ("unset", "a=1")),
-        (
-            Nested(selector=LabelSelector(match_labels={"a": "1"})),
-            Nested(selector=LabelSelector()),
-            ("a=1", "unset"),
-        ),
+        (Nested(selector=LabelSelector(match_labels={"a": "1"})), Nested(selector=LabelSelector()), ("a=1", "unset")),
     ],
     ids=["text", "labels", "selector"],
-)
+)  # fmt: skip
 def test_what_is_empty_is_told_in_words(before, after, expected):
     """Nobody sees an empty value between "from" and "to"."""
     (change,) = changed_fields(anything(spec=before), anything(spec=after))
@@ -216,12 +212,7 @@ def test_entries_of_a_list_are_told_by_their_names(before, after, expected):
     ("field", "before", "after", "expected"),
     [
         ("inner", Names(type="x"), Names(type="y"), ("spec.inner.type", "x", "y")),
-        (
-            "selector",
-            LabelSelector(match_labels={"a": "1"}),
-            LabelSelector(match_labels={"a": "2"}),
-            ("spec.selector", "a=1", "a=2"),
-        ),
+        ("selector", LabelSelector(match_labels={"a": "1"}), LabelSelector(match_labels={"a": "2"}), ("spec.selector", "a=1", "a=2")),
         (
             "selector",
             LabelSelector(match_expressions=(SelectorRequirement("b", "Exists"),)),
@@ -232,12 +223,7 @@ def test_entries_of_a_list_are_told_by_their_names(before, after, expected):
                 "a=1 matchExpressions: key: b operator: In values: x, y",
             ),
         ),
-        (
-            "parent_refs",
-            (RouteReference(name="g"),),
-            (RouteReference(name="g", namespace="n"),),
-            ("spec.parentRefs", "g", "n/g"),
-        ),
+        ("parent_refs", (RouteReference(name="g"),), (RouteReference(name="g", namespace="n"),), ("spec.parentRefs", "g", "n/g")),
         (
             "backend_refs",
             (RouteReference(name="p"),),
@@ -245,7 +231,7 @@ def test_entries_of_a_list_are_told_by_their_names(before, after, expected):
             ("spec.backendRefs", "p", "p, q"),
         ),
     ],
-)
+)  # fmt: skip
 def test_parts_of_parts(field, before, after, expected):
     """By their way from the top, and what selects or refers as a whole."""
     changes = changed_fields(*(anything(spec=Nested(**{field: each})) for each in (before, after)))
@@ -255,20 +241,12 @@ def test_parts_of_parts(field, before, after, expected):
 @pytest.mark.parametrize(
     ("field", "before", "after"),
     [
-        (
-            "parent_refs",
-            (RouteReference(name="g"),),
-            (RouteReference(name="g", kind="Service"),),
-        ),
+        ("parent_refs", (RouteReference(name="g"),), (RouteReference(name="g", kind="Service"),)),
         ("selector", None, LabelSelector()),
-        (
-            "selector",
-            LabelSelector(match_labels={"a": "x" * 130}),
-            LabelSelector(match_labels={"a": "x" * 131}),
-        ),
+        ("selector", LabelSelector(match_labels={"a": "x" * 130}), LabelSelector(match_labels={"a": "x" * 131})),
     ],
     ids=["another kind", "unset and empty", "differs behind what is told"],
-)
+)  # fmt: skip
 def test_what_reads_the_same_is_only_told_to_have_changed(field, before, after):
     (change,) = changed_fields(
         *(anything(spec=Nested(**{field: each})) for each in (before, after))

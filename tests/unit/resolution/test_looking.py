@@ -1,14 +1,31 @@
-"""What to type to look at what a finding means."""
+"""The lines of a report: where to look, in what order, and what is outside."""
+
+import json
+from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
+from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.commands import MOST, commands_for, conditions_command
-from reporter.model.finding import Fails
+from reporter.model.finding import Fails, KnownSubject
+from reporter.model.objects import Deployment, Metadata
+from reporter.model.objects.pods import DeploymentSpec
+from reporter.model.report import Outside
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.stacks.kaito.reasons import INFERENCESET_KIND, INFERENCESETS
+from reporter.resolution.unknown import outside_of, tables_of_stacks
+from reporter.settings import EvaluationSettings
+from reporter.snapshot.decode import decode_object
+from reporter.snapshot.snapshot import Served
+from reporter.snapshot.table import table_of
+from reporter.stacks import STACKS
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, INFERENCESETS, RAGENGINES, WORKSPACES
 from reporter.stacks.kthena.reasons import MODELSERVING_KIND, MODELSERVINGS, MODELSERVINGS_FORMER
+from reporter.stacks.settings import FullEvaluationSettings, with_stacks
+from tests.tables import rows
 from tests.unit.probes.building import snapshot_of
-from tests.unit.resolution.building import Resolver, finding
+from tests.unit.resolution.building import MODEL, NOON, Resolver, crd, finding, seconds, snapshot
+from tests.unit.resolution.test_mute import mutes
 
 PODS, SCALING = "inferencesetModelPodsNotReady", "inferencesetScalingMisconfigured"
 STALE = "inferencesetEPPStaleMetrics"
@@ -52,10 +69,7 @@ def commands_of(reason, subject, related, *, there=True, **fields):
             (f"kubectl -n look-a {SETTINGS.format('m')}", conditions("look-a")),
             id="what belongs to the reason, then the conditions of the model",
         ),
-        pytest.param(
-            PODS, model("look-b"), pod("look-b"), (conditions("look-b"),),
-            id="a pod, of a reason without metrics",
-        ),
+        pytest.param(PODS, model("look-b"), pod("look-b"), (conditions("look-b"),), id="a pod, of a reason without metrics"),
         pytest.param(
             "inferencesetEPPShedding", model("look-c"), pod("look-c"),
             ("status-reporter status --pod look-c/p", conditions("look-c")),
@@ -71,18 +85,9 @@ def commands_of(reason, subject, related, *, there=True, **fields):
             ("kubectl -n look-e get pods -o wide", conditions("look-e")),
             id="a pod whose name is none",
         ),
-        pytest.param(
-            SCALING, model("look-f", "$(reboot)"), config("look-f"), (),
-            id="a model whose name is none",
-        ),
-        pytest.param(
-            SCALING, model("$(reboot)", "look-g"), config("look-g"), (),
-            id="a model whose namespace is none",
-        ),
-        pytest.param(
-            "clusterKedaNotReady", CLUSTER, config("look-h"), (),
-            id="the cluster has no conditions",
-        ),
+        pytest.param(SCALING, model("look-f", "$(reboot)"), config("look-f"), (), id="a model whose name is none"),
+        pytest.param(SCALING, model("$(reboot)", "look-g"), config("look-g"), (), id="a model whose namespace is none"),
+        pytest.param("clusterKedaNotReady", CLUSTER, config("look-h"), (), id="the cluster has no conditions"),
         pytest.param(
             "modelservingInvalidSpec",
             Subject(MODELSERVING_KIND, "look-i", "m"), config("look-i"),
@@ -111,14 +116,11 @@ def test_the_logs_are_those_of_the_container_at_fault():
 @pytest.mark.parametrize(
     ("related", "first"),
     [
-        (
-            ObjectRef("apps/v1", "Deployment", "kaito-system", "kaito-workspace"),
-            "kubectl -n kaito-system get deployment",
-        ),
+        (ObjectRef("apps/v1", "Deployment", "kaito-system", "kaito-workspace"), "kubectl -n kaito-system get deployment"),
         (ObjectRef("v1", "Service", "look-k", "s"), "kubectl -n look-k get service"),
         (ObjectRef("v1", "Node", "", "gpu-1"), "kubectl get node"),
     ],
-)
+)  # fmt: skip
 def test_of_what_does_not_exist_is_shown_what_is_there_instead(related, first):
     """To describe it fails, and nobody wrote a log."""
     found = commands_of("clusterKaitoControllerNotReady", CLUSTER, related, there=False)
@@ -135,3 +137,221 @@ def test_of_a_pod_that_is_lost_with_its_node_the_node_is_looked_at_first():
     )
     assert found[:2] == ("kubectl get node", "kubectl -n look-l describe pod p")
     assert not [each for each in found if " logs " in each]
+
+
+ONLY_SOME = "in namespaces that --model-namespaces selects"
+LEFT_OUT = {"model_namespaces": "team=ml"}
+OFF = {"kaito": "off"}
+
+
+def holding(resource, *names, **metadata):
+    """A snapshot with objects of one resource, each named `namespace/name`."""
+    objects = []
+    for each in names:
+        namespace, name = each.split("/")
+        told = {"metadata": {"namespace": namespace, "name": name, **metadata}, "spec": {}}
+        objects.append(decode_object(resource, json.dumps(told).encode()))
+    return replace(snapshot(), tables={resource: table_of(objects)})
+
+
+def found(seen, *subjects, **settings):
+    known = [KnownSubject(each) for each in subjects]
+    return outside_of(known, seen, FullEvaluationSettings(**settings))
+
+
+@rows(
+    ("seen", "told"),
+    {
+        "judged": (holding(INFERENCESETS, "demo/qwen"), ()),
+        "in any namespace": (holding(INFERENCESETS, "demo/qwen", "b/z", "a/y", "c/x"), ()),
+        "of a kind that is never judged": (holding(RAGENGINES, "demo/qwen"), (Outside("RAGEngine", 1, "demo/qwen", ""),)),
+        "being deleted": (holding(INFERENCESETS, "a/y", deletionTimestamp="2026-11-20T12:00:00Z"), ()),
+        "of a kind without subjects": (holding(WORKSPACES, "a/y"), ()),
+        "of a stack that is judged as a whole": (holding(MODELSERVINGS, "a/y"), ()),
+    },
+)  # fmt: skip
+def test_what_is_not_judged(seen, told):
+    """It is counted, the first one is named, and it is told which ones are judged."""
+    assert found(seen, MODEL) == told
+
+
+def test_namespaces_that_are_left_out():
+    seen = holding(INFERENCESETS, "demo/qwen", "b/z", "a/y", "c/x")
+    assert found(seen, MODEL, **LEFT_OUT) == (Outside("InferenceSet", 3, "a/y", ONLY_SOME),)
+
+
+def test_a_subject_of_another_kind_stands_for_no_other_object():
+    same_place = Subject(MODELSERVING_KIND, MODEL.namespace, MODEL.name)
+    told = found(holding(INFERENCESETS, "demo/qwen"), same_place, **LEFT_OUT)
+    assert [(each.kind, each.count) for each in told] == [("InferenceSet", 1)]
+
+
+@pytest.mark.parametrize("resource", [INFERENCESETS, RAGENGINES], ids=str)
+def test_a_stack_that_is_off_has_nothing_outside(resource):
+    assert found(holding(resource, "a/y"), stacks=OFF, **LEFT_OUT) == ()
+
+
+def test_a_stack_that_is_off_hides_none_after_it():
+    settings = with_stacks(EvaluationSettings, STACKS[::-1])(stacks={"kthena": "off"}, **LEFT_OUT)
+    (told,) = outside_of((), holding(INFERENCESETS, "a/y"), settings)
+    assert told.count == 1
+
+
+def test_the_answer_rests_on_the_tables_of_what_is_counted():
+    """And on whether they are served; where no stack is counted, on pods alone."""
+    seen = holding(INFERENCESETS, "a/y")
+    rests_on = list(tables_of_stacks(seen, FullEvaluationSettings(**LEFT_OUT)))
+    assert rests_on[3:6] == [None, seen.tables[INFERENCESETS], Served.SERVED]
+    assert list(tables_of_stacks(seen, FullEvaluationSettings(stacks=OFF)))[3:] == []
+
+
+def engine(owner=None, **more):
+    metadata = {"name": "p", "namespace": "n", "labels": {"app": "p"}, **more}
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner, "name": "o", "controller": True}]
+    container = {"name": "c", "image": "vllm/vllm-openai:v0.11.0"}
+    spec = {"containers": [container]}
+    return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
+
+
+SELECTS = {
+    "kind": "Deployment",
+    "metadata": {"name": "d", "namespace": "n"},
+    "spec": {"selector": {"matchLabels": {"app": "p"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("docs", "told"),
+    [
+        ((engine(),), True),
+        ((engine("Job"),), True),
+        ((engine("DaemonSet"),), True),
+        ((engine("ReplicaSet"),), False),
+        ((engine(), SELECTS), False),
+        ((engine(annotations={"status-reporter.io/model": "false"}),), False),
+        ((engine(labels={"serving.kserve.io/inferenceservice": "m"}),), False),
+        (({**engine(), "status": {"phase": "Succeeded"}},), False),
+    ],
+    ids=["bare", "Job", "DaemonSet", "ReplicaSet", "stripped", "said", "KServe", "ended"],
+)
+def test_pods_with_an_engine_that_nobody_judges(docs, told):
+    outside = found(snapshot_of(*docs))
+    assert [each.first for each in outside if each.is_model] == ["n/p"] * told
+
+
+ISTIO, BBR = "clusterIstioControlPlaneNotReady", "clusterBBRNotReady"
+KAITO, MISSING = "clusterKaitoControllerNotReady", "clusterCRDMissing"
+EPP = "inferencesetEPPNotReady"
+BLIND = "clusterStatusUnknown"
+EARLIER = Subject(MODEL.kind, "demo", "a")
+
+
+def at_once(reason, name="x", **fields):
+    return finding(reason, name, exempt=True, **fields)
+
+
+def of_crd(name, **fields):
+    return finding(MISSING, involved=crd(name), related=crd(name), **fields)
+
+
+def lines(resolver):
+    return [(each.reason, each.subject) for each in resolver.report.findings]
+
+
+@pytest.mark.parametrize(
+    "ordered",
+    [
+        pytest.param([(ISTIO, None), (BBR, None)], id="by the chain, not by name"),
+        pytest.param([(EPP, EARLIER), (PODS, MODEL)], id="by subject before the chain"),
+        pytest.param([(PODS, MODEL), (BLIND, None)], id="what cannot be seen behind all others"),
+        pytest.param([(PODS, EARLIER), (PODS, MODEL), (EPP, MODEL)], id="by both"),
+    ],
+)
+def test_what_is_no_cause_is_listed_by_subject_and_chain(ordered):
+    for found in permutations(ordered):
+        resolver = Resolver()
+        resolver.look(0, *(finding(reason, subject=subject) for reason, subject in found))
+        assert [reason for reason, _ in lines(resolver)] == [reason for reason, _ in ordered]
+        assert [each for _, each in lines(resolver) if each.name] == [
+            each for _, each in ordered if each
+        ]
+
+
+@pytest.mark.parametrize(("gone", "seen"), [("a", "b"), ("b", "a")])
+def test_what_is_gone_stands_with_what_is_seen(gone, seen):
+    """Of two lines of one reason the first by name comes first."""
+    resolver = Resolver()
+    resolver.look(0, of_crd(gone, exempt=True))
+    resolver.look(1, of_crd(seen))
+    listed = [(each.involved.name, str(each.disposition)) for each in resolver.report.findings]
+    assert listed == sorted([(gone, "clearing"), (seen, "pending")])
+
+
+def test_the_first_of_the_chain_names_the_others_of_its_node():
+    resolver = Resolver()
+    resolver.look(0, *(at_once(each, lost_node="cpu-1") for each in (BBR, ISTIO)))
+    assert resolver[ISTIO].message == f"{ISTIO} of x (node cpu-1 also explains: {BBR})"
+    assert resolver[BBR].message == f"{BBR} of x"
+
+
+def with_replicas(count):
+    """A snapshot with a Deployment that should have so many replicas."""
+    deployment = Deployment(
+        metadata=Metadata(name="x", namespace="demo"), spec=DeploymentSpec(replicas=count)
+    )
+    return replace(snapshot(), tables={DEPLOYMENTS: table_of([deployment])})
+
+
+def test_what_was_changed_before_a_fault_stands_in_its_line_and_in_its_message():
+    """So an operator sees it, and so does whoever reads the Event."""
+    resolver = Resolver()
+    resolver.look(0, seen=with_replicas(1))
+    related = DEPLOYMENTS.ref_named("demo", "x")
+    resolver.look(60, at_once(KAITO, related=related), seen=with_replicas(2))
+    (change,) = resolver[KAITO].changes
+    assert (change.before, change.after) == ("1", "2")
+    assert resolver[KAITO].message == f"{KAITO} of x ({change})"
+
+
+def test_what_is_clearing_says_what_mutes_the_fault_that_is_left():
+    resolver = Resolver()
+    resolver.look(0, at_once(PODS, "a"), at_once(PODS, "b"))
+    assert resolver.look(10, at_once(PODS, "b"), seen=mutes("b")) == {PODS: "clearing"}
+    assert [each.object.name for each in resolver[PODS].mutes] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("independent", "fires"),
+    [((False,), 120), ((True,), 65), ((True, False), 65), ((False, False), 120)],
+)
+def test_a_fault_that_no_upstream_explains_does_not_wait_for_the_hold(independent, fires):
+    """The hold of one that recovered at 60 lasts until 120; the grace of the fault is 5 s."""
+    resolver = Resolver(grace={PODS: 5})
+    resolver.look(0, at_once(KAITO, governs=True))
+    faults = [
+        finding(PODS, f"p-{number}", independent=each) for number, each in enumerate(independent)
+    ]
+    assert resolver.look(60, *faults) == {PODS: "pending"}
+    assert resolver[PODS].fires_at == NOON + seconds(fires)
+    resolver.look(fires - 1, *faults)
+    assert resolver.look(fires, *faults) == {PODS: "firing"}
+
+
+def test_what_waits_for_an_upstream_that_fires_tells_no_time():
+    """Nobody knows when that is over, and it is suppressed once its grace is."""
+    resolver = Resolver()
+    upstream = at_once(KAITO, governs=True)
+    assert resolver.look(0, upstream, finding(PODS)) == {KAITO: "firing", PODS: "pending"}
+    assert (resolver[PODS].by, resolver[PODS].fires_at) == ((KAITO,), None)
+    assert resolver.look(60, upstream, finding(PODS))[PODS] == "suppressed"
+
+
+def test_it_wakes_for_a_young_fault_under_one_that_is_clearing():
+    """It fires at 60, before the other has recovered, and the key goes on."""
+    resolver = Resolver()
+    for at in (0, 5):
+        resolver.look(at, at_once(PODS, "a"), finding(PODS, "b"))
+    assert resolver.look(10, finding(PODS, "b")) == {PODS: "clearing"}
+    assert resolver.wake_in == seconds(50)
+    assert resolver.look(60, finding(PODS, "b")) == {PODS: "firing"}

@@ -1,11 +1,21 @@
-"""What an Event says."""
+"""What an Event says: the fault, what else there is, a change before it, and whose words it has."""
+
+from datetime import timedelta
 
 import pytest
 
 from reporter.model.catalogue import CustomComponent, CustomCrd
-from reporter.model.subject import CLUSTER, Layer
+from reporter.model.report import Disposition, SpecChange
+from reporter.model.subject import CLUSTER, Layer, ObjectRef
+from reporter.resolution.grace import Fault
+from reporter.resolution.memory import fault_key
+from reporter.resolution.message import compose
+from reporter.resolution.state import Candidate
 from reporter.setting_types import Emit
-from tests.unit.resolution.building import Resolver, crd, finding
+from reporter.stacks import BUILT_IN
+from tests.tables import rows
+from tests.unit.resolution.building import NOON, Resolver, crd, finding, snapshot
+from tests.unit.resolution.test_records import events_of
 
 PODS, EPP = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
 
@@ -182,3 +192,124 @@ def test_links_leave_whatever_stands_before_them(text, end):
     resolver.look(0, finding(PODS, exempt=True, message=text))
     assert resolver[PODS].message.endswith(end)
     assert "://" not in resolver[PODS].message
+
+
+DEPLOYMENT = ObjectRef("apps/v1", "Deployment", "demo", "epp")
+SCALED = SpecChange(object=DEPLOYMENT, at=NOON, field="spec.replicas", before="1", after="0")
+WRITTEN = SpecChange(object=DEPLOYMENT, at=NOON - timedelta(minutes=1), by="kubectl")
+CHANGE = " (spec.replicas 1 to 0 at 12:00:00Z)"
+MORE = " (and 1 more)"
+
+
+def told(message="EPP is down", disposition=Disposition.FIRING):
+    """Two faults of a key, of which the first one says the message."""
+    says = (finding(EPP, related=DEPLOYMENT, message=message, severity=1), finding(EPP, "y"))
+    faults = tuple(
+        Fault(
+            clock=fault_key(each), finding=each, says=each, since=NOON, first_seen=timedelta(0),
+            ripe=True, remaining=timedelta(0), next_in=None, began_seen={},
+        )
+        for each in says
+    )  # fmt: skip
+    return Candidate(says[0].key, BUILT_IN[EPP], faults, None, disposition)
+
+
+def test_the_first_change_stands_behind_the_cause():
+    """The others are in the report; what else there is to say comes after it."""
+    message = compose(told(), [told()], {}, changes=[SCALED, WRITTEN])
+    assert message == f"EPP is down{CHANGE}{MORE}"
+
+
+def test_nothing_is_said_where_nothing_was_changed():
+    assert compose(told(), [told()], {}) == f"EPP is down{MORE}"
+
+
+@pytest.mark.parametrize("disposition", sorted(set(Disposition) - {Disposition.FIRING}))
+def test_only_what_fires_tells_of_a_change(disposition):
+    """What waits, or is explained by something else, has no Event."""
+    waiting = told(disposition=disposition)
+    assert compose(waiting, [waiting], {}, changes=[SCALED]) == f"EPP is down{MORE}"
+
+
+@pytest.mark.parametrize("character", ["x", "ü", "\U0001f9ca"])
+def test_a_change_is_told_where_there_is_room_for_it(character):
+    """It is told whole or not at all, and takes no room from the cause; the limit is one of bytes."""
+    room = 1024 - len(f"{CHANGE}{MORE}")
+    wide, narrow = divmod(room, len(character.encode()))
+    fits = "." * narrow + character * wide
+    assert compose(told(fits), [], {}, changes=[SCALED]) == f"{fits}{CHANGE}{MORE}"
+    longer = f"{fits}."
+    assert compose(told(longer), [], {}, changes=[SCALED]) == f"{longer}{MORE}"
+
+
+MAIN, OTHER = "container vllm", "container proxy"
+
+
+def pod_says(text, about="", **fields):
+    """A fault of a pod that fires at once; its message and its cause are `text`."""
+    values = {"message": text, "cause": text, "about": about, "exempt": True, "severity": 5}
+    return finding(PODS, **values | fields)
+
+
+def crashed(about=MAIN, **fields):
+    return pod_says("crashed", about, **fields)
+
+
+def waits(about=MAIN, **fields):
+    return pod_says("waits", about, passing=True, **fields)
+
+
+def said(resolver):
+    line = resolver[PODS]
+    assert line.disposition == "firing"
+    assert line.message == line.cause
+    return line.message
+
+
+@rows(
+    ("before", "after", "says"),
+    {
+        "same part": (crashed(), waits(), "crashed"),
+        "same part and less bad": (crashed(), waits(severity=1), "crashed"),
+        "no part and as bad": (crashed(), waits(""), "crashed"),
+        "no part and less bad": (crashed(), waits("", severity=1), "waits"),
+        "never a part and less bad": (crashed(""), waits("", severity=1), "waits"),
+        "another part": (crashed(OTHER), waits(), "waits"),
+        "another node": (crashed(lost_node="n-1"), waits(), "waits"),
+        "same node": (crashed(lost_node="n-1"), waits(lost_node="n-1"), "crashed"),
+        "both pass": (crashed(passing=True), waits(), "waits"),
+        "the later one does not pass": (crashed(), pod_says("other", MAIN), "other"),
+    },
+)
+def test_what_passes_says_what_was_said_before(before, after, says):
+    """Unless that was about something else, or said no more itself."""
+    resolver = Resolver()
+    resolver.look(0, before)
+    resolver.look(10, after)
+    assert said(resolver) == says
+
+
+def test_the_words_stay_about_their_part_while_another_state_has_none():
+    """A pod that says nothing of its containers for a moment does not end what was said of one."""
+    resolver = Resolver()
+    resolver.look(0, crashed())
+    for at, state in ((10, waits("")), (20, waits()), (30, waits(""))):
+        resolver.look(at, state)
+        assert said(resolver) == "crashed"
+
+
+def test_what_passes_after_a_restart_says_what_it_is():
+    """The Event on record goes on; the finding that it told of is not known any more."""
+    resolver = Resolver()
+    resolver.look(10, waits(), seen=snapshot(events=events_of(crashed())))
+    assert said(resolver) == "waits"
+
+
+@pytest.mark.parametrize(("about", "says"), [(MAIN, "waits"), ("", "crashed")])
+def test_an_object_that_is_made_again(about, says):
+    """The container of another pod has not crashed; a component on its way up keeps its words."""
+    resolver = Resolver()
+    first, second = (ObjectRef("v1", "Pod", "demo", "p-0", uid) for uid in "ab")
+    resolver.look(0, crashed(about, related=first))
+    resolver.look(10, waits(about, related=second))
+    assert said(resolver) == says

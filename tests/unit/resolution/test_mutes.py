@@ -1,4 +1,4 @@
-"""Which mutes there are, what is wrong with them, and when the next one ends."""
+"""What annotations mute, which faults that are, and whether a mute outlives the sight of its object."""
 
 import json
 from dataclasses import replace
@@ -9,12 +9,17 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.model.instant import rfc3339
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
-from reporter.model.report import SkippedObject
+from reporter.model.report import Mute, SkippedObject
+from reporter.model.subject import ObjectRef
 from reporter.resolution.mutes import FAULTS, HINTS, Hints, asked, find_mutes
 from reporter.snapshot.decode import decode_object
+from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN
-from tests.unit.resolution.building import NOON, Resolver, finding, snapshot
+from reporter.stacks.kaito.reasons import INFERENCESETS
+from reporter.stacks.otterscale.reasons import MADE_DEPLOYMENTS
+from tests.tables import rows
+from tests.unit.resolution.building import MODEL, NOON, Resolver, finding, snapshot
 
 KAITO = "clusterKaitoControllerNotReady"
 EPP = "inferencesetEPPNotReady"
@@ -57,10 +62,7 @@ def muted(name="demo", reasons=EPP, until=None):
         (EPP.lower(), None, [], [f'no reason is called "{EPP.lower()}"; did you mean {EPP}?']),
         (f"{EPP},x", None, [EPP], ['no reason is called "x"']),
         ("*", None, [], ['no reason is called "*"']),
-        (
-            f"inferencesetReady,{EPP}", None, [EPP],
-            ["inferencesetReady is not a fault, so there is nothing to mute"],
-        ),
+        (f"inferencesetReady,{EPP}", None, [EPP], ["inferencesetReady is not a fault, so there is nothing to mute"]),
         *(
             (
                 f"{name},{EPP}", None, [EPP],
@@ -68,10 +70,7 @@ def muted(name="demo", reasons=EPP, until=None):
             )
             for name in ("clusterStatusUnknown", "clusterCRDMissing")
         ),
-        (
-            EPP, rfc3339(NOON), [],
-            ["the mute ended at 2026-11-20T12:00:00Z and mutes nothing any more"],
-        ),
+        (EPP, rfc3339(NOON), [], ["the mute ended at 2026-11-20T12:00:00Z and mutes nothing any more"]),
         *(
             (
                 EPP, text, [],
@@ -217,3 +216,223 @@ def test_what_is_told_beside_a_muted_fault_does_not_go_back_to_the_former_episod
         seen = replace(seen, tables={**seen.tables, **holding(pod).tables})
         resolver.look(seconds, first, other, seen=seen)
         assert resolver[first.reason].since == NOON + timedelta(seconds=2)
+
+
+SERVED, ABSENT, UNKNOWN = Served.SERVED, Served.ABSENT, Served.UNKNOWN
+
+
+def found_in(seen, before=()):
+    """The mutes of a snapshot at noon."""
+    return find_mutes(seen, before, NOON, catalogue=BUILT_IN)
+
+
+@rows(
+    ("resource", "name", "reasons", "is_muted"),
+    {
+        "subject": (INFERENCESETS, "demo/qwen", EPP, True),
+        "another-reason": (INFERENCESETS, "demo/qwen", KAITO, False),
+        "another-name": (INFERENCESETS, "demo/other", EPP, False),
+        "in-another-namespace": (INFERENCESETS, "far/qwen", EPP, False),
+        "another-kind-of-the-same-name": (r.DEPLOYMENTS, "demo/qwen", EPP, False),
+        "at-fault": (r.NODES, "/node", EPP, True),
+        "namespace-of-the-subject": (r.NAMESPACES, "/demo", EPP, True),
+        "another-reason-of-the-namespace": (r.NAMESPACES, "/demo", KAITO, False),
+        "another-namespace": (r.NAMESPACES, "/qwen", EPP, False),
+    },
+)
+def test_what_mutes_a_fault_of_a_node_for_a_model(resource, name, reasons, *, is_muted):
+    namespace, _, own = name.partition("/")
+    carrier = obj(resource, own, namespace, **{MUTE: reasons})
+    about = finding(EPP, subject=MODEL, related=r.NODES.ref_named("", "node"))
+    mutes = found_in(holding((resource, carrier))).of(about)
+    assert [each.object for each in mutes] == [resource.ref(carrier)] * is_muted
+
+
+@pytest.mark.parametrize(("name", "is_muted"), [("demo", True), ("far", False)])
+def test_the_namespace_of_the_subject_counts_before_that_of_the_object(name, *, is_muted):
+    about = finding(EPP, subject=MODEL, related=r.DEPLOYMENTS.ref_named("far", "epp"))
+    assert bool(found_in(holding(muted(name))).of(about)) is is_muted
+
+
+def test_mutes_stand_in_the_order_of_their_objects():
+    pod = (r.PODS, obj(r.PODS, "x", "demo", **{MUTE: EPP}))
+    before = [Mute(r.NAMESPACES.ref_named("", name), (EPP,)) for name in ("b", "a")]
+    found = found_in(holding(pod, base=snapshot(unknown=[r.NAMESPACES])), before)
+    assert [str(each.object) for each in found.all] == ["Namespace a", "Namespace b", "Pod demo/x"]
+
+
+def test_faults_stand_in_the_order_of_their_objects():
+    names = [f"n{number:02}" for number in range(20)]
+    pods = [(r.PODS, obj(r.PODS, name, "demo", **{MUTE: ""})) for name in names]
+    found = found_in(holding(*pods, *(muted(name, "y,x") for name in reversed(names))))
+    assert [(each.object.kind, each.object.name) for each in found.faults] == [
+        *(("Namespace", name) for name in names for _ in "xy"),
+        *(("Pod", name) for name in names),
+    ]
+    assert [each.text for each in found.faults[:2]] == [
+        'no reason is called "x"',
+        'no reason is called "y"',
+    ]
+
+
+def test_the_first_objects_have_hints_whatever_is_read_first():
+    pods = [
+        (r.PODS, obj(r.PODS, f"p{each}", "demo", **{MUTE: f"{EPP}{each}"})) for each in range(120)
+    ]
+    found = found_in(holding(*pods, muted("demo", f"{EPP}s")))
+    (fault,) = [each for each in found.faults if each.object.kind == "Namespace"]
+    assert fault.text == f'no reason is called "{EPP}s"; did you mean {EPP}?'
+
+
+def test_what_is_listed_once_counts_once():
+    """Long names of one beginning are shown alike; others have room beside them."""
+    alike = ",".join(f"{'y' * 80}{number}" for number in range(5))
+    names = [f"n{number:04}" for number in range(300)]
+    found = found_in(holding(*(muted(name, alike) for name in names)))
+    assert [each.object.name for each in found.faults] == names
+
+
+def test_a_mute_of_a_kind_that_is_not_read_any_more_ends():
+    """As of a component that is declared no more."""
+    before = Mute(ObjectRef("example.com/v1", "Cache", "demo", "x"), (EPP,))
+    assert found_in(snapshot(), [before]).all == ()
+
+
+@pytest.mark.parametrize(
+    ("plain", "of_stack", "goes_on"),
+    [
+        (UNKNOWN, ABSENT, True),
+        (UNKNOWN, SERVED, True),
+        (ABSENT, UNKNOWN, True),
+        (UNKNOWN, UNKNOWN, True),
+        (SERVED, SERVED, False),
+        (SERVED, ABSENT, False),
+        (ABSENT, SERVED, False),
+    ],
+)
+def test_a_mute_of_a_kind_that_is_read_twice_goes_on_while_one_is_unknown(
+    plain, of_stack, *, goes_on
+):
+    """What is read for a stack has some of the objects only, and none where there is no such stack."""
+    states = {r.DEPLOYMENTS: ResourceState(plain), MADE_DEPLOYMENTS: ResourceState(of_stack)}
+    seen = snapshot()
+    before = Mute(r.DEPLOYMENTS.ref_named("kaito", "up"), (KAITO,))
+    found = found_in(replace(seen, states={**seen.states, **states}), [before])
+    assert found.all == ((before,) if goes_on else ())
+
+
+@pytest.mark.parametrize(
+    ("unknown", "goes_on"), [(r.NODES, False), (r.DEPLOYMENTS, True)], ids=["other", "own"]
+)
+def test_only_its_own_kind_tells_of_the_object_of_a_mute(unknown, *, goes_on):
+    """Not one of the same name of another kind, nor that another kind is unknown."""
+    twin = (r.PODS, obj(r.PODS, "up", "kaito"))
+    seen = holding(twin, base=snapshot(unknown=[unknown]))
+    before = Mute(r.DEPLOYMENTS.ref_named("kaito", "up"), (KAITO,))
+    assert found_in(seen, [before]).all == ((before,) if goes_on else ())
+
+
+def test_a_mute_that_is_taken_from_an_object_that_is_read_ends():
+    bare = (r.DEPLOYMENTS, obj(r.DEPLOYMENTS, "up", "kaito"))
+    before = Mute(r.DEPLOYMENTS.ref_named("kaito", "up"), (KAITO,))
+    seen = holding(bare, base=snapshot(unknown=[MADE_DEPLOYMENTS]))
+    assert found_in(seen, [before]).all == ()
+
+
+ENDED = "the mute ended at 2026-11-20T12:00:00Z and mutes nothing any more"
+
+
+def said(mute, until=None, hints=None):
+    """What is said of annotations at noon."""
+    annotations = Annotations(mute=mute, mute_until=until)
+    return asked(annotations, NOON, BUILT_IN, hints=hints or Hints(BUILT_IN))
+
+
+@rows(
+    ("name", "hint"),
+    {
+        "near": ("inferencesetEPPReady", f"; did you mean {EPP}?"),
+        "in-capitals": (KAITO.upper(), f"; did you mean {KAITO}?"),
+        "the-nearest-of-two": ("kaitoControllerNotReady", f"; did you mean {KAITO}?"),
+        "two-thirds-alike": ("KaitoController", ""),
+        "less-alike": ("GatewayMissing", ""),
+        "near-to-what-no-object-carries": ("clusterStatusUnknwn", ""),
+        "near-to-a-missing-definition": ("clusterCRDMising", ""),
+    },
+)
+def test_which_reason_may_be_meant(name, hint):
+    """Only one that can be muted, and only if most of the name is the same."""
+    assert said(name).faults == (f'no reason is called "{name}"{hint}',)
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"), [(80, "y" * 80), (81, "y" * 77 + "...")], ids=["whole", "cut"]
+)
+def test_a_name_is_shown_in_at_most_80_bytes(length, shown):
+    assert said("y" * length).faults == (f'no reason is called "{shown}"',)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "last"),
+    [
+        (5, 'no reason is called "x4"'),
+        (6, "1 more name is not the reason of a fault"),
+        (7, "2 more names are not reasons of faults"),
+        (12, "7 more names are not reasons of faults"),
+    ],
+)
+def test_five_names_are_objected_to_one_by_one(wrong, last):
+    faults = said(",".join(f"x{number}" for number in range(wrong))).faults
+    assert faults[:5] == tuple(f'no reason is called "x{number}"' for number in range(5))
+    assert faults[4:][-1] == last
+    assert len(faults) == min(wrong, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons", "is_longer"),
+    [
+        (EPP.ljust(8192, ","), (EPP,), False),
+        (EPP.ljust(8193, ","), (EPP,), True),
+        (f"{EPP.ljust(8192, ',')}{ROUTE},", (EPP,), True),
+        (f"{EPP.ljust(8190, ',')}{ROUTE},", (EPP,), True),
+        (f"{EPP.ljust(8000, ',')}{ROUTE},{'x' * 500}", (EPP, ROUTE), True),
+    ],
+    ids=["as-long-as-allowed", "too-long", "behind-the-end", "across-the-end", "before-the-end"],
+)
+def test_the_first_8192_characters_are_read(text, reasons, is_longer):
+    """A name that stands across the end is none of those that are read."""
+    found = said(text)
+    assert found.reasons == reasons
+    fault = f"{MUTE} is longer than 8192 characters; the rest is not read"
+    assert found.faults == ((fault,) if is_longer else ())
+
+
+@pytest.mark.parametrize(
+    ("until", "fault"),
+    [
+        ("2026-11-20T12:00:00Z", ENDED),
+        ("soon", f'{MUTE_UNTIL} "soon" is not a time like 2026-11-20T12:00:00Z, so nothing is muted'),
+    ],
+    ids=["ended", "no-time"],
+)  # fmt: skip
+def test_a_wrong_name_is_told_beside_a_wrong_end(until, fault):
+    found = said(f"{EPP},x", until)
+    assert found.reasons == ()
+    assert found.faults == ('no reason is called "x"', fault)
+
+
+def test_a_hundred_names_have_hints():
+    hints = Hints(BUILT_IN)
+    names = [f"{EPP}{number}" for number in range(102)]
+    meant = f"; did you mean {EPP}?"
+    found = [hints.of(name) for name in names]
+    assert found == [meant] * 100 + [""] * 2
+    assert [hints.of(name) for name in names] == found
+
+
+def test_names_of_one_beginning_are_one_name_to_look_for():
+    hints = Hints(BUILT_IN)
+    for number in range(150):
+        assert said(f"{'y' * 80}{number}", hints=hints).reasons == ()
+    (fault,) = said(EPP.lower(), hints=hints).faults
+    assert fault == f'no reason is called "{EPP.lower()}"; did you mean {EPP}?'

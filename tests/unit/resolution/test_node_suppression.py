@@ -1,4 +1,4 @@
-"""Rule 3 for nodes, for single candidates: which faults a node explains, and until when it holds."""
+"""Rule 3 for nodes, and between the faults of one pod: which faults are explained, and for how long."""
 
 from datetime import timedelta
 
@@ -13,9 +13,11 @@ from reporter.resolution.hold import suppress_by_nodes
 from reporter.resolution.memory import Episode, FaultMemory, Memory, fault_key
 from reporter.resolution.records import records_of
 from reporter.resolution.state import Candidate, PassState, Upstreams
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_PODS, WORKSPACES
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.tables import BY_NAME, rows
-from tests.unit.resolution.building import NOON, START, finding, seconds, snapshot
+from tests.tables import BY_NAME, POD_SUPPRESSION, rows
+from tests.tables import of_inferencesets as t
+from tests.unit.resolution.building import NOON, START, Resolver, crd, finding, seconds, snapshot
 
 PODS, PRESSURE = "inferencesetModelPodsNotReady", "inferencesetNodeUnderPressure"
 KAITO = "clusterKaitoControllerNotReady"
@@ -180,22 +182,13 @@ def test_what_was_left_to_tell_rests_on_a_node_that_is_back_too():
 @rows(
     ("given", "then"),
     {
-        "about the node": (
-            candidate(fault("n-1", reason=PRESSURE, related=node("n-1"))),
-            SUPPRESSED,
-        ),
-        "about another node": (
-            candidate(fault("n-2", reason=PRESSURE, related=node("n-2"))),
-            UNTOUCHED,
-        ),
+        "about the node": (candidate(fault("n-1", reason=PRESSURE, related=node("n-1"))), SUPPRESSED),
+        "about another node": (candidate(fault("n-2", reason=PRESSURE, related=node("n-2"))), UNTOUCHED),
         "about a pod of that name": (candidate(fault("n-1")), UNTOUCHED),
         "of a reason that others explain": (candidate(fault(lost="n-1", reason=INFRA)), UNTOUCHED),
-        "of a reason that nothing explains": (
-            candidate(fault(lost="n-1", reason=ROUTE)),
-            UNTOUCHED,
-        ),
+        "of a reason that nothing explains": (candidate(fault(lost="n-1", reason=ROUTE)), UNTOUCHED),
     },
-)
+)  # fmt: skip
 def test_what_a_node_explains(given, then):
     assert state_of(judge(given, upstreams(firing=["n-1"]))) == then
 
@@ -209,20 +202,12 @@ OFF_TOO, YOUNG = fault("p-3"), young("p-4")
     {
         "one of two": (candidate(ON, OFF), UNTOUCHED, (OFF,)),
         "none": (candidate(OFF, OFF_TOO), UNTOUCHED, ()),
-        "what was left to tell is off": (
-            candidate(ON, OFF, OFF_TOO, told=(OFF,)),
-            UNTOUCHED,
-            (OFF,),
-        ),
-        "of what was left to tell one": (
-            candidate(ON, OFF, OFF_TOO, told=(ON, OFF)),
-            UNTOUCHED,
-            (OFF,),
-        ),
+        "what was left to tell is off": (candidate(ON, OFF, OFF_TOO, told=(OFF,)), UNTOUCHED, (OFF,)),
+        "of what was left to tell one": (candidate(ON, OFF, OFF_TOO, told=(ON, OFF)), UNTOUCHED, (OFF,)),
         "all but a young one": (candidate(ON, YOUNG), SUPPRESSED, ()),
         "all": (candidate(ON, ON_TOO), SUPPRESSED, ()),
     },
-)
+)  # fmt: skip
 def test_which_faults_are_told(given, state, told):
     """Those that the node does not explain; where it explains none, nothing is left out."""
     found = judge(given, upstreams(firing=["n-1"]))
@@ -280,54 +265,178 @@ RELEASED = upstreams(released={"n-1": LATER})
     ("given", "what", "by", "until"),
     {
         "for a node that fires": (candidate(WAITS), FIRING, BY_NODE, None),
-        "for a node that fires and another cause that lets go": (
-            candidate(WAITS, by=(KAITO,), holds_until=SOON),
-            FIRING,
-            BOTH,
-            None,
-        ),
+        "for a node that fires and another cause that lets go": (candidate(WAITS, by=(KAITO,), holds_until=SOON), FIRING, BOTH, None),
         "for many": (candidate(WAITS, by=OTHERS), FIRING, ALL_OF_THEM, None),
         "for a node that lets go": (candidate(WAITS), RELEASED, BY_NODE, LATER),
         "for a node that is pending": (candidate(WAITS), PENDING, BY_NODE, None),
-        "the node lets go later": (
-            candidate(WAITS, by=(KAITO,), holds_until=SOON),
-            RELEASED,
-            BOTH,
-            LATER,
-        ),
-        "the other one lets go later": (
-            candidate(WAITS, by=(KAITO,), holds_until=LATER + SOON),
-            RELEASED,
-            BOTH,
-            LATER + SOON,
-        ),
-        "nobody knows when the other one lets go": (
-            candidate(WAITS, by=(KAITO,)),
-            RELEASED,
-            BOTH,
-            None,
-        ),
-        "nobody knows when the node lets go": (
-            candidate(WAITS, by=(KAITO,), holds_until=SOON),
-            PENDING,
-            BOTH,
-            None,
-        ),
+        "the node lets go later": (candidate(WAITS, by=(KAITO,), holds_until=SOON), RELEASED, BOTH, LATER),
+        "the other one lets go later": (candidate(WAITS, by=(KAITO,), holds_until=LATER + SOON), RELEASED, BOTH, LATER + SOON),
+        "nobody knows when the other one lets go": (candidate(WAITS, by=(KAITO,)), RELEASED, BOTH, None),
+        "nobody knows when the node lets go": (candidate(WAITS, by=(KAITO,), holds_until=SOON), PENDING, BOTH, None),
         "it fires already": (candidate(WAITS, before=fires(WAITS)), RELEASED, (), None),
-        "a fault of it is elsewhere, and the node holds": (
-            candidate(WAITS, young("p-1")),
-            RELEASED,
-            (),
-            None,
-        ),
-        "a fault of it is elsewhere, and the node fires": (
-            candidate(WAITS, young("p-1")),
-            FIRING,
-            (),
-            None,
-        ),
+        "a fault of it is elsewhere, and the node holds": (candidate(WAITS, young("p-1")), RELEASED, (), None),
+        "a fault of it is elsewhere, and the node fires": (candidate(WAITS, young("p-1")), FIRING, (), None),
     },
-)
+)  # fmt: skip
 def test_what_waits_in_its_grace(given, what, by, until):
     """It stays pending, and says whom it waits for next and until when, where that is known."""
     assert state_of(judge(given, what)) == (Disposition.PENDING, by, until)
+
+
+def test_nodes_are_named_once_in_order():
+    """Several pods on several lost nodes, one on none: the report names each node once, sorted."""
+    lost = [
+        "node-h",
+        "node-c",
+        "node-f",
+        "node-a",
+        "node-g",
+        "node-b",
+        "node-e",
+        "node-d",
+        "node-c",
+        "",
+    ]
+    resolver = Resolver()
+    resolver.look(0, *(finding(PODS, f"pod-{n}", lost_node=node) for n, node in enumerate(lost)))
+    assert resolver[PODS].rests_on == tuple(
+        (CLUSTER_NODE, f"node-{letter}") for letter in "abcdefgh"
+    )
+
+
+TABLE: dict[str, set[str]] = {}
+"""Which fault explains which others of the same pod, of InferenceSets."""
+for _row in POD_SUPPRESSION:
+    if _row.upstream.startswith(INFERENCESET_KIND):
+        TABLE.setdefault(_row.upstream, set()).update(_row.downstream)
+
+PAIRS = [(upstream, each) for upstream, row in TABLE.items() for each in sorted(row)]
+
+
+def of_pod(reason, pod="p-0", **fields):
+    return finding(reason, pod, exempt=True, **fields)
+
+
+@pytest.mark.parametrize(("upstream", "downstream"), PAIRS)
+def test_explained_by_a_fault_of_the_same_pod(upstream, downstream):
+    """It stays in the report and says by what; the cause's message says nothing of it."""
+    resolver = Resolver()
+    found = resolver.look(0, of_pod(upstream), of_pod(downstream))
+    assert found == {upstream: "firing", downstream: "suppressed"}
+    assert resolver[downstream].by == (upstream,)
+    assert resolver[upstream].message == f"{upstream} of p-0"
+
+
+@pytest.mark.parametrize(("upstream", "downstream"), PAIRS)
+def test_not_explained_by_a_fault_of_another_pod(upstream, downstream):
+    resolver = Resolver()
+    found = resolver.look(0, of_pod(upstream, "p-0"), of_pod(downstream, "p-1"))
+    assert found == {upstream: "firing", downstream: "firing"}
+
+
+@pytest.mark.parametrize(("upstream", "downstream"), PAIRS)
+def test_pods_that_are_not_explained_are_told(upstream, downstream):
+    resolver = Resolver()
+    worse = of_pod(downstream, "p-0", severity=9)
+    resolver.look(0, of_pod(upstream, "p-0"), worse, of_pod(downstream, "p-1"))
+    assert resolver[downstream].disposition == "firing"
+    assert resolver[downstream].message == f"{downstream} of p-1"
+    assert resolver[downstream].related.name == "p-1"
+
+
+def test_a_cause_in_its_grace_explains_nothing_yet():
+    resolver = Resolver()
+    found = resolver.look(0, finding(MODEL_PODS, "p-0", budget=seconds(60)), of_pod(t.KV_CACHE))
+    assert found == {MODEL_PODS: "pending", t.KV_CACHE: "firing"}
+    found = resolver.look(60, finding(MODEL_PODS, "p-0", budget=seconds(60)), of_pod(t.KV_CACHE))
+    assert found == {MODEL_PODS: "firing", t.KV_CACHE: "suppressed"}
+
+
+def test_a_cause_that_is_clearing_still_explains():
+    resolver = Resolver()
+    resolver.look(0, of_pod(t.KV_CACHE), of_pod(t.LATENCY))
+    assert resolver.look(30, of_pod(t.LATENCY)) == {t.KV_CACHE: "clearing", t.LATENCY: "suppressed"}
+    assert resolver.look(61, of_pod(t.LATENCY)) == {t.LATENCY: "firing"}
+
+
+def test_causes_in_a_row_explain_each_other():
+    resolver = Resolver()
+    chain = (t.SCRAPE_FAILING, t.ENGINE_STALLED, t.KV_CACHE, t.LATENCY)
+    found = resolver.look(0, *map(of_pod, chain))
+    assert found == dict.fromkeys(chain, "suppressed") | {t.SCRAPE_FAILING: "firing"}
+    assert resolver[t.LATENCY].by == tuple(sorted(chain[:3]))
+
+
+def test_a_download_that_stands_still_is_told_as_that():
+    resolver = Resolver()
+    resolver.look(0, of_pod(t.DOWNLOAD_SLOW))
+    found = resolver.look(120, of_pod(t.DOWNLOAD_SLOW), of_pod(t.DOWNLOAD_STALLED))
+    assert found == {t.DOWNLOAD_SLOW: "suppressed", t.DOWNLOAD_STALLED: "firing"}
+
+
+def test_runtime_reasons_do_not_outrank_each_other():
+    """They stand outside of the chain, and beside what the chain tells."""
+    resolver = Resolver()
+    found = resolver.look(
+        0, of_pod(t.KV_CACHE), of_pod(t.OUTPUT_CORRUPTED), of_pod(MODEL_PODS, "p-9")
+    )
+    assert set(found.values()) == {"firing"}
+
+
+def test_a_cause_that_rests_on_unconfirmed_data_explains_nothing_yet():
+    resolver = Resolver()
+    resolver.look(0, of_pod(t.KV_CACHE))
+    found = resolver.look(
+        15, of_pod(MODEL_PODS), of_pod(t.KV_CACHE), seen=snapshot(unconfirmed=[WORKSPACES])
+    )
+    assert found == {MODEL_PODS: "pending", t.KV_CACHE: "firing"}
+
+
+def test_a_young_fault_that_is_gone_explains_nothing():
+    """It was never told of that pod, though it was of another."""
+    resolver = Resolver()
+    latency = of_pod(t.LATENCY, "p-1")
+    resolver.look(0, of_pod(t.KV_CACHE), finding(t.KV_CACHE, "p-1", budget=seconds(90)), latency)
+    assert resolver.look(10, latency) == {t.KV_CACHE: "clearing", t.LATENCY: "firing"}
+
+
+def test_what_is_in_its_grace_stays_pending():
+    found = Resolver().look(0, of_pod(t.KV_CACHE), finding(t.LATENCY, "p-0", budget=seconds(90)))
+    assert found == {t.KV_CACHE: "firing", t.LATENCY: "pending"}
+
+
+MISSING, SETS = "clusterCRDMissing", "inferencesets.kaito.sh"
+
+
+def test_what_a_cause_of_the_cluster_explains_is_explained_by_that():
+    """It comes before what is wrong with a pod."""
+    missing = of_pod(MISSING, involved=crd(SETS), governs=True)
+    resolver = Resolver()
+    found = resolver.look(0, missing, of_pod(t.KV_CACHE), of_pod(t.LATENCY))
+    assert found == {MISSING: "firing", t.KV_CACHE: "suppressed", t.LATENCY: "suppressed"}
+    assert resolver[t.LATENCY].by == (MISSING,)
+
+
+def test_what_no_cause_of_the_cluster_explains_may_be_explained_within_its_pod():
+    missing = of_pod(MISSING, involved=crd(SETS), governs=True)
+    own = [of_pod(each, "p-1", independent=True) for each in (t.KV_CACHE, t.LATENCY)]
+    found = Resolver().look(0, missing, of_pod(t.LATENCY), *own)
+    assert found == {MISSING: "firing", t.KV_CACHE: "firing", t.LATENCY: "suppressed"}
+
+
+def test_a_cause_that_was_explained_itself_and_is_gone_explains_nothing():
+    resolver = Resolver()
+    unhealthy, stalled, full = map(of_pod, (t.ENGINE_UNHEALTHY, t.ENGINE_STALLED, t.KV_CACHE))
+    found = resolver.look(0, unhealthy, stalled, full)
+    assert found == {
+        t.ENGINE_UNHEALTHY: "firing", t.ENGINE_STALLED: "suppressed", t.KV_CACHE: "suppressed",
+    }  # fmt: skip
+    found = resolver.look(10, unhealthy, full)
+    assert found == {t.ENGINE_UNHEALTHY: "firing", t.KV_CACHE: "firing"}
+
+
+def test_all_causes_are_named_in_order():
+    resolver = Resolver()
+    causes = sorted(upstream for upstream, row in TABLE.items() if t.LATENCY in row)
+    resolver.look(0, *map(of_pod, causes), of_pod(t.LATENCY))
+    assert resolver[t.LATENCY].by == tuple(causes)

@@ -1,24 +1,42 @@
-"""Rule 5: which of several faults is written."""
+"""Rules 5 and 8: which of several faults is written, which is the primary one, and whom each hits."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
 from reporter.catalogue.reasons import CLUSTER_NODE
-from reporter.catalogue.resources import NODES
-from reporter.model.finding import Evaluation
-from reporter.model.report import Disposition
-from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, ObjectRef
-from reporter.resolution.memory import Memory
-from reporter.resolution.priority import outrank
-from reporter.resolution.records import Records
+from reporter.catalogue.resources import ENVOYFILTERS, NODES
+from reporter.model.finding import Evaluation, FindingKey, KnownSubject, ServingEvidence
+from reporter.model.objects import AskedService, without_patches
+from reporter.model.report import Disposition, Impact, ResolvedFinding
+from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, Layer, ObjectRef, Subject
+from reporter.resolution.grace import OneLook
+from reporter.resolution.memory import Episode, Memory, Primary
+from reporter.resolution.priority import mark_primary, outrank
+from reporter.resolution.records import Records, records_of
 from reporter.resolution.state import Candidate, PassState
 from reporter.setting_types import Emit
+from reporter.snapshot.decode import decode_object
 from reporter.stacks.kaito.reasons import INFERENCESET_KIND
 from reporter.stacks.settings import FullEvaluationSettings
-from tests.tables import BY_NAME, REASONS
-from tests.unit.resolution.building import START, Resolver, crd, finding, snapshot
+from tests.tables import BY_NAME, REASONS, rows
+from tests.unit.resolution.building import (
+    HARNESS,
+    MODEL,
+    NOON,
+    ROUTER,
+    START,
+    Resolver,
+    crd,
+    evidence,
+    finding,
+    seconds,
+    sends,
+    snapshot,
+)
 from tests.unit.resolution.test_mute import mutes
+from tests.unit.resolution.test_records import events_of, muted
 
 KINDS = {
     Layer.CLUSTER: CLUSTER_KIND,
@@ -186,3 +204,274 @@ def test_what_fires_is_decided_here(reason):
         candidates=(Candidate(finding(reason).key, BY_NAME[reason], (), None),),
     )
     assert [each.disposition for each in outrank(state).candidates] == [Disposition.FIRING]
+
+
+FRONT, BACK, GONE = (
+    finding(f"cluster{each}NotReady").key for each in ("GatewayAuth", "Keda", "BBR")
+)
+OTHER, NEXT = (
+    finding(each).key
+    for each in ("modelharnessGatewayClassMissing", "modelharnessAPIKeyReconcileFailed")
+)
+ALL = (FRONT, BACK, GONE, OTHER, NEXT)
+NOW = START.boot
+
+
+def cause(key: FindingKey, *, stale=False) -> ResolvedFinding:
+    """A cause that fires."""
+    said, row = finding(key.reason), BY_NAME[key.reason]
+    return ResolvedFinding(
+        reason=key.reason, layer=row.layer, type=row.type, subject=key.subject,
+        involved=key.involved, related=said.related, disposition=Disposition.FIRING,
+        message="", cause="", since=NOON, stale=stale,
+    )  # fmt: skip
+
+
+def episode(key: FindingKey, *, fired=True) -> Episode:
+    """What is remembered of a cause."""
+    return Episode(since=NOON, last_seen=NOW, fired=fired, listed=True, shown=cause(key), faults={})
+
+
+def mark(*keys, stale=(), held=(), fired=ALL, young=(), grace=60, events=(), one_look=None):
+    """Mark causes in their order; `held` are the primary ones of the pass before."""
+    episodes = {key: episode(key) for key in fired} | {
+        key: episode(key, fired=False) for key in young
+    }
+    seen = snapshot(events=events)
+    state = PassState(
+        evaluation=Evaluation((), (), ()),
+        snapshot=seen,
+        now=START,
+        settings=FullEvaluationSettings(startup_grace_seconds=grace),
+        one_look=one_look,
+        memory=Memory(episodes=episodes, primaries={each.key.subject: each for each in held}),
+        records=records_of(seen),
+    )
+    return mark_primary([cause(key, stale=key in stale) for key in keys], state)
+
+
+def first(key: FindingKey, ago: float | None = None) -> Primary:
+    """A primary cause, behind others since so many seconds ago."""
+    return Primary(key, None if ago is None else NOW - seconds(ago))
+
+
+@rows(
+    ("options", "expected"),
+    {
+        "first": ({}, first(FRONT)),
+        "in-front-again": ({"held": [first(FRONT, 30)]}, first(FRONT)),
+        "stays": ({"held": [first(BACK)]}, first(BACK, 0)),
+        "nearly-a-grace": ({"held": [first(BACK, 59)]}, first(BACK, 59)),
+        "a-grace": ({"held": [first(BACK, 60)]}, first(FRONT)),
+        "ended": ({"held": [first(GONE)]}, first(FRONT)),
+        "unheard": ({"held": [first(BACK)], "fired": [BACK]}, first(FRONT)),
+        "never-fired-before": ({"held": [first(BACK)], "young": [FRONT]}, first(FRONT)),
+        "stale-in-front": ({"stale": [FRONT]}, first(BACK)),
+        "all-stale": ({"stale": [FRONT, BACK]}, first(FRONT)),
+        "held-is-stale": ({"stale": [BACK], "held": [first(BACK)]}, first(FRONT)),
+        "held-and-all-stale": ({"stale": [FRONT, BACK], "held": [first(BACK)]}, first(BACK, 0)),
+        "held-in-front-is-stale": ({"stale": [FRONT], "held": [first(FRONT)]}, first(BACK)),
+        "without-graces": ({"grace": 0, "held": [first(BACK)]}, first(BACK, 0)),
+        "before-the-next-pass": ({"grace": 0, "held": [first(BACK, 0.9)]}, first(BACK, 0.9)),
+        "the-next-pass": ({"grace": 0, "held": [first(BACK, 1)]}, first(FRONT)),
+    },
+)
+def test_which_cause_is_primary(options, expected):
+    """The first stays until others have been in front for a grace; news and what can be judged comes at once."""
+    marked = mark(FRONT, BACK, **options)
+    assert marked.held == {CLUSTER: expected}
+    assert [each.key for each in marked.causes] == [FRONT, BACK]
+    assert [each.key for each in marked.causes if each.primary] == [expected.key]
+
+
+@pytest.mark.parametrize(
+    ("held", "grace", "wake"),
+    [
+        ([], 60, None),
+        ([first(BACK)], 60, 60),
+        ([first(BACK, 20)], 60, 40),
+        ([first(BACK, 20), first(NEXT, 50)], 60, 10),
+        ([first(BACK, 50), first(NEXT, 20)], 60, 10),
+        ([first(BACK)], 0, 1),
+    ],
+    ids=["none-is-behind", "begins", "goes-on", "second-is-next", "first-is-next", "no-graces"],
+)
+def test_when_the_mark_moves_by_itself(held, grace, wake):
+    """Once others have been in front for a grace: of several subjects the next one counts."""
+    marked = mark(FRONT, BACK, OTHER, NEXT, held=held, grace=grace)
+    assert marked.wake_in == (None if wake is None else seconds(wake))
+    assert marked.held.keys() == {CLUSTER, HARNESS}
+
+
+def told(key: FindingKey, *, primary: bool, at: float = 0):
+    """The Event on record of a cause."""
+    (event,) = events_of(finding(key.reason, exempt=True), at=at)
+    labels = event["metadata"]["labels"] | {"status-reporter.io/primary": str(primary).lower()}
+    return event | {"metadata": event["metadata"] | {"labels": labels}}
+
+
+@rows(
+    ("events", "options", "expected"),
+    {
+        "primary": ([told(BACK, primary=True)], {}, first(BACK, 0)),
+        "not-primary": ([told(BACK, primary=False)], {}, first(FRONT)),
+        "muted": ([muted(told(BACK, primary=True))], {}, first(FRONT)),
+        "muted-not-primary": ([muted(told(BACK, primary=False))], {}, first(FRONT)),
+        "one-look": ([told(BACK, primary=True)], {"one_look": OneLook()}, first(FRONT)),
+        "remembered-first": ([told(BACK, primary=True)], {"held": [first(FRONT)]}, first(FRONT)),
+        "remembered-behind": ([told(FRONT, primary=True)], {"held": [first(BACK, 9)]}, first(BACK, 9)),
+        "the-oldest": ([told(FRONT, primary=True, at=9), told(BACK, primary=True)], {}, first(BACK, 0)),
+    },
+)  # fmt: skip
+def test_what_our_events_say_is_primary(events, options, expected):
+    """A process that starts goes on with it; what it remembers itself comes first."""
+    assert mark(FRONT, BACK, events=events, **options).held == {CLUSTER: expected}
+
+
+KAITO = "clusterKaitoControllerNotReady"
+AUTH, KEY = "clusterGatewayAuthNotReady", "modelharnessAPIKeyReconcileFailed"
+BBR, KEDA = "clusterBBRNotReady", "clusterKedaNotReady"
+MISSING, PLANE = "clusterCRDMissing", "modelharnessGatewayDataPlaneNotReady"
+FAR = Subject(INFERENCESET_KIND, "far", "llama")
+FAR_HARNESS, NEW, OLD = (Subject.of_namespace(each) for each in ("far", "new", "old"))
+NEAR = Subject(INFERENCESET_KIND, "demo", "near")
+NODE = ObjectRef("v1", "Node", "", "node-a")
+GATEWAY = ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "demo", "gw")
+
+
+def now(reason, name="x", **fields):
+    """A fault that fires at once."""
+    return finding(reason, name, exempt=True, **fields)
+
+
+def serves(subject: Subject, *, working=1, wanted=1) -> ServingEvidence:
+    """A model behind the Gateway of its namespace."""
+    entrances = frozenset({(subject.namespace, "gw")})
+    return ServingEvidence(subject=subject, wanted=wanted, serving=working, entrances=entrances)
+
+
+def resolver_of(*subjects, **settings) -> Resolver:
+    """A resolver that knows further subjects."""
+    resolver = Resolver(**settings)
+    resolver.subjects += [KnownSubject(each, NOON - seconds(7200)) for each in subjects]
+    return resolver
+
+
+def look(resolver, *findings, at=0, working=()):
+    """Look at the models; those that are not among the working ones have no replica."""
+    serving = [serves(each, working=int(each in working)) for each in (MODEL, NEAR, FAR)]
+    ready = [evidence(each) for each in working]
+    seen = snapshot(filters=[sends("demo"), sends("far", opens=True)])
+    resolver.look(at, *findings, serving=serving, ready=ready, seen=seen)
+
+
+@rows(
+    ("reason", "findings", "impact"),
+    {
+        "explained-model": (KAITO, [now(KAITO, governs=True), now(PODS), now(PODS, subject=FAR)], Impact(not_serving=1, namespaces=1)),
+        "explained-namespace": (AUTH, [now(AUTH, governs=True), now(KEY)], Impact(otherwise=2)),
+        "namespace": (PLANE, [now(PLANE)], Impact(otherwise=2)),
+        "other-namespace": (PLANE, [now(PLANE, subject=FAR_HARNESS)], Impact(degraded=1, namespaces=1)),
+        "part-on-the-way": (BBR, [now(BBR, down=True, related=ROUTER)], Impact(degraded=1, namespaces=1, otherwise=2)),
+        "one-fault-of-the-part": (BBR, [now(BBR, "a"), now(BBR, down=True, related=ROUTER)], Impact(0, 1, 1, 2)),
+        "part-that-writes-statuses": (BBR, [now(BBR, down=True, governs=True)], Impact()),
+        "fault-in-its-grace": (BBR, [now(BBR), finding(BBR, "young", down=True)], Impact()),
+        "part-off-the-way": (KEDA, [now(KEDA, down=True)], Impact()),
+    },
+)  # fmt: skip
+def test_whom_a_cause_hits(reason, findings, impact):
+    """Two models do not serve, and one elsewhere is well until what it rests on is at fault."""
+    resolver = resolver_of(NEAR, FAR, FAR_HARNESS)
+    look(resolver, *findings, working=[FAR])
+    (cause,) = [each for each in resolver.report.findings if each.is_cause]
+    assert (cause.reason, cause.impact) == (reason, impact)
+
+
+def test_what_a_cause_outranks_is_not_explained_by_it():
+    """The part rests on the node, which does not keep its status from being written."""
+    resolver = Resolver(emit=Emit.PRIMARY)
+    part = now(BBR, lost_node="node-a", related=GATEWAY)
+    look(resolver, now(CLUSTER_NODE, involved=NODE, related=NODE), part)
+    assert (resolver[BBR].disposition, resolver[BBR].by) == ("secondary", (CLUSTER_NODE,))
+    assert resolver[CLUSTER_NODE].impact == Impact()
+
+
+def test_what_nothing_explains_yet_has_no_cause():
+    resolver = resolver_of(MODEL)
+    look(resolver, finding(PODS, "llama"))
+    told = {each.subject: (str(each.state), each.cause) for each in resolver.report.states}
+    assert told[MODEL] == ("not-serving", "")
+
+
+FIRST, SECOND = crd("a.example.com"), crd("b.example.com")
+
+
+@pytest.mark.parametrize(
+    ("findings", "order"),
+    [
+        ([now(PODS), now(KAITO)], [(KAITO, ""), (PODS, "demo")]),
+        ([now(PLANE), now(PLANE, subject=FAR_HARNESS)], [(PLANE, "far"), (PLANE, "demo")]),
+        ([now(PLANE, subject=NEW, transition=NOON - seconds(9)), now(PLANE)], [(PLANE, "demo"), (PLANE, "new")]),
+        ([now(KEY, subject=NEW, transition=NOON - seconds(9)), now(PLANE, subject=OLD)], [(PLANE, "old"), (KEY, "new")]),
+        ([now(KEY, subject=NEW), now(KEY, subject=OLD, transition=NOON - seconds(9))], [(KEY, "old"), (KEY, "new")]),
+    ],
+    ids=["layer", "not-serving", "degraded", "chain", "age"],
+)  # fmt: skip
+def test_the_order_of_causes(findings, order):
+    """Two models of a namespace are degraded, and the one of another does not serve."""
+    more = Subject(INFERENCESET_KIND, "demo", "more")
+    resolver = resolver_of(more, FAR, FAR_HARNESS, NEW, OLD)
+    working = [serves(each, wanted=2) for each in (MODEL, more)]
+    shut = replace(serves(FAR), closed=frozenset({("far", "gw")}))
+    resolver.look(0, *findings, serving=[*working, shut])
+    causes = [each for each in resolver.report.findings if each.is_cause]
+    assert [(each.reason, each.subject.namespace) for each in causes] == order
+
+
+@pytest.mark.parametrize(
+    ("needed", "order"),
+    [(False, [SECOND, FIRST]), (True, [FIRST, SECOND])],
+    ids=["by-nothing", "in-one-place"],
+)
+def test_what_nothing_uses_comes_last(needed, order):
+    resolver = Resolver()
+    resolver.look(
+        0,
+        now(MISSING, "x", involved=FIRST, unneeded=True),
+        now(MISSING, "y", involved=FIRST, unneeded=not needed),
+        now(MISSING, involved=SECOND),
+    )
+    assert [each.involved for each in resolver.report.findings if each.is_cause] == order
+
+
+@pytest.mark.parametrize(
+    ("working", "entrance", "primary"),
+    [(1, "far", None), (0, "far", AUTH), (1, "demo", AUTH)],
+    ids=["others-serve", "nobody-serves", "others-are-reached-through-it"],
+)
+def test_what_one_namespace_alone_needs_is_primary_only_where_no_others_serve(
+    working, entrance, primary
+):
+    """It is told all the same: whoever may write in one namespace must not point everybody to it."""
+    resolver = resolver_of(FAR)
+    far = ServingEvidence(
+        subject=FAR, wanted=1, serving=working, entrances=frozenset({(entrance, "gw")})
+    )
+    resolver.look(0, now(AUTH, sole_place="demo"), serving=[serves(MODEL, working=0), far])
+    (cause,) = (each for each in resolver.report.findings if each.is_cause)
+    assert (cause.reason, cause.primary) == (AUTH, primary is not None)
+
+
+@pytest.mark.parametrize("emit", list(Emit))
+def test_what_one_namespace_alone_needs_outranks_nothing(emit):
+    """A part that others need is the one to look at, though it is lower in the chain."""
+    resolver = resolver_of(FAR, emit=emit)
+    found = [now(AUTH, sole_place="demo"), now(BBR, down=True)]
+    resolver.look(0, *found, serving=[serves(MODEL, working=0), serves(FAR)])
+    assert [each.reason for each in resolver.report.findings if each.primary] == [BBR]
+
+
+def test_a_slim_filter_keeps_what_it_asks_and_whether_it_fails_open():
+    slim = without_patches(decode_object(ENVOYFILTERS, sends("demo", opens=True)))
+    host = "outbound|9004||body-based-router.kaito-system.svc"
+    assert slim.spec.asked == (AskedService(host=host, fails_open=True),)

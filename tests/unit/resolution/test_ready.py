@@ -1,16 +1,25 @@
-"""Rule 7: which of the Events on record decides whether a Ready is due."""
+"""Rule 7: when a Ready is due, and for how long it is known who is ready."""
+
+from dataclasses import replace
 
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, EVENTS
-from reporter.model.finding import Unjudged
+from reporter.model.finding import Evaluation, KnownSubject, Unjudged
 from reporter.model.instant import rfc3339_micro
 from reporter.model.subject import CLUSTER
+from reporter.resolution import Memory
+from reporter.resolution.memory import StandingReady, Steps
+from reporter.resolution.ready import find_ready
+from reporter.resolution.records import records_of
+from reporter.resolution.state import PassState
 from reporter.stacks.kaito.reasons import INFERENCESETS, WORKSPACES
+from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
     NOON,
+    START,
     Resolver,
     evidence,
     finding,
@@ -211,3 +220,173 @@ def test_a_warning_after_a_ready_calls_for_another():
         seen = snapshot(events=[*warning(200, reason), *told])
         resolver.look(300, ready=READY, seen=seen)
         assert due(resolver) == [str(MODEL)]
+
+
+YOUNG, OLD = NOON - seconds(60), NOON - seconds(7200)
+FIRST, WARNED = snapshot(), snapshot(events=warning(0))
+TOLD = snapshot(events=ready(1, *warning(0)))
+
+
+def passing(subject, created, seen):
+    """A pass about one subject that works, by the rules before that of being ready."""
+    known = KnownSubject(subject, created)
+    return PassState(
+        evaluation=Evaluation((), (evidence(subject),), (known,)),
+        snapshot=seen,
+        now=START,
+        settings=FullEvaluationSettings(),
+        one_look=None,
+        memory=Memory(),
+        records=records_of(seen),
+        known={subject: known},
+    )
+
+
+def later(state, **fields):
+    """The same pass after an hour."""
+    return replace(state, now=START.after(3600), steps=Steps(state.steps.taken), **fields)
+
+
+@pytest.mark.parametrize(
+    ("subject", "created", "seen", "is_due", "lasts"),
+    [
+        pytest.param(MODEL, YOUNG, FIRST, True, False, id="a first Ready of what is young"),
+        pytest.param(MODEL, OLD, FIRST, False, True, id="what is older without a record"),
+        pytest.param(MODEL, YOUNG, WARNED, True, True, id="a Warning calls for it"),
+        pytest.param(MODEL, YOUNG, TOLD, False, True, id="told"),
+        pytest.param(CLUSTER, None, FIRST, True, True, id="no time of creation"),
+    ],
+)
+def test_who_is_ready_is_found_again_where_time_decides(subject, created, seen, is_due, lasts):
+    """What is young grows old; else the same comes of the same."""
+    first = passing(subject, created, seen)
+    found = find_ready(first, ())
+    assert [each.due for each in found.ready] == [is_due]
+    again = find_ready(later(first), ())
+    assert (again is found) is lasts
+    assert [each.due for each in again.ready] == [is_due and lasts]
+
+
+@pytest.mark.parametrize("created", [YOUNG, OLD])
+def test_a_first_ready_is_due_no_more_once_its_subject_is_old(created):
+    """Nothing else changed meanwhile."""
+    resolver = Resolver(created=created)
+    resolver.look(0, ready=[evidence(MODEL)])
+    assert due(resolver) == [str(MODEL)] * (created == YOUNG)
+    resolver.look(3539, ready=[evidence(MODEL)])
+    assert due(resolver) == [str(MODEL)] * (created == YOUNG)
+    resolver.look(3540, ready=[evidence(MODEL)])
+    assert due(resolver) == []
+
+
+def test_who_is_ready_is_found_again_for_what_is_listed():
+    """The time of day has nothing to do with it."""
+    first = passing(MODEL, OLD, FIRST)
+    assert [each.subject for each in find_ready(first, ()).ready] == [MODEL]
+    resolver = Resolver()
+    resolver.look(0, finding("inferencesetEPPNotReady"))
+    assert find_ready(later(first), resolver.report.findings).ready == ()
+
+
+def test_what_was_told_is_handed_on_as_it_is():
+    """So the next pass sees at once that it is the same."""
+    first = passing(MODEL, OLD, TOLD)
+    found = find_ready(first, ())
+    assert [len(each) for each in found.told.values()] == [1]
+    memory = replace(first.memory, told=dict(found.told))
+    assert find_ready(later(first, memory=memory), ()).told is memory.told
+
+
+def test_what_was_told_of_who_is_gone_is_forgotten():
+    """And of no other."""
+    first = passing(MODEL, OLD, TOLD)
+    found = find_ready(first, ())
+    memory = replace(first.memory, told={**found.told, CLUSTER: frozenset()})
+    assert find_ready(later(first, memory=memory), ()).told == found.told
+
+
+PODS = "inferencesetModelPodsNotReady"
+WORKS, KNOWN, ON_RECORD, OWN = (
+    evidence(MODEL),
+    KnownSubject(MODEL, NOON),
+    frozenset({("e", NOON)}),
+    ["r"],
+)
+
+
+@pytest.mark.parametrize(
+    ("other", "holds"),
+    [
+        pytest.param({}, True, id="all the same"),
+        pytest.param({"own": ["r"]}, True, id="records that are equal"),
+        pytest.param({"own": ["r", "s"]}, False, id="another record"),
+        pytest.param({"evidence": evidence(MODEL)}, False, id="other evidence"),
+        pytest.param({"known": KnownSubject(MODEL, NOON)}, False, id="another subject"),
+        pytest.param({"told": None}, False, id="nothing told"),
+        pytest.param({"told": ON_RECORD | {("f", NOON)}}, False, id="more told"),
+    ],
+)
+def test_a_verdict_rests_on_all_that_it_was_made_of(other, holds):
+    """What the probes said is the same object, or it is another."""
+    stands = StandingReady(evidence=WORKS, known=KNOWN, own=OWN, told=ON_RECORD, ready=None)
+    given = {"evidence": WORKS, "known": KNOWN, "told": ON_RECORD, "own": OWN} | other
+    assert stands.holds(**given) is holds
+
+
+def standing():
+    """A resolver that remembers of a model that it is ready and was told so."""
+    resolver = Resolver(created=NOON - seconds(60))
+    resolver.look(0, ready=[WORKS])
+    told = snapshot(events=resolver.events())
+    for at in (1, 2):
+        resolver.look(at, ready=[WORKS], seen=told)
+    assert MODEL in resolver.memory.standing
+    assert due(resolver) == []
+    resolver.told = told
+    return resolver
+
+
+def test_who_stands_is_not_decided_again_for_another():
+    """There are thousands of subjects, and most passes are about one of them."""
+    resolver = standing()
+    stands = resolver.memory.standing[MODEL]
+    resolver.look(3, ready=[WORKS, evidence(HARNESS)], seen=resolver.told)
+    assert resolver.memory.standing[MODEL] is stands
+    assert {each.subject for each in resolver.report.ready} == {HARNESS, MODEL}
+
+
+def test_a_warning_about_who_stands_calls_for_another_ready():
+    """It came after all that was told."""
+    resolver = standing()
+    resolver.look(3, ready=[WORKS], seen=snapshot(events=warning(2)))
+    assert due(resolver) == [str(MODEL)]
+
+
+def test_who_stands_is_told_with_what_its_evidence_says_now():
+    """Though its Events are the same."""
+    resolver = standing()
+    resolver.look(3, ready=[replace(WORKS, message="it works otherwise")], seen=resolver.told)
+    assert [each.message for each in resolver.report.ready] == ["it works otherwise"]
+
+
+def test_who_stands_and_was_made_anew_begins_anew():
+    """A Ready of it would be another Event."""
+    resolver = standing()
+    made = NOON + seconds(3)
+    resolver.subjects = [KnownSubject(each.subject, made) for each in resolver.subjects]
+    resolver.look(4, ready=[WORKS], seen=resolver.told)
+    assert [each.episode for each in resolver.report.ready] == [rfc3339_micro(made)]
+
+
+@pytest.mark.parametrize(
+    ("again", "message"), [(34, f"{PODS} of a (and 1 more)"), (35, f"{PODS} of b")]
+)
+def test_a_fault_with_a_grace_is_remembered_for_that_grace(again, message):
+    """It was last seen at 30; beside it another one of its key went on."""
+    resolver = Resolver(grace={PODS: 5})
+    both = finding(PODS, "a"), finding(PODS, "b")
+    for at in (0, 30):
+        resolver.look(at, *both)
+    resolver.look(again, both[1])
+    resolver.look(again, *both)
+    assert resolver[PODS].message == message

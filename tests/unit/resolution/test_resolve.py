@@ -1,11 +1,12 @@
-"""What a pass makes of what the rules decided: the report, and when it is to be looked again."""
+"""What a pass makes of all that it is given, and of the subjects of every stack."""
 
 from dataclasses import replace
 
 import pytest
 
 from reporter.catalogue import resources as r
-from reporter.model.finding import Derived, Evaluation, KnownSubject, ServingEvidence
+from reporter.model.finding import Derived, Evaluation, KnownSubject, ReadyEvidence, ServingEvidence
+from reporter.model.reason import EventType
 from reporter.model.report import Outside, SkippedObject
 from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution import Memory, resolve
@@ -13,6 +14,7 @@ from reporter.resolution.grace import Start, token
 from reporter.resolution.records import NO_RECORDS
 from reporter.stacks.kaito.reasons import INFERENCESETS, RAGENGINES
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import REASONS, Stack, subjects_of
 from tests.unit.resolution.building import (
     MODEL,
     NOON,
@@ -26,8 +28,8 @@ from tests.unit.resolution.building import (
     sends,
     snapshot,
 )
-from tests.unit.resolution.test_outside import ONLY_SOME
-from tests.unit.resolution.test_outside import holding as outside
+from tests.unit.resolution.test_looking import ONLY_SOME
+from tests.unit.resolution.test_looking import holding as outside
 from tests.unit.resolution.test_records import events_of
 
 ISTIO, BBR = "clusterIstioControlPlaneNotReady", "clusterBBRNotReady"
@@ -55,13 +57,11 @@ def report_of(*, seen=None, subjects=(), **said):
     [
         pytest.param([serves(MODEL)], "serving", "", True, id="serving"),
         pytest.param([serves(MODEL, wanted=2)], "degraded", " (degraded)", True, id="degraded"),
-        pytest.param(
-            [serves(MODEL, working=0)], "not-serving", " (not serving)", False, id="not serving"
-        ),
+        pytest.param([serves(MODEL, working=0)], "not-serving", " (not serving)", False, id="not serving"),
         pytest.param([serves(MODEL, wanted=0)], "idle", "", True, id="idle"),
         pytest.param([], "unknown", "", True, id="unknown"),
     ],
-)
+)  # fmt: skip
 def test_who_is_ready_is_told_with_what_is_wrong_all_the_same(serving, state, suffix, due):
     """And none is due of what does not serve; another one that is well is told as it is."""
     resolver = Resolver(created=NOON)
@@ -70,10 +70,7 @@ def test_who_is_ready_is_told_with_what_is_wrong_all_the_same(serving, state, su
     resolver.look(0, ready=ready, serving=[serves(WELL), *serving])
     assert [
         (each.subject, str(each.state), each.message, each.due) for each in resolver.report.ready
-    ] == [
-        (WELL, "serving", f"{WELL} works", True),
-        (MODEL, state, f"{MODEL} works{suffix}", due),
-    ]
+    ] == [(WELL, "serving", f"{WELL} works", True), (MODEL, state, f"{MODEL} works{suffix}", due)]
 
 
 def test_what_was_left_out_is_listed_once_and_in_order():
@@ -103,17 +100,9 @@ ONE = outside(INFERENCESETS, "demo/qwen")
             [Outside("InferenceSet", 2, "demo/qwen", ONLY_SOME)],
             id="what there is",
         ),
-        pytest.param(
-            {
-                "settings": FullEvaluationSettings(
-                    stacks={"kaito": "off"}, model_namespaces="team=ml"
-                )
-            },
-            [],
-            id="the settings",
-        ),
+        pytest.param({"settings": FullEvaluationSettings(stacks={"kaito": "off"}, model_namespaces="team=ml")}, [], id="the settings"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_judged_is_counted_again_where_something_changed(then, found):
     memory = Memory()
     for change in ({}, then):
@@ -173,3 +162,141 @@ def test_it_is_looked_again_when_another_cause_is_the_one_to_look_at():
         resolver.look(at, *both, serving=[serves(MODEL)], seen=snapshot(filters=[sends("demo")]))
         assert [each.reason for each in resolver.report.findings if each.primary] == [primary]
         assert resolver.wake_in == (seconds(70 - at) if at < 70 else None)
+
+
+SUBJECTS = {stack: Subject(subjects_of(stack)[0].subject_kind, "demo", "m") for stack in Stack}
+
+
+def reasons_of(subject: Subject, **facts):
+    """The names of the rows of a kind of subject that have these facts."""
+    return [
+        each.name
+        for each in REASONS
+        if each.subject_kind == subject.kind
+        and all(getattr(each, name) == value for name, value in facts.items())
+    ]
+
+
+LONG_AGO = NOON - seconds(7200)
+
+READY = {
+    stack: name
+    for stack, subject in SUBJECTS.items()
+    for name in reasons_of(subject, says_ready=True)
+}
+NOTES = [
+    (stack, name)
+    for stack, subject in SUBJECTS.items()
+    for name in reasons_of(subject, type=EventType.NORMAL, says_ready=False)
+]
+"""What is worth knowing and no fault."""
+
+
+def resolver_of(subject: Subject, created=LONG_AGO) -> Resolver:
+    resolver = Resolver()
+    resolver.subjects.append(KnownSubject(subject, created))
+    return resolver
+
+
+def ready(stack: Stack) -> ReadyEvidence:
+    subject, place = SUBJECTS[stack], namespace("demo")
+    return ReadyEvidence(
+        reason=READY[stack],
+        subject=subject,
+        involved=place,
+        related=place,
+        message=f"{subject} works",
+    )
+
+
+def fault(stack: Stack, reason: str, pod: str = "p-0"):
+    return finding(reason, pod, subject=SUBJECTS[stack], exempt=True)
+
+
+FAULTS = [
+    (stack, name)
+    for stack, subject in SUBJECTS.items()
+    for name in reasons_of(subject, says_ready=False, window_seconds=None)
+]
+"""What is told of objects, of every stack; what pages tell has a window of its own."""
+
+
+@pytest.mark.parametrize(("stack", "name"), FAULTS)
+def test_a_fault_is_no_older_than_it_was_seen_although_its_subject_is_young(stack, name):
+    """A healthy rollout begins when the subject is nearly as old as the budget: its time is its own."""
+    created, budget = NOON - seconds(2400), seconds(2700)
+    resolver = resolver_of(SUBJECTS[stack], created)
+    begun = finding(name, subject=SUBJECTS[stack], created=created, budget=budget)
+    assert resolver.look(0) == {}
+    for second in (31, 300, 331, 2700):
+        assert resolver.look(second, begun) == {name: "pending"}, second
+    assert resolver.look(31 + 2700, begun) == {name: "firing"}
+
+
+@pytest.mark.parametrize(("stack", "name"), FAULTS)
+def test_a_fault_of_a_subject_that_was_never_seen_without_it_is_as_old(stack, name):
+    """So that a process that is started again does not wait once more."""
+    created = NOON - seconds(2400)
+    resolver = resolver_of(SUBJECTS[stack], created)
+    begun = finding(name, subject=SUBJECTS[stack], created=created, budget=seconds(2700))
+    assert resolver.look(0, begun) == {name: "pending"}
+    assert resolver.look(300, begun) == {name: "firing"}
+
+
+def over(event):
+    labels = event["metadata"]["labels"] | {"status-reporter.io/state": "over"}
+    return event | {"metadata": event["metadata"] | {"labels": labels}}
+
+
+def due(resolver) -> list[str]:
+    return [each.reason for each in resolver.report.ready if each.due]
+
+
+@pytest.mark.parametrize(("stack", "note"), NOTES)
+def test_what_is_normal_and_no_ready_is_told_like_a_finding(stack, note):
+    resolver = resolver_of(SUBJECTS[stack])
+    assert resolver.look(0, fault(stack, note)) == {note: "firing"}
+    (event,) = resolver.events()
+    assert (event["reason"], event["type"]) == (note, "Normal")
+    assert resolver.look(61) in ({}, {note: "clearing"})
+
+
+@pytest.mark.parametrize(("stack", "note"), NOTES)
+def test_what_is_normal_and_no_ready_does_not_stand_for_it(stack, note):
+    """It keeps no subject from being ready, and a Ready that is due is not taken for told."""
+    (warning, *_) = reasons_of(SUBJECTS[stack], chain=True, blocks_ready=True)
+    before = resolver_of(SUBJECTS[stack])
+    before.look(0, fault(stack, warning))
+    recorded = [over(each) for each in before.events()]
+    before = resolver_of(SUBJECTS[stack])
+    before.look(50, fault(stack, note))
+    recorded += before.events()
+    resolver = resolver_of(SUBJECTS[stack])
+    resolver.look(100, fault(stack, note), ready=[ready(stack)], seen=snapshot(events=recorded))
+    assert due(resolver) == [READY[stack]]
+
+
+@pytest.mark.parametrize("stack", READY)
+def test_ready_is_told_once_for_the_subjects_of_every_stack(stack):
+    """After a Warning that kept it from being ready, and not again."""
+    (warning, *_) = reasons_of(SUBJECTS[stack], chain=True, blocks_ready=True)
+    before = resolver_of(SUBJECTS[stack])
+    before.look(0, fault(stack, warning))
+    recorded = [over(each) for each in before.events()]
+    resolver = resolver_of(SUBJECTS[stack])
+    resolver.look(100, ready=[ready(stack)], seen=snapshot(events=recorded))
+    assert due(resolver) == [READY[stack]]
+    recorded += resolver.events()
+    resolver.look(101, ready=[ready(stack)], seen=snapshot(events=recorded))
+    assert due(resolver) == []
+
+
+@pytest.mark.parametrize("stack", READY)
+def test_a_subject_is_not_ready_while_its_kind_cannot_be_read(stack):
+    """Unknown is neither healthy nor a fault, of whatever stack; the others go on."""
+    resolver = resolver_of(SUBJECTS[stack], created=NOON)
+    resolver.look(0, ready=[ready(stack)], seen=snapshot(unknown=subjects_of(stack)))
+    assert resolver.report.ready == ()
+    others = [each for other in Stack if other != stack for each in subjects_of(other)]
+    resolver.look(1, ready=[ready(stack)], seen=snapshot(unknown=others))
+    assert due(resolver) == [READY[stack]]

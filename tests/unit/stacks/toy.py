@@ -49,14 +49,8 @@ REASONS = (
         reads=(TOYSERVERS, PODS),
     ),
     *rows_of(TOYSERVER, reads=(TOYSERVERS, PODS)),
-    ready_row(
-        READY,
-        "A ToyServer serves.",
-        of=TOYSERVER,
-        trigger="It has pods, and none is at fault.",
-        reads=(TOYSERVERS, PODS),
-    ),
-)
+    ready_row(READY, "A ToyServer serves.", of=TOYSERVER, trigger="It has pods, and none is at fault.", reads=(TOYSERVERS, PODS)),
+)  # fmt: skip
 
 
 class ToySettings(EvaluationSettings):
@@ -135,18 +129,11 @@ TOY = Stack(
     ),
     required=(RequiredKind(crd=TOYSERVERS.crd_name, owner="Toys"),),
     scraped=ScrapedPods(
-        kind=TOYSERVER,
-        label="toys.example.org/server",
-        container="toy",
-        not_ready=PODS_NOT_READY,
+        kind=TOYSERVER, label="toys.example.org/server", container="toy", not_ready=PODS_NOT_READY
     ),
     settings=lambda: (ToySettings,),
     probes=lambda: StackProbes(
-        subjects=SubjectProbes(
-            resources=(TOYSERVERS,),
-            scope=SubjectScope,
-            evaluate=_evaluate,
-        )
+        subjects=SubjectProbes(resources=(TOYSERVERS,), scope=SubjectScope, evaluate=_evaluate)
     ),
     output=ToyOutput,
 )

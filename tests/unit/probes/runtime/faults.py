@@ -34,10 +34,7 @@ _FAULTS = (
     Fault(t.ENGINE_STALLED, lambda at: serving(at, FROZEN, waiting=3, capacity=3)),
     Fault(t.OUTPUT_CORRUPTED, lambda at: serving(at, {Counter.CORRUPTED: 1})),
     Fault(t.KV_TRANSFER, lambda at: serving(at, {Counter.TRANSFER_FAILURES: 0.1})),
-    Fault(
-        t.SCHEDULER_STUCK,
-        lambda at: serving(at, FROZEN, running=0, waiting=2, deferred=2, kv_usage=0.2),
-    ),
+    Fault(t.SCHEDULER_STUCK, lambda at: serving(at, FROZEN, running=0, waiting=2, deferred=2, kv_usage=0.2)),
     Fault(t.KV_CACHE, lambda at: serving(at, kv_usage=0.97, waiting=2, capacity=2)),
     Fault(t.BACKLOG, lambda at: serving(at, waiting=6 + at / 10, capacity=6 + at / 10)),
     Fault(t.PREEMPTION, lambda at: serving(at, {Counter.PREEMPTIONS: 2})),
@@ -46,7 +43,7 @@ _FAULTS = (
     Fault(t.LATENCY, lambda at: late(at, 1, 0, 0.02, 0.01)),
     Fault(t.METRICS_MISSING, lambda _: {}, of_engine=False),
     Fault(t.SCRAPE_FAILING, lambda _: {"failure": Failure.TIMEOUT}, of_engine=False),
-)
+)  # fmt: skip
 FAULTS = {each.reason: each for each in _FAULTS}
 """All but `inferencesetEngineRestarting`, which needs no window that is covered."""
 

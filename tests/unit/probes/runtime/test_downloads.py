@@ -53,14 +53,11 @@ SLOW = [
     ("speed is no number", lambda _: loading(None, 500), NEVER),
     ("time left is no number", lambda _: loading(10e6, None), NEVER),
     ("no page", lambda _: {"target": LOADING, "failure": Failure.TIMEOUT}, NEVER),
-    ("one page fails", lambda at: {"target": LOADING, "failure": Failure.TIMEOUT}
-        if at == 30 else slow(), 60),
-    ("two pages in a row fail", lambda at: {"target": LOADING, "failure": Failure.TIMEOUT}
-        if at in {15, 30} else slow(), 105),
+    ("one page fails", lambda at: {"target": LOADING, "failure": Failure.TIMEOUT} if at == 30 else slow(), 60),
+    ("two pages in a row fail", lambda at: {"target": LOADING, "failure": Failure.TIMEOUT} if at in {15, 30} else slow(), 105),
     ("restarts", lambda at: restarted(slow(), int(at // 60)), NEVER),
     ("restarted once", lambda at: restarted(slow(), int(at >= 45)), 105),
-    ("another pod each minute", lambda at: slow() | {
-        "target": replace(LOADING, uid=str(at // 60))}, NEVER),
+    ("another pod each minute", lambda at: slow() | {"target": replace(LOADING, uid=str(at // 60))}, NEVER),
 ]  # fmt: skip
 
 

@@ -70,8 +70,7 @@ STALE = [
     ("more endpoints than pods, as with several ports", lambda _: page(endpoints=4.0), NEVER),
     ("all for a moment", lambda at: page(endpoints=2.0 if at == 60 else 1.0), 195),
     ("not on the page", lambda _: page(endpoints=None), NEVER),
-    ("the other pod is just Ready", lambda _: page(
-        endpoints=1.0, target=picks(LONG_AGO, START.after(600).wall)), NEVER),
+    ("the other pod is just Ready", lambda _: page(endpoints=1.0, target=picks(LONG_AGO, START.after(600).wall)), NEVER),
 ]  # fmt: skip
 
 
@@ -100,13 +99,10 @@ SHED = [
     ("by flow control", lambda at: counts(at, queued=1, shed=0.1), 300),
     ("few of many", lambda at: counts(at, queued=10, shed=0.2), NEVER),
     ("fewer than 20", lambda at: counts(at, queued=0.2, shed=0.06), NEVER),
-    ("errors without flow control", lambda at: counts(
-        at, picked=1, exhausted=0.1, choices=1, failed_choices=0), 300),
-    ("these were failed attempts", lambda at: counts(
-        at, picked=1, exhausted=0.1, choices=1, failed_choices=0.1), NEVER),
+    ("errors without flow control", lambda at: counts(at, picked=1, exhausted=0.1, choices=1, failed_choices=0), 300),
+    ("these were failed attempts", lambda at: counts(at, picked=1, exhausted=0.1, choices=1, failed_choices=0.1), NEVER),
     ("attempts are not counted", lambda at: counts(at, picked=1, exhausted=0.1), NEVER),
-    ("errors with flow control", lambda at: counts(
-        at, picked=1, exhausted=0.1, choices=1, failed_choices=0, queued=1, shed=0), NEVER),
+    ("errors with flow control", lambda at: counts(at, picked=1, exhausted=0.1, choices=1, failed_choices=0, queued=1, shed=0), NEVER),
 ]  # fmt: skip
 
 

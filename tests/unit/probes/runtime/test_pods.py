@@ -1,12 +1,29 @@
-"""What is told of a pod as a whole: scrapes that fail, pages without vLLM, restarts."""
+"""Which pods are judged by their pages, at what cost, and what is said of pages that were recorded."""
 
 from dataclasses import replace
+from functools import partial
+from itertools import groupby
 
 import pytest
 
 from reporter.catalogue import runtime as t
-from reporter.metrics.looks.look import ContainerRun, Counter, Failure
-from tests.unit.probes.runtime.scraped import LOADING, NOON, TARGET, Scraped, seconds, serving
+from reporter.metrics.looks.look import ContainerRun, Counter, Failure, Latency, Scrape, look_at
+from reporter.metrics.pages.reading import read_page
+from reporter.probes.runtime.judge import objectives
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.engine.recording import load, recorded
+from tests.unit.probes.runtime.faults import BOUNDS
+from tests.unit.probes.runtime.scraped import (
+    LOADING,
+    NOON,
+    START,
+    TARGET,
+    Scraped,
+    buckets,
+    seconds,
+    serving,
+)
+from tests.unit.probes.runtime.series import constant, last_time, series
 
 NEVER = None
 
@@ -98,10 +115,8 @@ RESTARTING = [
         and restarting(165)(at) | {"target": replace(TARGET, uid=str(at // 165))}, NEVER),
     ("another container", lambda at: serving(at) | {
         "target": replace(TARGET, containers=(ContainerRun("proxy", int(at // 60), NOON),))}, NEVER),
-    ("counters that fall", lambda at: serving(
-        at, {Counter.GENERATED_TOKENS: lambda at: at % 150}, started=None), 450),
-    ("counters that fall in one process", lambda at: serving(
-        at, {Counter.GENERATED_TOKENS: lambda at: at % 150}), 450),
+    ("counters that fall", lambda at: serving(at, {Counter.GENERATED_TOKENS: lambda at: at % 150}, started=None), 450),
+    ("counters that fall in one process", lambda at: serving(at, {Counter.GENERATED_TOKENS: lambda at: at % 150}), 450),
     ("three at once", lambda at: serving(at, started=float(at >= 60)) | {
         "target": replace(TARGET, containers=(ContainerRun("main", 3 * (at >= 60), NOON),))}, 60),
 ]  # fmt: skip
@@ -139,3 +154,230 @@ def test_few_attempts_that_fail_are_in_doubt_only_if_nothing_else_was_seen():
     pod = Scraped()
     pod.watch(lambda at: fails(at, 0), 105)
     assert t.SCRAPE_FAILING not in {*pod.verdict.faults, *pod.verdict.doubts}
+
+
+SLOW_UNTIL = 600
+
+
+def collapsed(at, *, waiting, later=0.0):
+    """Slow answers until throughput collapses; afterwards fast ones at a rate."""
+    slow = buckets(min(at, SLOW_UNTIL), BOUNDS, (0, 0, 0.2, 0))
+    fast = later * max(0, at - SLOW_UNTIL)
+    counts = tuple(count + fast for count in slow.counts)
+    return serving(
+        at,
+        {Counter.FAILED: 0, Counter.FINISHED: lambda at: 0.2 * min(at, SLOW_UNTIL)},
+        latencies={Latency.TTFT: type(slow)(BOUNDS, counts)},
+        waiting=waiting,
+        capacity=waiting,
+    )
+
+
+def last_time_open(page, reason, until):
+    """When a fault was found or held last."""
+    pod, last = Scraped(), None
+    for at in range(0, until + 1, 15):
+        verdict = pod.see(at, **page(at))
+        if reason in verdict.faults or (last and reason in verdict.undecided):
+            last = at
+    return last
+
+
+def test_latency_fault_goes_on_while_requests_wait_and_none_finishes():
+    """However long, more than two windows: what collapsed is not well."""
+    assert last_time_open(partial(collapsed, waiting=5), t.LATENCY, 3000) == 3000
+
+
+def test_latency_fault_without_requests_is_given_up_in_time():
+    """Nothing waits, so nobody is served late; two windows after the last evidence it is over."""
+    last = last_time_open(partial(collapsed, waiting=0), t.LATENCY, 3000)
+    assert SLOW_UNTIL + 600 + 600 < last < SLOW_UNTIL + 600 + 1200
+
+
+def test_latency_fault_ends_once_enough_answers_are_fast():
+    last = last_time_open(partial(collapsed, waiting=5, later=1), t.LATENCY, 3000)
+    assert last <= SLOW_UNTIL + 600
+
+
+def test_collapse_is_given_up_two_windows_after_nothing_waits_any_more():
+
+    def page(at):
+        return collapsed(at, waiting=5 if at < 2400 else 0)
+
+    assert last_time_open(page, t.LATENCY, 3900) == 2400 + 2 * 600 - 15
+
+
+def test_a_request_that_waits_now_and_then_holds_no_fault_open():
+    """A model that hardly anybody asks is not one whose throughput has collapsed."""
+
+    def page(at):
+        return collapsed(at, waiting=5 if at % 300 == 0 else 0)
+
+    assert last_time_open(page, t.LATENCY, 3000) < SLOW_UNTIL + 600 + 1200
+
+
+@pytest.mark.parametrize("counter", [Counter.FAILED, Counter.HTTP_ERRORS])
+def test_errors_of_few_requests_decide_nothing(counter):
+    """The error rate of a model that nobody asks any more is not known to be well."""
+    fails = {counter: lambda at: 0.2 * min(at, 300)}
+
+    def page(at):
+        finished = min(at, 300.0)
+        if counter is Counter.FAILED:
+            pod = {Counter.HTTP_REQUESTS: None}
+            return serving(at, {**fails, Counter.FINISHED: lambda _: finished}, pod=pod)
+        return serving(
+            at, {Counter.FINISHED: None}, pod={**fails, Counter.HTTP_REQUESTS: lambda _: finished}
+        )
+
+    assert last_time_open(page, t.ERROR_RATE, 1800) > 300 + 300
+
+
+def test_few_requests_begin_no_fault():
+    """They decide nothing in the other direction either."""
+    pod = Scraped()
+    pod.watch(lambda at: collapsed(at / 10, waiting=5), 1200)
+    assert t.LATENCY not in pod.verdict.faults
+    assert pod.verdict.why[t.LATENCY] == "too few requests were answered to tell, and others wait"
+
+
+def test_refusals_that_are_answered_late_are_no_errors():
+    """Admission control counts a refusal before it is answered; some are on the way where a window begins."""
+
+    def refused(at):
+        return 0.5 * min(max(at - 150, 0.0), 240.0)
+
+    def page(at):
+        answered = refused(at - 12)
+        pod = {Counter.NOT_ADMITTED: refused, Counter.HTTP_ERRORS: lambda _: answered}
+        return serving(at, pod={**pod, Counter.HTTP_REQUESTS: lambda at: 0.15 * at + answered})
+
+    assert Scraped().first(t.ERROR_RATE, page) is None
+
+
+class Told:
+    """The looks at recorded pages, and which reasons were found, or held, after each."""
+
+    def __init__(self, name, **settings):
+        pod = Scraped(**settings)
+        self.looks = {}
+        self.reasons = {}
+        before = frozenset()
+        for at, body in load(recorded(name)).items():
+            scrape = Scrape(at=START.after(at), page=read_page(body))
+            look = look_at(TARGET, scrape, objectives(pod.settings))
+            verdict = pod.judge(look)
+            before = verdict.faults.keys() | (verdict.undecided & before)
+            self.looks[at], self.reasons[at] = look.engines["0"], before
+
+    def episodes(self, reason):
+        """When a reason was told without a break: first and last time of each."""
+        spells = groupby(self.reasons, key=lambda at: reason in self.reasons[at])
+        times = [list(each) for told, each in spells if told]
+        return [(each[0], each[-1]) for each in times]
+
+    def waiting(self):
+        """When requests waited for room: first and last time."""
+        times = [at for at, look in self.looks.items() if look.capacity]
+        return times[0], times[-1]
+
+
+def test_a_backlog_is_one_episode_of_a_full_cache():
+    """It begins once requests have waited for a window, ends within one after they do, and nothing else is told."""
+    told = Told("backlog")
+    first, last = told.waiting()
+    ((began, ended),) = told.episodes(t.KV_CACHE)
+    window = Scraped().settings.window_seconds(t.KV_CACHE)
+    assert first + window <= began <= first + 1.25 * window
+    assert last <= ended <= last + window
+    alone = {reason for each in told.reasons.values() if t.KV_CACHE not in each for reason in each}
+    assert alone - {t.BACKLOG, t.LATENCY} == set()
+
+
+def test_the_full_cache_swings_as_each_preemption_frees_blocks():
+    """Why use alone does not tell that it is full: what the rule above is for."""
+    told = Told("backlog")
+    first, last = told.waiting()
+    usage = [look.kv_usage for at, look in told.looks.items() if first <= at <= last]
+    full = Scraped().settings.threshold(t.KV_USAGE)
+    assert min(usage) < 0.9 * full
+    assert max(usage) >= full
+
+
+@pytest.mark.parametrize("share", [0.25, 0.45, 0.5, 0.6])
+def test_preemptions_of_a_steady_load_do_not_come_and_go(share):
+    """However close to the limit they are: once told they are told as long as the load is there."""
+    told = Told("preempting", runtime_threshold={t.PREEMPTED_SHARE.name: share})
+    ((_, ended),) = told.episodes(t.PREEMPTION)
+    assert ended == max(told.reasons)
+    assert not told.episodes(t.KV_CACHE)
+
+
+def test_late_answers_go_on_while_requests_wait_and_none_finishes():
+    """The engine hangs under load: that no answer comes at all is no recovery, however long it lasts."""
+    name, window = FullEvaluationSettings.metrics_name(t.LATENCY), 90
+    told = Told(
+        "collapse", runtime_window={name: window}, runtime_threshold={t.TTFT_SECONDS.name: 1}
+    )
+    ((_, ended),) = told.episodes(t.LATENCY)
+    finished = [(look.counters[Counter.FINISHED].value, at) for at, look in told.looks.items()]
+    hung_since = min(at for value, at in finished if value == finished[-1][0])
+    # The window runs empty, and what is only undecided is given up two windows later.
+    assert ended == max(told.reasons) > hung_since + 3 * window
+
+
+def goes_on(pod, reason, page, *, since, until):
+    """Tell whether a fault is found or held in each look of a time."""
+    states = []
+    for at in range(since, until + 1, int(pod.period)):
+        verdict = pod.see(at, **page(at))
+        states.append(reason in verdict.faults or reason in verdict.undecided)
+    return all(states)
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "not_told"),
+    [
+        ("full_and_preempting", t.KV_CACHE, t.PREEMPTION),
+        ("preempting_now_and_then", t.PREEMPTION, t.KV_CACHE),
+    ],
+)
+def test_one_of_two_reasons_is_told_of_an_engine_without_room(name, told, not_told):
+    """As soon as the window is full, and without a break: a full cache suppresses preemptions."""
+    pod, page = Scraped(), series(name)
+    found = pod.watch(page, 300)
+    assert told in found[300]
+    assert goes_on(pod, told, page, since=315, until=last_time(name))
+    again = Scraped().watch(page, last_time(name))
+    alone = [at for at, reasons in again.items() if not_told in reasons and told not in reasons]
+    assert not (alone if told == t.KV_CACHE else [at for at in again if not_told in again[at]])
+
+
+def test_a_cache_that_fills_up_is_told_as_such_from_the_first():
+    """The window has calm looks at first; preemptions are no other fault until it has none."""
+    pod, page, calm = Scraped(), series("full_and_preempting"), Scraped().period * 20
+    idle = page(0)["engines"]["0"].counters
+    before = {name: constant(each.value) for name, each in idle.items()}
+    pod.watch(lambda _: serving(0, before), calm - pod.period)
+    found = pod.watch(lambda at: page(at - calm), calm + 600, calm)
+    told = [at for at in found if t.KV_CACHE in found[at]]
+    assert told[0] == calm + 300
+    assert not [at for at in found if t.PREEMPTION in found[at] and at not in told]
+
+
+def test_preemptions_wait_for_a_longer_window_of_the_full_cache():
+    """Else they would be told first, and the other reason after them."""
+    name = FullEvaluationSettings.metrics_name(t.KV_CACHE)
+    pod, page = Scraped(runtime_window={name: 600}), series("full_and_preempting")
+    found = pod.watch(page, 600)
+    assert t.KV_CACHE in found[600]
+    assert not [at for at in found if at < 600 and found[at]]
+
+
+def test_preemption_ends_when_it_is_over():
+    pod, page = Scraped(), series("preempting_now_and_then")
+    pod.watch(page, 600)
+    counted = page(600)["engines"]["0"].counters
+    calm = serving(600, {name: constant(each.value) for name, each in counted.items()})
+    pod.watch(lambda _: calm, 1200, 615)
+    assert not {t.PREEMPTION, t.KV_CACHE} & {*pod.verdict.faults, *pod.verdict.doubts}

@@ -114,10 +114,7 @@ def starting(source, target):
     (service,) = docs["knative-services.yaml"]["items"]
     service["status"] |= {"latestReadyRevisionName": FIRST, "traffic": halves}
     (stored,) = docs["inferenceservices.yaml"]["items"]
-    stored["status"]["components"]["predictor"] |= {
-        "latestReadyRevision": FIRST,
-        "traffic": halves,
-    }
+    stored["status"]["components"]["predictor"] |= {"latestReadyRevision": FIRST, "traffic": halves}
     stored["status"]["modelStatus"]["transitionStatus"] = "InProgress"
     for part in (service, stored):
         for each in part["status"]["conditions"]:

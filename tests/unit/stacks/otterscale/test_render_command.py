@@ -249,11 +249,7 @@ def test_a_name_that_is_too_long_is_named(run, write, name, *, says):
         ("nvidia", "nvidea", "'nvidea' is not allowed - at `$.spec.accelerator.type`; allowed"),
         ("engine: {}", "engine: {port: 70000}", "Expected `int` <= 65535 - at `$.spec.engine."),
         ("engine: {}", "engine: {env: [{name: A, value: 1}]}", "Expected `str`, got `int`"),
-        (
-            "engine: {}",
-            "engine: {imagePullPolicy: Sometimes}",
-            "at `$.spec.engine.imagePullPolicy`",
-        ),
+        ("engine: {}", "engine: {imagePullPolicy: Sometimes}", "at `$.spec.engine.imagePullPolicy`"),
         ("engine: {}", "engine: {env: [{name: A=B}]}", "at `$.spec.engine.env[0].name`"),
         (
             "decode: {}",
@@ -269,17 +265,9 @@ def test_a_name_that_is_too_long_is_named(run, write, name, *, says):
         ("decode: {}", "decode: {replicas: -1}", "Expected `int` >= 0 - at `$.spec.decode."),
         ("name: qwen3", "name: ''", "it has no name"),
         ("qwen3", "My_Model", "ModelService My_Model: 'My_Model' is not a valid name of an object"),
-        (
-            "qwen3",
-            '"a\\nkind: X"',
-            "ModelService a kind: X: 'a\\nkind: X' is not a valid name of an object",
-        ),
+        ("qwen3", '"a\\nkind: X"', "ModelService a kind: X: 'a\\nkind: X' is not a valid name of an object"),
         ("qwen3", "x" * 254, "x' is not a valid name of an object"),
-        (
-            "qwen3",
-            "qwen3, namespace: My_NS",
-            "'My_NS' is not a valid name of a namespace - at `$.meta",
-        ),
+        ("qwen3", "qwen3, namespace: My_NS", "'My_NS' is not a valid name of a namespace - at `$.meta"),
         ("{name: qwen3}", "{}", "a ModelService without a name: Object missing required field"),
         (
             "decode: {}",
@@ -287,7 +275,7 @@ def test_a_name_that_is_too_long_is_named(run, write, name, *, says):
             "'FailWell' is not allowed - at `$.spec.inferencePool.endpointPicker.failureMode`",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_rendered_is_refused_in_one_line(run, write, old, *, new, says):
     assert old in MINIMAL
     status, out, err = run("render", "-f", write(MINIMAL.replace(old, new)))

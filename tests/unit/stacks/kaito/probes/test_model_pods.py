@@ -91,10 +91,7 @@ def test_every_pod_that_is_not_ready_has_a_finding(patch):
         (not_ready(), True),
         (not_ready(since=LATE), True),
         (DELETING, False),
-        (
-            conditions(condition("PodScheduled", "False", "Unschedulable")),
-            False,
-        ),
+        (conditions(condition("PodScheduled", "False", "Unschedulable")), False),
     ],
     ids=["crash loop", "image", "ended", "runs again", "no longer ready", "deleting", "unsched"],
 )
@@ -252,15 +249,10 @@ CONFLICT = 'failed calling webhook "pods.policy.example": context deadline excee
     ("error", "cause", "budget", "said"),
     [
         (WEBHOOK, "refused by the API server", None, "refuses what KAITO makes for it: admission"),
-        (
-            'statefulsets.apps "a" is forbidden: exceeded quota',
-            "refused by the API server",
-            None,
-            "",
-        ),
+        ('statefulsets.apps "a" is forbidden: exceeded quota', "refused by the API server", None, ""),
         (CONFLICT, "no pod", STARTUP, "has no pod, KAITO's last reconcile error: failed calling"),
     ],
-)
+)  # fmt: skip
 def test_what_kaito_failed_at_is_told_of_a_replica_without_a_pod(error, cause, *, budget, said):
     """A refusal does not go by waiting, so it has no budget; what may heal keeps it."""
     text = f"Inference workload is not ready (last reconcile error: {error})"

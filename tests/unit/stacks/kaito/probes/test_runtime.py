@@ -1,13 +1,18 @@
-"""Verdicts on pods become findings of their InferenceSet, and what is in doubt is passed on."""
+"""Verdicts on pods and on endpoint pickers, at once and over time."""
 
 from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
+from reporter.catalogue import pickers as p
 from reporter.catalogue import runtime as t
+from reporter.catalogue.pickers import NO_ENDPOINTS
+from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.catalogue.runtime import of_kind
 from reporter.evaluation import evaluate, evaluate_again
-from reporter.metrics.looks.look import ContainerRun, Look
+from reporter.metrics.looks.look import ContainerRun, Failure, Look, Scrape, look_at
 from reporter.metrics.looks.window import (
     NONE,
     Doubt,
@@ -17,20 +22,41 @@ from reporter.metrics.looks.window import (
     PodVerdict,
     Samples,
 )
-from reporter.model.instant import Instant
+from reporter.metrics.pages.reading import read_page
+from reporter.metrics.scraping.targets import find_targets
+from reporter.model.instant import Instant, rfc3339
 from reporter.probes.reuse import Answered
-from reporter.stacks.kaito.reasons import INFERENCESET_KIND
+from reporter.probes.runtime.judge import judge, longest_window
+from reporter.resolution.memory import Memory
+from reporter.resolution.resolve import resolve
+from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_EPP, MODEL_PODS
+from tests.tables import BY_NAME
+from tests.unit.metrics.pages.reading import PAGES
 from tests.unit.probes.asking import evaluate_inferencesets
-from tests.unit.probes.building import DELETING, SINCE_AT, condition, merged
+from tests.unit.probes.building import (
+    DELETING,
+    FORBIDDEN,
+    SINCE_AT,
+    at,
+    condition,
+    document,
+    merged,
+    pod,
+    waiting,
+)
+from tests.unit.probes.building import pod as running_pod
 from tests.unit.probes.runtime.scraped import TARGET, seconds
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,
     SET,
     SETTINGS,
     conditions,
+    epp,
+    findings,
     inferenceset,
     model_pod,
     not_ready,
+    only,
     stack,
     waits,
 )
@@ -200,3 +226,225 @@ def test_another_verdict_asks_again_and_the_same_one_does_not():
     assert full in {each.reason for each in found.findings}
     assert full not in {each.reason for each in other.findings}
     assert other == evaluate(snapshot, SETTINGS, samples())
+
+
+STEP = 15
+NAME = "qwen-inferencepool-epp"
+REASON = f"inferenceset{NO_ENDPOINTS}"
+PAGE = (PAGES / "epp-former-metrics.txt").read_bytes()
+NO_MODELS = PAGE.replace(b'{name="pool-a"} 3', b'{name="pool-a"} 0')
+CLOSED = None
+"""A page that wants a token."""
+
+
+def cluster(*more, since=-3600, picker_ready=True, **changes):
+    """A healthy set whose picker has been Ready since that second."""
+    ready = condition("Ready", "True" if picker_ready else "False", since=rfc3339(at(since).wall))
+    picker = pod(
+        NS, "picker-0", "picker",
+        {
+            "metadata": {"labels": {"inferencepool": NAME}},
+            "status": {"podIP": "10.0.0.9", "conditions": [ready]},
+        },
+        ready=picker_ready,
+    )  # fmt: skip
+    reference = {"spec": {"endpointPickerRef": {"name": NAME, "port": {"number": 9002}}}}
+    service = document("Service", NAME, NS, {"spec": {"selector": {"inferencepool": NAME}}})
+    address = {"status": {"podIP": "10.0.0.7"}}
+    changes.setdefault("pod", {})
+    status = {**changes["pod"].get("status", {}), **address["status"]}
+    changes["pod"] = {**changes["pod"], "status": status}
+    return stack(picker, service, *more, pool=reference, **changes)
+
+
+def story(*stages, until):
+    """What is told of the set: (second, disposition, reason), whenever that of a reason changes.
+
+    A stage is the second it begins, the cluster, and the page of the picker.
+    """
+    starts = [*(stage[0] for stage in stages), until]
+    memory, answered, told, before = Memory(), Answered(), [], {}
+    history, verdict = History(timedelta(seconds=STEP)), None
+    for (start, end), (_, snapshot, body) in zip(pairwise(starts), stages, strict=True):
+        for second in range(start, end, STEP):
+            pods = {}
+            for target in find_targets(snapshot, SETTINGS) or ():
+                if target.picked is None:
+                    continue
+                look = look_at(target, scrape(second, body), {})
+                history = history.seen(look, longest_window(SETTINGS))
+                verdict = judge(history, verdict, SETTINGS)
+            if verdict is not None:
+                pods[NS, "picker-0"] = Judged(history, verdict)
+            samples = Samples(scraping=True, pods=pods)
+            evaluation, answered = evaluate_again(snapshot, SETTINGS, answered, samples=samples)
+            found = resolve(evaluation, snapshot, memory, now=at(second), settings=SETTINGS)
+            memory = found.memory
+            now = {
+                each.reason: str(each.disposition)
+                for each in found.report.findings
+                if each.reason in {REASON, MODEL_EPP, MODEL_PODS}
+            }
+            told += [
+                (second, now.get(reason, "over"), reason)
+                for reason in sorted(now.keys() | before.keys())
+                if before.get(reason) != now.get(reason)
+            ]
+            before = now
+    return told
+
+
+def scrape(second, body):
+    if body is CLOSED:
+        return Scrape(at=at(second), failure=Failure.STATUS, detail="401")
+    return Scrape(at=at(second), page=read_page(body))
+
+
+def test_fault_and_recovery():
+    """It fires once its window is full, and is over a grace after it was seen last."""
+    told = story(
+        (0, cluster(), PAGE), (60, cluster(), NO_MODELS), (180, cluster(), PAGE), until=300
+    )
+    assert told == [(120, "firing", REASON), (180, "clearing", REASON), (225, "over", REASON)]
+
+
+@pytest.mark.parametrize(
+    ("stages", "reason"),
+    [
+        ([(0, cluster(pod=not_ready()), NO_MODELS)], MODEL_PODS),
+        ([(0, cluster(picker_ready=False, epp={"status": {"readyReplicas": 0}}), NO_MODELS)], MODEL_EPP),
+    ],
+)  # fmt: skip
+def test_what_is_told_in_its_place(stages, reason):
+    """Without a Ready pod, or a Ready picker, that is the fault, and the page says nothing more."""
+    assert {each for _, _, each in story(*stages, until=900)} == {reason}
+
+
+def test_a_young_picker_is_not_judged():
+    """It has just begun to read the pages of its pods."""
+    told = story((0, cluster(since=-15), NO_MODELS), (60, cluster(since=-15), PAGE), until=300)
+    assert told == []
+
+
+def test_a_page_that_wants_a_token_is_no_fault():
+    assert story((0, cluster(), CLOSED), until=900) == []
+
+
+def test_a_fault_is_given_up_when_its_page_closes():
+    """Two windows after it could be judged the last time; then it recovers like every fault."""
+    told = story((0, cluster(), NO_MODELS), (90, cluster(), CLOSED), until=600)
+    assert [each for _, each, _ in told] == ["firing", "clearing", "over"]
+    assert told[1][0] >= 90 + 120
+
+
+def test_pods_that_fail_are_the_cause():
+    """They come first by priority, and then the picker has nothing to pick."""
+    told = story((0, cluster(), NO_MODELS), (90, cluster(pod=not_ready()), NO_MODELS), until=900)
+    assert told[0] == (60, "firing", REASON)
+    assert ("over", REASON) in {each[1:] for each in told}
+    assert MODEL_PODS in {each for _, _, each in told}
+
+
+POD = "qwen-a-0"
+
+
+def told(*reasons, more=(), of_pod=None, **changes):
+    """The ends of the reasons that are told of the picker."""
+    found = {"picker-0": verdict(*reasons, name="picker-0"), POD: of_pod or verdict()}
+    samples = Samples(
+        scraping=True,
+        pods={(NS, name): Judged(History(seconds(15)), each) for name, each in found.items()},
+    )
+    findings = evaluate_inferencesets(cluster(*more, **changes), SETTINGS, samples=samples).findings
+    names = {of_kind(each, INFERENCESET_KIND): each for each in p.PICKER_NAMES}
+    return [names[each.reason] for each in findings if each.reason in names]
+
+
+def test_each_is_told():
+    """About the picker's pod, by the name of what it is."""
+    assert told(*p.PICKER_NAMES) == [*p.PICKER_NAMES]
+
+
+OTHER_POD = model_pod("qwen-a-1", not_ready())
+SILENT = {
+    "no pod is Ready": ({"pod": not_ready()}, set(p.PICKER_NAMES)),
+    "the picker is not Ready": ({"picker_ready": False}, set(p.PICKER_NAMES)),
+    "a pod whose page we cannot read": ({"of_pod": verdict(t.SCRAPE_FAILING)}, {p.STALE_METRICS}),
+    "a pod without metrics": ({"of_pod": verdict(t.METRICS_MISSING)}, {p.STALE_METRICS}),
+    "another pod is not Ready": ({"more": [OTHER_POD]}, {p.SCHEDULING_FAILING}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "silent"), SILENT.values(), ids=SILENT)
+def test_what_silences_it(changes, silent):
+    """That fault is told of the pod itself, and is the cause."""
+    assert told(*p.PICKER_NAMES, **changes) == [e for e in p.PICKER_NAMES if e not in silent]
+
+
+def test_only_the_first_keeps_the_model_from_serving():
+    """The others are about part of the requests."""
+    rows = {each: BY_NAME[of_kind(each, INFERENCESET_KIND)] for each in p.PICKER_NAMES}
+    assert [each for each, row in rows.items() if row.chain] == [p.NO_ENDPOINTS]
+    assert [each for each, row in rows.items() if row.blocks_ready] == [p.NO_ENDPOINTS]
+
+
+UNLABELLED = {"metadata": {"labels": {"kaito.sh/owned-by": None}}}
+
+
+def test_a_missing_endpoint_picker_is_told():
+    """It has no times of its own; the grace counts from when it was first missed."""
+    finding = only(stack(epp=None), MODEL_EPP)
+    expected = f"InferenceSet {NS}/{SET}: endpoint picker is missing (Deployment {NAME})"
+    assert finding.message == expected
+    assert finding.related == DEPLOYMENTS.ref_named(NS, NAME)
+    assert (finding.transition, finding.created, finding.cause) == (None, None, "missing")
+
+
+def test_an_endpoint_picker_without_a_ready_replica_is_down_and_says_why():
+    """The cause is that of its pod; the time is that of the Deployment's condition."""
+    crashing = merged(running_pod(NS, "epp-1", NAME, ready=False), waiting("CrashLoopBackOff"))
+    finding = only(stack(crashing, epp=epp(ready=0)), MODEL_EPP)
+    assert "0/1 ready" in finding.message
+    assert finding.cause == "CrashLoopBackOff"
+    assert finding.transition == SINCE_AT
+    assert (finding.exempt, finding.budget) == (False, None)
+
+
+def test_fewer_ready_replicas_than_wanted_are_degraded():
+    """Replicas are judged, not pods; degraded is less bad than down."""
+    degraded = only(stack(epp=epp(ready=1, wanted=2)), MODEL_EPP)
+    assert "is degraded: no pods, 1/2 ready" in degraded.message
+    assert degraded.severity < only(stack(epp=epp(ready=0)), MODEL_EPP).severity
+
+
+def test_terminating_pods_of_a_picker_that_works_are_nothing():
+    """Only the Deployment's replicas count."""
+    going = {"metadata": {"deletionTimestamp": "2026-11-20T11:59:00Z"}}
+    assert findings(stack(merged(running_pod(NS, "epp-1", NAME, ready=False), going))) == []
+
+
+def test_a_picker_that_cannot_be_read_is_not_missing():
+    """Absence needs a look."""
+    snapshot = stack(epp=None)
+    states = dict(snapshot.states) | {DEPLOYMENTS: FORBIDDEN}
+    assert findings(replace(snapshot, states=states), MODEL_EPP) == []
+
+
+@pytest.mark.parametrize("left", ["route", "pool", "workspace"])
+def test_a_picker_is_expected_by_its_pool_its_route_or_its_chart(left):
+    """Each of them alone says that the set asked for one."""
+    changes = {"epp": None, "route": None, "pool": None, "workspace": UNLABELLED}
+    del changes[left]
+    assert only(stack(**changes), MODEL_EPP).cause == "missing"
+
+
+def test_a_set_not_made_by_the_chart_needs_no_picker():
+    """Plain KAITO and children of a MultiRoleInference have no picker of their own."""
+    snapshot = stack(epp=None, route=None, pool=None, workspace=UNLABELLED)
+    assert findings(snapshot, MODEL_EPP) == []
+
+
+def test_the_picker_is_not_the_pods_business():
+    """Model pods at fault say nothing about the picker."""
+    broken = conditions(condition("InferenceReady", "False", "ContainerStartError"))
+    assert findings(stack(workspace=broken, pod=None), MODEL_EPP) == []

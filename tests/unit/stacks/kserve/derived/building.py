@@ -127,20 +127,12 @@ def annotated(**values: str) -> Document:
 
 STANDARD: Document = {"status": {"deploymentMode": "Standard"}}
 TRANSFORMED: Document = {"spec": {"transformer": {}}}
-UP = {
-    "PredictorReady": "True",
-    "IngressReady": "True",
-    "Ready": "True",
-}
+UP = {"PredictorReady": "True", "IngressReady": "True", "Ready": "True"}
 KNATIVE_UP = {"Ready": "True", "RoutesReady": "True", "ConfigurationsReady": "True"}
 
 
 def knative_service(
-    revisions: str,
-    entries: str,
-    *patches: Document,
-    component: str = "predictor",
-    **statuses: str,
+    revisions: str, entries: str, *patches: Document, component: str = "predictor", **statuses: str
 ) -> Document:
     """A Knative Service: `C, R`, traffic in short, and conditions by type."""
     status = msgspec.to_builtins(routed(revisions, entries, observed_generation=3))

@@ -1,11 +1,49 @@
-"""Conditions as Knative's condition set keeps them."""
+"""Conditions, model state, and the facts that they come from."""
 
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
+from reporter.catalogue import resources as r
 from reporter.stacks.kserve.derived.conditions import ConditionManager, aggregate
-from reporter.stacks.kserve.objects import Component, KnativeCondition
+from reporter.stacks.kserve.derived.derive import model_status
+from reporter.stacks.kserve.derived.facts import facts_of
+from reporter.stacks.kserve.derived.revisions import (
+    Conclusion,
+    asked_traffic,
+    latest_entry,
+    read_component,
+)
+from reporter.stacks.kserve.objects import (
+    Component,
+    FailureInfo,
+    KnativeCondition,
+    Mode,
+    ModelCopies,
+    ModelStates,
+    ModelStatus,
+)
+from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
+from tests.unit.probes.building import pod
+from tests.unit.stacks.kserve.derived.building import (
+    RUNNING,
+    STANDARD,
+    TRANSFORMED,
+    annotated,
+    cluster,
+    component,
+    container,
+    ended,
+    inferenceservice,
+    knative_service,
+    predictor_pod,
+    raw_deployment,
+    the_service,
+    traffic,
+    typed,
+    waits,
+)
 
 AT = datetime(2026, 11, 20, 11, tzinfo=UTC)
 LATER = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
@@ -189,9 +227,9 @@ def test_the_last_bad_component_wins(parts, expected):
     """False does not beat Unknown."""
     components = list(Component)[: len(parts)]
     manager = ConditionManager()
-    for component, text in zip(components, parts, strict=True):
+    for each, text in zip(components, parts, strict=True):
         if text is not None:
-            manager.take_over(component.route_ready, condition("", text))
+            manager.take_over(each.route_ready, condition("", text))
     aggregate(manager, components)
     assert told(manager, "RoutesReady") == expected
 
@@ -203,3 +241,280 @@ def test_latest_deployment_ready_walks_the_configurations():
     manager.mark("ExplainerConfigurationReady", "True")
     aggregate(manager, [Component.PREDICTOR, Component.EXPLAINER])
     assert told(manager, "LatestDeploymentReady") == "False PredictorConfigurationReady not ready"
+
+
+OLD_FAILURE = FailureInfo(reason="ModelLoadFailed", message="of old", exit_code=9)
+STORED = ModelStatus(
+    transition_status="UpToDate",
+    states=ModelStates(active_model_state="Loaded", target_model_state="Loaded"),
+    last_failure_info=OLD_FAILURE,
+    copies=ModelCopies(failed_copies=0, total_copies=5),
+)
+NEW_FAILURE = FailureInfo(reason="ModelLoadFailed", message="no weights", exit_code=3)
+
+
+def storage(state, last=None):
+    return {"storage": container("storage-initializer", state, last)}
+
+
+def serving(state, last=None):
+    return {"serving": container("kserve-container", state, last)}
+
+
+ERROR = ended("Error", 3, "no weights")
+CRASHING = waits("CrashLoopBackOff")
+
+ROWS = [
+    # row, pod (None: none), failed, loaded, target, transition, active, failure
+    ("1", None, True, False, "FailedToLoad", "BlockedByFailedLoad", "Loaded", OLD_FAILURE),
+    ("2", None, False, False, "Pending", "InProgress", "Loaded", OLD_FAILURE),
+    ("2 although Ready", None, False, True, "Pending", "InProgress", "Loaded", OLD_FAILURE),
+    ("4", storage(RUNNING), False, True, "Loading", "InProgress", "Loaded", OLD_FAILURE),
+    ("5", storage(ERROR), False, True, "FailedToLoad", "BlockedByFailedLoad", "Loaded", NEW_FAILURE),
+    ("6", storage(CRASHING, ERROR), False, True, "FailedToLoad", "BlockedByFailedLoad", "Loaded", NEW_FAILURE),
+    ("7", serving(RUNNING), False, True, "Loaded", "UpToDate", "Loaded", OLD_FAILURE),
+    ("7 after the storage", storage(ended("Completed", 0)), False, True, "Loaded", "UpToDate", "Loaded", OLD_FAILURE),
+    ("7 before the container", serving(ERROR), False, True, "Loaded", "UpToDate", "Loaded", OLD_FAILURE),
+    ("8", serving(ERROR), False, False, "FailedToLoad", "BlockedByFailedLoad", "Loaded", NEW_FAILURE),
+    ("9", serving(CRASHING, ERROR), False, False, "FailedToLoad", "BlockedByFailedLoad", "Loaded", NEW_FAILURE),
+    ("10 running", serving(RUNNING), True, False, "Pending", "InProgress", "Loaded", OLD_FAILURE),
+    ("10 out of memory", serving(ended("OOMKilled", 137)), False, False, "Pending", "InProgress", "Loaded", OLD_FAILURE),
+    ("10 image", serving(waits("ImagePullBackOff")), False, False, "Pending", "InProgress", "Loaded", OLD_FAILURE),
+    ("10 completed", serving(ended("Completed", 0)), False, False, "Pending", "InProgress", "Loaded", OLD_FAILURE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pod", "failed", "loaded", "target", "transition", "active", "failure"),
+    [each[1:] for each in ROWS],
+    ids=[each[0] for each in ROWS],
+)
+def test_row(pod, failed, loaded, *, target, transition, active, failure):
+    """Target state, transition, active state and failure, by the first row that holds."""
+    pods = [] if pod is None else [typed(predictor_pod(**pod))]
+    found = model_status(STORED, pods, failed=failed, loaded=loaded)
+    assert found.states == ModelStates(active_model_state=active, target_model_state=target)
+    assert (found.transition_status, found.last_failure_info) == (transition, failure)
+
+
+def test_row_3_a_second_download_is_not_stored():
+    """The storage initializer runs and had ended before: KServe looks again a second later."""
+    pod = typed(predictor_pod(**storage(RUNNING, ERROR)))
+    assert model_status(STORED, [pod], failed=False, loaded=True) is None
+
+
+def test_row_11_a_pod_without_the_container_changes_nothing_but_the_copies():
+    """Ready pods are counted first, also where the first one by name has no container status yet."""
+    pod = typed(predictor_pod(serving=container("queue-proxy", CRASHING)))
+    ready = typed(predictor_pod(name="pod-b", ready=True))
+    found = model_status(STORED, [pod, ready], failed=True, loaded=False)
+    assert found == replace(STORED, copies=ModelCopies(failed_copies=0, total_copies=1))
+
+
+def test_only_the_first_pod_is_examined():
+    """The second one may suffer from what it likes."""
+    pods = [
+        typed(predictor_pod(name="pod-a", ready=True)),
+        typed(predictor_pod(name="pod-b", **serving(ERROR))),
+    ]
+    assert model_status(STORED, pods, failed=False, loaded=True).transition_status == "UpToDate"
+    found = model_status(STORED, pods[::-1], failed=False, loaded=False)
+    assert found.transition_status == "BlockedByFailedLoad"
+
+
+def test_copies_are_ready_pods():
+    """Running and Ready; failed copies are never counted."""
+    pods = [
+        typed(predictor_pod(name="pod-a", ready=True)),
+        typed(predictor_pod(name="pod-b", ready=True)),
+        typed(predictor_pod(name="pod-c", **serving(ERROR))),
+        typed(predictor_pod({"status": {"phase": "Pending"}}, name="pod-d", ready=True)),
+    ]
+    found = model_status(ModelStatus(), pods, failed=False, loaded=True)
+    assert found.copies == ModelCopies(failed_copies=0, total_copies=2)
+
+
+def test_the_first_model_that_loads_becomes_active():
+    """From an empty status."""
+    pod = typed(predictor_pod(ready=True))
+    found = model_status(ModelStatus(), [pod], failed=False, loaded=True)
+    assert found.states == ModelStates(active_model_state="Loaded", target_model_state="Loaded")
+    assert found.last_failure_info is None
+
+
+def test_a_crash_loop_without_a_last_end():
+    """The failure is named, and nothing more is known of it."""
+    pod = typed(predictor_pod(**serving(CRASHING)))
+    found = model_status(ModelStatus(), [pod], failed=False, loaded=False)
+    assert found.last_failure_info == FailureInfo(reason="ModelLoadFailed")
+
+
+def facts(*docs, unknown=()):
+    snapshot = cluster(*docs, unknown=unknown)
+    return facts_of(the_service(snapshot), snapshot)
+
+
+def names(objects):
+    return [each.name for each in objects]
+
+
+def test_knative_services_by_name():
+    """One for each component in spec; others are not looked for."""
+    found = facts(
+        inferenceservice(TRANSFORMED),
+        knative_service("v1, v1", ""),
+        knative_service("t1, t1", "", component="transformer"),
+        knative_service("e1, e1", "", component="explainer"),
+    )
+    assert {each: service.name for each, service in found.services.items()} == {
+        Component.PREDICTOR: "llm-predictor",
+        Component.TRANSFORMER: "llm-transformer",
+    }
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_an_older_knative_service_has_default_after_its_name(both):
+    """The newer name wins where both exist."""
+    docs = [knative_service("v0, v0", "", component="predictor-default")]
+    docs += [knative_service("v1, v1", "")] * both
+    found = facts(inferenceservice(), *docs).services[Component.PREDICTOR]
+    assert found.name == ("llm-predictor" if both else "llm-predictor-default")
+
+
+def test_pods_of_the_latest_created_revision():
+    """In Knative mode, also while an older revision serves."""
+    found = facts(
+        inferenceservice(),
+        knative_service("v2, v1", "v1:100 L"),
+        predictor_pod(name="old", of="v1"),
+        predictor_pod(name="new-b", of="v2"),
+        predictor_pod(name="new-a", of="v2"),
+    )
+    assert names(found.pods) == ["new-a", "new-b"]
+
+
+def test_pods_of_the_deployment():
+    """In Standard mode, by the label `app`."""
+    found = facts(
+        inferenceservice(STANDARD),
+        raw_deployment(),
+        predictor_pod(),
+        pod("models", "other", "isvc.llm-transformer"),
+    )
+    assert names(found.pods) == ["pod-a"]
+    assert names(found.deployments[Component.PREDICTOR]) == ["llm-predictor"]
+
+
+def test_an_older_deployment_has_default_after_its_name():
+    """KServe goes on with it, so it and its pods are the component's."""
+    labels = {"metadata": {"labels": {"app": "isvc.llm-predictor-default"}}}
+    found = facts(
+        inferenceservice(STANDARD),
+        raw_deployment(name="llm-predictor-default"),
+        predictor_pod(labels),
+    )
+    assert names(found.deployments[Component.PREDICTOR]) == ["llm-predictor-default"]
+    assert names(found.pods) == ["pod-a"]
+
+
+def test_workers_only_where_there_are_several_nodes():
+    """A Deployment of that name is nobody's without a workerSpec."""
+    docs = (raw_deployment(), raw_deployment(name="llm-predictor-worker"))
+    several = {"spec": {"predictor": {"workerSpec": {}}}}
+    one = facts(inferenceservice(STANDARD), *docs).deployments[Component.PREDICTOR]
+    two = facts(inferenceservice(STANDARD, several), *docs).deployments[Component.PREDICTOR]
+    assert names(one) == ["llm-predictor"]
+    assert names(two) == ["llm-predictor", "llm-predictor-worker"]
+
+
+def test_unknown_is_not_absent():
+    """What cannot be read is None; in Knative mode pods are found through the Knative Service."""
+    found = facts(inferenceservice(), unknown=[KNATIVE_SERVICES, r.DEPLOYMENTS])
+    assert (found.services, found.deployments, found.pods) == (None, None, None)
+    assert facts(inferenceservice()).pods == ()
+
+
+@pytest.mark.parametrize(
+    ("status", "annotation", "mode"),
+    [
+        ("Knative", "Standard", Mode.KNATIVE),
+        ("", "Standard", Mode.STANDARD),
+        ("", "RawDeployment", Mode.STANDARD),
+        ("Serverless", "", Mode.KNATIVE),
+        ("", "ModelMesh", Mode.MODELMESH),
+        ("", "", Mode.STANDARD),
+        ("", "Unheard", Mode.STANDARD),
+    ],
+)
+def test_deployment_mode(status, annotation, mode):
+    """The status decides, then the annotation, then what KServe is configured with."""
+    patch = {"status": {"deploymentMode": status}}
+    found = typed(inferenceservice(patch, annotated(deploymentMode=annotation)))
+    assert facts_of(found, cluster(), Mode.STANDARD).mode is mode
+
+
+C = Conclusion
+
+PATTERNS = [
+    # lr pr, C R, traffic, canary percent, conclusions
+    ("v2, v1", "v2, v2", "v2:100 L", None, set()),
+    ("v1, 0", "v1, v1", "v1:100 L", None, {C.NO_FALLBACK}),
+    ("v1, 0", "v2, v2", "v2:20 L, v1:80 -", 20, {C.CANARY, C.NO_FALLBACK}),
+    ("v1, v1", "v2, v2", "v2:20 L, v1:80 -", 20, {C.CANARY}),
+    ("v1, v1", "v2, v2", "v2:0 L, v1:100 -", 0, {C.ROLLED_BACK}),
+    ("v2, v1", "v3, v3", "v3:0 L, v2:100 -", 0, set()),
+    ("v2, v1", "v3, v2", "v2:100 L", None, {C.NEWEST_NOT_READY}),
+    ("v1, v1", "v3, v2", "v2:0 L, v1:100 -", 0, {C.NEWEST_NOT_READY, C.ROLLED_BACK}),
+    ("v1, v0", "v3, v2", "v2:20 L, v1:80 -", 20, {C.NEWEST_NOT_READY, C.CANARY}),
+    ("v1, v0", "v3, v2", "v2:0 L, v1:100 -", 0, {C.NEWEST_NOT_READY}),
+    ("0, 0", "v1, 0", "", None, {C.NEWEST_NOT_READY}),
+    ("v1, v0", "v2, v2", "v1:100 L", None, {C.ROLLOUT_NOT_FINISHED}),
+    ("v1, v0", "v2, v2", "v1:100 L", 10, set()),
+    ("v1, v0", "v2, v2", "v2:20 L, v1:80 -", None, {C.ROLLOUT_NOT_FINISHED, C.CANARY}),
+    ("v2, v1", "v2, v2", "v2:0 L, v2:100 -", 0, {C.SPLIT_OVER_ONE}),
+    ("v2, v1", "v3, v2", "v2:0 L, v2:100 -", 0, {C.SPLIT_OVER_ONE, C.NEWEST_NOT_READY}),
+    ("v1, 0", "v1, v1", "v1:0 L, v1:100 -", 0, {C.SPLIT_OVER_ONE, C.NO_FALLBACK}),
+    ("0, 0", "0, 0", "", None, set()),
+    ("v1, v0", "v2, v2", "v2:~ L", 10, set()),
+]
+
+
+@pytest.mark.parametrize(("history", "revisions", "entries", "percent", "expected"), PATTERNS)
+def test_pattern(history, revisions, entries, percent, expected):
+    """Each pattern has its conclusions; several may hold at once."""
+    status = component(history, revisions, entries)
+    assert read_component(status, percent) == expected
+
+
+def test_each_conclusion_has_a_pattern():
+    """No conclusion is left out above."""
+    assert set().union(*(each[4] for each in PATTERNS)) == set(Conclusion)
+
+
+def test_the_latest_entry_of_a_gradual_rollout_is_the_one_that_names_the_ready_revision():
+    """Two entries are flagged; the older revision is on its way out."""
+    entry = latest_entry(component("v1, 0", "v2, v2", "v1:60 L, v2:40 L"))
+    assert (entry.revision_name, entry.percent) == ("v2", 40)
+
+
+ASKED = [
+    # percent, lr, spec.traffic, tags
+    (None, "", ":100 L", [""]),
+    (None, "v1", ":100 L", [""]),
+    (20, "v1", ":20 L, v1:80 -", ["", "prev"]),
+    (0, "v1", ":0 L, v1:100 -", ["", "prev"]),
+    (99, "v1", ":99 L, v1:1 -", ["", "prev"]),
+    (100, "v1", ":100 L", [""]),
+    (20, "", ":100 L", [""]),
+]
+
+
+@pytest.mark.parametrize(("percent", "rolled_out", "entries", "tags"), ASKED)
+def test_traffic_that_kserve_asks_for(percent, rolled_out, entries, *, tags):
+    """A canary percent is ignored until something was rolled out."""
+    found = asked_traffic(percent, rolled_out)
+    plain = [(each.revision_name, each.percent, each.latest_revision) for each in found]
+    assert plain == [
+        (each.revision_name, each.percent, each.latest_revision) for each in traffic(entries)
+    ]
+    assert [each.tag for each in found] == tags

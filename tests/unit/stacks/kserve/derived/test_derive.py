@@ -51,13 +51,8 @@ FAILED = {"Ready": "False RevisionFailed", "ConfigurationsReady": "False Revisio
 CRASHED = container("kserve-container", waits("CrashLoopBackOff"), ended("Error", 1, "bad"))
 
 LIFE = {
-    "t0 created": Moment(
-        "v1, 0", "", "0, 0", "Unknown Deploying", ("Pending", "InProgress"), service=NOT_YET
-    ),
-    "t1 serves": Moment(
-        "v1, v1", "v1:100 L", "v1, 0", "True", ("Loaded", "UpToDate"),
-        (predictor_pod(of="v1", ready=True),),
-    ),
+    "t0 created": Moment("v1, 0", "", "0, 0", "Unknown Deploying", ("Pending", "InProgress"), service=NOT_YET),
+    "t1 serves": Moment("v1, v1", "v1:100 L", "v1, 0", "True", ("Loaded", "UpToDate"), (predictor_pod(of="v1", ready=True),)),
     "t2 idle": Moment("v1, v1", "v1:100 L", "v1, 0", "True", ("Pending", "InProgress")),
     "t3 canary starts": Moment(
         "v2, v1", "v1:20 L, v1:80 -", "v1, 0", "Unknown Deploying", ("Loading", "InProgress"),
@@ -67,10 +62,7 @@ LIFE = {
         "v2, v2", "v2:20 L, v1:80 -", "v1, 0", "True", ("Loaded", "UpToDate"),
         (predictor_pod(of="v2", ready=True),),
     ),
-    "t5 promoted": Moment(
-        "v2, v2", "v2:100 L", "v2, v1", "True", ("Loaded", "UpToDate"),
-        (predictor_pod(of="v2", ready=True),),
-    ),
+    "t5 promoted": Moment("v2, v2", "v2:100 L", "v2, v1", "True", ("Loaded", "UpToDate"), (predictor_pod(of="v2", ready=True),)),
     "t6 rolled back, pass 1": Moment(
         "v2, v2", "v2:0 L, v2:100 -", "v1, v1", "True", ("Loaded", "UpToDate"),
         (predictor_pod(of="v2", ready=True),),

@@ -1,22 +1,36 @@
-"""Which revisions are rolled out: each row of the truth table, and examples from rollouts."""
+"""Revisions, raw Deployments, and when a status differs."""
 
 from itertools import product
 
 import pytest
 
-from reporter.stacks.kserve.derived.conditions import ConditionManager
-from reporter.stacks.kserve.derived.revisions import (
-    TABLE,
-    RevisionHistory,
-    Share,
-    propagate,
-    walk,
-)
+from reporter.stacks.kserve.derived.conditions import ConditionManager, raw_ready
+from reporter.stacks.kserve.derived.derive import derive, differs
+from reporter.stacks.kserve.derived.facts import facts_of
+from reporter.stacks.kserve.derived.revisions import TABLE, RevisionHistory, Share, propagate, walk
 from reporter.stacks.kserve.objects import Addressable, Component
+from tests.unit.probes.building import merged
 from tests.unit.stacks.kserve.derived.building import (
+    PREDICTOR,
+    STANDARD,
+    UP,
+    annotated,
+    cluster,
     component,
+    conditions,
+    container,
+    derived,
+    ended,
+    has,
+    inferenceservice,
+    knative_service,
     pair,
+    predictor_pod,
+    raw_deployment,
     routed,
+    stored,
+    the_service,
+    typed,
     typed_service,
 )
 
@@ -174,3 +188,275 @@ def test_conditions_are_taken_over_and_an_absent_one_stays():
         "PredictorReady": ("False", "RevisionFailed"),
         "Ready": ("False", "RevisionFailed"),
     }
+
+
+AVAILABLE = {
+    "SILENT": (None, "Unknown AvailableReason: available"),
+    "TRUE": ("True AvailableReason: available",),
+    "FALSE": ("False AvailableReason: available",),
+}
+PROGRESSING = {
+    "SILENT": (None, "Unknown ProgressReason: progress"),
+    "COMPLETE": ("True NewReplicaSetAvailable: progress",),
+    "GOING_ON": ("True ReplicaSetUpdated: progress", "True"),
+    "FAILED": ("False ProgressDeadlineExceeded: progress",),
+    "FAILED_SILENTLY": ("False ProgressDeadlineExceeded",),
+}
+
+CELLS = """
+SILENT SILENT          False
+SILENT COMPLETE        True    P
+SILENT GOING_ON        Unknown P
+SILENT FAILED          False   P
+SILENT FAILED_SILENTLY False
+TRUE   SILENT          True    A
+TRUE   COMPLETE        True    P
+TRUE   GOING_ON        True    A
+TRUE   FAILED          False   P
+TRUE   FAILED_SILENTLY True    A
+FALSE  SILENT          False   A
+FALSE  COMPLETE        False   A
+FALSE  GOING_ON        False   A
+FALSE  FAILED          False   A
+FALSE  FAILED_SILENTLY False   A
+"""
+
+
+def cases():
+    for line in CELLS.split("\n"):
+        if not line:
+            continue
+        available, progressing, status, *source = line.split()
+        for one in AVAILABLE[available]:
+            for other in PROGRESSING[progressing]:
+                yield one, other, status, "".join(source)
+
+
+def deployment(name=PREDICTOR, **texts):
+    return typed(raw_deployment(name=name, **{k: v for k, v in texts.items() if v}))
+
+
+@pytest.mark.parametrize(("available", "progressing", "status", "source"), list(cases()))
+def test_cell(available, progressing, status, *, source):
+    """Status, and whose reason and message it takes."""
+    ready = raw_ready("PredictorReady", [deployment(Available=available, Progressing=progressing)])
+    assert (ready.type, ready.status) == ("PredictorReady", status)
+    text = {"A": available, "P": progressing, "": None}[source] or ""
+    reason, _, message = text.partition(" ")[2].partition(": ")
+    assert (ready.reason or "", ready.message or "") == (reason, message)
+
+
+def with_replica_failure(available, progressing):
+    """What is derived where pods cannot be created."""
+    broken = deployment(
+        Available=available, Progressing=progressing, ReplicaFailure="True FailedCreate: quota"
+    )
+    ready = raw_ready("PredictorReady", [broken])
+    return ready.status, ready.reason, ready.message
+
+
+def test_a_replica_failure_overrides_every_cell():
+    """Pods that cannot be created are told before anything else."""
+    found = {each[:2]: with_replica_failure(*each[:2]) for each in cases()}
+    assert found == dict.fromkeys(found, ("False", "FailedCreate", "quota"))
+
+
+def test_a_replica_failure_that_is_over_changes_nothing():
+    """Only True counts."""
+    fine = deployment(Available="True MinimumReplicasAvailable", ReplicaFailure="False Over")
+    assert raw_ready("PredictorReady", [fine]).status == "True"
+
+
+def test_no_deployment_at_all():
+    """False, and nothing says why."""
+    ready = raw_ready("PredictorReady", [])
+    assert (ready.status, ready.reason, ready.message) == ("False", None, None)
+
+
+def two(head, worker):
+    return raw_ready(
+        "PredictorReady", [deployment(**head), deployment(f"{PREDICTOR}-worker", **worker)]
+    )
+
+
+TWO = [
+    # head, worker, status, reason, message
+    (
+        "both True, same reason",
+        {"Available": "True MinimumReplicasAvailable: fine"},
+        {"Available": "True MinimumReplicasAvailable: good"},
+        "True", "MinimumReplicasAvailable", "predictor-container: fine, worker-container: good",
+    ),
+    (
+        "one False, reasons differ",
+        {"Available": "True MinimumReplicasAvailable: fine"},
+        {"Available": "False MinimumReplicasUnavailable: none"},
+        "False",
+        "predictor-container: MinimumReplicasAvailable, worker-container: MinimumReplicasUnavailable",
+        "predictor-container: fine, worker-container: none",
+    ),
+    ("Unknown becomes False", {"Available": "True Same"}, {"Available": "Unknown Same"}, "False", "Same", ""),
+    (
+        "one that is reported by the head only counts as absent",
+        {"Available": "False MinimumReplicasUnavailable", "Progressing": "True NewReplicaSetAvailable"},
+        {"Progressing": "True NewReplicaSetAvailable"},
+        "True", "NewReplicaSetAvailable", "",
+    ),
+    ("a worker without conditions leaves nothing to tell", {"Available": "True MinimumReplicasAvailable"}, {}, "False", "", ""),
+    (
+        "a replica failure of one of them counts as absent",
+        {"Available": "True Same", "ReplicaFailure": "True FailedCreate: quota"},
+        {"Available": "True Same"},
+        "True", "Same", "",
+    ),
+    (
+        "a replica failure of both",
+        {"ReplicaFailure": "True FailedCreate: one"},
+        {"ReplicaFailure": "True FailedCreate: other"},
+        "False", "FailedCreate", "predictor-container: one, worker-container: other",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("head", "worker", "status", "reason", "message"),
+    [each[1:] for each in TWO],
+    ids=[each[0] for each in TWO],
+)
+def test_head_and_worker(head, worker, status, *, reason, message):
+    """A condition counts only if both report it, and is True only if both are."""
+    ready = two(head, worker)
+    assert (ready.status, ready.reason or "", ready.message or "") == (status, reason, message)
+
+
+SERVICE = knative_service("v2, v2", "v2:100 L", {"status": {"url": "http://v2"}})
+POD = predictor_pod(of="v2", ready=True)
+
+
+def settled(*docs):
+    """The InferenceService after a pass over these objects."""
+    return stored(derived(inferenceservice(has(**UP)), *docs))
+
+
+def compared(doc, *docs):
+    snapshot = cluster(doc, *docs)
+    service = the_service(snapshot)
+    return differs(service.status, derive(facts_of(service, snapshot)))
+
+
+def predictor(**fields):
+    return {"status": {"components": {"predictor": fields}}}
+
+
+def with_condition(doc, **texts):
+    """The document with some of its conditions replaced."""
+    new = conditions(**texts)
+    kept = [each for each in doc["status"]["conditions"] if each["type"] not in texts]
+    return merged(doc, {"status": {"conditions": kept + new}})
+
+
+def test_a_status_that_was_propagated_does_not_differ():
+    """A second pass has nothing to say."""
+    assert compared(settled(SERVICE, POD), SERVICE, POD) == ()
+
+
+DIFFERENT = [
+    (predictor(latestCreatedRevision="v1"), "components.predictor.latestCreatedRevision"),
+    (predictor(latestReadyRevision="v1"), "components.predictor.latestReadyRevision"),
+    (predictor(traffic=[]), "components.predictor.traffic"),
+    (predictor(url="http://v1"), "components.predictor.url"),
+    ({"status": {"observedGeneration": 1}}, "observedGeneration"),
+    ({"status": {"modelStatus": {"transitionStatus": "BlockedByFailedLoad"}}}, "modelStatus.transitionStatus"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("patch", "field"), DIFFERENT)
+def test_a_field_that_differs(patch, field):
+    """Named by its path."""
+    assert compared(merged(settled(SERVICE, POD), patch), SERVICE, POD) == (field,)
+
+
+def test_a_promotion_that_was_not_recorded():
+    """Both revisions of the history differ."""
+    before = merged(settled(SERVICE), predictor(latestRolledoutRevision="v1"))
+    assert compared(before, SERVICE) == (
+        "components.predictor.latestRolledoutRevision",
+        "components.predictor.previousRolledoutRevision",
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        ("PredictorReady", "False RevisionFailed"),
+        ("PredictorRouteReady", "Unknown TrafficNotMigrated"),
+        ("LatestDeploymentReady", "False PredictorConfigurationReady not ready"),
+    ],
+)
+def test_a_condition_that_differs(condition, text):
+    """By type."""
+    found = compared(with_condition(settled(SERVICE, POD), **{condition: text}), SERVICE, POD)
+    assert found == (f"conditions.{condition}",)
+
+
+def test_a_condition_that_was_never_written():
+    """Versions before 0.11 do not write each type: what is nowhere in the status is no difference."""
+    before = settled(SERVICE)
+    left = [each for each in before["status"]["conditions"] if each["type"] != "RoutesReady"]
+    assert compared(merged(before, {"status": {"conditions": left}}), SERVICE) == ()
+
+
+FAILING = knative_service("v2, v2", "v2:100 L", Ready="False RevisionFailed: 50% of it")
+
+TOLERATED = [
+    ("reasons of True conditions", with_condition(settled(SERVICE), PredictorReady="True AsEver"), SERVICE),
+    ("a garbled percent sign", with_condition(settled(FAILING), PredictorReady="False RevisionFailed: 50%!o(MISSING)f it"), FAILING),
+    ("the words of Ready", with_condition(settled(FAILING), Ready="False OtherReason: other"), FAILING),
+    ("no Stopped of older versions", merged(settled(SERVICE), {"status": {"conditions": [each for each in settled(SERVICE)["status"]["conditions"] if each["type"] != "Stopped"]}}), SERVICE),
+    ("pods that have gone since", settled(SERVICE, POD), SERVICE),
+    ("copies", merged(settled(SERVICE, POD), {"status": {"modelStatus": {"copies": {"totalCopies": 9}}}}), SERVICE),
+    ("the defaults of the schema", merged(settled(SERVICE), {"status": {"modelStatus": {"transitionStatus": "UpToDate", "states": {"activeModelState": "Pending"}}}}), SERVICE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("doc", "service"), [e[1:] for e in TOLERATED], ids=[e[0] for e in TOLERATED]
+)
+def test_what_is_no_difference(doc, service):
+    """What cannot be known from outside."""
+    assert compared(doc, service) == ()
+
+
+def test_words_of_a_false_condition_count():
+    """Another reason has not been propagated."""
+    before = with_condition(settled(FAILING), PredictorReady="False RevisionMissing: 50% of it")
+    assert compared(before, FAILING) == ("conditions.PredictorReady",)
+
+
+def test_a_frozen_service_never_differs():
+    """KServe leaves it alone while it is Ready."""
+    frozen = merged(
+        settled(SERVICE),
+        predictor(latestReadyRevision="v1"),
+        annotated(**{"disable-auto-update": "true"}),
+    )
+    assert compared(frozen, SERVICE) == ()
+
+
+def test_pods_that_tell_different_things_do_not_make_a_difference():
+    """KServe may have looked at either."""
+    crashed = predictor_pod(
+        of="v2", name="pod-b", serving=container("kserve-container", ended("Error"))
+    )
+    service = knative_service("v2, v1", "v1:100 L", Ready="True")
+    failed = merged(settled(service, crashed), {})
+    assert compared(failed, service, crashed, predictor_pod(of="v2", name="pod-a")) == ()
+
+
+def test_standard_mode():
+    """A Deployment that went down and was not told."""
+    up = raw_deployment(Available="True Fine")
+    down = raw_deployment(Available="False MinimumReplicasUnavailable: none")
+    before = stored(derived(inferenceservice(STANDARD, has(**UP)), up))
+    assert compared(before, up) == ()
+    assert compared(before, down) == ("conditions.PredictorReady", "conditions.Ready")

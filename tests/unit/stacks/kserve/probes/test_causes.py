@@ -120,10 +120,7 @@ NOT_OF_THE_MODEL = [
     ("a download", {"storage": container("storage-initializer", RUNNING)}),
     ("a download that is done", {"storage": container("storage-initializer", ended("Completed", 0), KILLED)}),
     ("out of memory", {"serving": container("kserve-container", ended("OOMKilled", 137))}),
-    (
-        "out of memory again and again",
-        {"serving": container("kserve-container", waits("CrashLoopBackOff"), ended("OOMKilled", 137))},
-    ),
+    ("out of memory again and again", {"serving": container("kserve-container", waits("CrashLoopBackOff"), ended("OOMKilled", 137))}),
     ("no image", {"serving": container("kserve-container", waits("ImagePullBackOff"))}),
     ("another container", {"serving": container("queue-proxy", ended("Error"))}),
 ]  # fmt: skip
@@ -150,10 +147,7 @@ def test_a_transformer_that_crashes_is_not_the_model():
 
 def test_a_model_server_that_had_served_is_not_said_to_load():
     """It was Ready, and crashes since: the same reason, for KServe calls both so."""
-    conditions = [
-        condition("Initialized", "True", since=CREATED),
-        condition("Ready", "False"),
-    ]
+    conditions = [condition("Initialized", "True", since=CREATED), condition("Ready", "False")]
     pod = predictor_pod(
         {"status": {"conditions": conditions}}, of="v2",
         serving=container("kserve-container", waits("CrashLoopBackOff"), LOST),

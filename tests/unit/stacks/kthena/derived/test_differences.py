@@ -93,16 +93,9 @@ def test_updated_groups_that_are_deleted_are_not_named():
     [
         (ONE_OF_TWO, "Available", "GroupsNotReady", "Serving groups that are not ready: [1]"),
         (BOTH_OF_TWO, "Progressing", "AllGroupsReady", "No Serving group is progressing"),
-        (
-            BOTH_OF_TWO, "UpdateInProgress", "NoGroupToUpdate",
-            "No Serving group is to be updated",
-        ),
-        (
-            [*ONE_OF_TWO, *group(2, DECODE)], "Available", "GroupsNotReady",
-            "Serving groups that are not ready: [1]",
-        ),
-        ([*BOTH_OF_TWO, *group(2, DECODE)], "Available", "TooManyGroups",
-         "3 Serving groups exist, 2 wanted"),
+        (BOTH_OF_TWO, "UpdateInProgress", "NoGroupToUpdate", "No Serving group is to be updated"),
+        ([*ONE_OF_TWO, *group(2, DECODE)], "Available", "GroupsNotReady", "Serving groups that are not ready: [1]"),
+        ([*BOTH_OF_TWO, *group(2, DECODE)], "Available", "TooManyGroups", "3 Serving groups exist, 2 wanted"),
     ],
 )  # fmt: skip
 def test_a_losing_condition_says_what_is_true_now(objects, type_, reason, message):
@@ -257,12 +250,9 @@ ENTRY = "modelserving.volcano.sh/entry=true,modelserving.volcano.sh/name=m"
         ([role("prefill", 0), DECODE], [], "decode-0"),
         ([role("prefill", 0), DECODE], [UP, *instance("m-0", "decode-0")], "decode-0"),
         ([role("decode", 2)], [UP, *instance("m-0", "decode-1")], "decode-1"),
-        ([role("decode", 2)], [UP, *instance("m-0", "decode-0", "terminating"),
-                               *instance("m-0", "decode-1")], "decode-0"),
-        ([role("decode", 2)], [*instance("m-0", "decode-1"), *instance("m-1", "decode-1"),
-                               *instance("m-0", "decode-0")], "decode-1"),
-        ([role("decode", 2)], [*group(0, DECODE, state="Deleting"),
-                               *instance("m-1", "decode-1")], "decode-1"),
+        ([role("decode", 2)], [UP, *instance("m-0", "decode-0", "terminating"), *instance("m-0", "decode-1")], "decode-0"),
+        ([role("decode", 2)], [*instance("m-0", "decode-1"), *instance("m-1", "decode-1"), *instance("m-0", "decode-0")], "decode-1"),
+        ([role("decode", 2)], [*group(0, DECODE, state="Deleting"), *instance("m-1", "decode-1")], "decode-1"),
         ([PREFILL], [UP, pod("m-0", "prefill-0", 1)], "prefill-0"),
         ([role("prefill", 0)], [], "prefill-0"),
     ],

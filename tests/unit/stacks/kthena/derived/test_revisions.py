@@ -65,10 +65,7 @@ def two_containers() -> Document:
             {"resources": {"limits": {"cpu": "0.5", "memory": "1024Mi", "gpu": 1}}},
             {"resources": {"limits": {"cpu": "500m", "memory": "1Gi", "gpu": "1"}}},
         ),
-        (
-            {"resources": {"requests": {"memory": "1e3"}}},
-            {"resources": {"requests": {"memory": "1k"}}},
-        ),
+        ({"resources": {"requests": {"memory": "1e3"}}}, {"resources": {"requests": {"memory": "1k"}}}),
         (
             {"env": [{"valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}}]},
             {
@@ -80,7 +77,7 @@ def two_containers() -> Document:
         ({"readinessProbe": {"initialDelaySeconds": 0}}, {"readinessProbe": {}}),
         ({"securityContext": {"privileged": False}}, {"securityContext": {"privileged": False}}),
     ],
-)
+)  # fmt: skip
 def test_a_template_is_the_same_however_it_is_written(written, kept_as):
     """Go leaves out zero values, spells out empty structs and canonizes quantities."""
     ours = role("decode") | {"entryTemplate": spec_of(**written)}

@@ -85,37 +85,16 @@ def test_what_the_webhook_admits_breaks_no_rule(spec):
     ("spec", "said"),
     [
         ({"replicas": -1}, "spec.replicas: must not be negative"),
-        (
-            {"recoveryPolicy": "All"},
-            "spec.recoveryPolicy: must be one of None, RoleRecreate, ServingGroupRecreate",
-        ),
-        (
-            {"recoveryPolicy": "ServingGroupRecreate", **strategy(BY_ROLE)},
-            f"spec.recoveryPolicy: ServingGroupRecreate {NOT_WITH_ROLES}",
-        ),
-        (
-            strategy("Recreate"),
-            "spec.rolloutStrategy.type: must be one of RoleRollingUpdate, ServingGroupRollingUpdate",
-        ),
-        (
-            strategy(BY_ROLE, maxUnavailable=1),
-            f"{UPDATE}: {NOT_WITH_ROLES}",
-        ),
+        ({"recoveryPolicy": "All"}, "spec.recoveryPolicy: must be one of None, RoleRecreate, ServingGroupRecreate"),
+        ({"recoveryPolicy": "ServingGroupRecreate", **strategy(BY_ROLE)}, f"spec.recoveryPolicy: ServingGroupRecreate {NOT_WITH_ROLES}"),
+        (strategy("Recreate"), "spec.rolloutStrategy.type: must be one of RoleRollingUpdate, ServingGroupRollingUpdate"),
+        (strategy(BY_ROLE, maxUnavailable=1), f"{UPDATE}: {NOT_WITH_ROLES}"),
         (strategy(BY_GROUP, maxUnavailable=-1), f"{UPDATE}.maxUnavailable: must not be negative"),
         (strategy(BY_GROUP, maxUnavailable="101%"), f"{UPDATE}.maxUnavailable: {PERCENT}"),
         (strategy(BY_GROUP, maxUnavailable="some"), f"{UPDATE}.maxUnavailable: {PERCENT}"),
-        (
-            strategy(BY_GROUP, maxUnavailable=0),
-            f"{UPDATE}.maxUnavailable: is 0, so that no rollout could begin",
-        ),
-        (
-            strategy(BY_GROUP, maxUnavailable="33%"),
-            f"{UPDATE}.maxUnavailable: 33% of 3 is 0, so that no rollout could begin",
-        ),
-        (
-            strategy(BY_GROUP, maxUnavailable=0, maxSurge="0%"),
-            f"{UPDATE}.maxUnavailable: is 0, so that no rollout could begin",
-        ),
+        (strategy(BY_GROUP, maxUnavailable=0), f"{UPDATE}.maxUnavailable: is 0, so that no rollout could begin"),
+        (strategy(BY_GROUP, maxUnavailable="33%"), f"{UPDATE}.maxUnavailable: 33% of 3 is 0, so that no rollout could begin"),
+        (strategy(BY_GROUP, maxUnavailable=0, maxSurge="0%"), f"{UPDATE}.maxUnavailable: is 0, so that no rollout could begin"),
         (strategy(BY_GROUP, partition=-1), f"{UPDATE}.partition: must not be negative"),
         (strategy(BY_GROUP, partition="-5%"), f"{UPDATE}.partition: {PERCENT}"),
         (gang(chat=1), f"{GANG}[chat]: there is no role chat"),
@@ -128,44 +107,20 @@ def test_what_the_webhook_admits_breaks_no_rule(spec):
         (strategy(BY_GROUP, maxSurge=-1), f"{UPDATE}.maxSurge: must not be negative"),
         (strategy(BY_GROUP, maxSurge="some"), f"{UPDATE}.maxSurge: {PERCENT}"),
         ({"template": {"roles": []}}, "spec.template.roles: there must be a role"),
-        (
-            {"template": {"roles": [merged(DECODE, {"name": name}) for name in "abcde"]}},
-            "spec.template.roles: 5 roles are more than 4",
-        ),
-        (
-            {"template": {"roles": [DECODE, DECODE]}},
-            "spec.template.roles: two roles have the name decode",
-        ),
+        ({"template": {"roles": [merged(DECODE, {"name": name}) for name in "abcde"]}}, "spec.template.roles: 5 roles are more than 4"),
+        ({"template": {"roles": [DECODE, DECODE]}}, "spec.template.roles: two roles have the name decode"),
         (roles({"name": "prefill-of-it"}), f"{ROLE}.name: is longer than 12 characters"),
-        (
-            roles({"name": "Prefill"}),
-            f"{ROLE}.name: {LETTERS}",
-        ),
+        (roles({"name": "Prefill"}), f"{ROLE}.name: {LETTERS}"),
         (roles({"replicas": -1}), f"{ROLE}.replicas: must not be negative"),
         (roles({"workerReplicas": None}), f"{ROLE}.workerReplicas: must be set"),
         (roles({"workerReplicas": -1}), f"{ROLE}.workerReplicas: must not be negative"),
-        (
-            roles({"workerTemplate": None}),
-            f"{ROLE}.workerTemplate: must be set, as workerReplicas is more than 0",
-        ),
+        (roles({"workerTemplate": None}), f"{ROLE}.workerTemplate: must be set, as workerReplicas is more than 0"),
         (roles({"entryTemplate": None}), f"{ROLE}.entryTemplate: must be set"),
-        (
-            roles({"entryTemplate": image("engine :1")}),
-            f"{ROLE}.entryTemplate.spec.containers[0].image: must not contain blanks",
-        ),
-        (
-            roles({"workerTemplate": image("engine:1\n")}),
-            f"{ROLE}.workerTemplate.spec.containers[0].image: must not contain blanks",
-        ),
-        (
-            roles({"partition": 1}),
-            f"{ROLE}.partition: only goes with spec.rolloutStrategy.type RoleRollingUpdate",
-        ),
+        (roles({"entryTemplate": image("engine :1")}), f"{ROLE}.entryTemplate.spec.containers[0].image: must not contain blanks"),
+        (roles({"workerTemplate": image("engine:1\n")}), f"{ROLE}.workerTemplate.spec.containers[0].image: must not contain blanks"),
+        (roles({"partition": 1}), f"{ROLE}.partition: only goes with spec.rolloutStrategy.type RoleRollingUpdate"),
         ({**roles({"partition": "x"}), **strategy(BY_ROLE)}, f"{ROLE}.partition: {PERCENT}"),
-        (
-            {**roles({"maxUnavailable": 3}), **strategy(BY_ROLE)},
-            f"{ROLE}.maxUnavailable: 3 is more than the role's replicas, 2",
-        ),
+        ({**roles({"maxUnavailable": 3}), **strategy(BY_ROLE)}, f"{ROLE}.maxUnavailable: 3 is more than the role's replicas, 2"),
         (
             {**roles({"maxUnavailable": "49%"}), **strategy(BY_ROLE)},
             f"{ROLE}.maxUnavailable: 49% of 2 is 0, so that no rollout could begin",
@@ -175,7 +130,7 @@ def test_what_the_webhook_admits_breaks_no_rule(spec):
             f"{ROLE}.maxUnavailable: 1 is more than the role's replicas, 0",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_broken_rule_is_told_with_its_field(spec, said):
     """One at a time: nothing else is told of the same object."""
     assert told(spec) == [said]

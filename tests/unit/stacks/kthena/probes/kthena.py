@@ -5,14 +5,7 @@ from dataclasses import replace
 from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import evaluate_modelservings
-from tests.unit.probes.building import (
-    Document,
-    condition,
-    document,
-    merged,
-    namespace,
-    snapshot_of,
-)
+from tests.unit.probes.building import Document, condition, document, merged, namespace, snapshot_of
 
 NS = "models"
 NAME = "m"
@@ -28,14 +21,8 @@ TITLE = f"ModelServing {NS}/{NAME}"
 
 POD = {"spec": {"containers": [{"name": "engine", "image": "engine:1"}]}}
 ROLES = [
-    {
-        "name": "prefill", "replicas": 1, "workerReplicas": 1, "maxUnavailable": 1,
-        "entryTemplate": POD, "workerTemplate": POD,
-    },
-    {
-        "name": "decode", "replicas": 2, "workerReplicas": 0, "maxUnavailable": 1,
-        "entryTemplate": POD,
-    },
+    {"name": "prefill", "replicas": 1, "workerReplicas": 1, "maxUnavailable": 1, "entryTemplate": POD, "workerTemplate": POD},
+    {"name": "decode", "replicas": 2, "workerReplicas": 0, "maxUnavailable": 1, "entryTemplate": POD},
 ]  # fmt: skip
 INSTANCES = (("prefill", 0, 2), ("decode", 0, 1), ("decode", 1, 1))
 

@@ -6,13 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reporter.kube.errors import (
-    Conflict,
-    Forbidden,
-    Invalid,
-    NotFound,
-    ServerError,
-)
+from reporter.kube.errors import Conflict, Forbidden, Invalid, NotFound, ServerError
 from reporter.stacks.kthena.output import FieldsUndeclaredError, StatusWriter, StoredStatus
 from reporter.stacks.kthena.owning import Method
 from reporter.stacks.kthena.reasons import MODELSERVINGS

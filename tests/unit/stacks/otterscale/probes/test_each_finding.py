@@ -93,24 +93,14 @@ RESOURCE = [
         ["NotObserved"],
         "has not observed generation 3, its status is of generation 2",
     ),
-    (
-        "NotObserved: absent",
-        [change("ModelService", NAME, {"status": None})],
-        ["NotObserved"],
-        "it has written no status yet",
-    ),
+    ("NotObserved: absent", [change("ModelService", NAME, {"status": None})], ["NotObserved"], "it has written no status yet"),
     (
         "StatusContradiction",
         [operator_says(conditions=[condition("Ready", "False", "PodsStarting")])],
         ["StatusStale"],
         "condition Ready is False and should be True",
     ),
-    (
-        "StatusDrift",
-        [operator_says(prefillReady=None)],
-        ["StatusStale"],
-        "prefillReady is 0 and should be 1",
-    ),
+    ("StatusDrift", [operator_says(prefillReady=None)], ["StatusStale"], "prefillReady is 0 and should be 1"),
     ("EppNameCollision", [other("qwen-3"), other("qwen.3")], [], ""),
     (
         "InvalidCombination: prefill without routingProxy",
@@ -118,7 +108,7 @@ RESOURCE = [
         ["Drift", "Misconfigured"],
         "spec.prefill without spec.routingProxy",
     ),
-]
+]  # fmt: skip
 
 PODS = [
     (
@@ -205,12 +195,7 @@ PICKER = [
         ["EPPNotReady"],
         "is down: scaled to zero (Deployment qwen3-epp); failureMode is FailOpen",
     ),
-    (
-        "EppUnavailable",
-        [status(EPP), change("Pod", f"{EPP}-0", crashing("epp"))],
-        ["EPPNotReady"],
-        "CrashLoopBackOff",
-    ),
+    ("EppUnavailable", [status(EPP), change("Pod", f"{EPP}-0", crashing("epp"))], ["EPPNotReady"], "CrashLoopBackOff"),
     (
         "EppServiceAccountMissing",
         [status(EPP), remove(("Pod", f"{EPP}-0"), ("ServiceAccount", EPP))],
@@ -246,7 +231,7 @@ PICKER = [
         ["Drift", "EPPNotReady"],
         "Service qwen3-epp selects no ready pod of the endpoint picker",
     ),
-]
+]  # fmt: skip
 
 ROUTING = [
     ("PoolMissing", [remove(("InferencePool", NAME))], ["ObjectMissing"], "requests have no backend"),
@@ -276,12 +261,7 @@ ROUTING = [
         ["RouteNotReady"],
         "Programmed is False for its Gateway gateways/inference, AddressNotAssigned",
     ),
-    (
-        "RouteUnattached",
-        [change("HTTPRoute", NAME, parents())],
-        ["RouteNotReady"],
-        "has not accepted it: status.parents has no entry",
-    ),
+    ("RouteUnattached", [change("HTTPRoute", NAME, parents())], ["RouteNotReady"], "has not accepted it: status.parents has no entry"),
     (
         "RouteNotAccepted",
         [change("HTTPRoute", NAME, parents(condition("Accepted", "False", "NotAllowedByListeners"), RESOLVED))],
@@ -456,16 +436,10 @@ def test_a_fault_of_the_engine_is_not_told_of_the_proxy_beside_it():
 @pytest.mark.parametrize(
     ("says", "cause"),
     [
-        (
-            "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
-            "decode: no free nvidia.com/gpu",
-        ),
-        (
-            "0/3 nodes are available: 3 node(s) had untolerated taint {nvidia.com/gpu: present}.",
-            "decode: Unschedulable",
-        ),
+        ("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", "decode: no free nvidia.com/gpu"),
+        ("0/3 nodes are available: 3 node(s) had untolerated taint {nvidia.com/gpu: present}.", "decode: Unschedulable"),
     ],
-)
+)  # fmt: skip
 def test_accelerators_are_lacking_only_where_the_scheduler_says_so(says, cause):
     """Nodes with accelerators often have a taint of that name: free ones may stand by."""
     docs = reduced(*decode_pod(unschedulable(says)))
@@ -514,14 +488,11 @@ def test_without_its_pool_a_single_picker_restarts(replicas, effect):
 @pytest.mark.parametrize(
     ("phase", "says"),
     [
-        (
-            "Ready",
-            "the operator counts it as no pods wanted, and calls the ModelService Ready all the same",
-        ),
+        ("Ready", "the operator counts it as no pods wanted, and calls the ModelService Ready all the same"),
         ("Running", "the operator counts it as no pods wanted"),
         (None, "the operator counts it as no pods wanted"),
     ],
-)
+)  # fmt: skip
 def test_a_missing_prefill_deployment_is_called_ready_only_where_it_is(phase, says):
     """Decode pods may be down as well, or the operator has never come so far."""
     docs = reduced(

@@ -164,12 +164,7 @@ def restarted(second):
 def test_a_crash_loop_without_probes_is_one_episode():
     """Without probes the pod is Ready while vLLM loads the model that it will crash on."""
     docs = broken(crashing("vllm"))
-    told = story(
-        (0, docs),
-        (300, restarted(300), scraped(answered=False)),
-        (420, docs),
-        until=600,
-    )
+    told = story((0, docs), (300, restarted(300), scraped(answered=False)), (420, docs), until=600)
     assert told == [(0, "firing", "PodsNotReady")]
 
 
@@ -245,13 +240,9 @@ def unreachable(*, in_service):
     [
         pytest.param(without_statistics(), ALONE, id="a page that says nothing of the engine"),
         pytest.param(unreachable(in_service=True), ALONE, id="no pod can be reached"),
-        pytest.param(
-            scraped(answered=False),
-            ALONE.model_copy(update={"runtime_reasons": Switched.OFF}),
-            id="nobody judges silence",
-        ),
+        pytest.param(scraped(answered=False), ALONE.model_copy(update={"runtime_reasons": Switched.OFF}), id="nobody judges silence"),
     ],
-)
+)  # fmt: skip
 def test_a_crash_ends_also_where_no_page_will_ever_tell(proof, settings):
     """Else a pod that crashed once would be told of as long as it lives."""
     told = story(

@@ -1,16 +1,25 @@
-"""Ready needs positive evidence: all that it names, and nothing of it unknown."""
+"""When a ModelService is ready, and what is easy to get wrong."""
+
+import json
+from pathlib import Path
 
 import pytest
 
 from reporter.catalogue import resources as r
-from tests.unit.probes.building import FORBIDDEN, condition
+from reporter.catalogue.resources import DEPLOYMENTS
+from reporter.cli.main import main
+from tests.unit.probes.asking import evaluate_modelservices
+from tests.unit.probes.building import DELETING, FORBIDDEN, condition, snapshot_of
 from tests.unit.stacks.otterscale.probes.otterscale import (
     EPP,
     NAME,
     PARENT,
+    SETTINGS,
     changed,
     evaluation,
+    found,
     healthy,
+    modelservice,
     one,
     reasons,
     rolled_out,
@@ -35,12 +44,8 @@ LACKING = {
     "no decode Deployment": lambda docs: without(docs, ("Deployment", DECODE)),
     "no prefill Deployment": lambda docs: without(docs, ("Deployment", "qwen3-prefill")),
     "a pod that is not Ready": lambda docs: changed(docs, "Pod", POD, waiting("ImagePullBackOff")),
-    "a pod that the Deployment does not count": lambda docs: changed(
-        docs, "Deployment", DECODE, {"status": rolled_out(1, 0)}
-    ),
-    "a Deployment that asks for less": lambda docs: changed(
-        docs, "Deployment", DECODE, {"spec": {"replicas": 0}}
-    ),
+    "a pod that the Deployment does not count": lambda docs: changed(docs, "Deployment", DECODE, {"status": rolled_out(1, 0)}),
+    "a Deployment that asks for less": lambda docs: changed(docs, "Deployment", DECODE, {"spec": {"replicas": 0}}),
     "no picker": lambda docs: without(docs, ("Deployment", EPP)),
     "a picker of zero": lambda docs: changed(docs, "Deployment", EPP, {"spec": {"replicas": 0}}),
     "a picker that is down": lambda docs: changed(docs, "Deployment", EPP, {"status": rolled_out(1, 0)}),
@@ -163,3 +168,143 @@ def test_messages_stay_within_the_limit():
     docs = changed(healthy(), "ModelService", NAME, image)
     docs = changed(docs, "Pod", POD, crashing("model-unpack"))
     assert len(one(docs, "PodsNotReady").message.encode()) <= 1024
+
+
+def ready_message(docs, **how):
+    (evidence,) = evaluation(docs, **how).ready
+    return evidence.message
+
+
+def test_healthy():
+    """Nothing is told, and Ready says what it rests on."""
+    assert found(healthy()) == []
+    assert ready_message(healthy()) == (
+        "ModelService models/qwen3 is ready: 1/1 decode pods ready, 1/1 prefill pods ready, "
+        "endpoint picker available, route accepted (the pods have no probes: ready only means that "
+        "their containers run)"
+    )
+
+
+def test_a_surplus_pod_hides_a_missing_one():
+    """The sum of both roles is reached, and the operator calls it Ready."""
+    docs = changed(healthy(), "Deployment", "qwen3-decode", {"status": rolled_out(1, 2)})
+    docs = changed(docs, "Deployment", "qwen3-prefill", {"status": rolled_out(1, 0)})
+    docs = changed(docs, "Pod", "qwen3-prefill-0", crashing("vllm"))
+    counters = {"decodeReady": 2, "prefillReady": 0}
+    docs = changed(docs, "ModelService", "qwen3", {"status": counters})
+    assert reasons(docs) == ["PodsNotReady"]
+    message = one(docs, "PodsNotReady").message
+    assert "(0/1 prefill pods ready)" in message
+    assert message.endswith("phase is Ready all the same, because it counts both roles together")
+    assert evaluation(docs).ready == ()
+
+
+def test_zero_replicas_are_ready():
+    """That is so by our rules too, and the message says it."""
+    docs = healthy(decode={"replicas": 0}, prefill=None, routingProxy=None)
+    assert found(docs) == []
+    assert "0 decode pods wanted" in ready_message(docs)
+
+
+@pytest.mark.parametrize(("ready", "told"), [(1, []), (2, []), (0, ["EPPNotReady"])])
+def test_only_the_leader_is_ready(ready, told):
+    """With several replicas the Deployment never becomes available, and that is no fault."""
+    docs = healthy(inferencePool={"endpointPicker": {"replicas": 3}})
+    stalled = rolled_out(3, ready)
+    stalled["availableReplicas"] = ready
+    stalled["conditions"] = [
+        condition("Available", "False", "MinimumReplicasUnavailable"),
+        condition("Progressing", "False", "ProgressDeadlineExceeded"),
+    ]
+    docs = changed(docs, "Deployment", EPP, {"status": stalled})
+    assert reasons(docs) == told
+    assert bool(evaluation(docs).ready) is not bool(told)
+
+
+def down(**status):
+    docs = changed(healthy(), "Pod", POD, waiting("ImagePullBackOff"))
+    docs = changed(docs, "Deployment", "qwen3-decode", {"status": rolled_out(1, 0)})
+    return changed(docs, "ModelService", NAME, {"status": status})
+
+
+@pytest.mark.parametrize(
+    ("docs", "told"),
+    [
+        pytest.param(changed(healthy(), "Deployment", EPP, {"spec": {"replicas": 0}, "status": rolled_out(0)}), ["EPPNotReady"], id="AllReplicasReady: still check the picker"),
+        pytest.param(without(healthy(), ("Gateway", "inference")), ["RouteNotReady"], id="AllReplicasReady: still check the route"),
+        pytest.param(
+            down(phase="Running", decodeReady=None, conditions=[condition("Ready", "False", "PartiallyReady")]),
+            ["PodsNotReady"], id="PartiallyReady: look for the pod's cause",
+        ),
+        pytest.param(
+            changed(
+                down(phase="Running", decodeReady=None, prefillReady=None, conditions=[condition("Ready", "False", "PodsStarting")]),
+                "Deployment", "qwen3-prefill", {"status": rolled_out(1, 0)},
+            ),
+            ["PodsNotReady"], id="PodsStarting: look for the pod's cause",
+        ),
+        pytest.param(
+            down(conditions=[condition("Ready", "False", "ReconcileError")]),
+            ["PodsNotReady", "ReconcileFailed"], id="ReconcileError: use the Deployments",
+        ),
+        pytest.param([modelservice({"status": None})], ["NotObserved", "ObjectMissing"], id="no condition: the first pass is not finished"),
+    ],
+)  # fmt: skip
+def test_conclusions(docs, told):
+    assert reasons(docs) == told
+
+
+def test_derived():
+    """The status is what the operator would write, from the Deployments."""
+    (derived,) = evaluation(down()).derived
+    assert str(derived.object) == "ModelService models/qwen3"
+    assert derived.status["phase"] == "Running"
+    assert derived.status["prefillReady"] == 1
+    assert "decodeReady" not in derived.status
+
+
+def test_nothing_is_derived_from_what_is_not_known():
+    assert evaluation(healthy(), unknown={DEPLOYMENTS: FORBIDDEN}).derived == ()
+
+
+def test_one_that_is_being_deleted_is_no_subject():
+    result = evaluate_modelservices(snapshot_of(modelservice(DELETING)), SETTINGS)
+    assert (result.findings, result.ready, result.subjects, result.derived) == ((), (), (), ())
+
+
+EXAMPLES = Path(__file__).parents[5] / "examples" / "modelservice"
+FIRING = {
+    ("modelserviceObjectMissing", "llama-3.3-70b"),
+    ("modelservicePodsNotReady", "mistral-7b"),
+    ("modelserviceEPPNotReady", "qwen3-0.6b"),
+    ("modelserviceDrift", "qwen3-0.6b"),
+    ("modelserviceDrift", "llama-3.3-70b"),
+    ("modelserviceDeletionStuck", "phi-4"),
+}
+
+
+def checked(name, capsys):
+    status = main(["check", "--from", str(EXAMPLES / name), "-o", "json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_the_healthy_example(capsys):
+    status, report = checked("healthy", capsys)
+    assert (status, report["findings"]) == (0, [])
+    names = {"llama-3.3-70b", "qwen3-0.6b"}
+    assert {each["subject"].rpartition("/")[2] for each in report["ready"]} == names
+    assert {each["name"] for each in report["derived"]} == names
+    assert {each["status"]["phase"] for each in report["derived"]} == {"Ready"}
+
+
+def test_the_broken_example(capsys):
+    status, report = checked("broken", capsys)
+    told = {(each["reason"], each["subject"].rpartition("/")[2]) for each in report["findings"]}
+    assert (status, told, report["ready"]) == (1, FIRING, [])
+    phases = {each["name"]: each["status"]["phase"] for each in report["derived"]}
+    assert phases == {"llama-3.3-70b": "Ready", "mistral-7b": "Running", "qwen3-0.6b": "Ready"}
+
+
+@pytest.mark.parametrize("name", ["healthy", "broken"])
+def test_nothing_is_malformed(name, capsys):
+    assert checked(name, capsys)[1]["skipped"] == []

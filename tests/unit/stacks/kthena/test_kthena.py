@@ -1,16 +1,78 @@
-"""When the status of ModelServings is written: modes, standbys, doubt."""
+"""Whose objects are whose, the example dumps, and templates."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
+import msgspec
 import pytest
+import yaml
 
 from reporter.catalogue.resources import PODS
+from reporter.stacks.kthena.objects import ControllerRevision, ModelServing, Role
 from reporter.stacks.kthena.owning import Answer, Method, Owning, own
 from reporter.stacks.kthena.reasons import STATUS_NOT_OWNED
+from reporter.stacks.kthena.templates import roles_in, same_role, without_templates
 from reporter.stacks.output import OutputScope
 from reporter.stacks.settings import FullDaemonSettings
-from tests.unit.probes.building import at, snapshot_of
+from tests.unit.probes.building import at, document, snapshot_of
 from tests.unit.stacks.kthena.probes.kthena import evaluated, stack, waits
+
+FOLDER = Path(__file__).parents[4] / "examples" / "modelserving"
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "code"),
+    [
+        ("healthy", {}, 0),
+        ("stuck-role", {"modelservingRoleStuckCreating": "firing", "modelservingGroupNotReady": "pending"}, 1),
+    ],
+)  # fmt: skip
+def test_check_tells_what_is_wrong_and_derives_the_status(run, name, fault, *, code):
+    """The status in the dump is the one that is derived of the rest of it."""
+    status, out, _ = run("check", "--from", FOLDER / name, "-o", "json")
+    found = json.loads(out)
+    assert status == code
+    assert {each["reason"]: each["disposition"] for each in found["findings"]} == fault
+    (stored,) = yaml.safe_load((FOLDER / name / "modelservings.yaml").read_text())["items"]
+    (derived,) = found["derived"]
+    assert derived["status"] == stored["status"]
+
+
+IMAGE = {"name": "vllm", "image": "vllm:1"}
+WHOLE = {"metadata": {"labels": {"a": ""}}, "spec": {"containers": [IMAGE]}}
+
+
+def slim(template):
+    served = document(
+        "ModelServing", "m", "n", {"spec": {"template": {"roles": [{"entryTemplate": template}]}}}
+    )
+    return without_templates(msgspec.convert(served, ModelServing)).roles[0].entry_template
+
+
+OTHER = {**WHOLE, "priority": 0}
+
+
+@pytest.mark.parametrize("one", [WHOLE, slim(WHOLE)])
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [(WHOLE, True), ({**WHOLE, "v": ""}, True), (OTHER, False), (slim(OTHER), False)],
+)
+def test_a_template_that_is_kept_short_is_compared_like_a_whole_one(one, other, same):
+    assert same_role(Role(entry_template=one), Role(entry_template=other)) is same
+
+
+def test_a_revision_keeps_its_roles():
+    """With names and images, and nothing else of their templates."""
+    data = {"data": [{"name": "r", "entryTemplate": {**WHOLE, "x": ["y"] * 9}}]}
+    revision = msgspec.convert(
+        document("ControllerRevision", "c", "n", {"data": data}), ControllerRevision
+    )
+    (role,) = roles_in(without_templates(revision).data)
+    assert role.entry_template["spec"] == {"containers": [IMAGE]}
+    assert set(role.entry_template) == {"spec", "rest"}
+    assert same_role(role, Role(name="r", entry_template=data["data"][0]["entryTemplate"]))
+
 
 LOST = {"Pod m-0-decode-0-0": waits("Error")}
 

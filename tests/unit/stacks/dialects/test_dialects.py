@@ -1,4 +1,4 @@
-"""A dialect of the user's own: what is wrong with it, and what it makes of a cluster."""
+"""Kinds that need no code: those that are shipped, and a user's own."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,9 @@ from reporter.cli.configure import load_settings
 from reporter.errors import UsageError
 from reporter.evaluation import evaluate
 from reporter.resolution import Memory, resolve
+from reporter.stacks.dialects.reading import shipped
+from reporter.stacks.settings import FullEvaluationSettings
+from tests.unit.conftest import EXAMPLES
 from tests.unit.docs.pages import ROOT
 from tests.unit.probes.building import (
     at,
@@ -22,15 +25,155 @@ from tests.unit.probes.building import (
     snapshot_of,
 )
 
-FOLDER = Path(__file__).parent
+FOLDER = EXAMPLES / "dialects"
+TOLD = yaml.safe_load(Path(__file__).with_name("told.yaml").read_text(encoding="utf-8"))
+KINDS = {str(each.subject_kind): each for each in shipped()}
+LATER = 4 * 3600
+"""Past every grace and budget."""
+
+
+@pytest.fixture(name="checked")
+def _checked(run):
+    """What `check` says of a dump: of each model the reasons that fire, and all the models that are ready."""
+
+    def checked(kind, name):
+        _, out, _ = run("check", "--from", str(FOLDER / kind / f"{name}.yaml"), "-o", "json")
+        told = json.loads(out)
+        fires = {}
+        for each in told["findings"]:
+            if each["disposition"] == "firing":
+                model = each["subject"].rpartition("/")[2][:10]
+                fires.setdefault(model, set()).add(each["reason"].removeprefix(kind))
+        return fires, {each["subject"].rpartition("/")[2] for each in told["ready"]}
+
+    return checked
+
+
+def test_all_have_an_example():
+    assert KINDS.keys() == {each.name for each in FOLDER.iterdir() if each.is_dir()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_serves(checked, kind):
+    """Without a word; of a RayService one worker does, and others may wait for ever."""
+    assert checked(kind, "healthy") == ({}, {"llama"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_users_reported(checked, kind):
+    """Three faults of each; a Model of KubeAI that its controller lost track of serves."""
+    fires, ready = checked(kind, "faults")
+    wanted = TOLD["reported"][kind]
+    assert fires == {model: {*reasons.split()} for model, reasons in wanted.items() if reasons}
+    assert ready == {model for model, reasons in wanted.items() if not reasons}
+
+
+def healthy(kind, change=lambda doc: doc):
+    """The documents of a healthy dump, each as `change` returns it; None leaves it out."""
+    text = (FOLDER / kind / "healthy.yaml").read_text(encoding="utf-8")
+    return [new for each in yaml.safe_load_all(text) if (new := change(each))]
+
+
+def report(docs):
+    """What is reported once it has lasted."""
+    settings, memory, snapshot = FullEvaluationSettings(), Memory(), snapshot_of(*docs)
+    for seconds in (0, LATER):
+        done = resolve(
+            evaluate(snapshot, settings), snapshot, memory, now=at(seconds), settings=settings
+        )
+        memory = done.memory
+    return done.report
+
+
+def firing(told, kind):
+    found = [each for each in told.findings if each.subject.kind == kind]
+    return {each.reason.removeprefix(kind) for each in found if each.disposition == "firing"}
+
+
+def crashing(container):
+    return {"status": {"conditions": [condition("Ready", "False")], "containerStatuses": [{
+        "name": container, "ready": False, "restartCount": 5,
+        "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}},
+    }]}}  # fmt: skip
+
+
+def unschedulable(_):
+    text = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+    scheduled = condition("PodScheduled", "False", "Unschedulable", text)
+    return {"status": {"phase": "Pending", "conditions": [scheduled], "containerStatuses": None}}
+
+
+def unready(container):
+    return {"status": {"conditions": [condition("Ready", "False")], "containerStatuses": [
+        {"name": container, "ready": False, "restartCount": 0, "state": {"running": {"startedAt": "2026-11-20T11:50:00Z"}}}
+    ]}}  # fmt: skip
+
+
+FAULTS = {
+    "a crash": (crashing, "ModelLoadFailed"),
+    "no node": (unschedulable, "PodsNotReady"),
+    "never ready": (unready, "PodsNotReady"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_pods_are_believed(kind, fault):
+    """Whatever its controller claims, and that it claims so is told, where the kind has a status that can."""
+    patch, reason = FAULTS[fault]
+
+    def broken(doc):
+        is_pod = doc["kind"] == "Pod"
+        return merged(doc, patch(doc["spec"]["containers"][0]["name"])) if is_pod else doc
+
+    told = report(healthy(kind, broken))
+    stale = {"StatusStale"} if kind != "kubeaimodel" else set()
+    assert firing(told, kind) == {reason} | stale
+    assert not [each for each in told.ready if each.subject.kind == kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_refused_pods(kind):
+    """The quota is named where anybody says so, else that pods are missing."""
+    teller = TOLD["tells-of-refused-pods"].get(kind)
+    quota = condition("ReplicaFailure", "True", "FailedCreate", "exceeded quota: gpus")
+
+    def refused(doc):
+        tells = doc["kind"] == teller and "ownerReferences" in doc["metadata"]
+        patched = merged(doc, {"status": {"replicas": 0, "conditions": [quota]}}) if tells else doc
+        return None if doc["kind"] == "Pod" else patched
+
+    told = report(healthy(kind, refused))
+    found = [each for each in told.findings if each.reason == f"{kind}PodsNotCreated"]
+    assert found
+    assert {each.disposition for each in found} == {"firing"}
+    assert any("exceeded quota" in each.message for each in found) is bool(teller)
+
+
+@pytest.mark.parametrize("row", TOLD["claims"], ids=lambda row: f"{row['kind']}: {row['says']}")
+def test_what_no_pod_shows(row):
+    """The controller's own words; of those that are working, once the start-up budget is over."""
+
+    def patched(doc):
+        patch = row["patches"].get(doc["kind"], {})
+        return None if patch is None else merged(doc, patch)
+
+    told = report(healthy(row["kind"], patched))
+    found = [each for each in told.findings if each.disposition == "firing"]
+    assert [each.reason for each in found] == [f"{row['kind']}{row['reason']}"]
+    assert row["says"] in found[0].message
+
+
+HERE = Path(__file__).parent
 EXAMPLE = str(ROOT / "examples" / "dialects" / "chatserver.yaml")
 OWN = yaml.safe_load(Path(EXAMPLE).read_text(encoding="utf-8"))
-WRONG = yaml.safe_load((FOLDER / "wrong.yaml").read_text(encoding="utf-8"))
+WRONG = yaml.safe_load((HERE / "wrong.yaml").read_text(encoding="utf-8"))
 SETTINGS = load_settings({"dialects": EXAMPLE})
 DECLARED = [each for each in SETTINGS.catalogue.resources if each.stack == "dialects"]
 
 
-def report(*docs, seconds=0, settings=SETTINGS, declared=DECLARED):
+def report_of(*docs, seconds=0, settings=SETTINGS, declared=DECLARED):
     """What is reported of some objects, `seconds` after they were first seen."""
     docs = (namespace("chat"), *docs)
     served = {*map(str, settings.catalogue.resources)}
@@ -75,8 +218,8 @@ def test_each_mistake_is_one_line(tmp_path, row):
     assert "\n" not in text
 
 
-def test_it_serves():
-    done = report(server(), *PODS)
+def test_an_own_kind_serves():
+    done = report_of(server(), *PODS)
     assert told(done) == {}
     assert [each.reason for each in done.ready if each.subject.kind == "chatserver"] == [
         "chatserverReady"
@@ -89,7 +232,7 @@ def test_what_its_controller_tells():
         deployment("acme", "chat-operator", ready=0), {"status": {"availableReplicas": 0}}
     )
     failed = server(status="False", reason="Failed", message="no licence")
-    done = report(failed, *PODS, down, seconds=120)
+    done = report_of(failed, *PODS, down, seconds=120)
     message = told(done)["chatserverReconcileFailed"]
     assert "Ready is False" in message
     assert "no licence" in message
@@ -99,8 +242,8 @@ def test_what_its_controller_tells():
 def test_not_ready_yet_is_silent_within_the_budget():
     """Afterwards it is told, as no pod says why."""
     waits = server(status="False", reason="Deploying")
-    assert told(report(waits, *PODS, seconds=600)) == {}
-    assert told(report(waits, *PODS, seconds=7200)).keys() == {"chatserverNotReady"}
+    assert told(report_of(waits, *PODS, seconds=600)) == {}
+    assert told(report_of(waits, *PODS, seconds=7200)).keys() == {"chatserverNotReady"}
 
 
 @pytest.mark.parametrize(
@@ -108,17 +251,19 @@ def test_not_ready_yet_is_silent_within_the_budget():
     [({"spec": {"replicas": 0}}, set()), ({"spec": {"stopped": True}}, {"chatserverStopped"})],
 )
 def test_without_replicas_no_claim_counts(patch, reasons):
-    done = report(server(patch, status="False", reason="Failed"), seconds=7200)
+    done = report_of(server(patch, status="False", reason="Failed"), seconds=7200)
     assert told(done).keys() == reasons
 
 
 def test_a_spec_that_nobody_looked_at():
-    done = report(server({"metadata": {"generation": 2}}), *PODS, seconds=600)
+    done = report_of(server({"metadata": {"generation": 2}}), *PODS, seconds=600)
     assert told(done).keys() == {"chatserverStatusStale"}
 
 
 def test_what_is_no_model_is_not_judged():
-    done = report(server({"spec": {"dryRun": True}}, status="False", reason="Failed"), seconds=7200)
+    done = report_of(
+        server({"spec": {"dryRun": True}}, status="False", reason="Failed"), seconds=7200
+    )
     assert told(done) == {}
 
 
@@ -141,7 +286,7 @@ def test_nothing_is_judged_twice():
     )
 
     def judged(*patches):
-        done = report(server(*patches), *made, PODS[1])
+        done = report_of(server(*patches), *made, PODS[1])
         return {each.kind for each in done.subjects if each.name.startswith("llama")}
 
     assert judged() == {"chatserver"}
@@ -162,9 +307,9 @@ def test_both_versions_of_a_dynamo_graph():
         for number, role in enumerate(("Frontend", "Decode", "Decode"))
     ]  # fmt: skip
     graph = document("DynamoGraphDeployment", "g", "chat", old)
-    ready = [each.message for each in report(graph, *pods).ready if each.subject.name == "g"]
+    ready = [each.message for each in report_of(graph, *pods).ready if each.subject.name == "g"]
     assert ready == ["DynamoGraphDeployment chat/g is ready: Decode 1/1 ready, Frontend 1/1 ready"]
-    assert [each for each in report(graph, *pods[:2]).ready if each.subject.name == "g"] == []
+    assert [each for each in report_of(graph, *pods[:2]).ready if each.subject.name == "g"] == []
 
 
 def test_explain_says_what_the_paths_find(run, tmp_path):
@@ -205,6 +350,6 @@ def test_a_model_without_a_role_that_is_known_is_neither_idle_nor_ready():
         "spec": {"roles": [{"name": "a", "replicas": 1, "customComponentsPattern": {}}]},
         "status": {"conditions": [condition("Ready", "False", "RoleNotReady")]},
     })  # fmt: skip
-    done = report(group, seconds=7200)
+    done = report_of(group, seconds=7200)
     assert told(done).keys() == {"rolebasedgroupNotReady"}
     assert [each.state for each in done.states if each.subject.name == "g"] == ["unknown"]

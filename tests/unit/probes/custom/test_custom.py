@@ -1,0 +1,490 @@
+"""What users declare: workloads, definitions, conditions, and what Ready waits for."""
+
+import msgspec
+import pytest
+
+from reporter.catalogue.custom import STATEFULSETS
+from reporter.evaluation import evaluate, evaluate_again
+from reporter.probes.reuse import Answered
+from reporter.snapshot.snapshot import Snapshot
+from reporter.snapshot.table import table_of
+from reporter.stacks.kaito.reasons import INFERENCESETS
+from tests.unit.probes.building import (
+    DELETING,
+    FORBIDDEN,
+    NOT_IN_DUMP,
+    SINCE_AT,
+    condition,
+    deployment,
+    document,
+    healthy_cluster,
+    namespace,
+)
+from tests.unit.probes.custom.declared import (
+    CRDS,
+    GRIDS,
+    WIDGETS,
+    found,
+    says,
+    settings_of,
+    snapshot,
+    widget,
+)
+
+RULE = {"layer": "cluster", "reason": "clusterWidgetNotReady", "condition": WIDGETS | {"type": "Ready"}}  # fmt: skip
+HARNESS = RULE | {"layer": "modelharness", "reason": "modelharnessWidgetNotReady"}
+MODEL = RULE | {"layer": "modeldeployment", "reason": "inferencesetWidgetNotReady"}
+
+FAILS = condition("Ready", "False", "BackendDown", "no backend answers")
+DEMO = namespace("demo", managed=True)
+
+
+def with_rule(component: dict, **fields) -> dict:
+    return component | {"condition": component["condition"] | fields}
+
+
+def inferenceset(name: str, *patches: dict) -> dict:
+    return document("InferenceSet", name, "demo", {"spec": {"replicas": 1}}, *patches)
+
+
+def owned(kind: str, name: str, uid: str = "") -> dict:
+    owner = {"kind": kind, "name": name, "uid": uid or f"uid-{name}"}
+    return {"metadata": {"ownerReferences": [owner]}}
+
+
+def generation(number: int) -> dict:
+    return {"metadata": {"generation": number}}
+
+
+SILENT = {
+    "the wanted status": widget("w", says(condition("Ready", "True"))),
+    "unknown": widget("w", says(condition("Ready", "Unknown", "Pending"))),
+    "an empty status": widget("w", says(condition("Ready", ""))),
+    "another condition": widget("w", says(condition("Synced", "False"))),
+    "no conditions yet": widget("w", {"status": {}}),
+    "conditions that are null": widget("w", {"status": {"conditions": None}}),
+    "no status yet": widget("w"),
+    "being deleted": widget("w", says(FAILS), DELETING),
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_silent(name):
+    """What has the status, says nothing yet, or is on its way out is no fault."""
+    assert found(RULE, DEMO, SILENT[name]) == []
+
+
+def test_an_object_that_fails_is_told():
+    """Since its condition took that status, in the words of its controller."""
+    (finding,) = found(RULE, DEMO, widget("w", says(FAILS)))
+    assert (str(finding.subject), str(finding.involved), str(finding.related)) == (
+        "cluster", "Namespace demo", "Widget demo/w",
+    )  # fmt: skip
+    assert finding.message == ("Widget demo/w: Ready is False, BackendDown: no backend answers")
+    assert finding.cause == "Ready is False (BackendDown)"
+    assert (finding.transition, finding.sustains, finding.governs) == (SINCE_AT, False, False)
+
+
+def test_a_condition_that_should_be_false():
+    """Pressure, Degraded and Stalled are well when they are False."""
+    rule = with_rule(RULE, type="Stalled", status="False")
+    assert found(rule, DEMO, widget("w", says(condition("Stalled", "False")))) == []
+    (finding,) = found(rule, DEMO, widget("w", says(condition("Stalled", "True", "Deadlock"))))
+    assert finding.message == "Widget demo/w: Stalled is True, Deadlock"
+
+
+def test_objects_without_a_namespace():
+    rule = RULE | {"condition": GRIDS | {"type": "Ready"}}
+    (finding,) = found(rule, widget("g", says(FAILS), namespace="", kind="Grid"))
+    assert (str(finding.involved), str(finding.related)) == ("Namespace kube-system", "Grid g")
+
+
+OUTDATED = {
+    "the condition says so": widget("w", generation(3), says(FAILS | {"observedGeneration": 2})),
+    "the status says so": widget("w", generation(3), says(FAILS, observedGeneration=2)),
+    "as text": widget("w", generation(3), says(FAILS, observedGeneration="2")),
+}
+CURRENT = {
+    "nothing is said of it": widget("w", generation(3), says(FAILS)),
+    "the condition is new": widget("w", generation(3), says(FAILS | {"observedGeneration": 3})),
+    "the condition knows better than the status": widget("w", generation(3), says(FAILS | {"observedGeneration": 3}, observedGeneration=2)),
+    "zero, which is what some write for nothing": widget("w", generation(3), says(FAILS | {"observedGeneration": 0}, observedGeneration=0)),
+    "no number": widget("w", generation(3), says(FAILS, observedGeneration="latest")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUTDATED)
+def test_a_condition_of_an_earlier_spec_begins_nothing(name):
+    """It may be about what was just corrected; what fires because of it goes on."""
+    (finding,) = found(RULE, DEMO, OUTDATED[name])
+    assert finding.sustains
+
+
+@pytest.mark.parametrize("name", CURRENT)
+def test_a_condition_counts_unless_it_is_of_an_earlier_spec(name):
+    (finding,) = found(RULE, DEMO, CURRENT[name])
+    assert not finding.sustains
+
+
+def test_the_generation_that_an_inferenceservice_observed_is_another_objects():
+    kind = {
+        "group": "serving.kserve.io", "version": "v1beta1", "plural": "inferenceservices",
+        "kind": "InferenceService",
+    }  # fmt: skip
+    rule = RULE | {"condition": kind | {"type": "Ready"}}
+    doc = document(
+        "InferenceService", "i", "demo", {"apiVersion": "serving.kserve.io/v1beta1"},
+        generation(3), says(FAILS, observedGeneration=1),
+    )  # fmt: skip
+    (finding,) = found(rule, DEMO, doc)
+    assert not finding.sustains
+
+
+def test_a_harness_condition_is_about_its_workload_namespace():
+    """Elsewhere there is no subject that it could be about."""
+    findings = found(
+        HARNESS, DEMO, namespace("other"), widget("a", says(FAILS)),
+        widget("b", says(FAILS), namespace="other"),
+    )  # fmt: skip
+    assert [str(each.subject) for each in findings] == ["namespace/demo"]
+    assert findings[0].message.startswith("Widget demo/a: Ready is False")
+
+
+def test_a_model_is_named_by_a_label():
+    rule = with_rule(MODEL, subject_label="example.com/model")
+
+    def labelled(name: str, model: str) -> dict:
+        labels = {"metadata": {"labels": {"example.com/model": model}}}
+        return widget(name, says(FAILS), labels)
+
+    docs = [DEMO, inferenceset("qwen"), inferenceset("going", DELETING)]
+    widgets = [labelled("a", "qwen"), labelled("b", "gone"), labelled("c", "going")]
+    (finding,) = found(rule, *docs, *widgets, widget("d", says(FAILS)))
+    assert str(finding.subject) == "inferenceset/demo/qwen"
+    assert finding.message == (
+        "InferenceSet demo/qwen: Widget demo/a: Ready is False, BackendDown: no backend answers"
+    )
+
+
+OWNERS = {
+    "by the set itself": [],
+    "by its Workspace": [document("Workspace", "ws", "demo", owned("InferenceSet", "qwen"))],
+    "by what its Workspace made": [
+        document("Workspace", "ws", "demo", owned("InferenceSet", "qwen")),
+        document("Deployment", "d", "demo", owned("Workspace", "ws")),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", OWNERS)
+def test_a_model_owns_the_object(name):
+    chain = OWNERS[name]
+    last = chain[-1] if chain else inferenceset("qwen")
+    owner = owned(last["kind"], last["metadata"]["name"])
+    (finding,) = found(MODEL, DEMO, inferenceset("qwen"), *chain, widget("w", says(FAILS), owner))
+    assert str(finding.subject) == "inferenceset/demo/qwen"
+
+
+def test_what_kaito_made_names_its_model():
+    label = {"metadata": {"labels": {"inferenceset.kaito.sh/created-by": "qwen"}}}
+    (finding,) = found(MODEL, DEMO, inferenceset("qwen"), widget("w", says(FAILS), label))
+    assert str(finding.subject) == "inferenceset/demo/qwen"
+
+
+NOBODYS = {
+    "nobody": {},
+    "somebody of another kind": owned("Workspace", "qwen", uid="uid-qwen"),
+    "an earlier set of that name": owned("InferenceSet", "qwen", uid="an earlier one"),
+    "a set of that name elsewhere": owned("InferenceSet", "elsewhere"),
+    "itself": owned("Widget", "w"),
+}
+
+
+@pytest.mark.parametrize("name", NOBODYS)
+def test_what_no_model_owns_is_about_none(name):
+    """Owners live in the namespace of what they own, and are told apart by uid."""
+    elsewhere = document("InferenceSet", "elsewhere", "other", {"spec": {"replicas": 1}})
+    docs = [DEMO, namespace("other", managed=True), inferenceset("qwen"), elsewhere]
+    assert found(MODEL, *docs, widget("w", says(FAILS), NOBODYS[name])) == []
+
+
+def test_a_model_is_its_own_subject():
+    """A rule about the kind itself; its message does not name it twice."""
+    kind = {
+        "group": INFERENCESETS.group, "version": "v1beta1", "plural": "inferencesets",
+        "kind": "InferenceSet",
+    }  # fmt: skip
+    rule = MODEL | {"condition": kind | {"type": "Audited"}}
+    failing = inferenceset("qwen", says(condition("Audited", "False", "Outdated")))
+    (finding,) = found(rule, DEMO, inferenceset("phi"), failing)
+    assert finding.message == "InferenceSet demo/qwen: Audited is False, Outdated"
+    assert str(finding.subject) == "inferenceset/demo/qwen"
+    assert str(finding.involved) == "Namespace demo"
+
+
+def test_only_selected_objects_count():
+    rule = with_rule(RULE, selector="tier in (a, b),!canary")
+    labels = [{"tier": "a"}, {"tier": "b", "canary": "x"}, {"tier": "c"}, {}]
+    widgets = [
+        widget(f"w{number}", says(FAILS), {"metadata": {"labels": each}})
+        for number, each in enumerate(labels)
+    ]
+    assert [each.related.name for each in found(rule, DEMO, *widgets)] == ["w0"]
+
+
+STORE = {
+    "reason": "clusterVectorStoreNotReady",
+    "layer": "cluster",
+    "workload": {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["vectors", "data"]},
+}
+CACHE = {
+    "reason": "modelharnessCacheNotReady",
+    "layer": "modelharness",
+    "workload": {"kind": "DaemonSet", "name": "cache"},
+}
+SUPPRESSING = {"suppresses": ["modelharnessAPIKeyReconcileFailed"], "why": "keys are kept there"}
+
+
+def statefulset(place: str, *patches: dict, ready: int = 2) -> dict:
+    status = {
+        "observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "readyReplicas": ready,
+        "availableReplicas": ready, "currentRevision": "r", "updateRevision": "r",
+    }  # fmt: skip
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "qdrant"}}}
+    base = {"metadata": {"generation": 1}, "spec": spec, "status": status}
+    return document("StatefulSet", "qdrant", place, base, *patches)
+
+
+def daemonset(place: str, ready: int = 2) -> dict:
+    status = {
+        "observedGeneration": 1, "desiredNumberScheduled": 2, "updatedNumberScheduled": 2,
+        "numberReady": ready, "numberAvailable": ready, "numberUnavailable": 2 - ready,
+    }  # fmt: skip
+    return document("DaemonSet", "cache", place, {"metadata": {"generation": 1}, "status": status})
+
+
+PLACES = (namespace("data"), namespace("vectors"))
+
+
+def test_one_that_is_down_is_told():
+    """The subject is the cluster, the Event is about its namespace, the object is named."""
+    (finding,) = found(STORE, *PLACES, statefulset("data", ready=0))
+    assert str(finding.subject) == "cluster"
+    assert (str(finding.involved), finding.involved.uid) == ("Namespace data", "uid-data")
+    assert (str(finding.related), finding.related.uid) == (
+        "StatefulSet data/qdrant", "uid-qdrant",
+    )  # fmt: skip
+    assert finding.message == "StatefulSet data/qdrant is down: no pods, 0/2 ready"
+    assert not finding.governs
+
+
+def test_one_that_is_degraded_is_told_and_suppresses_nothing():
+    """Only down does: one replica still does the work that others wait for."""
+    (finding,) = found(STORE | SUPPRESSING, *PLACES, statefulset("data", ready=1))
+    assert finding.message == "StatefulSet data/qdrant is degraded: no pods, 1/2 ready"
+    assert not finding.governs
+    (finding,) = found(STORE | SUPPRESSING, *PLACES, statefulset("data", ready=0))
+    assert finding.governs
+
+
+def test_the_first_namespace_that_has_it_counts():
+    assert found(STORE, *PLACES, statefulset("vectors"), statefulset("data", ready=0)) == []
+    (finding,) = found(STORE, *PLACES, statefulset("vectors", ready=0), statefulset("data"))
+    assert str(finding.related) == "StatefulSet vectors/qdrant"
+
+
+@pytest.mark.parametrize(
+    ("places", "home"), [(PLACES, "vectors"), (PLACES[:1], "data"), ((), "vectors")]
+)
+def test_one_that_is_nowhere_is_missing(places, home):
+    """It belongs in the first of its namespaces that exists; all that were looked in are named."""
+    (finding,) = found(STORE, *places)
+    assert str(finding.involved) == f"Namespace {home}"
+    assert finding.message == (
+        f"StatefulSet {home}/qdrant is down: missing (looked in vectors, data)"
+    )
+    assert finding.cause == "missing"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"unknown": {STATEFULSETS: FORBIDDEN}},
+        {"unknown": {STATEFULSETS: NOT_IN_DUMP}},
+        {"covered": ["vectors"]},
+    ],
+)
+def test_absence_needs_a_look(options):
+    assert found(STORE, *PLACES, **options) == []
+
+
+def test_a_kind_is_no_other_kind():
+    (finding,) = found(STORE, *PLACES, deployment("vectors", "qdrant"))
+    assert finding.cause == "missing"
+
+
+def test_a_deployment_is_judged_like_a_built_in_one():
+    """By its own rules: available replicas, rollouts, deadlines."""
+    workload = {"kind": "Deployment", "name": "router", "namespaces": ["data"]}
+    component = STORE | {"workload": workload}
+    assert found(component, *PLACES, deployment("data", "router")) == []
+    (finding,) = found(component, *PLACES, deployment("data", "router", wanted=0, ready=0))
+    assert finding.message == "Deployment data/router is down: scaled to zero"
+
+
+def test_each_workload_namespace_has_one():
+    """Without namespaces each of the harness layer must have it; others need not."""
+    docs = [namespace(each, managed=True) for each in ("blue", "green", "red")]
+    findings = found(CACHE, *docs, *PLACES, daemonset("blue"), daemonset("green", ready=0))
+    assert [(str(each.subject), each.message) for each in findings] == [
+        ("namespace/green", "DaemonSet green/cache is down: no pods, 0/2 ready"),
+        ("namespace/red", "DaemonSet red/cache is down: missing"),
+    ]
+    assert [str(each.involved) for each in findings] == ["Namespace green", "Namespace red"]
+
+
+def test_named_workload_namespaces_have_one_each():
+    docs = [namespace(each, managed=True) for each in ("blue", "green")]
+    workload = {"kind": "DaemonSet", "name": "cache", "namespaces": ["green", "data"]}
+    (finding,) = found(CACHE | {"workload": workload}, *docs, *PLACES)
+    assert str(finding.subject) == "namespace/green"
+
+
+ONE_STORE = {
+    "reason": "clusterVectorStoreNotReady",
+    "layer": "cluster",
+    "workload": {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["data"]},
+}
+GRID_CRD = {
+    "reason": "clusterGridCRDMissing",
+    "layer": "cluster",
+    "crd": {"name": "grids.example.com"},
+}
+READY = {
+    "reason": "clusterWidgetNotReady", "layer": "cluster",
+    "condition": WIDGETS | {"type": "Ready"},
+}  # fmt: skip
+
+
+def store(ready: int) -> dict:
+    status = {"observedGeneration": 1, "readyReplicas": ready, "availableReplicas": ready}
+    return document("StatefulSet", "qdrant", "data", {"status": status})
+
+
+def ready_of(*components: dict, docs=(), **options) -> list[str]:
+    settings = settings_of(*components)
+    found = evaluate(snapshot(settings, *healthy_cluster(), *docs, **options), settings)
+    return [each.message for each in found.ready if each.reason == "clusterReady"]
+
+
+def test_what_is_declared_counts():
+    """The evidence says how many components and definitions it rests on."""
+    (built_in,) = ready_of()
+    (message,) = ready_of(ONE_STORE, GRID_CRD, docs=[store(1)])
+    assert "8 component(s) available, 16 of their" in built_in
+    assert "9 component(s) available, 17 of their" in message
+
+
+@pytest.mark.parametrize("blocks", [True, False])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"docs": [store(0)]},
+        {"docs": [store(1)], "unknown": {STATEFULSETS: FORBIDDEN}},
+        {"docs": [store(1)], "served": CRDS - {"grids.example.com"}},
+    ],
+    ids=["missing", "down", "unknown", "not served"],
+)
+def test_ready_waits_for_what_is_declared(options, blocks):
+    components = [each | {"blocks-ready": blocks} for each in (ONE_STORE, GRID_CRD)]
+    assert bool(ready_of(*components, **options)) is not blocks
+
+
+def test_what_is_declared_can_be_all_there_is():
+    """With every built-in component switched off, a declared one is what is seen to work."""
+    off = dict.fromkeys(
+        ("istiod_deployment", "kaito_deployment", "bbr_deployment", "keda_scaler_deployment",
+         "gateway_auth_deployment"), "",
+    ) | {"keda_namespace": ()}  # fmt: skip
+    settings = settings_of(ONE_STORE, **off)
+    found = evaluate(snapshot(settings, store(1)), settings)
+    assert [each.reason for each in found.ready] == ["clusterReady"]
+
+
+def of_declared(evaluation) -> list[str]:
+    return [each.reason for each in evaluation.findings if "Widget" in each.reason]
+
+
+def with_table(before: Snapshot, resource, *objects) -> Snapshot:
+    return Snapshot(
+        tables={**before.tables, resource: table_of(objects)},
+        states=before.states,
+        discovery=before.discovery,
+    )
+
+
+def test_what_changed_is_asked_again():
+    """Answers of an earlier pass do not stand for declarations whose objects changed."""
+    settings = settings_of(READY)
+    resource = settings.catalogue.declared[0].resource
+    before = snapshot(settings, namespace("demo"), widget("w", says(condition("Ready", "True"))))
+    (good,) = before[resource]
+    failing = msgspec.structs.replace(
+        good,
+        status=msgspec.convert({"conditions": [condition("Ready", "False")]}, type(good.status)),
+    )
+    found, answered = evaluate_again(before, settings, Answered())
+    assert of_declared(found) == []
+    after = with_table(before, resource, failing)
+    found, answered = evaluate_again(after, settings, answered)
+    assert of_declared(found) == ["clusterWidgetNotReady"]
+    assert of_declared(evaluate_again(before, settings, answered)[0]) == []
+
+
+def test_rules_about_one_kind_do_not_answer_for_each_other():
+    """Choices among the objects of a table are told apart by what was asked."""
+    rules = [
+        READY,
+        READY | {"reason": "clusterWidgetNotSynced", "condition": WIDGETS | {"type": "Synced"}},
+        READY
+        | {
+            "reason": "clusterWidgetStalled",
+            "condition": WIDGETS | {"type": "Stalled", "status": "False"},
+        },
+        READY | {"reason": "clusterWidgetNotStalled", "condition": WIDGETS | {"type": "Stalled"}},
+    ]
+    settings = settings_of(*rules)
+    stalled = widget(
+        "w",
+        says(
+            condition("Ready", "True"), condition("Synced", "False"), condition("Stalled", "True")
+        ),
+    )
+    found = evaluate(snapshot(settings, namespace("demo"), stalled), settings)
+    assert of_declared(found) == ["clusterWidgetNotSynced", "clusterWidgetStalled"]
+
+
+WIDGET_CRD = {
+    "reason": "clusterWidgetCRDMissing",
+    "layer": "cluster",
+    "crd": {"name": "widgets.example.com"},
+}
+
+
+def test_one_that_is_served_is_nothing():
+    assert found(WIDGET_CRD) == []
+
+
+def test_one_that_is_not_served_is_told():
+    """The Event is about the definition, as for those that the stack needs."""
+    (finding,) = found(WIDGET_CRD, served=CRDS - {"widgets.example.com"})
+    name = "CustomResourceDefinition widgets.example.com"
+    assert (str(finding.subject), str(finding.involved), str(finding.related)) == (
+        "cluster", name, name,
+    )  # fmt: skip
+    assert finding.message == f"{name} is not served: install or repair what provides it"
+
+
+def test_discovery_that_failed_tells_nothing():
+    assert found(WIDGET_CRD, served=None) == []
