@@ -179,3 +179,13 @@ def said(finding) -> str:
     title, _, text = finding.message.partition(": ")
     assert title == TITLE
     return text
+
+
+def tells(objects, reason: str, **expected: object) -> None:
+    """See that the one finding of a reason is so; `says` is a part of its message, `said` all of it."""
+    finding = only(objects, reason)
+    says = str(expected.pop("says", ""))
+    assert says in said(finding)
+    found = {"said": said(finding), "about": f"{finding.related.kind} {finding.related.name}"}
+    assert expected == {each: found.get(each, getattr(finding, each, None)) for each in expected}
+    assert finding.related.namespace == NS
