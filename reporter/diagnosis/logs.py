@@ -27,6 +27,7 @@ rows need.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -233,7 +234,7 @@ MOST_LINES: Final = 1_000
 
 MOST_BYTES: Final = 1024 * 1024
 _LINE: Final = 4_096
-_JSON_LINE: Final = 16_384
+_JSON_LINE: Final = 65_536
 _VALUE_BYTES: Final = 200
 _SENTENCE_BYTES: Final = 400
 
@@ -250,10 +251,10 @@ _PREFIXES: Final = (
         r"[.,\d]{0,8} \[[^\]]{1,200}\] ?"
     ),
     re.compile(
-        r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.,\d]{0,12}Z?(?: \d{1,10} [\w.-]{1,60})?[ "
-        r"-]{1,3}"
-        r"(?P<level>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b[ -]{0,3}(?:\[[^\]]{1,200}\][ "
-        r"-]{0,3})?"
+        r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)[.,\d]{0,12}Z?(?: \d{1,10} [\w.-]{1,60})?"
+        r"[ \t-]{1,3}"
+        r"(?P<level>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b[ \t-]{0,3}"
+        r"(?:\[[^\]]{1,200}\][ -]{0,3})?"
     ),
     re.compile(r"\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?: (?P<process>[\w ]{1,40}))?\] ?"),
     re.compile(r"\[rank\d{1,5}\]: ?"),
@@ -262,7 +263,9 @@ _PREFIXES: Final = (
         r"(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)\.\d{1,9} {1,8}\d{1,8} "
         r"[\w./-]{1,120}:\d{1,6}\] ?"
     ),
-    re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL): {1,8}"),
+    re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL):(?: {1,8}|[\w.]{1,80}:)"),
+    re.compile(r"\| (?P<level>TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL) {1,5}\| ?"),
+    re.compile(r"\[(?P<level>[IWEF]) [\w./-]{1,80}:\d{1,6}\] ?"),
 )
 _UNWRAPPED: Final = re.compile(r"Worker failed with error '")
 _LOW: Final = frozenset({"DEBUG", "INFO", "I", "TRACE"})
@@ -304,6 +307,7 @@ NOISE: Final = (
     "Cgroup memory preflight",
     "Trying to resume download",
     "Retrying",
+    "thrown while requesting",
     "non-default args",
     "server_args=",
 )
@@ -476,12 +480,18 @@ def _lines(text: str) -> Iterator[Line]:
 
 
 def _cleaned(number: int, text: str) -> Iterator[Line]:
-    process = second = level = ""
+    second = level = ""
     if (stamp := _STAMP.match(text)) and not _PREFIXES[2].match(text):
         text, second = text[stamp.end() :], stamp["time"]
     if text.startswith("{") and (told := _of_json(text)):
         level, text = told
-    text = text[:_LINE]
+    for each in text.split("\n"):
+        yield from _stripped(Line(number, each[:_LINE], second=second), level)
+
+
+def _stripped(line: Line, level: str) -> Iterator[Line]:
+    """Yield a line without what loggers put in front, unless it is of a lower level."""
+    text, process, second = line.text, "", line.second
     stripped = True
     while stripped:
         stripped = False
@@ -500,7 +510,7 @@ def _cleaned(number: int, text: str) -> Iterator[Line]:
         text = text[match.end() :]
     text = text.replace('\\"', '"').rstrip()
     if text:
-        yield Line(number, text, process, second, level.upper() in _WARNING, quiet)
+        yield Line(line.number, text, process, second, level.upper() in _WARNING, quiet)
 
 
 class _JsonLine(msgspec.Struct):
@@ -514,7 +524,20 @@ class _JsonLine(msgspec.Struct):
     err: str | None = None
 
 
+class _Message(msgspec.Struct, frozen=True):
+    message: str | None = None
+
+
+class _JsonMore(msgspec.Struct):
+    """What other loggers add: Rust's `tracing` the message, those of Python a traceback."""
+
+    fields: _Message = _Message()
+    exc_info: str | None = None
+    exception: str | None = None
+
+
 _JSON: Final = msgspec.json.Decoder(_JsonLine)
+_JSON_MORE: Final = msgspec.json.Decoder(_JsonMore)
 
 
 def _of_json(text: str) -> tuple[str, str] | None:
@@ -522,5 +545,8 @@ def _of_json(text: str) -> tuple[str, str] | None:
         line = _JSON.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return None
-    told = (line.msg, line.message, line.error, line.err)
-    return line.level or line.severity or "", ": ".join(each for each in told if each)
+    told = [": ".join(filter(None, (line.msg, line.message, line.error, line.err)))]
+    with suppress(msgspec.ValidationError):
+        more = _JSON_MORE.decode(text)
+        told += filter(None, (more.fields.message, more.exc_info, more.exception))
+    return line.level or line.severity or "", "\n".join(told)
