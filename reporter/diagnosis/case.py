@@ -189,6 +189,12 @@ REFUSALS: Final = (
     TextRow("pod-security", r'violates PodSecurity "(?P<level>[^"]{1,80})": (?P<what>[^\n]{1,260})',
         "Pod Security {level} of namespace {namespace} refuses it: {what}",
         "Set securityContext as it asks, or change the namespace's pod-security label."),
+    TextRow("scc", r"any security context constraint: \[(?P<what>[^\]\n][^\n]{0,259})",
+        "no security context constraint of OpenShift allows it: {what}",
+        "Change its securityContext, or give its ServiceAccount an SCC that allows it."),
+    TextRow("scc", r"unable to validate against any security context constraint",
+        "no security context constraint of OpenShift allows it",
+        "Change its securityContext, or give its ServiceAccount an SCC that allows it."),
     TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}'
         r"(?:no endpoints available for|endpoints? \S{1,80} not found for) service",
         "webhook {webhook} refuses every pod: {service} has no endpoint",
@@ -203,7 +209,8 @@ REFUSALS: Final = (
         "webhook {webhook} refuses every pod: {service} has no port {port}",
         "Correct the port in the webhook's configuration, or in {service}.", "Service"),
     TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
-        r"(?P<why>connection refused|context deadline exceeded|x509: [^\n]{1,120}|i/o timeout|EOF)",
+        r"(?P<why>connection refused|context deadline exceeded|x509: [^\n]{1,120}|i/o timeout|EOF"
+        r"|no such host|no route to host|bad certificate)",
         "webhook {webhook} refuses every pod: {service} fails ({why})",
         "Look at what stands behind {service}.", "Service"),
     TextRow("webhook-denies",

@@ -219,6 +219,9 @@ _ANSWERS: Final = tuple(
          "does not speak the scheme that it is asked by", "Correct the probe's scheme."),
         ("probe-refused", r"connection refused", "is refused: nothing listens there",
          "Correct the probe's port, or what the container listens on."),
+        ("probe-reset", r"connection reset by peer|\": EOF",
+         "resets the connection: a mesh that wants mTLS does so, or a server that ends",
+         "Let the sidecar rewrite the probe or leave its port out; else look at its log."),
         ("probe-slow", (r"context deadline exceeded|Client\.Timeout|command timed out|timeout: "
             r"failed to connect"),
          "does not answer within {timeout} s", "Raise timeoutSeconds, or look at its load."),
