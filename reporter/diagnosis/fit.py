@@ -119,7 +119,8 @@ class Demand:
             case Plugin.TAINT:
                 return f"has {written_taints(self.taints(node))}, which it does not tolerate"
             case Plugin.RESOURCE:
-                return _offer(node, self.what)
+                asks = f", and it asks for {shown(self.what, self.asks)}"
+                return _offer(node, self.what) + (asks if offered(node, self.what) else "")
             case Plugin.VOLUME:
                 return f"cannot reach its volume {self.what} ({written(self.terms or ())})"
             case _:

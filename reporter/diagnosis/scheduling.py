@@ -392,7 +392,9 @@ class _Look:
             if asked and all(d not in self.unmet[each.name] for d in asked)
         ]
         others = [n for n in self.nodes if not self._of_control_plane(n)]
-        pool = with_devices or others or self.nodes
+        # Nodes with devices that it does not ask for are meant for others.
+        plain = [] if asked else [each for each in others if not each.status.devices]
+        pool = with_devices or plain or others or self.nodes
         fewest = min(len(self.unmet[each.name]) for each in pool)
         groups: dict[tuple[fit.Demand, ...], list[Node]] = {}
         for node in pool:

@@ -27,7 +27,7 @@ from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.probes.scope import SubjectScope, evaluated
 from reporter.served.role import Containers, ServedRole
 from reporter.workload.components import maker_restarted
-from reporter.workload.owners import is_false, latest, not_ready_from, words
+from reporter.workload.owners import is_false, latest, not_ready_from, warning_about, words
 from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time, why_ended
 from reporter.workload.standing import newest_failure
 
@@ -65,10 +65,13 @@ def not_ready(
     """
     ready = status.condition("Ready")
     said = ready.status if ready else "Unknown"
-    cause, text = f"Ready is {said}", f"Ready is {said}, {words(ready)}"
+    wordless = ready is None or not (ready.reason or ready.message)
+    warned = warning_about(scope.snapshot, scope.ref) if wordless else ""
+    cause, text = f"Ready is {said}", f"Ready is {said}, {warned or words(ready)}"
     budget = startup if starts or not is_false(ready) else None
     if not status.conditions:
-        cause, text, budget = "no status", f"{writer} has not written any condition", _UNWRITTEN
+        text = f"{writer} has not written any condition" + (f": {warned}" if warned else "")
+        cause, budget = "no status", _UNWRITTEN
     since = not_ready_from(ready)
     return scope.finding(
         reason=of_kind("NotReady", scope.subject.kind),

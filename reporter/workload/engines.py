@@ -1,11 +1,11 @@
 """Which container of a pod template is a server of models, by image, command and labels.
 
 The facts: image names of vLLM, SGLang, llm-d and of the other servers that people run (Hugging
-Face's text-generation-inference, Ollama, llama.cpp, Triton, TensorRT-LLM, LMDeploy); how their
-servers are started (vllm-project/vllm, `vllm serve` and `vllm.entrypoints`; sgl-project/sglang,
-`sglang.launch_server`); the labels of llm-d (llm-d-incubation/llm-d-modelservice) and AIBrix.
-Routers, cache servers and benchmarks have images of the same names (vllm-project/production-stack,
-helm/templates).
+Face's text-generation-inference and text-embeddings-inference, Ollama, llama.cpp, Triton,
+TensorRT-LLM, LMDeploy, NVIDIA's NIM); how their servers are started (vllm-project/vllm, `vllm
+serve` and `vllm.entrypoints`; sgl-project/sglang, `sglang.launch_server`); the labels of llm-d
+(llm-d-incubation/llm-d-modelservice) and AIBrix. Routers, cache servers and benchmarks have images
+of the same names (vllm-project/production-stack, helm/templates).
 """
 
 import re
@@ -22,8 +22,9 @@ _LABELS: Final = (
 )  # fmt: skip
 _IMAGE: Final = re.compile(
     r"vllm|sglang|llm-d|text-generation-inference|\btgi\b|\bollama\b|llama[.-]cpp|llama-server"
-    r"|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy"
+    r"|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy|text-embeddings-inference"
 )
+_IN_REGISTRY: Final = re.compile(r"\bnvcr\.io/nim/")
 _STARTS: Final = re.compile(
     r"\b(?:vllm|sglang|ollama)\s++serve\b|\btext-generation-launcher\b|\bllama-server\b"
     r"|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b"
@@ -90,7 +91,8 @@ def _is_engine(container: TemplateContainer) -> bool:
     image = _without_tag(container.image)
     if _NO_ENGINE.search(words) or _NO_ENGINE.search(image):
         return False
-    return bool(_IMAGE.search(image) or _STARTS.search(words))
+    found = _IMAGE.search(image) or _IN_REGISTRY.search(container.image) or _STARTS.search(words)
+    return bool(found)
 
 
 def _words(container: TemplateContainer) -> str:

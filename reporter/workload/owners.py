@@ -178,12 +178,14 @@ def not_ready_from(ready: Condition | None) -> datetime | None:
 
 
 _TEXT_BYTES: Final = 300
+_CONFLICT: Final = "the object has been modified"
+"""What a controller says that was overtaken by another write, and tries again at once."""
 
 
 def warning_about(snapshot: Snapshot, about: ObjectRef) -> str:
     """Return reason and message of the newest Warning about an object, clean; empty without one."""
     events = snapshot.evidence.events_about(about.namespace, about.kind, about.name)
-    warning = next((each for each in events if each.type == "Warning"), None)
+    warning = next((e for e in events if e.type == "Warning" and _CONFLICT not in e.message), None)
     return detail(warning.reason, warning.message, _TEXT_BYTES) if warning else ""
 
 

@@ -86,6 +86,8 @@ def _entry(case) -> str:
 
 
 def _link(source: str) -> str:
+    if source.startswith("https://"):
+        return f"<{source}>"
     repository, _, number = source.partition("#")
     return f"[{source}](https://github.com/{repository}/issues/{number})"
 

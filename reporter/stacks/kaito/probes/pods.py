@@ -219,13 +219,17 @@ def _replica(
     return None
 
 
+_TOLD_OF_RECONCILE: Final = ("InferenceReady", "ResourceReady", "WorkspaceSucceeded")
+
+
 def _without_pod(workspace: Workspace, pods: tuple[Pod, ...], startup: timedelta) -> WorkspaceFault:
     """Judge a replica without a pod: what KAITO failed at is the reason, where it says so.
 
     A refusal of the API server, as by a webhook or a quota, does not go by waiting: it has no
     budget. Its time is not that of the condition, which was False before.
     """
-    error = reconcile_error(workspace.status.condition("InferenceReady"))
+    told = map(workspace.status.condition, _TOLD_OF_RECONCILE)
+    error = next(filter(None, map(reconcile_error, told)), "")
     lacks = "has no running pod" if pods else "has no pod"
     if is_refusal(error):
         return WorkspaceFault(
