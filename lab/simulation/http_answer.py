@@ -34,7 +34,7 @@ class HttpAnswer:
     """
 
     body: bytes
-    content_type: str | None
+    content_type: str
     content_length: int | None
     version: str = "HTTP/1.1"
     status: int = 200
@@ -48,8 +48,7 @@ class HttpAnswer:
     def head(self) -> bytes:
         """Return the status line and the headers."""
         lines = [f"{self.version} {self.status} {HTTPStatus(self.status).phrase}"]
-        if self.content_type is not None:
-            lines.append(f"Content-Type: {self.content_type}")
+        lines.append(f"Content-Type: {self.content_type}")
         if self.content_length is not None:
             lines.append(f"Content-Length: {self.content_length}")
         lines += [f"{name}: {value}" for name, value in self.headers]

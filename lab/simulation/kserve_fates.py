@@ -26,39 +26,6 @@ def load_fails(message: str, exit_code: int = 1) -> Fate:
     return fate
 
 
-def pull_fails(image: str) -> Fate:
-    """The image of the container that serves cannot be pulled."""
-    text = f'Back-off pulling image "{image}"'
-    wait = {"state": {"waiting": {"reason": "ImagePullBackOff", "message": text}}}
-
-    def fate(pod: Object, status: Object) -> Object:
-        return {**_serving(_fetched(pod, status), wait), "phase": "Pending"}
-
-    return fate
-
-
-def fetch_fails(message: str, exit_code: int = 1) -> Fate:
-    """The init container that fetches the model ends in an error again and again."""
-
-    def fate(_pod: Object, status: Object) -> Object:
-        ended = _ended(status, message, exit_code)
-        init = _container(STORAGE_INITIALIZER) | ended | _crash_loop(STORAGE_INITIALIZER)
-        waits = {"state": {"waiting": {"reason": "PodInitializing"}}}
-        unready = _unready(status, "Initialized", *_UNREADY)
-        statuses = [
-            {**each, "ready": False, "started": False, **waits}
-            for each in status["containerStatuses"]
-        ]
-        return {
-            **unready,
-            "phase": "Pending",
-            "initContainerStatuses": [init],
-            "containerStatuses": statuses,
-        }
-
-    return fate
-
-
 def _fetched(pod: Object, status: Object) -> Object:
     if not pod["spec"].get("initContainers"):
         return status

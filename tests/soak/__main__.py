@@ -32,15 +32,6 @@ _TIMEOUT_SECONDS: Final = 2
 _WARM_UP_SECONDS: Final = 60
 _START_SECONDS: Final = 120.0
 _FAILED: Final = 1
-_HARMLESS: Final = frozenset(
-    {
-        Misbehaviour.CHUNKED,
-        Misbehaviour.NO_FINAL_NEWLINE,
-        Misbehaviour.CARRIAGE_RETURNS,
-        Misbehaviour.NO_CONTENT_TYPE,
-    }
-)
-"""Odd, and read all the same."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,8 +99,7 @@ def _documents(count: int) -> Iterator[Object]:
 
 
 def _misbehave(pods: Sequence[ModelPod]) -> None:
-    kinds = cycle(kind for kind in Misbehaviour if kind not in _HARMLESS)
-    for pod, kind in zip(pods, kinds, strict=False):
+    for pod, kind in zip(pods, cycle(Misbehaviour), strict=False):
         pod.misbehave(kind, location=pod.url)
 
 

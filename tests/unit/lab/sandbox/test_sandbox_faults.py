@@ -81,13 +81,6 @@ async def test_answers(sandbox: Sandbox, api: Api, fault: InjectedFault, *, stat
         assert answer.headers["Content-Type"].split(";")[0] == content_type, path
 
 
-async def test_namespaces(sandbox: Sandbox, api: Api):
-    """A fault may be limited to namespaces."""
-    sandbox.faults.add(InjectedFault(action="error", namespaces=("kube-system",)))
-    assert (await api.get(PODS)).status == 200
-    assert (await api.get("/api/v1/namespaces/kube-system/pods")).status == 503
-
-
 async def test_hang(sandbox: Sandbox, api: Api):
     """A hung request is accepted and never answered."""
     sandbox.faults.add(InjectedFault(action="hang"))
@@ -175,17 +168,6 @@ async def test_compaction(sandbox: Sandbox, api: Api):
     assert (late.status, late.reason) == (410, "Expired")
     resumed = await api.get(MAPS, continue_=late.json["metadata"]["continue"])
     assert [item["metadata"]["name"] for item in resumed.json["items"]] == ["b", "c"]
-
-
-async def test_compaction_of_one_resource(sandbox: Sandbox, api: Api):
-    """Another kind's versions stay good, and a fresh list can be watched from."""
-    version = (await api.get(PODS)).json["metadata"]["resourceVersion"]
-    sandbox.faults.compact("configmaps")
-    async with api.watch(PODS, resourceVersion=version, timeoutSeconds=1) as stream:
-        assert await stream.next_or_end() is None
-    fresh = (await api.get(MAPS)).json["metadata"]["resourceVersion"]
-    async with api.watch(MAPS, resourceVersion=fresh, timeoutSeconds=1) as stream:
-        assert await stream.next_or_end() is None
 
 
 async def test_history_is_bounded():

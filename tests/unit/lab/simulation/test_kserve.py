@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from lab.simulation.kserve_fates import fetch_fails, load_fails, pull_fails
+from lab.simulation.kserve_fates import load_fails
 from lab.simulation.kserve_status import rolled
 from reporter.stacks.kserve.derived.derive import derive, differs
 from reporter.stacks.kserve.derived.facts import facts_of
@@ -78,24 +78,6 @@ def test_scaled_to_zero_shows_pending_although_ready():
     assert cluster.names() == []
     assert cluster.is_true("Ready")
     assert cluster.model_status() == ("Pending", "InProgress", "Loaded")
-
-
-@pytest.mark.parametrize(
-    ("fate", "model", "predictor"),
-    [
-        (load_fails("bad"), ("FailedToLoad", "BlockedByFailedLoad", ""), "False"),
-        (fetch_fails("bad"), ("FailedToLoad", "BlockedByFailedLoad", ""), "Unknown"),
-        (pull_fails("vllm:typo"), ("Pending", "InProgress", ""), "False"),
-    ],
-)
-def test_first_rollout_that_fails(fate, model, predictor):
-    """Knative sees no init container; KServe sees no image."""
-    cluster = Cluster(inferenceservice())
-    cluster.fates["llm"] = fate
-    cluster.settle()
-    assert (cluster.model_status(), cluster.condition("PredictorReady")) == (model, predictor)
-    assert cluster.condition("IngressReady") == "False"
-    assert cluster.revisions() == "1 - - -"
 
 
 def test_transformer_that_fails_leaves_ready_true():
