@@ -1,11 +1,9 @@
 """The simulated pages have the shape of the sample pages."""
 
-from pathlib import Path
-
 from lab.simulation import Life, Phase, render
 from tests.unit.lab.simulation.reading_pages import Page, families, label_sets
+from tests.unit.metrics.pages.reading import DOWNLOAD, VLLM
 
-SAMPLES = Path(__file__).parent / "samples"
 START = 1_780_000_000.0
 
 
@@ -19,7 +17,7 @@ def page(phase: Phase = Phase.SATURATED) -> str:
 
 def test_families_types_and_labels_are_the_sample_s():
     """The sample's server had two engines and more options on."""
-    sample = label_sets(families((SAMPLES / "vllm-v1-metrics.txt").read_text()))
+    sample = label_sets(families(VLLM.decode()))
     found = label_sets(families(page()))
     of_kaito = {key for key in found if key[1].startswith("kaito_")}
     assert len(of_kaito) == 4
@@ -28,7 +26,7 @@ def test_families_types_and_labels_are_the_sample_s():
 
 
 def test_the_download_page_has_the_sample_s_families_and_nothing_of_vllm():
-    expected = label_sets(families((SAMPLES / "kaito-download-metrics.txt").read_text()))
+    expected = label_sets(families(DOWNLOAD.decode()))
     assert label_sets(families(page(Phase.DOWNLOADING))) == expected
 
 
