@@ -6,7 +6,6 @@ whatever the machine's pace, and what the daemon writes is held against what the
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from lab.sandbox.objects import Object, dig, meta, name_of
@@ -76,12 +75,7 @@ class Kthena:
             self._sandbox.storage.collection(collection).subscribers.append(self)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for collection in (MODELSERVINGS, *_RESOURCES.values()):
             self._sandbox.storage.collection(collection).subscribers.remove(self)
         if self._due is not None:

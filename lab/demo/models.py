@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from types import TracebackType
 from typing import Final, Self
 
 from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
@@ -37,12 +36,7 @@ class ModelPods:
             self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
     def _pod(self, address: str) -> ModelPod:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import msgspec
@@ -85,13 +84,8 @@ class Serving(Background):
         await self.kthena.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.kthena.__aexit__(kind, error, traceback)
+    async def __aexit__(self, *_: object) -> None:
+        await self.kthena.__aexit__()
 
     def _show(self, changes: Sequence[tuple[RoleInstance, str]]) -> None:
         """Print what is new in the status, a line for each group."""

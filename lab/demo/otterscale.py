@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from types import TracebackType
 from typing import Final, Self
 
 import msgspec
@@ -87,12 +86,7 @@ class OtterScale(Background):
         self._collection.subscribers.append(self)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._collection.subscribers.remove(self)
         if self._due is not None:
             self._due.cancel()

@@ -7,7 +7,6 @@ controllers run, and from the start if all its pods are there: what a dump says 
 import asyncio
 import contextlib
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from lab.sandbox.errors import ApiError
@@ -75,12 +74,7 @@ class Controllers:
         self._task = asyncio.create_task(self._run(), name="sandbox-controllers")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for collection, subscription in self._subscriptions:
             self._sandbox.storage.collection(collection).subscribers.remove(subscription)
         self._subscriptions.clear()

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from http import HTTPMethod
-from types import TracebackType
 from typing import Final, Self
 
 from lab.simulation.engine import Load
@@ -77,12 +76,7 @@ class ModelPod:
         self._follow_life()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._set_accepting(wanted=False)
         self._socket.close()
         tasks = [*self._connections]
