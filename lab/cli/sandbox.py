@@ -45,9 +45,7 @@ def main(argv: Sequence[str]) -> int:
 def command_parser() -> Parser:
     """Return the parser of the command."""
     parser = Parser(
-        "sandbox",
-        "Serve a small API server in memory, to try the reporter on.",
-        examples=_EXAMPLES,
+        "sandbox", "Serve a small API server in memory, to try the reporter on.", examples=_EXAMPLES
     )
     parser.add_argument(
         "--from",

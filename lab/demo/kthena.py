@@ -133,11 +133,7 @@ class Kthena:
             for kind, resource in _RESOURCES.items()
         }
         return ModelServingWorld(
-            modelserving,
-            children["Pod"],
-            children["Service"],
-            None,
-            children["ControllerRevision"],
+            modelserving, children["Pod"], children["Service"], None, children["ControllerRevision"]
         )
 
     @staticmethod

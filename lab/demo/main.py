@@ -105,11 +105,7 @@ async def run_demo(
 
 
 def _flags(kubeconfig: Path, pace: StoryPace) -> list[str]:
-    return [
-        f"--kubeconfig={kubeconfig}",
-        f"--startup-grace-seconds={pace.grace}",
-        *LISTENERS,
-    ]
+    return [f"--kubeconfig={kubeconfig}", f"--startup-grace-seconds={pace.grace}", *LISTENERS]
 
 
 async def _stay(kubeconfig: Path, page: str) -> None:

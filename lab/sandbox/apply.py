@@ -64,12 +64,7 @@ def track_update(new: Object, old: Object | None, writer: Manager, *, walker: Ty
 
 
 def apply(
-    live: Object | None,
-    config: Object,
-    writer: Manager,
-    *,
-    walker: TypeWalker,
-    force: bool,
+    live: Object | None, config: Object, writer: Manager, *, walker: TypeWalker, force: bool
 ) -> Object:
     """Return what a server-side apply makes of the live object.
 
@@ -123,13 +118,7 @@ def _all_paths(managers: Iterable[Manager], wanted: Leaves) -> Iterator[Path]:
 
 def _order(manager: Manager) -> tuple[str, ...]:
     """Appliers before updaters, then by time."""
-    return (
-        manager.operation,
-        manager.time,
-        manager.name,
-        manager.api_version,
-        manager.subresource,
-    )
+    return (manager.operation, manager.time, manager.name, manager.api_version, manager.subresource)
 
 
 def _compare(before: Leaves, after: Leaves) -> tuple[frozenset[Path], frozenset[Path]]:

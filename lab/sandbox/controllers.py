@@ -244,9 +244,7 @@ class Controllers:
             return
         loop = asyncio.get_running_loop()
         timer = loop.call_later(
-            self._ready_after_seconds,
-            self._work.put_nowait,
-            lambda: self._make_ready(pod, address),
+            self._ready_after_seconds, self._work.put_nowait, lambda: self._make_ready(pod, address)
         )
         self._timers.add(timer)
 

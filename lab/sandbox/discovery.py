@@ -94,11 +94,7 @@ def _aggregated_resource(resource: Resource) -> Object:
         )
     if resource.status:
         subresources.append(
-            {
-                "subresource": "status",
-                "responseKind": _kind(resource),
-                "verbs": _SUBRESOURCE_VERBS,
-            }
+            {"subresource": "status", "responseKind": _kind(resource), "verbs": _SUBRESOURCE_VERBS}
         )
     if subresources:
         found["subresources"] = subresources

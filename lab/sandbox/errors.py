@@ -118,10 +118,7 @@ def invalid(group: str, kind: str, name: str, *, errors: Sequence[FieldError]) -
         {"reason": error.kind, "message": error.message, "field": error.field} for error in unique
     ]
     return ApiError(
-        422,
-        "Invalid",
-        f'{_qualified(kind, group)} "{name}" is invalid: {text}',
-        details=details,
+        422, "Invalid", f'{_qualified(kind, group)} "{name}" is invalid: {text}', details=details
     )
 
 
@@ -159,10 +156,7 @@ def forbidden(group: str, plural: str, name: str, *, cause: str) -> ApiError:
     """403: not allowed, by rules or by the state of the namespace."""
     shown = f'{_qualified(plural, group)} "{name}"' if name else _qualified(plural, group)
     return ApiError(
-        403,
-        "Forbidden",
-        f"{shown} is forbidden: {cause}",
-        details=_details(group, plural, name),
+        403, "Forbidden", f"{shown} is forbidden: {cause}", details=_details(group, plural, name)
     )
 
 

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from lab.sandbox import events, jsonpath
-from lab.sandbox.errors import (
-    ApiError,
-    bad_request,
-    expired,
-    too_large,
-)
+from lab.sandbox.errors import ApiError, bad_request, expired, too_large
 from lab.sandbox.list_options import check_options, read_uncached_version
 from lab.sandbox.objects import JSON, Object, decode, dig, encode
 from lab.sandbox.requests import read_number

@@ -186,10 +186,7 @@ class Loader:
             "served": True,
             "storage": True,
             "schema": {
-                "openAPIV3Schema": {
-                    "type": "object",
-                    "x-kubernetes-preserve-unknown-fields": True,
-                }
+                "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
             },
         }
         if status:

@@ -38,9 +38,7 @@ def _path(resource: Resource) -> tuple[str, Object]:
     scope = "/namespaces/{namespace}" if resource.namespaced else ""
     kind = {"group": group, "version": version, "kind": resource.kind}
     answer = {"$ref": f"#/components/schemas/{_schema_name(resource)}"}
-    responses = {
-        "200": {"description": "OK", "content": {"application/json": {"schema": answer}}},
-    }
+    responses = {"200": {"description": "OK", "content": {"application/json": {"schema": answer}}}}
     # kubectl takes this parameter of the PATCH as the sign that the server validates.
     parameter = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
     operations = {

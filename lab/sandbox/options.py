@@ -5,12 +5,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import hdrs
 
-from lab.sandbox.errors import (
-    DecodeError,
-    invalid_options,
-    required_value,
-    unsupported_value,
-)
+from lab.sandbox.errors import DecodeError, invalid_options, required_value, unsupported_value
 from lab.sandbox.requests import is_true
 from lab.sandbox.resources import Resource
 

@@ -47,10 +47,7 @@ class Registry:
     def by_name(self, name: str) -> Resource | None:
         """The resource named `plural` or `plural.group`, in its first version."""
         plural, _, group = name.partition(".")
-        return next(
-            (item for item in self if item.plural == plural and item.group == group),
-            None,
-        )
+        return next((item for item in self if item.plural == plural and item.group == group), None)
 
     def primary(self, collection: str) -> Resource | None:
         """The first served resource over a collection."""

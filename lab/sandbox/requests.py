@@ -4,12 +4,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lab.sandbox.errors import (
-    UnknownPathError,
-    bad_request,
-    method_not_allowed,
-    unknown_resource,
-)
+from lab.sandbox.errors import UnknownPathError, bad_request, method_not_allowed, unknown_resource
 from lab.sandbox.registry import Registry
 from lab.sandbox.resources import Resource
 
@@ -189,11 +184,7 @@ class RequestLog:
         self.recent.append(request)
 
     def count(
-        self,
-        *,
-        verb: str | None = None,
-        resource: str | None = None,
-        code: int | None = None,
+        self, *, verb: str | None = None, resource: str | None = None, code: int | None = None
     ) -> int:
         """How many requests there were, of all or of those that match."""
         wanted = (verb, resource, code)

@@ -3,12 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from lab.sandbox.errors import (
-    FieldError,
-    invalid_value,
-    required_value,
-    unsupported_value,
-)
+from lab.sandbox.errors import FieldError, invalid_value, required_value, unsupported_value
 from lab.sandbox.objects import JSON, Object, copy_json
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"

@@ -9,13 +9,7 @@ from aiohttp import hdrs, web
 
 from lab.sandbox import discovery, openapi
 from lab.sandbox.access import Access
-from lab.sandbox.errors import (
-    ApiError,
-    UnknownPathError,
-    forbidden,
-    not_acceptable,
-    unauthorized,
-)
+from lab.sandbox.errors import ApiError, UnknownPathError, forbidden, not_acceptable, unauthorized
 from lab.sandbox.faults import Faults, InjectedFault
 from lab.sandbox.objects import JSON, Object, encode
 from lab.sandbox.operations import Operations

@@ -7,13 +7,7 @@ schema. Everything works on whole objects in the version that is stored.
 from collections.abc import Callable, Iterable
 
 from lab.sandbox import events, metadata, schema
-from lab.sandbox.errors import (
-    DecodeError,
-    FieldError,
-    invalid,
-    invalid_value,
-    required_value,
-)
+from lab.sandbox.errors import DecodeError, FieldError, invalid, invalid_value, required_value
 from lab.sandbox.objects import Object, dig, meta, name_of
 from lab.sandbox.resources import CRD_COLLECTION, LEASE_COLLECTION, Resource
 from lab.sandbox.times import TimeFormatError, normalize_micro_time, normalize_time

@@ -8,12 +8,7 @@ apart from what the reporter derives, so that tests can compare the two.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from lab.simulation.kserve_objects import (
-    Object,
-    components_of,
-    name_of,
-    status_of,
-)
+from lab.simulation.kserve_objects import Object, components_of, name_of, status_of
 from lab.simulation.kserve_signs import (
     FALSE,
     TRUE,

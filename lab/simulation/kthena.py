@@ -124,11 +124,7 @@ def _surplus_instances(
 ) -> list[SimulatedInstance]:
     order = sorted(
         instances,
-        key=lambda each: (
-            each.state != "Deleting",
-            each.state == "Running",
-            -ordinal_of(each.id),
-        ),
+        key=lambda each: (each.state != "Deleting", each.state == "Running", -ordinal_of(each.id)),
     )
     return order[: max(len(instances) - wanted, 0)]
 

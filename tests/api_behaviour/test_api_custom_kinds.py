@@ -1,13 +1,6 @@
 """Custom kinds that come, change and go (rows of 3.8)."""
 
-from tests.api_behaviour.api_client import (
-    CRDS,
-    TABLE,
-    Api,
-    definition,
-    eventually,
-    unique,
-)
+from tests.api_behaviour.api_client import CRDS, TABLE, Api, definition, eventually, unique
 
 
 async def test_name_has_to_fit(api: Api):

@@ -2,14 +2,7 @@
 
 import pytest
 
-from tests.api_behaviour.api_client import (
-    CORE_EVENTS,
-    MICRO,
-    Api,
-    new_event,
-    old_event,
-    unique,
-)
+from tests.api_behaviour.api_client import CORE_EVENTS, MICRO, Api, new_event, old_event, unique
 
 
 def fields_of(answer) -> set[str]:

@@ -4,12 +4,7 @@ import datetime as dt
 
 import pytest
 
-from tests.api_behaviour.api_client import (
-    CORE_EVENTS,
-    TABLE,
-    Api,
-    old_event,
-)
+from tests.api_behaviour.api_client import CORE_EVENTS, TABLE, Api, old_event
 
 
 def ago(**age: int) -> str:

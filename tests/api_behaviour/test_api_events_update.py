@@ -2,13 +2,7 @@
 
 import pytest
 
-from tests.api_behaviour.api_client import (
-    CORE_EVENTS,
-    NEW_EVENTS,
-    Api,
-    new_event,
-    strict_event,
-)
+from tests.api_behaviour.api_client import CORE_EVENTS, NEW_EVENTS, Api, new_event, strict_event
 
 LATER = "2026-11-20T11:00:00.000000Z"
 

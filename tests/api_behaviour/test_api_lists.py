@@ -2,11 +2,7 @@
 
 import pytest
 
-from tests.api_behaviour.api_client import (
-    CONFIG_MAPS,
-    Api,
-    config_map,
-)
+from tests.api_behaviour.api_client import CONFIG_MAPS, Api, config_map
 
 
 @pytest.fixture(name="path")

@@ -57,10 +57,7 @@ async def test_force_is_for_apply(api: Api, path: str):
             [{"name": "side", "image": "example.com/side:1"}],
             {"main": "example.com/app:1", "side": "example.com/side:1"},
         ),
-        (
-            [{"name": "side", "image": "s"}, {"name": "main", "$patch": "delete"}],
-            {"side": "s"},
-        ),
+        ([{"name": "side", "image": "s"}, {"name": "main", "$patch": "delete"}], {"side": "s"}),
         ([{"$patch": "replace"}, {"name": "only", "image": "o"}], {"only": "o"}),
     ],
 )

@@ -42,7 +42,7 @@ USED_OTHERWISE: Final = {
 
 
 NOT_FOREIGN: Final = {
-    "reporter.diagnosis.logs._PIECE",  # a user's own regular expressions, of 400 characters
+    "reporter.diagnosis.logs._PIECE"  # a user's own regular expressions, of 400 characters
 }
 
 
@@ -74,13 +74,7 @@ def all_patterns() -> list[Found]:
         for pattern, method in _literals(ast.parse(sources[module.__name__])):
             key = (pattern.pattern, pattern.flags)
             found.setdefault(key, Found(f"{module.__name__} (literal)", pattern, (method,)))
-    for row in (
-        *texts.IMAGES,
-        *texts.MOUNTS,
-        *texts.NODE_REFUSALS,
-        *texts.STARTS,
-        *case.REFUSALS,
-    ):
+    for row in (*texts.IMAGES, *texts.MOUNTS, *texts.NODE_REFUSALS, *texts.STARTS, *case.REFUSALS):
         pattern = re.compile(row.pattern, re.IGNORECASE)
         found[pattern.pattern, pattern.flags] = Found(f"row {row.code}", pattern, ("search",))
     for each in built_in():

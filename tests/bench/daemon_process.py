@@ -111,12 +111,7 @@ def _name(handle: events.Handle) -> str:
     return getattr(callback, "__qualname__", type(callback).__name__)
 
 
-async def run(
-    kubeconfig: Path,
-    metrics_port: int,
-    health_port: int,
-    resync: int,
-) -> list[Phase]:
+async def run(kubeconfig: Path, metrics_port: int, health_port: int, resync: int) -> list[Phase]:
     """Run the daemon until SIGTERM."""
     settings = FullDaemonSettings(
         startup_grace_seconds=0,
@@ -140,11 +135,6 @@ async def run(
 
 if __name__ == "__main__":
     found = asyncio.run(
-        run(
-            Path(sys.argv[1]),
-            int(sys.argv[2]),
-            int(sys.argv[3]),
-            int(sys.argv[5]),
-        )
+        run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[5]))
     )
     Path(sys.argv[4]).write_bytes(msgspec.json.encode(found))

@@ -15,13 +15,7 @@ from reporter.cli import check
 from reporter.daemon import listeners
 from reporter.daemon.state import LostWatches
 from reporter.model.reason import EventType
-from reporter.model.report import (
-    Disposition,
-    Mute,
-    MuteFault,
-    SkippedObject,
-    UnknownResource,
-)
+from reporter.model.report import Disposition, Mute, MuteFault, SkippedObject, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
 from tests.browser.opened import opened
 from tests.daemon.stage import KAITO

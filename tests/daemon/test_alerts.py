@@ -196,10 +196,7 @@ async def test_a_certificate_and_a_token_from_files(tmp_path):
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port, ssl_context=certificate(tmp_path)).start()
     token = tmp_path / "token"
-    files = {
-        "alertmanager_token_file": token,
-        "alertmanager_ca_file": tmp_path / "ca.pem",
-    }
+    files = {"alertmanager_token_file": token, "alertmanager_ca_file": tmp_path / "ca.pem"}
     named = Address(URL(f"https://127.0.0.1:{port}/prefix/api/v2/alerts"), "localhost")
     try:
         async with aiohttp.ClientSession() as session:

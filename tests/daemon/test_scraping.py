@@ -24,11 +24,7 @@ from tests.tables import of_inferencesets as t
 from tests.unit.metrics.pages.reading import PAGES
 
 WINDOW = 2
-LLAMA, PHI, MISTRAL = (
-    (CHAT, "llama-3-1-8b"),
-    (CHAT, "phi-4-mini"),
-    (SEARCH, "mistral-7b"),
-)
+LLAMA, PHI, MISTRAL = ((CHAT, "llama-3-1-8b"), (CHAT, "phi-4-mini"), (SEARCH, "mistral-7b"))
 KV_CACHE = (t.KV_CACHE, f"inferenceset/{CHAT}/phi-4-mini")
 PREEMPTION = (t.PREEMPTION, f"inferenceset/{CHAT}/phi-4-mini")
 UNKNOWN = ("clusterStatusUnknown", "cluster")

@@ -97,10 +97,7 @@ async def test_refreshes_are_five_a_second_and_others_are_not_held_up():
 
 @pytest.mark.parametrize(
     ("error", "outcome"),
-    [
-        (Conflict("changed", status=409), "conflict"),
-        (NotFound("expired", status=404), "expired"),
-    ],
+    [(Conflict("changed", status=409), "conflict"), (NotFound("expired", status=404), "expired")],
 )
 async def test_event_that_is_not_as_it_was_asks_for_a_new_plan(error, outcome):
     """The write is not repeated as it is; the next pass looks at what is there."""
@@ -176,10 +173,7 @@ async def test_refusal_of_a_server_that_just_started_delays_by_seconds():
 
 @pytest.mark.parametrize(
     ("error", "outcome"),
-    [
-        (Invalid("no", status=422), "refused"),
-        (AlreadyExists("there", status=409), "repeated"),
-    ],
+    [(Invalid("no", status=422), "refused"), (AlreadyExists("there", status=409), "repeated")],
 )
 async def test_write_that_is_refused_is_left_alone_for_a_minute(error, outcome):
     """A pass that plans it again causes no request; a patch of the same Event does."""

@@ -102,11 +102,7 @@ def test_an_alert_counts_the_scrapes_that_went_well_as_the_scraper_does(name):
 @pytest.mark.parametrize("name", SCRAPES)
 @pytest.mark.parametrize(
     ("values", "seconds"),
-    [
-        ({}, 600),
-        ({"scrape.via": "apiserver-proxy"}, 600),
-        ({"scrape.intervalSeconds": 1800}, 7200),
-    ],
+    [({}, 600), ({"scrape.via": "apiserver-proxy"}, 600), ({"scrape.intervalSeconds": 1800}, 7200)],
 )
 def test_an_alert_looks_back_over_several_scrapes(name, values, seconds):
     """However rare they are; a window without any would never fire."""

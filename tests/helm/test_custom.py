@@ -115,8 +115,7 @@ def test_both_files_lie_side_by_side():
 
 
 @pytest.mark.parametrize(
-    "values",
-    [{}, {"customComponents": []}, {"customComponents": None}, {"logSignatures": None}],
+    "values", [{}, {"customComponents": []}, {"customComponents": None}, {"logSignatures": None}]
 )
 def test_without_any_there_is_no_file(values):
     """None is what an older release knows nothing of, with `--reuse-values`."""

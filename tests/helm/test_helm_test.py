@@ -65,10 +65,7 @@ def page(*, leads: bool = False, age: float = 1.0, unknown: int = 0) -> str:
             [page(leads=True, unknown=2)],
             ["127.0.0.1: cannot read 2 resource(s); see clusterStatusUnknown"],
         ),
-        (
-            [""],
-            ["127.0.0.1: no pass in the last 180 s", "0 of 1 replica(s) lead"],
-        ),
+        ([""], ["127.0.0.1: no pass in the last 180 s", "0 of 1 replica(s) lead"]),
         ([page(leads=True), None], ["127.0.0.2: /metrics answers 500"]),
     ],
 )

@@ -380,11 +380,7 @@ def _crashes(value, cluster, spec, init):
 
 def _unready(_value, cluster, spec, init):
     state = {"state": _RUNNING, "ready": False, "restartCount": 0, "started": False}
-    return {
-        "phase": "Running",
-        "conditions": _conditions(),
-        **cluster.statuses(spec, init, state),
-    }
+    return {"phase": "Running", "conditions": _conditions(), **cluster.statuses(spec, init, state)}
 
 
 def _failed(value, _cluster, _spec, _init):

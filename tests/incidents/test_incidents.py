@@ -3,15 +3,7 @@
 import pytest
 
 from tests.incidents.page import PAGE, page
-from tests.incidents.score import (
-    cases,
-    flags,
-    in_a_model,
-    is_plain,
-    key,
-    told_in_a_model,
-    told_of,
-)
+from tests.incidents.score import cases, flags, in_a_model, is_plain, key, told_in_a_model, told_of
 
 INCIDENTS = [pytest.param(each, id=each["id"]) for each in cases()]
 

@@ -42,12 +42,7 @@ _partitions = st.one_of(
 def roles(draw) -> list[Document]:
     names = draw(st.lists(_names, unique=True, min_size=0, max_size=3))
     return [
-        role(
-            name,
-            draw(st.integers(0, 3)),
-            draw(st.integers(0, 2)),
-            partition=draw(_partitions),
-        )
+        role(name, draw(st.integers(0, 3)), draw(st.integers(0, 2)), partition=draw(_partitions))
         for name in names
     ]
 

@@ -17,11 +17,7 @@ from tests.tables import BY_NAME
 ALERTS = alerts()
 CONFIG = yaml.safe_load(ALERTMANAGER.read_text())
 FIRED = [
-    {
-        "alertname": case["alert"],
-        **each.get("labels", {}),
-        **ALERTS[case["alert"]]["labels"],
-    }
+    {"alertname": case["alert"], **each.get("labels", {}), **ALERTS[case["alert"]]["labels"]}
     for case in CASES
     for fires in case["at"].values()
     for each in fires

@@ -32,9 +32,7 @@ def promtool() -> Path:
 def amtool() -> Path:
     """Return the program, building it where it is missing."""
     return _found(
-        "amtool",
-        "github.com/prometheus/alertmanager/cmd/amtool",
-        package="prometheus-alertmanager",
+        "amtool", "github.com/prometheus/alertmanager/cmd/amtool", package="prometheus-alertmanager"
     )
 
 

@@ -12,13 +12,7 @@ from reporter.model.catalogue import Catalogue
 from reporter.model.instant import Instant, rfc3339, rfc3339_micro
 from reporter.model.report import SkippedObject
 from reporter.snapshot.decode import decode_object
-from reporter.snapshot.snapshot import (
-    Discovery,
-    ResourceState,
-    Served,
-    Snapshot,
-    with_held_leases,
-)
+from reporter.snapshot.snapshot import Discovery, ResourceState, Served, Snapshot, with_held_leases
 from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN
 from tests.tables import ALL

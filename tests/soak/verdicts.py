@@ -63,12 +63,7 @@ def rows(found: Soaked) -> Iterator[Row]:
     yield Row("scrapes in all", "", record.rose("scrapes_total"))
     late = "scrapes_skipped_total"
     yield Row("turns left out", "", record.rose(late))
-    yield Row(
-        "memory growth",
-        "MB/min",
-        record.growth * 60 / MEGABYTE,
-        most=_GROWTH_PER_MINUTE,
-    )
+    yield Row("memory growth", "MB/min", record.growth * 60 / MEGABYTE, most=_GROWTH_PER_MINUTE)
     yield Row("memory at the end", "MB", record.points[-1].resident / MEGABYTE)
     passes = record.rose("pass_duration_seconds_count")
     quick = record.rose(f"pass_duration_seconds_bucket:{_LONGEST_PASS_SECONDS}")

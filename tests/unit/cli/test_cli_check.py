@@ -65,10 +65,7 @@ def test_causes_fire_on_a_broken_stack_and_symptoms_do_not(run, broken):
         ("clusterCRDMissing", "cluster"): "firing",
         ("clusterKaitoControllerNotReady", "cluster"): "firing",
         ("modelharnessGatewayProgrammingFailed", "namespace/chat-models"): "firing",
-        (
-            "inferencesetScalingMisconfigured",
-            "inferenceset/chat-models/phi-4-mini",
-        ): "firing",
+        ("inferencesetScalingMisconfigured", "inferenceset/chat-models/phi-4-mini"): "firing",
         ("inferencesetKVCacheSaturated", "inferenceset/chat-models/llama-3-1-8b"): "firing",
         ("inferencesetEPPNotReady", "inferenceset/chat-models/phi-4-mini"): "secondary",
         (
@@ -238,10 +235,7 @@ def test_what_cannot_be_evaluated_is_refused(run, healthy, argv, *, says):
 
 @pytest.mark.parametrize(
     ("argv", "says"),
-    [
-        (("--kubeconfig", "nowhere"), "nowhere"),
-        (("--complete",), "--complete is about a dump"),
-    ],
+    [(("--kubeconfig", "nowhere"), "nowhere"), (("--complete",), "--complete is about a dump")],
 )
 def test_a_cluster_that_cannot_be_reached(run, argv, says):
     """Without a cluster the status is 2, and the message says what to use."""

@@ -130,8 +130,7 @@ def test_every_kind_that_is_read_is_in_an_example():
 
 
 @pytest.mark.parametrize(
-    "step",
-    [pytest.param(7, id="some"), pytest.param(1, id="every field", marks=pytest.mark.long)],
+    "step", [pytest.param(7, id="some"), pytest.param(1, id="every field", marks=pytest.mark.long)]
 )
 @pytest.mark.parametrize("kind", sorted(IN))
 def test_wrong_types_in_every_field(is_answered, kind, step):

@@ -26,10 +26,7 @@ async def assistant(*flags, cwd=EXAMPLES, **variables):
     program, *words = MCP
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
     server = StdioServerParameters(
-        command=program,
-        args=[*words, *map(str, flags)],
-        env=environment | variables,
-        cwd=str(cwd),
+        command=program, args=[*words, *map(str, flags)], env=environment | variables, cwd=str(cwd)
     )
     # Its default is the standard error of whatever imported it first, which may be a capture.
     async with Client(stdio_client(server, sys.__stderr__)) as client:

@@ -73,10 +73,7 @@ def _check(run):
 
 @pytest.mark.parametrize(
     ("page", "says", "state"),
-    [
-        (NONE, "answers requests with 503", "not-serving"),
-        (BLIND, "chooses blindly", "degraded"),
-    ],
+    [(NONE, "answers requests with 503", "not-serving"), (BLIND, "chooses blindly", "degraded")],
 )
 def test_a_picker_without_endpoints(dump, check, *, page, says, state):
     """It fires and names the picker; its model does not serve if it knows no pod, though all are Ready."""

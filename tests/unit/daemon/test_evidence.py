@@ -17,13 +17,7 @@ from reporter.diagnosis.wanted_evidence import (
     wanted_evidence,
 )
 from reporter.kube.client import Response
-from reporter.kube.errors import (
-    ConnectionFailed,
-    Forbidden,
-    NotFound,
-    ServerError,
-    TooManyRequests,
-)
+from reporter.kube.errors import ConnectionFailed, Forbidden, NotFound, ServerError, TooManyRequests
 from reporter.kube.on_demand import MOST_PAGES, PAGE
 from reporter.model.subject import ObjectRef
 from reporter.snapshot.decode import decode_object

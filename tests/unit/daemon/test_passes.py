@@ -15,10 +15,7 @@ from tests.unit.probes.building import at, snapshot_of
 
 @pytest.mark.parametrize(
     ("leads", "asks"),
-    [
-        ([True, True], [True, False]),
-        ([False, True, True], [True, True, False]),
-    ],
+    [([True, True], [True, False]), ([False, True, True], [True, True, False])],
     ids=["from the start", "after a pass before the Lease was read"],
 )
 async def test_who_begins_to_lead_asks_for_what_was_handed_on(leads, asks):

@@ -36,15 +36,7 @@ async def published():
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    names = (
-        "state",
-        "page",
-        "metrics",
-        "gate",
-        "writers",
-        "evidence",
-        "changes",
-    )
+    names = ("state", "page", "metrics", "gate", "writers", "evidence", "changes")
     parts = {name: Told(name, lambda what: calls.append((what, turn))) for name in names}
     await Publisher(**parts).publish(done)
     counting.cancel()

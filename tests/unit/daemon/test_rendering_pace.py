@@ -7,13 +7,7 @@ import pytest
 from aiohttp import web
 
 from reporter.daemon.listeners import RenderingPace, with_page
-from reporter.daemon.server import (
-    ListenAddress,
-    Pages,
-    Servers,
-    health_routes,
-    report_routes,
-)
+from reporter.daemon.server import ListenAddress, Pages, Servers, health_routes, report_routes
 from reporter.daemon.state import LivePage
 
 ANY = ListenAddress("report-bind-address", "127.0.0.1", 0)

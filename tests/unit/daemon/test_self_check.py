@@ -57,10 +57,7 @@ class Daemon:
         self.time = 0.0
         self.due = asyncio.Event()
         self.check = SelfCheck(
-            EVERY,
-            tell=self.results.put_nowait,
-            changed=self.due.set,
-            seconds=lambda: self.time,
+            EVERY, tell=self.results.put_nowait, changed=self.due.set, seconds=lambda: self.time
         )
         self.time = due_after
         given = {

@@ -167,10 +167,7 @@ def test_budgets_are_the_defaults():
     assert f"({', '.join(defaults)})" in row[1]
 
 
-KUBECTL_CALLS_IT = {
-    "namespaces": "ns",
-    "services.serving.knative.dev": "ksvc",
-}
+KUBECTL_CALLS_IT = {"namespaces": "ns", "services.serving.knative.dev": "ksvc"}
 """Short names that only one kind has."""
 
 

@@ -103,8 +103,7 @@ def test_an_install_that_resolves_is_found(line, lacks):
 
 
 @pytest.mark.parametrize(
-    "source",
-    ['run(sys.executable, "-m", "pip", "install", "x")', 'pip("install", "-r", "x.lock")'],
+    "source", ['run(sys.executable, "-m", "pip", "install", "x")', 'pip("install", "-r", "x.lock")']
 )
 def test_a_call_that_resolves_is_found(source):
     """By itself, or past what `locks.pip` gives."""

@@ -170,10 +170,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
 ):
     path, kebab = tmp_path / "settings.yaml", field.replace("_", "-")
     path.write_text(f'{kebab}: "{value}"')
-    lines = {
-        f"--{kebab}": refusal({field: value}),
-        kebab: refusal({}, str(path)),
-    }
+    lines = {f"--{kebab}": refusal({field: value}), kebab: refusal({}, str(path))}
     variable = f"STATUS_REPORTER_{field.upper()}"
     monkeypatch.setenv(variable, value)
     lines[variable] = refusal({})

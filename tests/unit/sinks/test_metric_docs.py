@@ -96,11 +96,7 @@ RECORDED = [
     if "record" in rule
 ]
 SERIES |= {name: {"reporter", "namespace", "subject", "state", "reason"} for name, _ in RECORDED}
-READ = [
-    *((name, rule["expr"]) for name, rule in alerts().items()),
-    *RECORDED,
-    *expressions(),
-]
+READ = [*((name, rule["expr"]) for name, rule in alerts().items()), *RECORDED, *expressions()]
 GIVEN_BY_PROMETHEUS = {"namespace", "job", "pod"}
 
 

@@ -47,8 +47,7 @@ def test_serving_pod_with_a_fault():
 
 
 @pytest.mark.parametrize(
-    ("page", "says"),
-    [({"failure": Failure.TIMEOUT}, "cannot be read"), ({}, "has no engine")],
+    ("page", "says"), [({"failure": Failure.TIMEOUT}, "cannot be read"), ({}, "has no engine")]
 )
 def test_pod_whose_numbers_are_not_there(page, says):
     """Nothing is judged that was not read, and the view does not say so."""

@@ -72,14 +72,8 @@ def test_a_cause_says_what_since_when_and_what_to_do():
             {"disposition": Disposition.SUPPRESSED, "by": ("clusterIstioControlPlaneNotReady",)},
             "  suppressed by clusterIstioControlPlaneNotReady",
         ),
-        (
-            {"disposition": Disposition.SECONDARY, "by": ("a", "b")},
-            "  outranked by a, b",
-        ),
-        (
-            {"disposition": Disposition.HELD, "by": ("a",)},
-            "  waits for a",
-        ),
+        ({"disposition": Disposition.SECONDARY, "by": ("a", "b")}, "  outranked by a, b"),
+        ({"disposition": Disposition.HELD, "by": ("a",)}, "  waits for a"),
         (
             {"disposition": Disposition.PENDING, "fires_at": NOW + timedelta(seconds=30)},
             "  fires in 30s at the earliest",

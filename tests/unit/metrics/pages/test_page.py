@@ -7,17 +7,8 @@ import pytest
 
 from reporter.metrics.pages.reader import PageLimits, UnreadablePage
 from reporter.metrics.pages.reading import Count, Histogram, Reading
-from tests.unit.metrics.pages.reading import (
-    DOWNLOAD,
-    PADDING,
-    RUST,
-    VLLM,
-    ToldPage,
-    page,
-)
-from tests.unit.metrics.pages.reading import (
-    told as read_page,
-)
+from tests.unit.metrics.pages.reading import DOWNLOAD, PADDING, RUST, VLLM, ToldPage, page
+from tests.unit.metrics.pages.reading import told as read_page
 
 REPORTED = frozenset({"stop", "length", "abort", "error", "repetition"})
 

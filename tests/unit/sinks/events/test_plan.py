@@ -12,12 +12,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.objects import Event
 from reporter.model.report import Disposition, ReadySubject, Report, ResolvedFinding
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.resolution.records import (
-    MUTED_ANNOTATION,
-    SUBJECT_ANNOTATION,
-    Records,
-    record_of,
-)
+from reporter.resolution.records import MUTED_ANNOTATION, SUBJECT_ANNOTATION, Records, record_of
 from reporter.sinks.events.plan import (
     STATE_LABEL,
     Purpose,

@@ -14,14 +14,7 @@ from reporter.sinks.mirror.plan import MirrorPurpose as Why
 from reporter.sinks.mirror.plan import document as event_of
 from reporter.sinks.mirror.plan import mirror_name
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP
-from tests.unit.probes.building import (
-    DELETING,
-    FORBIDDEN,
-    at,
-    document,
-    namespace,
-    snapshot_of,
-)
+from tests.unit.probes.building import DELETING, FORBIDDEN, at, document, namespace, snapshot_of
 from tests.unit.sinks.mirror.building import (
     CLUSTER,
     EPP,

@@ -100,10 +100,7 @@ def outline(findings):
             id="once, below the first of several",
         ),
         pytest.param(
-            (
-                finding(STALLED, model("a")),
-                finding(SLOW, model("a"), SUPPRESSED, by=(STALLED,)),
-            ),
+            (finding(STALLED, model("a")), finding(SLOW, model("a"), SUPPRESSED, by=(STALLED,))),
             [(STALLED, [SLOW])],
             [],
             id="of the same pod, also where it comes later in the catalogue",
@@ -177,12 +174,7 @@ def test_a_large_cluster_is_not_compared_with_itself(monkeypatch):
             "pending",
             "1 pending, 1 clearing",
         ),
-        (
-            {"findings": (finding(KAITO, type=EventType.NORMAL),)},
-            "1 notice fires",
-            "notice",
-            "",
-        ),
+        ({"findings": (finding(KAITO, type=EventType.NORMAL),)}, "1 notice fires", "notice", ""),
         (
             {
                 "findings": (finding(KAITO, type=EventType.NORMAL),),
