@@ -214,6 +214,11 @@ ALL_ON = dict.fromkeys(("istio", "gateway-auth", "bbr", "kaito", "keda", "keda-s
 """The components of `SHARED`, which are missed whether anything needs them or not."""
 
 
+def says(message: str, text: str) -> bool:
+    """True if a message ends with a text; one that ends with `...` may stand anywhere in it."""
+    return text[:-3] in message if text.endswith("...") else message.endswith(text)
+
+
 def healthy_cluster(*without: str) -> list[Document]:
     """The shared control plane, all of it ready, `without` some Deployments."""
     places = sorted({place for place, _ in SHARED} | {"kube-system"})

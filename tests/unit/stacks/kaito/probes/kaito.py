@@ -1,14 +1,18 @@
 """A chart-made InferenceSet `models/qwen` with one healthy replica, and patches that break it."""
 
+from dataclasses import replace
+
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import (
+    FORBIDDEN,
     Document,
     condition,
     deployment,
     document,
     merged,
     namespace,
+    says,
     snapshot_of,
 )
 
@@ -150,6 +154,11 @@ def stack(*more: Document, **changes: Document | None):
     return snapshot_of(*objects.values(), *more)
 
 
+def without(snapshot, *resources):
+    """The snapshot of somebody who may not read these resources."""
+    return replace(snapshot, states={**snapshot.states, **dict.fromkeys(resources, FORBIDDEN)})
+
+
 def findings(snapshot, reason=None, settings=SETTINGS):
     """The findings of a snapshot, of one reason or of all."""
     found = evaluate_inferencesets(snapshot, settings).findings
@@ -160,3 +169,12 @@ def only(snapshot, reason, settings=SETTINGS):
     """The one finding of a reason."""
     (found,) = findings(snapshot, reason, settings)
     return found
+
+
+def tells(snapshot, reason, *, ends: str = "", **expected: object) -> None:
+    """See that the one finding of a reason is so; `ends` is the end of its message."""
+    finding = only(snapshot, reason)
+    assert finding.message.startswith(f"InferenceSet {NS}/{SET}: ")
+    assert says(finding.message, ends)
+    found = {"about": f"{finding.related.kind} {finding.related.name}"}
+    assert expected == {each: found.get(each, getattr(finding, each, None)) for each in expected}

@@ -1,6 +1,5 @@
 """inferencesetModelPodsNotReady: model pods that fail, start for long, or are missing."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,11 +7,11 @@ import pytest
 from reporter.catalogue.resources import NODES, PODS
 from reporter.model.instant import parse_rfc3339
 from reporter.stacks.kaito.reasons import MODEL_PODS, WORKSPACES
-from tests.unit.probes.building import DELETING, FORBIDDEN, SINCE_AT, condition, merged
+from tests.tables import rows
+from tests.unit.probes.building import DELETING, SINCE_AT, condition, merged
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,
     READY_SINCE,
-    SET,
     conditions,
     findings,
     inferenceset,
@@ -20,7 +19,9 @@ from tests.unit.stacks.kaito.probes.kaito import (
     not_ready,
     only,
     stack,
+    tells,
     waits,
+    without,
     workspace,
 )
 
@@ -36,31 +37,105 @@ def inference(reason, message="because", status="False"):
     return conditions(*READY_NODES, condition("InferenceReady", status, reason, message))
 
 
-def without(snapshot, *resources):
-    states = dict(snapshot.states) | dict.fromkeys(resources, FORBIDDEN)
-    return replace(snapshot, states=states)
+OOM = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
+EVICTED = {"status": {"phase": "Failed", "reason": "Evicted", "message": "low on disk"}}
+PENDING = inference("WorkspaceInferenceStatusPending")
+CRASHES = waits("CrashLoopBackOff")
+WAITING = conditions(condition("InferenceSetReady", "False", "inferencesetNotReady"))
 
 
-@pytest.mark.parametrize(
-    ("reason", "exempt"),
-    [("CrashLoopBackOff", True), ("ImagePullBackOff", False), ("CreateContainerError", False)],
-)
-def test_a_container_fault_is_told_of_the_pod(reason, exempt):
-    """The pod is the object at fault; what heals by itself has a grace."""
-    finding = only(stack(pod=waits(reason)), MODEL_PODS)
-    assert finding.exempt is exempt
-    assert finding.message.startswith(f"InferenceSet {NS}/{SET}: pod qwen-a-0: container vllm ")
-    assert reason in finding.message
-    assert finding.related == PODS.ref_named(NS, "qwen-a-0")
-    assert not finding.independent
+def of_mirror(reason, type_="ModelMirrorReady"):
+    return conditions(*READY_NODES, condition(type_, "False", reason))
 
 
-def test_a_pod_that_had_been_ready_is_independent_of_the_controller():
-    """Its failure is not explained by KAITO being down."""
-    finding = only(stack(pod=not_ready(since=LATE)), MODEL_PODS)
-    assert finding.independent
-    assert finding.budget is None
-    assert finding.transition == parse_rfc3339(LATE)
+def failed_benchmark(name):
+    return conditions(*READY_NODES, condition(name, "False", "BenchmarkFailed", "too slow"))
+
+
+def asked(generation):
+    return merged(WAITING, {"metadata": {"generation": generation}, "spec": {"replicas": 3}})
+
+
+STREAMING = (
+    "ModelStreamingStorageClassNotFound", "ModelStreamingInvalidStorageClass", "ModelStreamingServiceAccountInvalid",
+    "ModelStreamingInvalidAnnotations", "ModelMirrorCreateFailed",
+)  # fmt: skip
+MIRROR_FAILED = ("JobCreateFailed", "DownloadFailed", "DownloadOOMKilled", "DownloadEvicted")
+AT_ONCE, IN_GRACE, STARTS = (
+    {"exempt": at_once, "budget": budget} for at_once, budget in ((True, None), (False, None), (False, STARTUP))
+)  # fmt: skip
+
+
+@rows(
+    ("snapshot", "expected"),
+    {
+        "a crash, of the pod": (
+            stack(pod=CRASHES), AT_ONCE | {"about": "Pod qwen-a-0", "ends": "pod qwen-a-0: container vllm ...", "independent": False},
+        ),
+        "an image": (stack(pod=waits("ImagePullBackOff")), IN_GRACE | {"ends": "ImagePullBackOff..."}),
+        "a container that cannot be made": (stack(pod=waits("CreateContainerError")), IN_GRACE | {"ends": "CreateContainerError..."}),
+        "a pod that had been Ready: KAITO being down does not explain it": (
+            stack(pod=not_ready(since=LATE)), IN_GRACE | {"independent": True, "transition": parse_rfc3339(LATE)},
+        ),
+        "a pod on a node that is gone, whatever it says": (stack(node=None), {"ends": "on node gpu-1, which is gone...", "independent": True}),
+        "pods are judged where Workspaces cannot be read": (without(stack(pod=CRASHES), WORKSPACES), {"about": "Pod qwen-a-0"}),
+        "memory sticks in the condition while the model is loaded again": (
+            stack(pod=not_ready(lastState=OOM), workspace=inference("ContainerOOMKilled")), STARTS | {"ends": "container vllm is killed for memory: OOMKilled..."},
+        ),
+        **{
+            f"before any pod exists, and only a change mends it: {each}": (stack(pod=None, workspace=inference(each)), AT_ONCE | {"cause": each})
+            for each in STREAMING
+        },
+        "a reason that comes later": (stack(workspace=inference("SomethingNew")), IN_GRACE),
+        "a benchmark that failed is terminal": (stack(workspace=failed_benchmark("BenchmarkCompleted")), AT_ONCE),
+        "whichever condition says so": (stack(workspace=failed_benchmark("WorkspaceSucceeded")), AT_ONCE),
+        **{f"a mirror of weights: {each}": (stack(pod=None, workspace=of_mirror(each)), IN_GRACE) for each in MIRROR_FAILED},
+        "a mirror with an invalid spec": (stack(pod=None, workspace=of_mirror("InvalidSpec")), AT_ONCE),
+        "a mirror that downloads": (stack(pod=None, workspace=of_mirror("ModelMirrorPending")), STARTS),
+        "a mirror that only the resources wait for: it never times out upstream": (
+            stack(pod=None, workspace=of_mirror("ModelMirrorNotReady", "ResourceReady")), STARTS | {"transition": SINCE_AT},
+        ),
+        "a replica without a pod": (stack(pod=None, workspace=PENDING), STARTS | {"cause": "no pod", "transition": SINCE_AT}),
+        "one that lost its pod just now is not overdue": (stack(pod=None), {"transition": None}),
+        "the leftover of an eviction explains it": (
+            stack(pod=EVICTED), {"about": "Workspace qwen-a", "ends": "pod qwen-a-0 ended: Evicted: low on disk"},
+        ),
+        "Ready pods of a Workspace that stays pending: not silent for ever": (stack(workspace=PENDING), STARTS | {"transition": SINCE_AT}),
+        "fewer Workspaces than wanted": (
+            stack(set=asked(1)), STARTS | {"about": "InferenceSet qwen", "ends": ": 1/3 wanted replicas have a Workspace", "transition": SINCE_AT},
+        ),
+        "a replica that was asked for later is not as late as the condition": (stack(set=asked(2)), {"transition": None}),
+    },
+)  # fmt: skip
+def test_told(snapshot, expected):
+    """What heals by itself has a grace, a start its budget; what only a change mends is told at once."""
+    tells(snapshot, MODEL_PODS, **expected)
+
+
+@rows(
+    "snapshot",
+    {
+        "nodes that cannot be read are not gone": without(stack(node=None), NODES),
+        "pods of a Workspace that goes are no replicas": stack(
+            workspace("qwen-b", DELETING),
+            model_pod("qwen-b-0", CRASHES, workspace="qwen-b"),
+            model_pod("qwen-c-0", CRASHES, workspace="qwen-c"),
+        ),
+        "no node claims: KAITO makes pods only once there are nodes": stack(pod=None, workspace=conditions(condition("NodeClaimReady", "False", "NodeNotReady"))),
+        "no nodes": stack(pod=None, workspace=conditions(condition("NodesReady", "False", "NodeNotReady"))),
+        "pods cannot be read": without(stack(pod=None), PODS),
+        "none is wanted": stack(set={"spec": {"replicas": 0}}, workspace=None, pod=None),
+        "Workspaces cannot be read": without(stack(set={"spec": {"replicas": 3}}), WORKSPACES),
+    },
+)  # fmt: skip
+def test_silent(snapshot):
+    assert findings(snapshot, MODEL_PODS) == []
+
+
+def test_pending_inference_is_no_fault_by_itself():
+    """WorkspaceInferenceStatusPending says nothing that the pod does not."""
+    snapshot = stack(pod=not_ready(), workspace=PENDING)
+    assert [each.related.kind for each in findings(snapshot, MODEL_PODS)] == ["Pod"]
 
 
 @pytest.mark.parametrize(
@@ -99,34 +174,6 @@ def test_faults_of_containers_linger(patch, expected):
     """A crashed container that runs again has not recovered; a pod that found a node has."""
     told = [each for each in findings(stack(pod=patch)) if each.related.kind == "Pod"]
     assert [each.lingers for each in told] == [expected]
-
-
-def test_a_pod_on_a_node_that_is_gone_names_it():
-    """A pod that still says Ready is no replica without its node."""
-    finding = only(stack(node=None), MODEL_PODS)
-    assert "on node gpu-1, which is gone" in finding.message
-    assert finding.independent
-
-
-def test_nodes_that_cannot_be_read_are_not_gone():
-    """Unknown is no fault."""
-    assert findings(without(stack(node=None), NODES), MODEL_PODS) == []
-
-
-def test_pods_of_a_workspace_that_goes_are_no_replicas():
-    """Scaling down raises nothing, whatever state the pods are in."""
-    snapshot = stack(
-        workspace("qwen-b", DELETING),
-        model_pod("qwen-b-0", waits("CrashLoopBackOff"), workspace="qwen-b"),
-        model_pod("qwen-c-0", waits("CrashLoopBackOff"), workspace="qwen-c"),
-    )
-    assert findings(snapshot) == []
-
-
-def test_pods_are_judged_where_workspaces_cannot_be_read():
-    """What is seen is told even if something else is unknown."""
-    snapshot = without(stack(pod=waits("CrashLoopBackOff")), WORKSPACES)
-    assert only(snapshot, MODEL_PODS).related.name == "qwen-a-0"
 
 
 def test_a_terminating_pod_counts_as_not_there():
@@ -169,78 +216,6 @@ def test_pods_that_can_be_read_know_better(reason):
     assert findings(stack(workspace=inference(reason)), MODEL_PODS) == []
 
 
-def test_a_past_oom_does_not_fire_while_the_model_is_loaded_again():
-    """OOM sticks in the condition for the whole reload; the start-up budget decides."""
-    last = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
-    snapshot = stack(pod=not_ready(lastState=last), workspace=inference("ContainerOOMKilled"))
-    finding = only(snapshot, MODEL_PODS)
-    assert (finding.exempt, finding.budget) == (False, STARTUP)
-    assert "container vllm is killed for memory: OOMKilled" in finding.message
-
-
-@pytest.mark.parametrize(
-    "reason",
-    [
-        "ModelStreamingStorageClassNotFound",
-        "ModelStreamingInvalidStorageClass",
-        "ModelStreamingServiceAccountInvalid",
-        "ModelStreamingInvalidAnnotations",
-        "ModelMirrorCreateFailed",
-    ],
-)
-def test_streaming_configuration_fires_at_once(reason):
-    """It is checked before any pod exists, and only a change mends it."""
-    finding = only(stack(pod=None, workspace=inference(reason)), MODEL_PODS)
-    assert finding.exempt
-    assert finding.cause == reason
-
-
-def test_an_unknown_reason_of_the_condition_is_a_failure():
-    """A classified reason that comes later is told with the grace."""
-    finding = only(stack(workspace=inference("SomethingNew")), MODEL_PODS)
-    assert (finding.exempt, finding.budget) == (False, None)
-
-
-@pytest.mark.parametrize("name", ["BenchmarkCompleted", "WorkspaceSucceeded"])
-def test_a_failed_benchmark_fires_at_once(name):
-    """It is terminal, whichever of the two conditions says so."""
-    patch = conditions(*READY_NODES, condition(name, "False", "BenchmarkFailed", "too slow"))
-    assert only(stack(workspace=patch), MODEL_PODS).exempt
-
-
-@pytest.mark.parametrize(
-    ("reason", "exempt", "budget"),
-    [
-        ("JobCreateFailed", False, None),
-        ("DownloadFailed", False, None),
-        ("DownloadOOMKilled", False, None),
-        ("DownloadEvicted", False, None),
-        ("InvalidSpec", True, None),
-        ("ModelMirrorPending", False, STARTUP),
-    ],
-)
-def test_mirrors_of_weights(reason, exempt, budget):
-    """Failures have a grace, an invalid spec has none, a download has the start-up budget."""
-    mirror = condition("ModelMirrorReady", "False", reason)
-    finding = only(stack(pod=None, workspace=conditions(*READY_NODES, mirror)), MODEL_PODS)
-    assert (finding.exempt, finding.budget) == (exempt, budget)
-
-
-def test_a_mirror_that_only_the_resources_wait_for_has_the_budget():
-    """ModelMirrorNotReady never times out upstream."""
-    waiting = condition("ResourceReady", "False", "ModelMirrorNotReady")
-    finding = only(stack(pod=None, workspace=conditions(*READY_NODES, waiting)), MODEL_PODS)
-    assert (finding.budget, finding.transition) == (STARTUP, SINCE_AT)
-
-
-def test_a_replica_without_a_pod_is_missing_after_the_budget():
-    """Replicas are judged, not only pods (12): a refused pod leaves none that could be at fault."""
-    patch = inference("WorkspaceInferenceStatusPending")
-    finding = only(stack(pod=None, workspace=patch), MODEL_PODS)
-    assert (finding.cause, finding.budget) == ("no pod", STARTUP)
-    assert finding.transition == SINCE_AT
-
-
 WEBHOOK = 'admission webhook "pods.policy.example" denied the request: label team is missing'
 CONFLICT = 'failed calling webhook "pods.policy.example": context deadline exceeded'
 
@@ -264,19 +239,6 @@ def test_what_kaito_failed_at_is_told_of_a_replica_without_a_pod(error, cause, *
     assert (finding.transition is None) == (budget is None)
 
 
-def test_a_replica_that_lost_its_pod_just_now_is_not_overdue():
-    """While the Workspace still counts as serving, its old times say nothing."""
-    assert only(stack(pod=None), MODEL_PODS).transition is None
-
-
-def test_the_leftover_of_an_eviction_explains_a_missing_replica():
-    """A Failed pod is no replica; the message says why it ended."""
-    evicted = {"status": {"phase": "Failed", "reason": "Evicted", "message": "low on disk"}}
-    finding = only(stack(pod=evicted), MODEL_PODS)
-    assert finding.related.kind == "Workspace"
-    assert finding.message.endswith("pod qwen-a-0 ended: Evicted: low on disk")
-
-
 OF_SET = {"metadata": {"labels": {"statefulset.kubernetes.io/pod-name": "qwen-a-0"}}}
 TWO_NODES = {"status": {"targetNodeCount": 2}}
 
@@ -291,58 +253,6 @@ def test_a_replica_of_several_nodes_that_lacks_a_pod(patch, told):
     assert [each.budget for each in found] == told
     texts = [each.message for each in found if "has 1 of 2 pods" in each.message]
     assert len(texts) == (1 if told else 0)
-
-
-@pytest.mark.parametrize("name", ["NodeClaimReady", "NodesReady"])
-def test_a_replica_without_nodes_is_told_by_another_reason(name):
-    """KAITO makes pods only once there are nodes."""
-    patch = conditions(condition(name, "False", "NodeNotReady"))
-    assert findings(stack(pod=None, workspace=patch), MODEL_PODS) == []
-
-
-def test_no_pod_is_missed_where_pods_cannot_be_read():
-    """Absence needs a look."""
-    assert findings(without(stack(pod=None), PODS), MODEL_PODS) == []
-
-
-def test_pending_inference_is_no_fault_by_itself():
-    """WorkspaceInferenceStatusPending says nothing that the pod does not."""
-    snapshot = stack(pod=not_ready(), workspace=inference("WorkspaceInferenceStatusPending"))
-    assert [each.related.kind for each in findings(snapshot, MODEL_PODS)] == ["Pod"]
-
-
-def test_ready_pods_of_a_workspace_that_stays_pending_are_told_after_the_budget():
-    """A set that stays not ready is not silent for ever."""
-    snapshot = stack(workspace=inference("WorkspaceInferenceStatusPending"))
-    finding = only(snapshot, MODEL_PODS)
-    assert (finding.budget, finding.transition) == (STARTUP, SINCE_AT)
-
-
-def test_fewer_workspaces_than_wanted_are_missing_replicas():
-    """All replicas are counted, also those that KAITO never made."""
-    waiting = conditions(condition("InferenceSetReady", "False", "inferencesetNotReady"))
-    asked = {"metadata": {"generation": 1}, "spec": {"replicas": 3}}
-    finding = only(stack(set=merged(waiting, asked)), MODEL_PODS)
-    assert finding.message == f"InferenceSet {NS}/{SET}: 1/3 wanted replicas have a Workspace"
-    assert finding.related.kind == "InferenceSet"
-    assert (finding.budget, finding.transition) == (STARTUP, SINCE_AT)
-
-
-def test_a_replica_that_was_asked_for_later_has_no_time_of_the_condition():
-    """It was False for another replica: the one that was just asked for is not hours late."""
-    waiting = conditions(condition("InferenceSetReady", "False", "inferencesetNotReady"))
-    asked = {"metadata": {"generation": 2}, "spec": {"replicas": 3}}
-    assert only(stack(set=merged(waiting, asked)), MODEL_PODS).transition is None
-
-
-def test_no_replica_is_missed_where_none_is_wanted():
-    """A set scaled to zero needs neither Workspaces nor pods."""
-    assert findings(stack(set={"spec": {"replicas": 0}}, workspace=None, pod=None)) == []
-
-
-def test_no_workspace_is_missed_where_they_cannot_be_read():
-    """Absence needs a look."""
-    assert findings(without(stack(set={"spec": {"replicas": 3}}), WORKSPACES), MODEL_PODS) == []
 
 
 def test_the_order_of_objects_changes_nothing():

@@ -6,6 +6,7 @@ import pytest
 
 from reporter.catalogue import resources as r
 from reporter.stacks.kserve import reasons as c
+from tests.tables import rows
 from tests.unit.probes.building import CREATED, condition
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
@@ -25,6 +26,7 @@ from tests.unit.stacks.kserve.probes.serving import (
     on_knative,
     only,
     reasons,
+    recorded,
     rerouted,
     seen,
 )
@@ -36,54 +38,44 @@ def failing(reason, message="why", **states):
     return {"status": {"modelStatus": model}}
 
 
-SPECS = [
-    # failure reason, reason of the finding, what the message says
-    ("RuntimeNotRecognized", c.RUNTIME_MISSING, "no runtime for the model, RuntimeNotRecognized: why"),
-    ("RuntimeDisabled", c.RUNTIME_MISSING, "no runtime for the model, RuntimeDisabled: why"),
-    ("NoSupportingRuntime", c.RUNTIME_MISSING, "no runtime for the model, NoSupportingRuntime: why"),
-    ("InvalidPredictorSpec", c.INVALID_SPEC, "invalid spec, InvalidPredictorSpec: why"),
-    ("", c.INVALID_SPEC, "invalid spec, no reason given"),
-]  # fmt: skip
+CANARIES = {"spec": {"canary": [{"name": "a", "trafficPercent": 60}, {"trafficPercent": 41}]}}
 
 
-@pytest.mark.parametrize(("failure", "reason", "text"), SPECS)
-def test_invalid_spec(failure, reason, text):
-    """The failure reason decides which it is; the message names it."""
-    found = seen(on_knative(), inferenceservice=failing(failure))
-    assert only(found, reason).message == f"InferenceService models/llm: {text}"
+def in_condition(reason, **more):
+    return has(PredictorReady=f"False {reason}", Ready="False", **more)
 
 
-def test_an_invalid_spec_with_a_model_that_is_loaded():
-    """The old one still serves."""
-    patch = failing("InvalidPredictorSpec", activeModelState="Loaded")
-    found = only(seen(on_knative(), inferenceservice=patch), c.INVALID_SPEC)
-    assert found.message.endswith("; the previous model is still loaded")
-
-
-@pytest.mark.parametrize("reason", ["InvalidGPUAllocation", "InvalidWorkerSpecNotSet"])
-def test_invalid_workers(reason):
-    """A condition's reason, not a failure reason; not told again as a component."""
-    patch = has(PredictorReady=f"False {reason}: too many", Ready="False", IngressReady="True")
-    found = seen(on_deployments(), inferenceservice=patch)
-    assert only(found, c.INVALID_SPEC).cause == f"predictor {reason}"
+@rows(
+    ("objects", "patch", "reason", "says"),
+    {
+        **{
+            f"no runtime: {each}": (on_knative(), failing(each), c.RUNTIME_MISSING, f"InferenceService models/llm: no runtime for the model, {each}: why")
+            for each in ("RuntimeNotRecognized", "RuntimeDisabled", "NoSupportingRuntime")
+        },
+        "invalid": (on_knative(), failing("InvalidPredictorSpec"), c.INVALID_SPEC, "InferenceService models/llm: invalid spec, InvalidPredictorSpec: why"),
+        "invalid for no reason": (on_knative(), failing(""), c.INVALID_SPEC, "InferenceService models/llm: invalid spec, no reason given"),
+        "invalid, and the old one still serves": (
+            on_knative(), failing("InvalidPredictorSpec", activeModelState="Loaded"), c.INVALID_SPEC, "; the previous model is still loaded",
+        ),
+        "canaries add up to more than all": (on_deployments(CANARIES), {}, c.INVALID_SPEC, "add up to 101"),
+        **{
+            f"in a condition: {each}": (on_deployments(), in_condition(f"{each}: too many", IngressReady="True"), c.INVALID_SPEC, f"predictor: {each}: too many")
+            for each in ("InvalidGPUAllocation", "InvalidWorkerSpecNotSet")
+        },
+        "a reconcile failed, of its component": (
+            on_knative(), in_condition("ReconcileFailed: no such secret"), c.RECONCILE_FAILED,
+            "InferenceService models/llm: predictor: ReconcileFailed: no such secret",
+        ),
+    },
+)  # fmt: skip
+def test_a_spec_that_cannot_be_served(objects, patch, reason, *, says):
+    """The reason decides which it is; it is told once, and not again as a component."""
+    found = seen(objects, inferenceservice=patch)
+    told = only(found, reason)
+    assert says in told.message
     assert "ComponentNotReady" not in reasons(found)
-
-
-def test_canaries_that_sum_up_to_more_than_all():
-    """The webhook normally refuses them."""
-    canaries = {"spec": {"canary": [{"name": "a", "trafficPercent": 60}, {"trafficPercent": 41}]}}
-    found = seen(on_deployments(canaries))
-    assert "add up to 101" in only(found, c.INVALID_SPEC).message
-
-
-def test_a_reconcile_that_failed():
-    """The error is told, of the component that it is about."""
-    patch = has(PredictorReady="False ReconcileFailed: no such secret", Ready="False")
-    found = only(seen(on_knative(), inferenceservice=patch), c.RECONCILE_FAILED)
-    assert found.message == (
-        "InferenceService models/llm: predictor: ReconcileFailed: no such secret"
-    )
-    assert (found.related.kind, found.related.name) == ("Service", "llm-predictor")
+    if reason == c.RECONCILE_FAILED:
+        assert (told.related.kind, told.related.name) == ("Service", "llm-predictor")
 
 
 def one_pod(**states):
@@ -136,73 +128,65 @@ def test_what_is_not_the_model(states):
     assert not {"StorageFailed", "ModelLoadFailed"} & set(found)
 
 
+OF_TRANSFORMER = {"metadata": {"labels": {"component": "transformer"}}}
+LOADS = container("kserve-container", waits("CrashLoopBackOff"), LOST)
+SERVED = {
+    "status": {
+        "conditions": [condition("Initialized", "True", since=CREATED), condition("Ready", "False")]
+    }
+}
+NEWEST_STARTS = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
+ROLLED_BACK = as_propagated(
+    on_knative(), service=rerouted("v3, v2", "v2:0 L, v1:100 -"), inferenceservice=recorded("v1", "v1")
+)  # fmt: skip
+NOT_FETCHED = container("storage-initializer", waits("CrashLoopBackOff"), LOST)
+
+
 def test_a_transformer_that_crashes_is_not_the_model():
     """Its serving container has the same name; KServe loads models in the predictor only."""
-    labels = {"metadata": {"labels": {"component": "transformer"}}}
-    pod = predictor_pod(labels, of="v2", serving=container("kserve-container", waits("CrashLoopBackOff"), LOST))  # fmt: skip
+    pod = predictor_pod(OF_TRANSFORMER, of="v2", serving=LOADS)
     found = reasons(seen(on_knative() | {"pod": pod}))
     assert "PodsNotReady" in found
     assert "ModelLoadFailed" not in found
 
 
+@rows(
+    ("objects", "pod", "reason", "ends"),
+    {
+        "the newest does not load": (
+            NEWEST_STARTS, predictor_pod(of="v3", serving=container("kserve-container", LOST)), c.MODEL_LOAD_FAILED, "; revision v2 still serves",
+        ),
+        "the newest cannot be fetched": (
+            NEWEST_STARTS, predictor_pod(of="v3", storage=NOT_FETCHED), c.STORAGE_FAILED, ": cannot read s3; revision v2 still serves",
+        ),
+        "after a rollback, not the latest ready one, which gets none": (
+            ROLLED_BACK, predictor_pod(of="v3", serving=container("kserve-container", LOST)), c.MODEL_LOAD_FAILED, "; revision v1 still serves",
+        ),
+        "not one that crashes too": (
+            NEWEST_STARTS, predictor_pod(of="v2", serving=LOADS), c.MODEL_LOAD_FAILED, ": cannot read s3; Ready is True all the same",
+        ),
+    },
+)  # fmt: skip
+def test_a_revision_that_still_gets_requests_is_named(objects, pod, reason, ends):
+    """Whoever is woken up wants to know first whether anything serves."""
+    assert only(seen(objects | {"pod": pod}), reason).message.endswith(ends)
+
+
 def test_a_model_server_that_had_served_is_not_said_to_load():
     """It was Ready, and crashes since: the same reason, for KServe calls both so."""
-    conditions = [condition("Initialized", "True", since=CREATED), condition("Ready", "False")]
-    pod = predictor_pod(
-        {"status": {"conditions": conditions}}, of="v2",
-        serving=container("kserve-container", waits("CrashLoopBackOff"), LOST),
-    )  # fmt: skip
+    pod = predictor_pod(SERVED, of="v2", serving=LOADS)
     found = only(seen(on_knative() | {"pod": pod}), c.MODEL_LOAD_FAILED)
-    assert "pod pod-a: the model server was Ready and fails (exit code 3)" in found.message  # fmt: skip
+    assert "pod pod-a: the model server was Ready and fails (exit code 3)" in found.message
     assert found.independent
 
 
 @pytest.mark.parametrize("ready", ["True", "False"])
 def test_pods_of_a_deployment_that_go_on_are_told(ready):
     """Ready is all that tells in Standard mode: a rollout that fails is no outage."""
-    serving = container("kserve-container", waits("CrashLoopBackOff"), LOST)
-    objects = on_deployments() | {"new": predictor_pod(name="pod-b", serving=serving)}
-    found = only(
-        seen(objects, inferenceservice=has(**(UP | {"Ready": ready}))), c.MODEL_LOAD_FAILED
-    )
-    assert found.message.endswith("; Ready is True all the same") is (ready == "True")
-
-
-def test_an_older_revision_that_still_serves_is_named():
-    """The newest one does not load."""
-    pod = predictor_pod(of="v3", serving=container("kserve-container", LOST))
-    objects = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
-    found = only(seen(objects | {"pod": pod}), c.MODEL_LOAD_FAILED)
-    assert found.message.endswith("; revision v2 still serves")
-
-
-def test_after_a_rollback_the_revision_that_gets_requests_is_named():
-    """Not the latest ready one, which gets none."""
-    history = {"latestRolledoutRevision": "v1", "previousRolledoutRevision": "v1"}
-    objects = as_propagated(
-        on_knative(),
-        service=rerouted("v3, v2", "v2:0 L, v1:100 -"),
-        inferenceservice={"status": {"components": {"predictor": history}}},
-    )
-    pod = predictor_pod(of="v3", serving=container("kserve-container", LOST))
-    found = only(seen(objects | {"pod": pod}), c.MODEL_LOAD_FAILED)
-    assert found.message.endswith("; revision v1 still serves")
-
-
-def test_a_pod_of_the_older_revision_that_crashes_is_not_said_to_serve():
-    """The newest revision never was ready, and now the one before it fails too."""
-    pod = predictor_pod(of="v2", serving=container("kserve-container", waits("CrashLoopBackOff"), LOST))  # fmt: skip
-    objects = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
-    found = only(seen(objects | {"pod": pod}), c.MODEL_LOAD_FAILED)
-    assert found.message.endswith(": cannot read s3; Ready is True all the same")
-
-
-def test_an_older_revision_serves_while_the_newest_cannot_be_fetched():
-    """Whoever is woken up wants to know first whether anything serves."""
-    storage = container("storage-initializer", waits("CrashLoopBackOff"), LOST)
-    objects = as_propagated(on_knative(), service=rerouted("v3, v2", "v2:100 L"))
-    found = only(seen(objects | {"pod": predictor_pod(of="v3", storage=storage)}), c.STORAGE_FAILED)
-    assert found.message.endswith(": cannot read s3; revision v2 still serves")
+    objects = on_deployments() | {"new": predictor_pod(name="pod-b", serving=LOADS)}
+    evaluation = seen(objects, inferenceservice=has(**(UP | {"Ready": ready})))
+    message = only(evaluation, c.MODEL_LOAD_FAILED).message
+    assert message.endswith("; Ready is True all the same") is (ready == "True")
 
 
 def test_without_pods_the_status_tells():

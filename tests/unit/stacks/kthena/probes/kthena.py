@@ -5,7 +5,15 @@ from dataclasses import replace
 from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.unit.probes.asking import evaluate_modelservings
-from tests.unit.probes.building import Document, condition, document, merged, namespace, snapshot_of
+from tests.unit.probes.building import (
+    Document,
+    condition,
+    document,
+    merged,
+    namespace,
+    says,
+    snapshot_of,
+)
 
 NS = "models"
 NAME = "m"
@@ -182,10 +190,9 @@ def said(finding) -> str:
 
 
 def tells(objects, reason: str, **expected: object) -> None:
-    """See that the one finding of a reason is so; `says` is a part of its message, `said` all of it."""
+    """See that the one finding of a reason is so: `said` is all of its message, `ends` its end."""
     finding = only(objects, reason)
-    says = str(expected.pop("says", ""))
-    assert says in said(finding)
+    assert says(said(finding), str(expected.pop("ends", "")))
     found = {"said": said(finding), "about": f"{finding.related.kind} {finding.related.name}"}
     assert expected == {each: found.get(each, getattr(finding, each, None)) for each in expected}
     assert finding.related.namespace == NS

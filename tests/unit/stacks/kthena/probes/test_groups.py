@@ -13,13 +13,12 @@ from reporter.stacks.kthena.reasons import (
     GROUP_NOT_READY,
     INVALID_SPEC,
     MODELSERVING_KIND,
-    MODELSERVINGS,
     MODELSERVINGS_FORMER,
-    PODGROUPS,
     READY,
     ROLE_CREATING,
     ROLLOUT_STUCK,
 )
+from tests.tables import rows
 from tests.unit.probes.asking import evaluate_modelservings
 from tests.unit.probes.building import CREATED_AT, DELETING, SINCE_AT, merged, snapshot_of
 from tests.unit.probes.runtime.scraped import seconds
@@ -42,15 +41,23 @@ from tests.unit.stacks.kthena.probes.kthena import (
     pod_group,
     said,
     stack,
+    tells,
     waits,
     without_instances,
 )
 
 SUBJECT = Subject(MODELSERVING_KIND, NS, NAME)
+POD_NAMES = ("prefill-0-0", "prefill-0-1", "decode-0-0", "decode-1-0")
+LONGEST, NOT_MADE = timedelta(minutes=45), timedelta(minutes=5)
+GOING = {"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in POD_NAMES}}
+FORMER = {"metadata": {"ownerReferences": [{"kind": "ModelServing", "uid": "uid-former"}]}}
+IN_THE_WAY = {"PodGroup m-1": None, **{f"Pod m-1-{each}": FORMER for each in POD_NAMES}}
+NO_VOLCANO = {"ModelServing m": {"spec": {"schedulerName": "default-scheduler"}}}
+WORKER, DECODE = "Pod m-0-prefill-0-1", "Pod m-0-decode-0-0"
 
 
-def changed(*patches):
-    return stack({"ModelServing m": merged({}, *patches)})
+def wants(replicas, **spec):
+    return {"ModelServing m": {"spec": {"replicas": replicas, **spec}}}
 
 
 def test_one_that_serves_is_ready_and_has_no_finding():
@@ -60,179 +67,120 @@ def test_one_that_serves_is_ready_and_has_no_finding():
     (ready,) = evaluation.ready
     assert (ready.reason, ready.subject) == (READY, SUBJECT)
     assert ready.message == f"{TITLE} is ready: 2/2 ServingGroups Running"
-
-
-def test_one_that_is_being_deleted_is_no_subject():
-    """Its pods go with it, however long that takes."""
-    evaluation = evaluated(
-        stack({"ModelServing m": DELETING, "Pod m-0-decode-0-0": waits("Error")})
-    )
-    assert (evaluation.findings, evaluation.ready, evaluation.subjects) == ((), (), ())
-    assert evaluation.derived == ()
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"Pod m-0-prefill-0-1": waits("Whatever")},
-        {"Pod m-1-decode-1-0": None},
-        {"ModelServing m": {"spec": {"replicas": 3}}},
-        {"ModelServing m": {"spec": {"replicas": 0}}},
-        {"PodGroup m-2": pod_group("m-2")},
-    ],
-)
-def test_it_is_not_ready_while_a_group_is_missing_or_not_running(changes):
-    assert evaluated(stack(changes)).ready == ()
-
-
-def test_none_wanted_is_ready_and_says_so():
-    """Scaled to zero on purpose."""
-    objects = {key: each for key, each in stack().items() if not key.startswith(("Pod ", "PodGr"))}
-    objects["ModelServing m"] = modelserving({"spec": {"replicas": 0}})
-    (ready,) = evaluated(objects).ready
-    assert ready.message == f"{TITLE} is ready: 0 ServingGroups wanted"
-
-
-def test_roles_without_instances_are_ready_and_say_so():
-    """Every role scaled to zero on purpose, with PodGroups or without."""
-    objects = without_instances()
-    (ready,) = evaluated(objects).ready
-    assert ready.message == f"{TITLE} is ready: 0 instances wanted of any role"
-    groups = {f"PodGroup {each}": pod_group(each) for each in ("m-0", "m-1")}
-    assert [each.message for each in evaluated(objects | groups).ready] == [ready.message]
-    still_there = {"Pod m-0-decode-0-0": pod("m-0", "decode", 0, 0)}
-    assert evaluated(objects | still_there).ready == ()
-
-
-def test_pods_that_cannot_be_read_are_no_evidence_and_no_fault():
-    """Nothing is concluded from pods that are not seen."""
-    evaluation = evaluated(stack(), unknown=[PODS])
-    assert evaluation.ready == ()
-    assert evaluation.findings == ()
-
-
-def test_the_status_it_should_have_is_derived():
-    (derived,) = evaluated(stack()).derived
+    (derived,) = evaluation.derived
     assert str(derived.object) == f"ModelServing {NS}/{NAME}"
     assert len(derived.status["roleStatuses"]) == 6
 
 
-def test_no_status_is_derived_from_a_part_of_what_it_rests_on():
-    """It would be written, and what could not be read may exist."""
+def test_one_that_is_being_deleted_is_no_subject():
+    """Its pods go with it, however long that takes."""
+    found = evaluated(stack({"ModelServing m": DELETING, DECODE: waits("Error")}))
+    assert (found.findings, found.ready, found.subjects, found.derived) == ((), (), (), ())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{WORKER: waits("Whatever")}, {"Pod m-1-decode-1-0": None}, wants(3), wants(0), {"PodGroup m-2": pod_group("m-2")}],
+)  # fmt: skip
+def test_it_is_not_ready_while_a_group_is_missing_or_not_running(changes):
+    assert evaluated(stack(changes)).ready == ()
+
+
+def ready_messages(objects):
+    return [each.message for each in evaluated(objects).ready]
+
+
+def test_none_wanted_is_ready_and_says_so():
+    """Scaled to zero on purpose: all groups, or every role, with PodGroups or without."""
+    objects = {key: each for key, each in stack().items() if not key.startswith(("Pod ", "PodGr"))}
+    objects["ModelServing m"] = modelserving({"spec": {"replicas": 0}})
+    assert ready_messages(objects) == [f"{TITLE} is ready: 0 ServingGroups wanted"]
+    told = [f"{TITLE} is ready: 0 instances wanted of any role"]
+    assert ready_messages(without_instances()) == told
+    groups = {f"PodGroup {each}": pod_group(each) for each in ("m-0", "m-1")}
+    assert ready_messages(without_instances() | groups) == told
+    assert ready_messages(without_instances() | {DECODE: pod("m-0", "decode", 0, 0)}) == []
+
+
+def test_nothing_is_concluded_from_what_is_not_seen():
+    """No evidence and no fault; and no status, which would be written, is made of a part."""
+    found = evaluated(stack(), unknown=[PODS])
+    assert (found.ready, found.findings) == ((), ())
     assert evaluated(stack(), unknown=[CONTROLLERREVISIONS]).derived == ()
 
 
 def test_one_of_the_former_api_group_is_referred_to_in_it():
-    objects = stack() | {
-        "ModelServing m": modelserving({"spec": {"replicas": -1}}, group=FORMER_GROUP)
-    }
-    finding = only(objects, INVALID_SPEC)
+    former = modelserving({"spec": {"replicas": -1}}, group=FORMER_GROUP)
+    finding = only(stack() | {"ModelServing m": former}, INVALID_SPEC)
     assert finding.related == MODELSERVINGS_FORMER.ref_named(NS, NAME)
 
 
-def test_an_invalid_spec_is_told_at_once_by_field():
-    finding = only(changed({"spec": {"recoveryPolicy": "All"}}), INVALID_SPEC)
-    assert finding.exempt
-    assert finding.cause == "spec.recoveryPolicy"
-    assert said(finding) == (
-        "the spec is invalid: spec.recoveryPolicy: must be one of None, RoleRecreate, "
-        "ServingGroupRecreate"
-    )
+MANY = [{"name": "UPPER", "replicas": -1, "workerReplicas": -1}]
+MISSING = "wanted ServingGroups exist; missing: "
 
 
-def test_of_many_broken_rules_the_first_are_told_and_the_rest_counted():
-    roles = [{"name": "UPPER", "replicas": -1, "workerReplicas": -1}]
-    finding = only(changed({"spec": {"replicas": -1, "template": {"roles": roles}}}), INVALID_SPEC)
-    assert said(finding).endswith("; and 2 more")
+@rows(
+    ("reason", "changes", "expected"),
+    {
+        "an invalid spec, by field and at once": (
+            INVALID_SPEC, {"ModelServing m": {"spec": {"recoveryPolicy": "All"}}},
+            {
+                "exempt": True, "cause": "spec.recoveryPolicy",
+                "said": "the spec is invalid: spec.recoveryPolicy: must be one of None, RoleRecreate, ServingGroupRecreate",
+            },
+        ),
+        "many broken rules: the rest is counted": (INVALID_SPEC, wants(-1, template={"roles": MANY}), {"ends": "; and 2 more"}),
+        "a group that is not Running, by role and instance": (
+            GROUP_NOT_READY, {WORKER: waits("ImagePullBackOff"), "Pod m-0-decode-1-0": None},
+            {
+                "said": "ServingGroup m-0 is Scaling: role prefill 0/1 Running, role decode 1/2 Running (prefill-0 Creating, decode-1 NotFound)",
+                "cause": "m-0 Scaling", "budget": LONGEST,
+            },
+        ),
+        "by its PodGroup, which stays when pods are made again": (GROUP_NOT_READY, {WORKER: not_ready()}, {"about": "PodGroup m-0"}),
+        "by its first pod without one": (GROUP_NOT_READY, {WORKER: not_ready()} | NO_VOLCANO, {"about": "Pod m-0-prefill-0-0"}),
+        "the controller explains no crash": (GROUP_NOT_READY, {DECODE: waits("CrashLoopBackOff")}, {"independent": True}),
+        "nor a start": (GROUP_NOT_READY, {DECODE: not_ready()}, {"independent": True}),
+        "but a lack of pods": (GROUP_NOT_READY, {DECODE: None}, {"independent": False}),
+        "groups that do not exist, of the ModelServing": (
+            GROUP_NOT_READY, wants(9),
+            {
+                "about": "ModelServing m", "said": f"2 of 9 {MISSING}m-2, m-3, m-4, m-5, m-6 and 2 more",
+                "budget": NOT_MADE, "created": CREATED_AT, "independent": False,
+            },
+        ),
+        "what is in the way of a missing group": (
+            GROUP_NOT_READY, IN_THE_WAY, {"said": f"1 of 2 {MISSING}m-1; pod m-1-decode-0-0 is in the way: it has another owner"},
+        ),
+        "one that is replaced as a whole": (GROUP_NOT_READY, GOING, {"ends": "ServingGroup m-1 is Deleting: ..."}),
+    },
+)  # fmt: skip
+def test_what_is_told(reason, changes, expected):
+    tells(stack(changes), reason, **expected)
 
 
-LONGEST = timedelta(minutes=45)
-NOT_MADE = timedelta(minutes=5)
-POD_NAMES = ("prefill-0-0", "prefill-0-1", "decode-0-0", "decode-1-0")
-GOING = {"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in POD_NAMES}}
-
-
-def test_a_group_that_is_not_running_is_told_by_role_and_instance():
-    changes = {"Pod m-0-prefill-0-1": waits("ImagePullBackOff"), "Pod m-0-decode-1-0": None}
-    finding = only(stack(changes), GROUP_NOT_READY)
-    assert said(finding) == (
-        "ServingGroup m-0 is Scaling: role prefill 0/1 Running, role decode 1/2 Running "
-        "(prefill-0 Creating, decode-1 NotFound)"
-    )
-    assert finding.cause == "m-0 Scaling"
-    assert finding.budget == LONGEST
-
-
-def test_a_group_is_referred_to_by_what_stays_when_its_pods_are_made_anew():
-    """Pods that crash and are replaced again and again add up to one fault of their group."""
-    finding = only(stack({"Pod m-0-prefill-0-1": not_ready()}), GROUP_NOT_READY)
-    assert finding.related == PODGROUPS.ref_named(NS, "m-0")
-    scheduler = {"spec": {"schedulerName": "default-scheduler"}}
-    changes = {"Pod m-0-prefill-0-1": not_ready(), "ModelServing m": scheduler}
-    assert only(stack(changes), GROUP_NOT_READY).related == PODS.ref_named(NS, "m-0-prefill-0-0")
-
-
-@pytest.mark.parametrize(
-    ("change", "independent"),
-    [(waits("CrashLoopBackOff"), True), (not_ready(), True), (None, False)],
+@rows(
+    ("objects", "unknown"),
+    {
+        "pods cannot be read": (stack(wants(3)), [PODS]),
+        "a surplus group goes": (stack({**GOING, **wants(1)}), []),
+        "no role has instances: without Volcano nothing of a group can be seen": (
+            without_instances(),
+            [],
+        ),
+    },
 )
-def test_the_controller_being_down_explains_only_a_group_that_lacks_pods(change, independent):
-    finding = only(stack({"Pod m-0-decode-0-0": change}), GROUP_NOT_READY)
-    assert finding.independent is independent
-
-
-def test_groups_that_do_not_exist_are_told_of_the_modelserving():
-    changes = {"ModelServing m": {"spec": {"replicas": 9}}}
-    finding = only(stack(changes), GROUP_NOT_READY)
-    assert finding.related == MODELSERVINGS.ref_named(NS, NAME)
-    assert said(finding) == (
-        "2 of 9 wanted ServingGroups exist; missing: m-2, m-3, m-4, m-5, m-6 and 2 more"
-    )
-    assert (finding.budget, finding.created) == (NOT_MADE, CREATED_AT)
-    assert not finding.independent
+def test_groups_are_not_missed(objects, unknown):
+    assert findings(objects, GROUP_NOT_READY, unknown=unknown) == []
 
 
 @pytest.mark.parametrize(("replicas", "hint"), [(3, True), (2, False)])
 def test_a_controller_that_is_known_to_be_stuck_is_hinted_at(replicas, hint):
     """It changes the data of a ControllerRevision when a role has another number of instances."""
     roles = [ROLES[0], {**ROLES[1], "replicas": replicas}]
-    changes = {"ModelServing m": {"spec": {"replicas": 3, "template": {"roles": roles}}}}
-    (told,) = [
-        said(each)
-        for each in findings(stack(changes), GROUP_NOT_READY)
-        if "2 of 3 wanted ServingGroups exist; missing: m-2" in said(each)
-    ]
+    found = findings(stack(wants(3, template={"roles": roles})), GROUP_NOT_READY)
+    (told,) = [said(each) for each in found if f"2 of 3 {MISSING}m-2" in said(each)]
     assert (f"ControllerRevision m-{NEW} was made: Kthena's controller may be" in told) is hint
-
-
-def test_what_is_in_the_way_of_a_missing_group_is_named():
-    """A pod that a deleted ModelServing of that name left, and that does not go."""
-    former = {"metadata": {"ownerReferences": [{"kind": "ModelServing", "uid": "uid-former"}]}}
-    changes = {"PodGroup m-1": None, **{f"Pod m-1-{each}": former for each in POD_NAMES}}
-    assert said(only(stack(changes), GROUP_NOT_READY)) == (
-        "1 of 2 wanted ServingGroups exist; missing: m-1; "
-        "pod m-1-decode-0-0 is in the way: it has another owner"
-    )
-
-
-def test_groups_are_not_missed_where_pods_cannot_be_read():
-    changes = {"ModelServing m": {"spec": {"replicas": 3}}}
-    assert findings(stack(changes), GROUP_NOT_READY, unknown=[PODS]) == []
-
-
-def test_a_group_that_is_replaced_as_a_whole_is_not_ready_until_it_is_back():
-    assert said(only(stack(GOING), GROUP_NOT_READY)).startswith("ServingGroup m-1 is Deleting: ")
-
-
-def test_a_surplus_group_that_goes_is_not_missed():
-    changes = {**GOING, "ModelServing m": {"spec": {"replicas": 1}}}
-    assert findings(stack(changes), GROUP_NOT_READY) == []
-
-
-def test_groups_are_not_missed_where_no_role_has_instances():
-    """Without Volcano nothing of such a group can be seen."""
-    found = findings(without_instances(), GROUP_NOT_READY)
-    assert found == []
 
 
 DEADLINE = timedelta(minutes=10)
@@ -259,48 +207,6 @@ def _patched(known, change):
     return {**known, **{key: {**known.get(key, {}), **each} for key, each in change.items()}}
 
 
-def test_a_rollout_that_leaves_a_group_alone_is_told_after_the_deadline():
-    """Everything runs, nothing is being replaced, and m-0 is still old."""
-    finding = only(rollout(), ROLLOUT_STUCK)
-    assert finding.budget == DEADLINE
-    assert finding.related == PODGROUPS.ref_named(NS, "m-0")
-    assert said(finding) == (
-        "ServingGroup m-0 is still to be updated, and nothing is being replaced; 1 of 2 "
-        "ServingGroups still to be updated"
-    )
-
-
-def test_a_rollout_of_more_groups_than_are_wanted_counts_those_that_exist():
-    objects = rollout(old=("m-0", "m-1", "m-2"))
-    objects["ModelServing m"]["spec"]["replicas"] = 1
-    assert said(only(objects, ROLLOUT_STUCK)).endswith("3 of 3 ServingGroups still to be updated")
-
-
-def test_the_next_group_is_the_one_that_is_told_so_that_time_begins_anew_with_each():
-    assert only(rollout(old=("m-0", "m-1")), ROLLOUT_STUCK).related.name == "m-1"
-
-
-@pytest.mark.parametrize(
-    ("changes", "state"),
-    [
-        ({"Pod m-1-decode-0-0": not_ready()}, "Creating"),
-        ({"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in POD_NAMES}}, "Deleting"),
-    ],
-)
-def test_a_rollout_waits_for_what_is_being_replaced_as_long_as_start_up_may_take(changes, state):
-    finding = only(rollout(changes=changes), ROLLOUT_STUCK)
-    assert finding.budget == STARTUP + DEADLINE
-    assert finding.related.name == "m-1"
-    assert said(finding).startswith(f"the update waits for ServingGroup m-1, which is {state}; ")
-
-
-def test_a_rollout_does_not_wait_for_an_old_group_that_partition_protects():
-    """Such a group takes nothing of maxUnavailable; m-1 is what is left alone."""
-    changes = {"Pod m-0-decode-0-0": not_ready()}
-    objects = rollout(old=("m-0", "m-1"), changes=changes, partition=1)
-    assert said(only(objects, ROLLOUT_STUCK)).startswith("ServingGroup m-1 is still to be updated")
-
-
 BY_ROLE = {"spec": {"rolloutStrategy": {"type": "RoleRollingUpdate"}}}
 
 
@@ -316,46 +222,59 @@ def role_rollout(changes=None):
     return objects
 
 
-@pytest.mark.parametrize(
-    ("changes", "words", "related"),
-    [
-        (
-            {"Pod m-0-decode-1-0": not_ready()},
-            "the update waits for ServingGroup m-0, role decode instance decode-1, which is Creating",
-            "m-0-decode-1-0",
+SURPLUS = rollout(old=("m-0", "m-1", "m-2"))
+SURPLUS["ModelServing m"]["spec"]["replicas"] = 1
+LEFT_ALONE = "is still to be updated"
+
+
+@rows(
+    ("objects", "expected"),
+    {
+        "a group is left alone: everything runs, and nothing is being replaced": (
+            rollout(),
+            {
+                "budget": DEADLINE, "about": "PodGroup m-0", "independent": False,
+                "said": f"ServingGroup m-0 {LEFT_ALONE}, and nothing is being replaced; 1 of 2 ServingGroups still to be updated",
+            },
         ),
-        (
-            {"Pod m-0-decode-0-0": DELETING},
-            "the update waits for ServingGroup m-0, role decode instance decode-0, which is Deleting",
-            "m-0-decode-0-0",
+        "more groups than are wanted": (SURPLUS, {"ends": "; 3 of 3 ServingGroups still to be updated"}),
+        "the next group, so that time begins again with each": (rollout(old=("m-0", "m-1")), {"about": "PodGroup m-1"}),
+        "one that is being replaced has the time of a start": (
+            rollout(changes={"Pod m-1-decode-0-0": not_ready()}),
+            {"budget": STARTUP + DEADLINE, "about": "PodGroup m-1", "ends": "the update waits for ServingGroup m-1, which is Creating; ..."},
         ),
-        ({}, "ServingGroup m-0, role prefill instance prefill-0 is still to be updated", "m-0-prefill-0-0"),
-    ],
+        "one that goes too": (
+            rollout(changes=GOING),
+            {"budget": STARTUP + DEADLINE, "ends": "the update waits for ServingGroup m-1, which is Deleting; ..."},
+        ),
+        "not one that partition protects: it takes nothing of maxUnavailable": (
+            rollout(old=("m-0", "m-1"), changes={DECODE: not_ready()}, partition=1), {"ends": f"ServingGroup m-1 {LEFT_ALONE}..."},
+        ),
+        "an instance that comes": (
+            role_rollout({"Pod m-0-decode-1-0": not_ready()}),
+            {"about": "Pod m-0-decode-1-0", "ends": "the update waits for ServingGroup m-0, role decode instance decode-1, which is Creating..."},
+        ),
+        "an instance that goes": (
+            role_rollout({DECODE: DELETING}),
+            {"about": "Pod m-0-decode-0-0", "ends": "the update waits for ServingGroup m-0, role decode instance decode-0, which is Deleting..."},
+        ),
+        "an instance that is left alone": (
+            role_rollout(), {"about": "Pod m-0-prefill-0-0", "ends": f"ServingGroup m-0, role prefill instance prefill-0 {LEFT_ALONE}..."},
+        ),
+    },
 )  # fmt: skip
-def test_a_rollout_by_instances_begins_its_time_anew_with_each(changes, words, related):
-    """A group of many is not Running for as long as all of them take, however well it goes on."""
-    objects = role_rollout(changes)
-    finding = only(objects, ROLLOUT_STUCK)
-    assert said(finding).startswith(words)
-    assert finding.related == PODS.ref_named(NS, related)
-    for each in findings(objects, GROUP_NOT_READY):
-        assert each.related == finding.related
-
-
-def test_only_the_controller_can_go_on_with_it():
-    assert not only(rollout(), ROLLOUT_STUCK).independent
+def test_whom_a_rollout_waits_for(objects, expected):
+    """Time begins again with each: many take long, however well it goes on."""
+    tells(objects, ROLLOUT_STUCK, **expected)
+    if expected.get("about", "").startswith("Pod "):
+        (rolled,) = findings(objects, ROLLOUT_STUCK)
+        assert {each.related for each in findings(objects, GROUP_NOT_READY)} <= {rolled.related}
 
 
 @pytest.mark.parametrize(
     "objects",
-    [
-        stack(),
-        rollout(old=()),
-        rollout(partition=1),
-        rollout(partition="50%"),
-        rollout(old=("m-0", "m-1"), partition=5),
-    ],
-)
+    [stack(), rollout(old=()), rollout(partition=1), rollout(partition="50%"), rollout(old=("m-0", "m-1"), partition=5)],
+)  # fmt: skip
 def test_what_partition_protects_is_not_to_be_updated(objects):
     assert findings(objects, ROLLOUT_STUCK) == []
 

@@ -49,9 +49,9 @@ GOING_GROUP = {
     ("changes", "expected"),
     {
         "what does not heal is told at once": (
-            {WORKER: CRASHES}, {"exempt": True, "cause": "prefill-0 CrashLoopBackOff", "says": "pod m-0-prefill-0-1: container engine"},
+            {WORKER: CRASHES}, {"exempt": True, "cause": "prefill-0 CrashLoopBackOff", "ends": "pod m-0-prefill-0-1: container engine..."},
         ),
-        "a name of an image that cannot be": ({WORKER: waits("InvalidImageName")}, {"exempt": True, "says": f"({PREFILL_0})"}),
+        "a name of an image that cannot be": ({WORKER: waits("InvalidImageName")}, {"exempt": True, "ends": f"({PREFILL_0})"}),
         "a pod by its name alone: its successor's fault goes on where this one's was": (
             {WORKER: waits("ImagePullBackOff")},
             {"exempt": False, "cause": "prefill-0 ImagePullBackOff", "related": PODS.ref_named("models", "m-0-prefill-0-1"), "lingers": True},
@@ -129,10 +129,10 @@ GOING_M1 = {"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in POD
             {"transition": DELETED - timedelta(seconds=600), "budget": timedelta(seconds=600) + SLACK},
         ),
         "on a node that is dead: no budget will help": (
-            {DECODE: DELETING, "Node gpu-1": SILENT_NODE}, {"says": "terminating on node gpu-1, which is not answering", "budget": None},
+            {DECODE: DELETING, "Node gpu-1": SILENT_NODE}, {"ends": "terminating on node gpu-1, which is not answering...", "budget": None},
         ),
         "of a role that was removed": (
-            {"Pod m-0-router-0-0": pod("m-0", "router", 0, 0, DELETING)}, {"says": "(ServingGroup m-0, role router instance router-0)"},
+            {"Pod m-0-router-0-0": pod("m-0", "router", 0, 0, DELETING)}, {"ends": "(ServingGroup m-0, role router instance router-0)"},
         ),
         "a Service that stays behind: until then the instance is not made": (
             {DECODE: None, "Service m-0-decode-0-0": LEFT},
@@ -215,7 +215,7 @@ SPREAD = {
         "without a tier": (within(groupPolicy={"mode": "hard"}), {"said": TOLD}),
         "for a role, and spread over zones": (
             asking(SPREAD),
-            {"says": f"{WORDS}; it asks for all pods of a role within tier rack (networkTopology, hard) and pods spread over zone (topologySpreadConstraints)"},
+            {"ends": f"{WORDS}; it asks for all pods of a role within tier rack (networkTopology, hard) and pods spread over zone (topologySpreadConstraints)"},
         ),
         "it stays pending, and nothing says why": (gang("Pending"), {"said": "ServingGroup m-0 cannot be scheduled: PodGroup m-0 is Pending"}),
         "refused again after it had been scheduled": (gang("Unknown", refused(LATE), scheduled(EARLY), pods=POD_NAMES[:1]), {}),
