@@ -1,22 +1,24 @@
 """Scaling, infrastructure and nodes of an InferenceSet."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from reporter.catalogue.resources import NODES
+from reporter.model.instant import parse_rfc3339
 from reporter.stacks.kaito.reasons import MODEL_INFRA, MODEL_NODE_PRESSURE, MODEL_SCALING
-from tests.unit.probes.building import CREATED_AT, DELETING, FORBIDDEN, SINCE_AT, condition, merged
+from tests.tables import rows
+from tests.unit.probes.building import CREATED_AT, DELETING, SINCE_AT, condition, merged
 from tests.unit.stacks.kaito.probes.kaito import (
     NS,
     SET,
     conditions,
     findings,
-    model_pod,
     node,
     only,
     stack,
+    tells,
+    without,
     workspace,
 )
 
@@ -177,157 +179,111 @@ def test_hostile_values_are_clean_and_bounded():
 
 
 BOOT = timedelta(minutes=15)
+IN_GRACE, BOOTS, AT_ONCE = (
+    {"exempt": at_once, "budget": budget} for at_once, budget in ((False, None), (False, BOOT), (True, None))
+)  # fmt: skip
 
 
 def claims(reason, message="because", **more):
     return conditions(condition("NodeClaimReady", "False", reason, message) | more)
 
 
-@pytest.mark.parametrize(
-    "reason",
-    [
-        "LaunchFailed",
-        "MultipleNodesFound",
-        "SubscriptionQuotaReached",
-        "AllocationFailure",
-        "ZonalAllocationFailure",
-        "OverconstrainedAllocationFailure",
-        "OverconstrainedZonalAllocationFailure",
-        "CreateInstanceFailed",
-        "InstanceTypeResolutionFailed",
-        "NodeClassReadinessUnknown",
-        "SomethingThatComesLater",
-    ],
-)
-def test_cloud_errors_have_the_grace_of_the_reason(reason):
-    """A cloud error fires after the catalogue's 180 s, counted from the error."""
-    finding = only(stack(workspace=claims(reason)), MODEL_INFRA)
-    assert (finding.exempt, finding.budget, finding.transition) == (False, None, None)
-    assert finding.created == CREATED_AT
-    assert finding.cause == reason
-    expected = f"InferenceSet {NS}/{SET}: Workspace qwen-a: NodeClaimReady is False, {reason}: "
-    assert finding.message == f"{expected}because"
-    assert (finding.related.kind, finding.related.name) == ("Workspace", "qwen-a")
-    assert (finding.involved.kind, finding.involved.name) == ("Namespace", NS)
-    assert finding.involved.uid == f"uid-{NS}"
+def plugins(since):
+    return conditions(
+        condition("NodeClaimReady", "True", "NodeClaimsReady", since=since),
+        condition("NodesReady", "False", "NodePluginsNotReady", "no device plugin"),
+    )
 
 
-@pytest.mark.parametrize(
-    "reason",
-    [
-        "NodeClaimNotReady",
-        "AwaitingReconciliation",
-        "NodeNotFound",
-        "NodeNotReady",
-        "StartupTaintsExist",
-        "KnownEphemeralTaintsExist",
-        "ResourceNotRegistered",
-        "RegistrationHookPending",
-        "DRADriverPoolsNotPublished",
-        "",
-    ],
-)
-def test_booting_has_a_budget_and_ends(reason):
-    """Normal boot states are no failure after 180 s, and do not last for ever."""
-    finding = only(stack(workspace=claims(reason)), MODEL_INFRA)
-    assert (finding.exempt, finding.budget, finding.transition) == (False, BOOT, SINCE_AT)
+CLOUD = (
+    "LaunchFailed", "MultipleNodesFound", "SubscriptionQuotaReached", "AllocationFailure", "ZonalAllocationFailure",
+    "OverconstrainedAllocationFailure", "OverconstrainedZonalAllocationFailure", "CreateInstanceFailed",
+    "InstanceTypeResolutionFailed", "NodeClassReadinessUnknown", "SomethingThatComesLater",
+)  # fmt: skip
+BOOTING = (
+    "NodeClaimNotReady", "AwaitingReconciliation", "NodeNotFound", "NodeNotReady", "StartupTaintsExist", "KnownEphemeralTaintsExist",
+    "ResourceNotRegistered", "RegistrationHookPending", "DRADriverPoolsNotPublished", "",
+)  # fmt: skip
+UNAVAILABLE = "the SKU is unavailable during launch"
+LAST_ERROR = f"waiting (last reconcile error: unavailable during launch {'x' * 9000})"
+LINK = "quota, see https://quota.example.com/form?x=1"
+OF_BEFORE = merged(claims("SKUNotAvailable", observedGeneration=1), {"metadata": {"generation": 2}})
+REMOVED = [
+    condition("NodeClaimReady", "False", "LaunchFailed"),
+    condition("WorkspaceDeleting", "True", "workspaceDeleted"),
+]
 
 
-@pytest.mark.parametrize(
-    ("reason", "message"),
-    [
-        ("SKUNotAvailable", "no such size"),
-        ("LaunchFailed", "the SKU is unavailable during launch"),
-        ("NodeClaimNotReady", "instance type unavailable during launch"),
-    ],
-)
-def test_what_the_cloud_does_not_have_fires_at_once(reason, message):
-    """A size that is not available is practically terminal."""
-    finding = only(stack(workspace=claims(reason, message)), MODEL_INFRA)
-    assert (finding.exempt, finding.budget) == (True, None)
-
-
-def test_a_condition_of_an_earlier_spec_is_told_but_not_at_once():
-    """The instance type may just have been corrected."""
-    patch = merged(claims("SKUNotAvailable", observedGeneration=1), {"metadata": {"generation": 2}})
-    finding = only(stack(workspace=patch), MODEL_INFRA)
-    assert (finding.exempt, finding.budget) == (False, None)
-
-
-def test_a_reconcile_error_decides_nothing_and_is_bounded():
-    """KAITO appends its last reconcile error to any condition, at any length."""
-    text = f"waiting (last reconcile error: unavailable during launch {'x' * 9000})"
-    finding = only(stack(workspace=claims("NodeNotFound", text)), MODEL_INFRA)
-    assert (finding.exempt, finding.budget) == (False, BOOT)
-    assert "NodeNotFound: waiting (last reconcile error: unavailable" in finding.message
+@rows(
+    ("patch", "expected"),
+    {
+        **{
+            f"a cloud error has the grace of the reason: {each}": (
+                claims(each),
+                IN_GRACE | {
+                    "transition": None, "created": CREATED_AT, "cause": each, "about": "Workspace qwen-a",
+                    "ends": f"InferenceSet {NS}/{SET}: Workspace qwen-a: NodeClaimReady is False, {each}: because",
+                },
+            )
+            for each in CLOUD
+        },
+        **{f"a boot has a budget, and does not last for ever: {each}": (claims(each), BOOTS | {"transition": SINCE_AT}) for each in BOOTING},
+        "a size that is not available is practically terminal": (claims("SKUNotAvailable", "no such size"), AT_ONCE),
+        "in a launch that failed": (claims("LaunchFailed", UNAVAILABLE), AT_ONCE),
+        "in what else is not ready": (claims("NodeClaimNotReady", "instance type unavailable during launch"), AT_ONCE),
+        "of an earlier spec, which may just have been corrected": (OF_BEFORE, IN_GRACE),
+        "a reconcile error that KAITO appends decides nothing": (
+            claims("NodeNotFound", LAST_ERROR), BOOTS | {"ends": "NodeNotFound: waiting (last reconcile error: unavailable..."},
+        ),
+        "missing plugins have it since the node claims were ready: the boot of the machine is not counted": (
+            plugins("2026-11-20T11:55:00Z"),
+            BOOTS | {"transition": parse_rfc3339("2026-11-20T11:55:00Z"), "ends": "NodePluginsNotReady: no device plugin"},
+        ),
+        "nodes that somebody brought have no node claims": (
+            conditions(condition("NodesReady", "False", "NodeNotReady")), BOOTS | {"transition": SINCE_AT},
+        ),
+    },
+)  # fmt: skip
+def test_told_of_infrastructure(patch, expected):
+    """KAITO writes the condition, so its being down may explain it."""
+    tells(stack(workspace=patch), MODEL_INFRA, independent=False, **expected)
+    (finding,) = findings(stack(workspace=patch), MODEL_INFRA)
+    assert (finding.involved.kind, finding.involved.uid) == ("Namespace", f"uid-{NS}")
     assert len(finding.message.encode()) < 800
 
 
 def test_urls_of_cloud_errors_are_removed():
     """Messages hold no link, but for those to a few documented hosts."""
-    text = "quota, see https://quota.example.com/form?x=1"
-    finding = only(stack(workspace=claims("SubscriptionQuotaReached", text)), MODEL_INFRA)
-    assert "https://" not in finding.message
+    snapshot = stack(workspace=claims("SubscriptionQuotaReached", LINK))
+    assert "https://" not in only(snapshot, MODEL_INFRA).message
 
 
 def test_every_failing_workspace_is_told():
-    """All Workspaces of a set are judged, in whatever order they come."""
-    other = workspace("qwen-b", claims("LaunchFailed"))
-    snapshot = stack(other, workspace=claims("AllocationFailure"))
-    names = [each.related.name for each in findings(snapshot, MODEL_INFRA)]
-    assert names == ["qwen-a", "qwen-b"]
-
-
-def test_a_cloud_error_is_worse_than_a_boot():
-    """The worst Workspace speaks for the set."""
-    other = workspace("qwen-b", claims("NodeNotFound"))
-    bad, booting = findings(stack(other, workspace=claims("LaunchFailed")), MODEL_INFRA)
+    """In whatever order they come; a cloud error is worse than a boot, and speaks for the set."""
+    snapshot = stack(workspace("qwen-b", claims("NodeNotFound")), workspace=claims("LaunchFailed"))
+    bad, booting = findings(snapshot, MODEL_INFRA)
+    assert [each.related.name for each in (bad, booting)] == ["qwen-a", "qwen-b"]
     assert bad.severity > booting.severity
 
 
-def test_missing_plugins_have_the_budget_since_the_node_claims_were_ready():
-    """NodePluginsNotReady may be stuck; the boot of the machine is not counted."""
-    patch = conditions(
-        condition("NodeClaimReady", "True", "NodeClaimsReady", since="2026-11-20T11:55:00Z"),
-        condition("NodesReady", "False", "NodePluginsNotReady", "no device plugin"),
-    )
-    finding = only(stack(workspace=patch), MODEL_INFRA)
-    assert finding.budget == BOOT
-    assert finding.transition is not None
-    assert finding.transition > SINCE_AT
-    assert "NodePluginsNotReady: no device plugin" in finding.message
-
-
-def test_brought_nodes_that_are_not_ready_have_the_budget_too():
-    """Without NodeClaims (bring your own nodes) NodesReady alone decides."""
-    patch = conditions(condition("NodesReady", "False", "NodeNotReady"))
-    finding = only(stack(workspace=patch), MODEL_INFRA)
-    assert (finding.budget, finding.transition) == (BOOT, SINCE_AT)
-
-
-@pytest.mark.parametrize(
+@rows(
     "patch",
-    [
-        {},
-        conditions(),
-        conditions(condition("NodeClaimReady", "Unknown", "Pending")),
-        merged(claims("LaunchFailed"), DELETING),
-        conditions(condition("NodeClaimReady", "False", "LaunchFailed"), condition("WorkspaceDeleting", "True", "workspaceDeleted")),
-    ],
-    ids=["healthy", "no conditions", "unknown", "deleting", "being removed"],
-)  # fmt: skip
-def test_no_finding_without_a_fault(patch):
-    """Healthy, young, unknown and deleted Workspaces raise nothing."""
+    {
+        "healthy": {},
+        "no conditions": conditions(),
+        "unknown": conditions(condition("NodeClaimReady", "Unknown", "Pending")),
+        "deleting": merged(claims("LaunchFailed"), DELETING),
+        "being removed": conditions(*REMOVED),
+    },
+)
+def test_infrastructure_without_a_fault(patch):
     assert findings(stack(workspace=patch), MODEL_INFRA) == []
 
 
-def test_faults_of_infrastructure_may_be_explained_by_the_controller():
-    """KAITO writes the condition, so its being down explains it."""
-    finding = only(stack(model_pod("other"), workspace=claims("LaunchFailed")), MODEL_INFRA)
-    assert not finding.independent
-
-
 TEXT = "2/2 ready; warning: worker node(s) under resource pressure: "
+ON_1, UNNAMED = f"{TEXT}gpu-1 (DiskPressure)", f"{TEXT}???"
+SILENT = conditions(condition("Ready", "True"))
+SECOND = {"status": {"workerNodes": ["gpu-2"]}}
 
 
 def pressed(*types):
@@ -339,93 +295,56 @@ def says(text, status="True"):
     return conditions(condition("NodesReady", status, "NodesReady", text))
 
 
-def blind(snapshot):
-    return replace(snapshot, states=dict(snapshot.states) | {NODES: FORBIDDEN})
+def blind(text, status="True"):
+    """The set with this text, where nodes cannot be read."""
+    return without(stack(workspace=says(text, status)), NODES)
 
 
-def test_pressure_is_read_from_the_node():
-    """It is the node's own statement, so no controller explains it."""
-    finding = only(stack(node=pressed("DiskPressure", "MemoryPressure")), MODEL_NODE_PRESSURE)
-    expected = f"InferenceSet {NS}/{SET}: node gpu-1 is under DiskPressure, MemoryPressure"
-    assert finding.message == expected
-    assert (finding.related.kind, finding.related.name) == ("Node", "gpu-1")
-    assert finding.independent
-    assert finding.transition == SINCE_AT
+DISK = pressed("DiskPressure")
 
 
-@pytest.mark.parametrize("changes", [{"pod": None}, {"workspace": {"status": {"workerNodes": []}}}])
-def test_nodes_are_found_by_pods_and_by_workspaces(changes):
-    """Either of them says where the model runs."""
-    assert only(stack(node=pressed("PIDPressure"), **changes), MODEL_NODE_PRESSURE)
+@rows(
+    ("snapshot", "expected"),
+    {
+        "the node says so: no controller explains it": (
+            stack(node=pressed("DiskPressure", "MemoryPressure")),
+            {"about": "Node gpu-1", "ends": "node gpu-1 is under DiskPressure, MemoryPressure", "independent": True, "transition": SINCE_AT},
+        ),
+        "found by its Workspace": (stack(node=pressed("PIDPressure"), pod=None), {}),
+        "found by its pod": (stack(node=pressed("PIDPressure"), workspace={"status": {"workerNodes": []}}), {}),
+        "the text counts where nodes cannot be read: KAITO being down explains it": (
+            blind(f"{TEXT}gpu-1 (DiskPressure, MemoryPressure)"), {"about": "Node gpu-1", "cause": "DiskPressure, MemoryPressure", "independent": False, "transition": None},
+        ),
+        "whatever the status of the condition": (blind(ON_1, "False"), {}),
+        "and where the node does not say": (stack(node=SILENT, workspace=says(ON_1)), {"independent": False}),
+        "the node is believed rather than the text": (stack(node=pressed("PIDPressure"), workspace=says(ON_1)), {"cause": "PIDPressure"}),
+        "a text that names no node, of the Workspace": (blind(UNNAMED), {"about": "Workspace qwen-a"}),
+        "a reconcile error beside the text does no harm": (
+            blind(f"{ON_1} (last reconcile error: no {'x' * 50_000})"), {"cause": "DiskPressure"},
+        ),
+    },
+)  # fmt: skip
+def test_a_node_under_pressure(snapshot, expected):
+    tells(snapshot, MODEL_NODE_PRESSURE, **expected)
 
 
-def test_the_text_counts_where_nodes_cannot_be_read():
-    """Then KAITO's text is all there is, and its being down explains it."""
-    text = f"{TEXT}gpu-1 (DiskPressure, MemoryPressure); gpu-2 (PIDPressure)"
-    found = findings(blind(stack(workspace=says(text))), MODEL_NODE_PRESSURE)
-    assert [each.related.name for each in found] == ["gpu-1", "gpu-2"]
-    assert found[0].cause == "DiskPressure, MemoryPressure"
-    assert not any(each.independent for each in found)
-    assert all(each.transition is None for each in found)
-
-
-def test_the_status_of_the_condition_does_not_matter():
-    """Pressure is told in the text alone."""
-    snapshot = blind(stack(workspace=says(f"{TEXT}gpu-1 (DiskPressure)", "False")))
-    assert only(snapshot, MODEL_NODE_PRESSURE)
-
-
-def test_the_text_counts_where_the_node_does_not_say():
-    """A node without these conditions does not deny it."""
-    silent = conditions(condition("Ready", "True"))
-    finding = only(
-        stack(node=silent, workspace=says(f"{TEXT}gpu-1 (DiskPressure)")), MODEL_NODE_PRESSURE
-    )
-    assert not finding.independent
-
-
-@pytest.mark.parametrize("changes", [{}, {"node": None}])
-def test_a_stale_text_does_not_count(changes):
-    """KAITO does not watch nodes: one that is fine, or gone, is under no pressure."""
-    snapshot = stack(workspace=says(f"{TEXT}gpu-1 (DiskPressure)"), **changes)
-    assert findings(snapshot, MODEL_NODE_PRESSURE) == []
-
-
-def test_the_node_is_believed_rather_than_the_text():
-    """Where both speak, the node says which pressure it is."""
-    snapshot = stack(node=pressed("PIDPressure"), workspace=says(f"{TEXT}gpu-1 (DiskPressure)"))
-    assert only(snapshot, MODEL_NODE_PRESSURE).cause == "PIDPressure"
-
-
-def test_a_text_that_names_no_node_is_told_of_the_workspace():
-    """Free text may change; the marker alone is enough where nodes cannot be read."""
-    snapshot = blind(stack(workspace=says(f"{TEXT}???")))
-    assert only(snapshot, MODEL_NODE_PRESSURE).related.kind == "Workspace"
-    assert findings(stack(workspace=says(f"{TEXT}???")), MODEL_NODE_PRESSURE) == []
-
-
-def test_a_reconcile_error_beside_the_text_does_no_harm():
-    """Any condition may gain one."""
-    text = f"{TEXT}gpu-1 (DiskPressure) (last reconcile error: no {'x' * 50_000})"
-    assert only(blind(stack(workspace=says(text))), MODEL_NODE_PRESSURE).cause == "DiskPressure"
-
-
-@pytest.mark.parametrize("text", ["", "2/2 ready", "gpu-1 (DiskPressure)"])
-def test_without_the_marker_there_is_no_pressure(text):
-    """Only KAITO's marker makes it a statement about pressure."""
-    assert findings(blind(stack(workspace=says(text))), MODEL_NODE_PRESSURE) == []
-
-
-def test_all_nodes_under_pressure_are_told():
-    """No node hides another."""
-    more = [workspace("qwen-b", {"status": {"workerNodes": ["gpu-2"]}}), node("gpu-2")]
-    more[1] = merged(more[1], pressed("DiskPressure"))
-    found = findings(stack(*more, node=pressed("DiskPressure")), MODEL_NODE_PRESSURE)
-    assert [each.related.name for each in found] == ["gpu-1", "gpu-2"]
-
-
-def test_nodes_of_others_and_of_workspaces_that_go_do_not_matter():
-    """Only nodes that run the set's pods or Workspaces count."""
-    going = workspace("qwen-b", DELETING, {"status": {"workerNodes": ["gpu-2"]}})
-    bad = [merged(node(name), pressed("DiskPressure")) for name in ("gpu-2", "gpu-3")]
-    assert findings(stack(going, *bad)) == []
+@rows(
+    ("snapshot", "names"),
+    {
+        "by their own words": (stack(workspace("qwen-b", SECOND), node("gpu-2", DISK), node=DISK), ["gpu-1", "gpu-2"]),
+        "by the text": (blind(f"{TEXT}gpu-1 (DiskPressure, MemoryPressure); gpu-2 (PIDPressure)"), ["gpu-1", "gpu-2"]),
+        "not on a node that is fine: KAITO does not watch nodes": (stack(workspace=says(ON_1)), []),
+        "nor on one that is gone": (stack(workspace=says(ON_1), node=None), []),
+        "nor where the text names none": (stack(workspace=says(UNNAMED)), []),
+        "nor without KAITO's marker": (blind("gpu-1 (DiskPressure)"), []),
+        "nor with another text": (blind("2/2 ready"), []),
+        "nor without one": (blind(""), []),
+        "nor of others, and of Workspaces that go": (
+            stack(workspace("qwen-b", DELETING, SECOND), node("gpu-2", DISK), node("gpu-3", DISK)), [],
+        ),
+    },
+)  # fmt: skip
+def test_all_nodes_under_pressure_are_told(snapshot, names):
+    """No node hides another, and a text that is out of date tells of none."""
+    found = findings(snapshot, MODEL_NODE_PRESSURE)
+    assert [each.related.name for each in found] == names
