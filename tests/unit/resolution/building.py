@@ -111,6 +111,7 @@ class Resolver:
         ready=(),
         serving=(),
         unjudged=(),
+        undecided=(),
         **options,
     ):
         """Resolve what is seen `at` seconds after the start; return {reason: disposition}."""
@@ -120,8 +121,9 @@ class Resolver:
             if not any(failed.covers(each.subject) for failed in unjudged)
         )
         evaluation = Evaluation(
-            findings, tuple(ready), subjects, unjudged=tuple(unjudged), serving=tuple(serving)
-        )
+            findings, tuple(ready), subjects, dict(undecided),
+            unjudged=tuple(unjudged), serving=tuple(serving),
+        )  # fmt: skip
         resolution = resolve(
             evaluation,
             seen or snapshot(),

@@ -16,9 +16,11 @@ from tests.unit.resolution.building import (
     NOON,
     START,
     Resolver,
+    at,
     finding,
     seconds,
     snapshot,
+    tell,
 )
 
 PODS, EPP, INFRA = (
@@ -79,68 +81,123 @@ def test_grace(settings, reason, fires):
     assert resolver[reason].fires_at == (None if fires is None else NOON + seconds(fires))
 
 
-def test_an_error_after_a_start_up_has_its_whole_grace():
-    """Time under a budget is no part of a grace, and the other way round."""
-    resolver = Resolver()
-    resolver.look(0, finding(PODS, budget=seconds(1800)))
-    resolver.look(600, finding(PODS))
-    assert resolver[PODS].fires_at == NOON + seconds(660)
-    resolver.look(630, finding(PODS, budget=seconds(1800)))
-    assert resolver[PODS].fires_at == NOON + seconds(2430)
+def noon(number):
+    return NOON + seconds(number)
 
 
-def test_error_and_start_up_by_turns_do_not_stay_silent():
-    resolver = Resolver()
-    for at in range(0, 60, 10):
-        resolver.look(at, finding(PODS, budget=seconds(1800) if at % 20 else None))
-    assert resolver.look(60, finding(PODS)) == {PODS: "firing"}
+def says(text, **fields):
+    return {PODS: {"message": text} | fields}
 
 
-def test_a_budget_that_begins_anew_ends_what_was_told():
-    """What took too long on one node has not taken too long on the next."""
-    resolver = Resolver()
-    first = finding(INFRA, budget=seconds(900), transition=NOON)
-    resolver.look(0, first)
-    assert resolver.look(900, first) == {INFRA: "firing"}
-    second = finding(INFRA, budget=seconds(900), transition=NOON + seconds(905))
-    assert resolver.look(910, second) == {INFRA: "clearing"}
-    assert resolver.look(960, second) == {INFRA: "pending"}
-    assert resolver[INFRA].fires_at == NOON + seconds(1805)
+def starting(**fields):
+    """A pod that is within its start-up budget."""
+    return finding(PODS, budget=seconds(300), message="starts", **fields)
 
 
-def test_two_findings_about_one_object_are_one_fault():
-    """The object's fault is as old as the older finding, and the worst that is ripe speaks."""
-    resolver = Resolver()
-    old = finding(PODS, transition=ago(30), message="old")
-    young = finding(PODS, severity=9, message="young")
-    resolver.look(0, old, young)
-    assert resolver[PODS].fires_at == NOON + seconds(30)
-    assert resolver.look(30, young, old) == {PODS: "firing"}
-    assert resolver[PODS].message == "young"
-    resolver.look(31, old, young)
-    assert resolver[PODS].since == ago(30)
+ERROR, LOADS = finding(PODS), finding(PODS, budget=seconds(1800))
+FIRST, SECOND = (finding(INFRA, budget=seconds(900), transition=noon(each)) for each in (0, 905))
+OLD, BAD = (
+    finding(PODS, transition=ago(30), message="old"),
+    finding(PODS, severity=9, message="young"),
+)
+SHORT = finding(PODS, budget=seconds(900), message="short")
+LONG = finding(PODS, budget=seconds(1800), message="long", severity=9)
+ALIKE = [finding(PODS, exempt=True, message=text) for text in "ab"]
+NAMED = [
+    finding(PODS, exempt=True, cause="error"),
+    finding(PODS, exempt=True, cause="slow", budget=seconds(0)),
+]
+CRASHED = finding(PODS, exempt=True, lingers=True, message="crashed")
+SLOW = starting(lingers=True, severity=9)
+BEGUN, AGAIN = (starting(lingers=True, transition=noon(each)) for each in (0, 310))
+OTHER = finding(PODS, lingers=True, message="other", severity=9)
+TOLD, SLOW_TOLD = (
+    finding(PODS, exempt=True, message="error"),
+    finding(PODS, budget=seconds(10), transition=NOON, lingers=True, message="slow"),
+)
+ONE, ANOTHER = (finding(PODS, related=ObjectRef("v1", "Pod", "demo", "p-0", uid)) for uid in "ab")
+UNJUDGED = finding(PODS, sustains=True)
+KAITO = finding("clusterKaitoControllerNotReady", exempt=True, governs=True)
+FIRES = {PODS: "firing"}
 
 
-def test_the_first_of_two_budgets_that_is_used_up_speaks():
-    """Even if the other finding about the object is worse: its time has not come."""
-    resolver = Resolver()
-    short = finding(PODS, budget=seconds(900), message="short")
-    long = finding(PODS, budget=seconds(1800), message="long", severity=9)
-    resolver.look(0, short, long)
-    assert resolver[PODS].fires_at == NOON + seconds(900)
-    assert resolver.wake_in == seconds(900)
-    assert resolver.look(900, short, long) == {PODS: "firing"}
-    assert resolver[PODS].message == "short"
-    assert resolver.wake_in == seconds(900)
+@rows(
+    "passes",
+    {
+        "time under a budget is no part of a grace, and the other way round": [
+            at(0, LOADS), at(600, ERROR, lines={PODS: {"fires_at": noon(660)}}), at(630, LOADS, lines={PODS: {"fires_at": noon(2430)}}),
+        ],
+        "error and start-up by turns do not stay silent": [
+            *(at(second, LOADS if second % 20 else ERROR) for second in range(0, 60, 10)), at(60, ERROR, found=FIRES),
+        ],
+        "a budget that begins again ends what was told: what was slow on one node is not slow on the next": [
+            at(0, FIRST), at(900, FIRST, found={INFRA: "firing"}), at(910, SECOND, found={INFRA: "clearing"}),
+            at(960, SECOND, found={INFRA: "pending"}, lines={INFRA: {"fires_at": noon(1805)}}),
+        ],
+        "two findings about one object are one fault, as old as the older, and the worst that is ripe speaks": [
+            at(0, OLD, BAD, lines={PODS: {"fires_at": noon(30)}}), at(30, BAD, OLD, found=FIRES, lines=says("young")),
+            at(31, OLD, BAD, lines={PODS: {"since": ago(30)}}),
+        ],
+        "the first of two budgets that is used up speaks, even if the other finding is worse": [
+            at(0, SHORT, LONG, lines={PODS: {"fires_at": noon(900)}}, wakes=900), at(900, SHORT, LONG, found=FIRES, lines=says("short"), wakes=900),
+        ],
+        "of two that are as bad the same one speaks": [at(0, *ALIKE, lines=says("a"))],
+        "whatever the order of a list": [at(0, *ALIKE[::-1], lines=says("a"))],
+        "of two that say the same the one without a budget": [at(0, *NAMED, lines={PODS: {"cause": "error"}})],
+        "without a budget, in another order": [at(0, *NAMED[::-1], lines={PODS: {"cause": "error"}})],
+        "a fault that is gone before it fires begins no episode": [
+            at(0, finding(PODS, "a")), at(10, finding(PODS, "a"), finding(PODS, "b")),
+            at(70, finding(PODS, "b"), found=FIRES, lines={PODS: {"since": noon(10)}}),
+        ],
+        "a pod of the same name is another": [at(0, ONE), at(50, ANOTHER, lines={PODS: {"fires_at": noon(110)}})],
+        "what fires at once begins now: creation says something of the grace only": [
+            at(0, finding(EPP, exempt=True, created=ago(30)), lines={EPP: {"since": NOON}}),
+        ],
+        "a young fault after a suppressed episode is another: it ends by when its own faults were seen last": [
+            at(0, finding(PODS, "a", exempt=True)), at(10, KAITO, finding(PODS, "a", exempt=True)),
+            *(at(second, KAITO, finding(PODS, "b")) for second in (20, 50, 75)),
+            at(80, KAITO, finding(PODS, "b"), lines={PODS: {"disposition": "suppressed", "since": noon(20)}}),
+        ],
+    },
+)  # fmt: skip
+def test_when_a_fault_begins_and_fires(passes):
+    tell(*passes)
 
 
-def test_of_two_findings_that_are_as_bad_the_same_one_speaks():
-    """Else the message would change with the order of a list."""
-    pair = [finding(PODS, exempt=True, message=text) for text in "ab"]
-    for order in (pair, pair[::-1]):
-        resolver = Resolver()
-        resolver.look(0, *order)
-        assert resolver[PODS].message == "a"
+@rows(
+    "passes",
+    {
+        "with its words until the next one is due: a crashed container that runs again is no better": [
+            at(0, CRASHED), at(10, starting(lingers=True), found=FIRES, lines=says("crashed"), wakes=300),
+            at(310, starting(lingers=True), found=FIRES, lines=says("starts", since=NOON)),
+        ],
+        "a young fault beside one that is told of the same pod has its own time": [
+            *(at(second, CRASHED, SLOW, lines=says("crashed"), wakes=300 - second) for second in (0, 10, 200)),
+            at(300, CRASHED, SLOW, lines=says("starts (and 1 more)")),
+        ],
+        "beside a fault of another pod": [
+            at(0, finding(PODS, "b", exempt=True, lingers=True)),
+            at(10, finding(PODS, "a", exempt=True, severity=9), finding(PODS, "b", budget=seconds(300), lingers=True), lines=says(f"{PODS} of a (and 1 more)")),
+        ],
+        "of two young faults of a pod one goes on; the other one keeps its time": [
+            at(0, BEGUN), at(300, BEGUN),
+            *(at(second, AGAIN, OTHER, found=FIRES, lines=says("starts"), wakes=370 - second) for second in (310, 340)),
+            at(370, AGAIN, OTHER, lines=says("other")),
+        ],
+        "a fault that is seen needs no earlier one of its object: one pod is counted once": [
+            at(0, starting()), at(300, starting()), at(310, TOLD, UNJUDGED, lines=says("error")),
+        ],
+        "a budget that was used up, while its pod cannot be judged": [
+            at(0, starting()), at(300, starting(), found=FIRES), at(900, UNJUDGED, found=FIRES),
+        ],
+        "of two faults of a pod the one that lingers": [
+            at(0, TOLD, SLOW_TOLD), at(60, TOLD, SLOW_TOLD),
+            at(70, finding(PODS, budget=seconds(90), transition=noon(65), lingers=True), found=FIRES, lines=says("slow")),
+        ],
+    },
+)  # fmt: skip
+def test_what_lingers_goes_on(passes):
+    tell(*passes)
 
 
 @pytest.mark.parametrize(
@@ -159,26 +216,6 @@ def test_the_start_of_a_finding_with_two_faults(first, second, since):
     assert resolver[PODS].since == NOON + seconds(since)
 
 
-def test_a_fault_that_is_gone_before_it_fires_begins_no_episode():
-    resolver = Resolver()
-    resolver.look(0, finding(PODS, "a"))
-    resolver.look(10, finding(PODS, "a"), finding(PODS, "b"))
-    assert resolver.look(70, finding(PODS, "b")) == {PODS: "firing"}
-    assert resolver[PODS].since == NOON + seconds(10)
-
-
-def test_of_two_faults_of_an_object_that_say_the_same_the_one_without_a_budget_speaks():
-    """Else the cause would change with the order of a list."""
-    pair = [
-        finding(PODS, exempt=True, cause="error"),
-        finding(PODS, exempt=True, cause="slow", budget=seconds(0)),
-    ]
-    for order in (pair, pair[::-1]):
-        resolver = Resolver()
-        resolver.look(0, *order)
-        assert resolver[PODS].cause == "error"
-
-
 @pytest.mark.parametrize(("exempt", "gone_for"), [(True, 60), (False, 5)])
 def test_recovery_takes_the_shorter_grace_and_the_global_one_of_what_fires_at_once(
     exempt, gone_for
@@ -191,102 +228,12 @@ def test_recovery_takes_the_shorter_grace_and_the_global_one_of_what_fires_at_on
     assert resolver.look(5 + gone_for) == {}
 
 
-def starting(**fields):
-    """A pod that is within its start-up budget."""
-    return finding(PODS, budget=seconds(300), message="starts", **fields)
-
-
-def test_what_lingers_goes_on_with_its_words_until_the_next_one_is_due():
-    """A crashed container that runs again without being Ready is no better."""
-    resolver = Resolver()
-    resolver.look(0, finding(PODS, exempt=True, lingers=True, message="crashed"))
-    assert resolver.look(10, starting(lingers=True)) == {PODS: "firing"}
-    assert resolver[PODS].message == "crashed"
-    assert resolver.wake_in == seconds(300)
-    assert resolver.look(310, starting(lingers=True)) == {PODS: "firing"}
-    assert resolver[PODS].message == "starts"
-    assert resolver[PODS].since == NOON
-
-
 @pytest.mark.parametrize(("before", "after"), [(True, False), (False, True), (False, False)])
 def test_only_what_lingers_goes_on_and_only_in_what_does(before, after):
     """Another fault of the same pod has its own time."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, exempt=True, lingers=before))
     assert resolver.look(10, starting(lingers=after)) == {PODS: "clearing"}
-
-
-def test_a_young_fault_beside_one_that_is_told_of_the_same_pod_has_its_own_time():
-    """It neither goes on for that one nor is forgotten: it is told when its time has come."""
-    resolver = Resolver()
-    crashed = finding(PODS, exempt=True, lingers=True, message="crashed")
-    for at in (0, 10, 200):
-        resolver.look(at, crashed, starting(lingers=True, severity=9))
-        assert resolver[PODS].message == "crashed"
-        assert resolver.wake_in == seconds(300 - at)
-    resolver.look(300, crashed, starting(lingers=True, severity=9))
-    assert resolver[PODS].message == "starts (and 1 more)"
-
-
-def test_what_lingers_goes_on_beside_a_fault_of_another_pod():
-    resolver = Resolver()
-    resolver.look(0, finding(PODS, "b", exempt=True, lingers=True))
-    young = finding(PODS, "b", budget=seconds(300), lingers=True)
-    resolver.look(10, finding(PODS, "a", exempt=True, severity=9), young)
-    assert resolver[PODS].message == f"{PODS} of a (and 1 more)"
-
-
-def test_of_two_young_faults_of_a_pod_one_goes_on_for_what_was_told():
-    """The other one keeps its time, and its place among the faults that are awaited."""
-    resolver = Resolver()
-    resolver.look(0, starting(lingers=True, transition=NOON))
-    resolver.look(300, starting(lingers=True, transition=NOON))
-    again = starting(lingers=True, transition=NOON + seconds(310))
-    other = finding(PODS, lingers=True, message="other", severity=9)
-    for at in (310, 340):
-        assert resolver.look(at, again, other) == {PODS: "firing"}
-        assert resolver[PODS].message == "starts"
-        assert resolver.wake_in == seconds(370 - at)
-    resolver.look(370, again, other)
-    assert resolver[PODS].message == "other"
-
-
-def test_a_fault_that_is_seen_needs_no_earlier_one_of_its_object():
-    """One pod is counted once, though another probe cannot judge it."""
-    resolver = Resolver()
-    for at in (0, 300):
-        resolver.look(at, starting())
-    resolver.look(310, finding(PODS, exempt=True, message="error"), finding(PODS, sustains=True))
-    assert resolver[PODS].message == "error"
-
-
-def test_a_budget_that_was_used_up_goes_on_while_its_pod_cannot_be_judged():
-    """As any other fault does."""
-    resolver = Resolver()
-    resolver.look(0, starting())
-    assert resolver.look(300, starting()) == {PODS: "firing"}
-    assert resolver.look(900, finding(PODS, sustains=True)) == {PODS: "firing"}
-
-
-def test_of_two_faults_of_a_pod_the_one_that_lingers_goes_on():
-    resolver = Resolver()
-    error = finding(PODS, exempt=True, message="error")
-    slow = finding(PODS, budget=seconds(10), transition=NOON, lingers=True, message="slow")
-    resolver.look(0, error, slow)
-    resolver.look(60, error, slow)
-    again = finding(PODS, budget=seconds(90), transition=NOON + seconds(65), lingers=True)
-    assert resolver.look(70, again) == {PODS: "firing"}
-    assert resolver[PODS].message == "slow"
-
-
-def test_a_pod_of_the_same_name_is_another():
-    resolver = Resolver()
-    first, second = (
-        finding(PODS, related=ObjectRef("v1", "Pod", "demo", "p-0", uid)) for uid in "ab"
-    )
-    resolver.look(0, first)
-    resolver.look(50, second)
-    assert resolver[PODS].fires_at == NOON + seconds(110)
 
 
 @pytest.mark.parametrize(
@@ -312,20 +259,13 @@ def test_two_budgets_are_used_up_on_the_clock_that_does_not_jump():
     long = finding(INFRA, budget=seconds(900), transition=NOON + seconds(10))
     resolver.look(10, short, long)
     evaluation = Evaluation((short, long), (), tuple(resolver.subjects))
-    for at in (200, 300):
-        now = Instant(START.wall - timedelta(hours=1), START.boot + seconds(at))
+    for second in (200, 300):
+        now = Instant(START.wall - timedelta(hours=1), START.boot + seconds(second))
         resolution = resolve(
             evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
         )
         resolver.memory = resolution.memory
-        assert resolution.wake_in == seconds(910 - at)
-
-
-def test_what_fires_at_once_begins_now():
-    """The creation of a young object says something of its grace only."""
-    resolver = Resolver()
-    resolver.look(0, finding(EPP, exempt=True, created=ago(30)))
-    assert resolver[EPP].since == NOON
+        assert resolution.wake_in == seconds(910 - second)
 
 
 def test_one_look():
@@ -348,8 +288,8 @@ def test_an_episode_does_not_begin_in_the_future():
     resolver.look(0, finding(EPP))
     back = timedelta(hours=2)
     evaluation = Evaluation((finding(EPP),), (), tuple(resolver.subjects))
-    for at in (40, 60):
-        now = Instant(START.wall - back + seconds(at), START.boot + seconds(at))
+    for second in (40, 60):
+        now = Instant(START.wall - back + seconds(second), START.boot + seconds(second))
         resolution = resolve(
             evaluation, snapshot(), resolver.memory, now=now, settings=resolver.settings
         )
@@ -357,18 +297,6 @@ def test_an_episode_does_not_begin_in_the_future():
     (found,) = resolution.report.findings
     assert found.disposition == "firing"
     assert found.since == NOON - back + seconds(40)
-
-
-def test_a_young_fault_after_a_suppressed_episode_is_another():
-    """An episode ends by when its own faults were seen last, not by when others are."""
-    resolver = Resolver()
-    kaito = finding("clusterKaitoControllerNotReady", exempt=True, governs=True)
-    resolver.look(0, finding(PODS, "a", exempt=True))
-    resolver.look(10, kaito, finding(PODS, "a", exempt=True))
-    for at in (20, 50, 75, 80):
-        resolver.look(at, kaito, finding(PODS, "b"))
-    assert resolver[PODS].disposition == "suppressed"
-    assert resolver[PODS].since == NOON + seconds(20)
 
 
 @rows(

@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from reporter.catalogue.resources import DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PODS
-from reporter.model.finding import Evaluation, FindingKey, Unjudged
+from reporter.model.finding import FindingKey, Unjudged
 from reporter.model.report import SkippedObject, UnknownResource
 from reporter.model.subject import CLUSTER, ObjectRef, Subject
-from reporter.resolution import Memory, resolve
 from reporter.resolution.unknown import (
     confirmed,
     existence_known,
@@ -33,13 +32,16 @@ from tests.tables import rows
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
-    START,
+    NOON,
     Resolver,
+    at,
     crd,
     evidence,
     finding,
     namespace,
+    seconds,
     snapshot,
+    tell,
 )
 
 CRD_MISSING, POD_FAULT = "clusterCRDMissing", "inferencesetModelPodsNotReady"
@@ -213,24 +215,37 @@ def test_a_fault_that_is_seen_waits_for_answers_but_not_for_refused_ones(
     assert resolver.look(0, fault, seen=unread(resource, cause)) == {POD_FAULT: disposition}
 
 
-def test_a_fault_recovers_though_what_its_upstreams_read_is_forbidden():
-    """An upstream that nobody can know of keeps nothing firing for ever."""
-    resolver = Resolver()
-    blind = unread(DEPLOYMENTS, "forbidden")
-    resolver.look(0, finding(POD_FAULT, exempt=True), seen=blind)
-    assert resolver.look(1, seen=blind) == {POD_FAULT: "clearing"}
-    assert resolver.look(60, seen=blind) == {}
+DEFINITION = crd("x.example.com")
+MISSING = finding(CRD_MISSING, involved=DEFINITION, related=DEFINITION)
+GONE = replace(MISSING, exempt=True)
+FIRES, WAITS = finding(POD_FAULT, exempt=True), finding(POD_FAULT)
+BLIND, PAUSED = unread(DEPLOYMENTS, "forbidden"), snapshot(discovered=False)
+SILENT = replace(snapshot(), discovery=Discovery(None))
 
 
-def test_a_missing_definition_is_told_on_a_confirmed_answer_only():
-    """The grace may end while discovery fails or the process was paused: it may be there by now."""
-    resolver = Resolver()
-    missing = finding(CRD_MISSING, involved=crd("x.example.com"), related=crd("x.example.com"))
-    resolver.look(0, missing)
-    assert resolver.look(60, missing, seen=snapshot(discovered=False)) == {CRD_MISSING: "pending"}
-    assert resolver.look(61, missing) == {CRD_MISSING: "firing"}
-    assert resolver.look(300, seen=snapshot(discovered=False)) == {CRD_MISSING: "firing"}
-    assert resolver.look(301) == {}
+@rows(
+    "passes",
+    {
+        "a fault recovers though what its upstreams read is forbidden: nobody can ever know of them": [
+            at(0, FIRES, seen=BLIND), at(1, seen=BLIND, found={POD_FAULT: "clearing"}), at(60, seen=BLIND, found={}),
+        ],
+        "a missing definition is told, and over, on a confirmed answer only: it may be there by now": [
+            at(0, MISSING), at(60, MISSING, seen=PAUSED, found={CRD_MISSING: "pending"}), at(61, MISSING, found={CRD_MISSING: "firing"}),
+            at(300, seen=PAUSED, found={CRD_MISSING: "firing"}), at(301, found={}),
+        ],
+        "not to be seen is no recovery where discovery does not answer, though all objects can be read": [
+            at(0, GONE), at(60, seen=SILENT, found={CRD_MISSING: "firing"}, lines={CRD_MISSING: {"stale": True}}),
+        ],
+        "what is seen in its grace is not stale": [
+            at(0, WAITS, found={POD_FAULT: "pending"}, lines={POD_FAULT: {"stale": False, "fires_at": NOON + seconds(60)}}),
+        ],
+        "nor while something else that its reason reads cannot be read: it fires when its time has come": [
+            at(0, WAITS, seen=snapshot(unknown=[NODES]), found={POD_FAULT: "pending"}, lines={POD_FAULT: {"stale": False, "fires_at": NOON + seconds(60)}}),
+        ],
+    },
+)  # fmt: skip
+def test_what_begins_and_ends_on_confirmed_answers(passes):
+    tell(*passes)
 
 
 @pytest.mark.parametrize(
@@ -251,27 +266,6 @@ def test_the_cluster_is_ready_on_confirmed_answers_only(seen, ready):
     assert any(each.due for each in resolver.report.ready) is (ready and seen.known(EVENTS))
 
 
-def test_a_missing_definition_stays_where_discovery_does_not_answer():
-    """Not to be seen any more is no recovery then, though all objects can be read."""
-    resolver = Resolver()
-    missing = finding(
-        CRD_MISSING, exempt=True, involved=crd("x.example.com"), related=crd("x.example.com")
-    )
-    resolver.look(0, missing)
-    silent = replace(snapshot(), discovery=Discovery(None))
-    assert resolver.look(60, seen=silent) == {CRD_MISSING: "firing"}
-    assert resolver[CRD_MISSING].stale
-
-
-def test_what_is_seen_in_its_grace_is_not_stale():
-    """What else its reason reads cannot be read; it fires when its time has come all the same."""
-    resolver = Resolver()
-    for seen in (None, snapshot(unknown=[NODES])):
-        assert resolver.look(0, finding(POD_FAULT), seen=seen) == {POD_FAULT: "pending"}
-        assert not resolver[POD_FAULT].stale
-        assert resolver[POD_FAULT].fires_at is not None
-
-
 GATEWAY = "modelharnessGatewayProgrammingFailed"
 OTHER = Subject(INFERENCESET_KIND, "other", "qwen")
 OF_STACK = Subject(MODELSERVING_KIND, "demo", "qwen")
@@ -285,16 +279,6 @@ def test_what_is_left_open(about):
     failed = Unjudged(about, "")
     subjects = {HARNESS, MODEL, OTHER, OF_STACK, CLUSTER}
     assert {each for each in subjects if failed.covers(each)} == {about}
-
-
-def test_a_fault_stays_and_is_stale():
-    """Its end is not known; nor is its subject gone."""
-    resolver = Resolver()
-    resolver.look(0, finding(POD_FAULT, exempt=True))
-    assert resolver.look(60, unjudged=[FAILED]) == {POD_FAULT: "firing"}
-    assert resolver[POD_FAULT].stale
-    assert resolver.look(120, finding(POD_FAULT, exempt=True)) == {POD_FAULT: "firing"}
-    assert not resolver[POD_FAULT].stale
 
 
 def test_a_restart_ends_nothing():
@@ -331,31 +315,34 @@ ISTIO, BBR = "clusterIstioControlPlaneNotReady", "clusterBBRNotReady"
 OF_PROBE = Unjudged(CLUSTER, "ValueError in reporter/workload/pod.py, line 7", ISTIO, "istiod")
 
 
-def test_a_reason_that_was_not_judged_stays_and_is_stale():
-    """Other reasons of the same subject end, and the subject is no less known."""
-    resolver = Resolver()
-    resolver.look(0, finding(ISTIO, exempt=True), finding(BBR, exempt=True))
-    assert resolver.look(1, unjudged=[OF_PROBE]) == {ISTIO: "firing", BBR: "clearing"}
-    assert (resolver[ISTIO].stale, resolver[BBR].stale) == (True, False)
-    assert CLUSTER in resolver.report.subjects
-    assert resolver.look(60, unjudged=[OF_PROBE]) == {ISTIO: "firing"}
-    assert resolver.look(3601, unjudged=[OF_PROBE]) == {}
+OF_ISTIO, OF_BBR = finding(ISTIO, exempt=True), finding(BBR, exempt=True)
+IS_STALE, IS_FRESH = {"stale": True}, {"stale": False}
 
 
-def test_a_reason_that_can_be_judged_again_goes_on_or_ends():
-    resolver = Resolver()
-    resolver.look(0, finding(ISTIO, exempt=True))
-    resolver.look(60, unjudged=[OF_PROBE])
-    assert resolver.look(120, finding(ISTIO, exempt=True)) == {ISTIO: "firing"}
-    assert not resolver[ISTIO].stale
-    resolver.look(180, unjudged=[OF_PROBE])
-    assert resolver.look(240) == {}
-
-
-def test_what_another_probe_of_the_reason_sees_is_told():
-    resolver = Resolver()
-    resolver.look(0, finding(ISTIO, exempt=True), unjudged=[OF_PROBE])
-    assert (resolver[ISTIO].disposition, resolver[ISTIO].stale) == ("firing", False)
+@rows(
+    "passes",
+    {
+        "a fault stays and is stale: its end is not known, nor is its subject gone": [
+            at(0, FIRES), at(60, unjudged=[FAILED], found={POD_FAULT: "firing"}, lines={POD_FAULT: IS_STALE}),
+            at(120, FIRES, found={POD_FAULT: "firing"}, lines={POD_FAULT: IS_FRESH}),
+        ],
+        "other reasons of the same subject end": [
+            at(0, OF_ISTIO, OF_BBR),
+            at(1, unjudged=[OF_PROBE], found={ISTIO: "firing", BBR: "clearing"}, lines={ISTIO: IS_STALE, BBR: IS_FRESH}),
+            at(60, unjudged=[OF_PROBE], found={ISTIO: "firing"}), at(3601, unjudged=[OF_PROBE], found={}),
+        ],
+        "a reason that can be judged again goes on or ends": [
+            at(0, OF_ISTIO), at(60, unjudged=[OF_PROBE]), at(120, OF_ISTIO, found={ISTIO: "firing"}, lines={ISTIO: IS_FRESH}),
+            at(180, unjudged=[OF_PROBE]), at(240, found={}),
+        ],
+        "what another probe of the reason sees is told": [
+            at(0, OF_ISTIO, unjudged=[OF_PROBE], lines={ISTIO: {"disposition": "firing", "stale": False}}),
+        ],
+    },
+)  # fmt: skip
+def test_what_was_not_judged(passes):
+    """And a subject is no less known for it."""
+    assert CLUSTER in tell(*passes).report.subjects
 
 
 @pytest.mark.parametrize(
@@ -384,108 +371,63 @@ def fault(uid="a", name="p-0", reason=t.KV_CACHE):
     return finding(reason, name, exempt=True, related=pod(uid, name))
 
 
-class Undecided(Resolver):
-    """A resolver for pods that may be in doubt."""
-
-    def doubt(self, at, *findings, pods=(), reasons=(t.KV_CACHE,), events=()):
-        """Resolve while reasons of some pods cannot be judged."""
-        undecided = dict.fromkeys(pods, frozenset(reasons))
-        evaluation = Evaluation(findings, (), tuple(self.subjects), undecided)
-        seen = snapshot(events=events)
-        done = resolve(evaluation, seen, self.memory, now=START.after(at), settings=self.settings)
-        self.memory, self.report = done.memory, done.report
-        return {each.reason: str(each.disposition) for each in self.report.findings}
+P_0 = pod()
 
 
-def test_what_fires_goes_on_with_its_words():
-    resolver = Undecided()
-    resolver.look(0, fault())
-    before = resolver[t.KV_CACHE]
-    for at in range(15, 900, 15):
-        assert resolver.doubt(at, pods=[pod()]) == {t.KV_CACHE: "firing"}
-    assert (resolver[t.KV_CACHE].message, resolver[t.KV_CACHE].since) == (
-        before.message,
-        before.since,
-    )
+def doubt(second, *findings, pods=(P_0,), reasons=(t.KV_CACHE,), events=(), **expected):
+    """A pass in which reasons of some pods cannot be judged."""
+    undecided = dict.fromkeys(pods, frozenset(reasons))
+    return at(second, *findings, seen=snapshot(events=events), undecided=undecided, **expected)
 
 
-def test_it_clears_once_it_can_be_judged():
-    resolver = Undecided()
-    resolver.look(0, fault())
-    resolver.doubt(300, pods=[pod()])
-    assert resolver.look(315) == {t.KV_CACHE: "clearing"}
-    assert resolver.look(376) == {}
+FULL, OF_ANOTHER, CORRUPTED = fault(), fault("b", "p-1"), fault(reason=t.OUTPUT_CORRUPTED)
+SETS = finding(CRD_MISSING, exempt=True, governs=True, involved=crd("inferencesets.kaito.sh"))
+GOES_ON, CLEARS = {t.KV_CACHE: "firing"}, {t.KV_CACHE: "clearing"}
+THE_OTHER = [pod("b", "p-1")]
 
 
-def test_what_was_never_told_does_not_begin():
-    """Nor where another pod's fault of the same reason begins to be told meanwhile."""
-    resolver = Undecided()
-    blind = snapshot(unconfirmed=[PODS])
-    resolver.look(0, fault("b", "p-1"), seen=blind)
-    for at in (10, 20):
-        assert resolver.doubt(at, fault(), pods=[pod("b", "p-1")]) == {t.KV_CACHE: "firing"}
-        assert resolver[t.KV_CACHE].message == f"{t.KV_CACHE} of p-0"
+def of_pods(text):
+    return {t.KV_CACHE: {"message": f"{t.KV_CACHE} of {text}"}}
 
 
-def test_what_is_clearing_goes_on():
-    resolver = Undecided()
-    resolver.look(0, fault())
-    resolver.look(15)
-    assert resolver.doubt(30, pods=[pod()]) == {t.KV_CACHE: "firing"}
-
-
-def test_what_is_suppressed_does_not_go_on():
-    resolver = Undecided()
-    name = crd("inferencesets.kaito.sh")
-    missing = finding("clusterCRDMissing", exempt=True, governs=True, involved=name)
-    resolver.look(0, fault())
-    found = resolver.look(10, fault(), missing)
-    assert found == {"clusterCRDMissing": "firing", t.KV_CACHE: "suppressed"}
-    assert resolver.doubt(20, missing, pods=[pod()]) == {"clusterCRDMissing": "firing"}
-
-
-def test_only_the_reason_that_is_in_doubt():
-    resolver = Undecided()
-    resolver.look(0, fault(), fault(reason=t.OUTPUT_CORRUPTED))
-    found = resolver.doubt(15, pods=[pod()], reasons=[t.OUTPUT_CORRUPTED])
-    assert found == {t.KV_CACHE: "clearing", t.OUTPUT_CORRUPTED: "firing"}
-
-
-def test_only_the_pod_that_is_in_doubt():
-    """The other of two pods is well again: it is not counted any more."""
-    resolver = Undecided()
-    resolver.look(0, fault(name="p-0"), fault("b", "p-1"))
-    assert resolver[t.KV_CACHE].message.endswith("(and 1 more)")
-    resolver.doubt(15, pods=[pod("b", "p-1")])
-    assert resolver[t.KV_CACHE].message == f"{t.KV_CACHE} of p-1"
-
-
-def test_another_pod_of_that_name_goes_on_with_nothing():
-    resolver = Undecided()
-    resolver.look(0, fault("a"))
-    assert resolver.doubt(15, pods=[pod("b")]) == {t.KV_CACHE: "clearing"}
-
-
-def test_a_fault_beside_one_in_doubt_is_counted():
-    resolver = Undecided()
-    resolver.look(0, fault(name="p-0"))
-    resolver.doubt(15, fault("b", "p-1"), pods=[pod()])
-    assert resolver[t.KV_CACHE].message == f"{t.KV_CACHE} of p-0 (and 1 more)"
+@rows(
+    "passes",
+    {
+        "what fires goes on with its words": [
+            at(0, FULL), *(doubt(second, found=GOES_ON, lines={t.KV_CACHE: {"message": f"{t.KV_CACHE} of p-0", "since": NOON}}) for second in range(15, 900, 15)),
+        ],
+        "it clears once it can be judged": [at(0, FULL), doubt(300), at(315, found=CLEARS), at(376, found={})],
+        "what was never told does not begin, nor where another pod's fault begins to be told meanwhile": [
+            at(0, OF_ANOTHER, seen=snapshot(unconfirmed=[PODS])),
+            *(doubt(second, FULL, pods=THE_OTHER, found=GOES_ON, lines=of_pods("p-0")) for second in (10, 20)),
+        ],
+        "what is clearing goes on": [at(0, FULL), at(15), doubt(30, found=GOES_ON)],
+        "what is suppressed does not": [
+            at(0, FULL), at(10, FULL, SETS, found={CRD_MISSING: "firing", t.KV_CACHE: "suppressed"}), doubt(20, SETS, found={CRD_MISSING: "firing"}),
+        ],
+        "only the reason that is in doubt": [
+            at(0, FULL, CORRUPTED), doubt(15, reasons=[t.OUTPUT_CORRUPTED], found=CLEARS | {t.OUTPUT_CORRUPTED: "firing"}),
+        ],
+        "only the pod that is in doubt: the other one is well again, and not counted any more": [
+            at(0, FULL, OF_ANOTHER, lines=of_pods("p-0 (and 1 more)")), doubt(15, pods=THE_OTHER, lines=of_pods("p-1")),
+        ],
+        "another pod of that name goes on with nothing": [at(0, fault("a")), doubt(15, pods=[pod("b")], found=CLEARS)],
+        "a fault beside one in doubt is counted": [at(0, FULL), doubt(15, OF_ANOTHER, lines=of_pods("p-0 (and 1 more)"))],
+    },
+)  # fmt: skip
+def test_what_is_in_doubt(passes):
+    tell(*passes)
 
 
 def test_a_restart_of_the_daemon_does_not_end_the_episode():
     """Its window is not full yet, and the Event on record says that it fires."""
-    first = Undecided()
-    first.look(0, fault())
-    since = first[t.KV_CACHE].since
-    second = Undecided()
-    assert second.memory == Memory()
-    for at in range(15, 300, 15):
-        found = second.doubt(at, pods=[pod()], events=first.events())
-        assert found == {t.KV_CACHE: "firing"}
-    assert second[t.KV_CACHE].since == since
-    assert second[t.KV_CACHE].subject == MODEL
-    third = Undecided()
-    third.doubt(15, pods=[pod()], events=first.events())
-    assert third.look(30, fault(), seen=snapshot(events=first.events())) == {t.KV_CACHE: "firing"}
-    assert third[t.KV_CACHE].since == since
+    events = tell(at(0, FULL)).events()
+    went_on = {t.KV_CACHE: {"since": NOON, "subject": MODEL}}
+    tell(
+        *(
+            doubt(second, events=events, found=GOES_ON, lines=went_on)
+            for second in range(15, 300, 15)
+        )
+    )
+    seen = snapshot(events=events)
+    tell(doubt(15, events=events), at(30, FULL, seen=seen, found=GOES_ON, lines=went_on))
