@@ -215,8 +215,10 @@ ALL_ON = dict.fromkeys(("istio", "gateway-auth", "bbr", "kaito", "keda", "keda-s
 
 
 def says(message: str, text: str) -> bool:
-    """True if a message ends with a text; one that ends with `...` may stand anywhere in it."""
-    return text[:-3] in message if text.endswith("...") else message.endswith(text)
+    """True if a message ends with a text, begins with `text...`, or holds `...text...`."""
+    if text.startswith("..."):
+        return text.strip(".") in message
+    return message.startswith(text[:-3]) if text.endswith("...") else message.endswith(text)
 
 
 def healthy_cluster(*without: str) -> list[Document]:

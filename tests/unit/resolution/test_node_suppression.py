@@ -17,7 +17,17 @@ from reporter.stacks.kaito.reasons import INFERENCESET_KIND, MODEL_PODS, WORKSPA
 from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import BY_NAME, POD_SUPPRESSION, rows
 from tests.tables import of_inferencesets as t
-from tests.unit.resolution.building import NOON, START, Resolver, crd, finding, seconds, snapshot
+from tests.unit.resolution.building import (
+    NOON,
+    START,
+    Resolver,
+    at,
+    crd,
+    finding,
+    seconds,
+    snapshot,
+    tell,
+)
 
 PODS, PRESSURE = "inferencesetModelPodsNotReady", "inferencesetNodeUnderPressure"
 KAITO = "clusterKaitoControllerNotReady"
@@ -344,99 +354,59 @@ def test_pods_that_are_not_explained_are_told(upstream, downstream):
     assert resolver[downstream].related.name == "p-1"
 
 
-def test_a_cause_in_its_grace_explains_nothing_yet():
-    resolver = Resolver()
-    found = resolver.look(0, finding(MODEL_PODS, "p-0", budget=seconds(60)), of_pod(t.KV_CACHE))
-    assert found == {MODEL_PODS: "pending", t.KV_CACHE: "firing"}
-    found = resolver.look(60, finding(MODEL_PODS, "p-0", budget=seconds(60)), of_pod(t.KV_CACHE))
-    assert found == {MODEL_PODS: "firing", t.KV_CACHE: "suppressed"}
+MISSING = "clusterCRDMissing"
+FULL, LATE, CORRUPTED = of_pod(t.KV_CACHE), of_pod(t.LATENCY), of_pod(t.OUTPUT_CORRUPTED)
+LATE_1 = of_pod(t.LATENCY, "p-1")
+STARTS = finding(MODEL_PODS, "p-0", budget=seconds(60))
+SETS = of_pod(MISSING, involved=crd("inferencesets.kaito.sh"), governs=True)
+OWN = [of_pod(each, "p-1", independent=True) for each in (t.KV_CACHE, t.LATENCY)]
+CHAIN = (t.SCRAPE_FAILING, t.ENGINE_STALLED, t.KV_CACHE, t.LATENCY)
+CAUSES = sorted(upstream for upstream, row in TABLE.items() if t.LATENCY in row)
+UNHEALTHY, STALLED = of_pod(t.ENGINE_UNHEALTHY), of_pod(t.ENGINE_STALLED)
+SLOW, STANDS = of_pod(t.DOWNLOAD_SLOW), of_pod(t.DOWNLOAD_STALLED)
+FIRES, EXPLAINED = "firing", "suppressed"
 
 
-def test_a_cause_that_is_clearing_still_explains():
-    resolver = Resolver()
-    resolver.look(0, of_pod(t.KV_CACHE), of_pod(t.LATENCY))
-    assert resolver.look(30, of_pod(t.LATENCY)) == {t.KV_CACHE: "clearing", t.LATENCY: "suppressed"}
-    assert resolver.look(61, of_pod(t.LATENCY)) == {t.LATENCY: "firing"}
-
-
-def test_causes_in_a_row_explain_each_other():
-    resolver = Resolver()
-    chain = (t.SCRAPE_FAILING, t.ENGINE_STALLED, t.KV_CACHE, t.LATENCY)
-    found = resolver.look(0, *map(of_pod, chain))
-    assert found == dict.fromkeys(chain, "suppressed") | {t.SCRAPE_FAILING: "firing"}
-    assert resolver[t.LATENCY].by == tuple(sorted(chain[:3]))
-
-
-def test_a_download_that_stands_still_is_told_as_that():
-    resolver = Resolver()
-    resolver.look(0, of_pod(t.DOWNLOAD_SLOW))
-    found = resolver.look(120, of_pod(t.DOWNLOAD_SLOW), of_pod(t.DOWNLOAD_STALLED))
-    assert found == {t.DOWNLOAD_SLOW: "suppressed", t.DOWNLOAD_STALLED: "firing"}
-
-
-def test_runtime_reasons_do_not_outrank_each_other():
-    """They stand outside of the chain, and beside what the chain tells."""
-    resolver = Resolver()
-    found = resolver.look(
-        0, of_pod(t.KV_CACHE), of_pod(t.OUTPUT_CORRUPTED), of_pod(MODEL_PODS, "p-9")
-    )
-    assert set(found.values()) == {"firing"}
-
-
-def test_a_cause_that_rests_on_unconfirmed_data_explains_nothing_yet():
-    resolver = Resolver()
-    resolver.look(0, of_pod(t.KV_CACHE))
-    found = resolver.look(
-        15, of_pod(MODEL_PODS), of_pod(t.KV_CACHE), seen=snapshot(unconfirmed=[WORKSPACES])
-    )
-    assert found == {MODEL_PODS: "pending", t.KV_CACHE: "firing"}
-
-
-def test_a_young_fault_that_is_gone_explains_nothing():
-    """It was never told of that pod, though it was of another."""
-    resolver = Resolver()
-    latency = of_pod(t.LATENCY, "p-1")
-    resolver.look(0, of_pod(t.KV_CACHE), finding(t.KV_CACHE, "p-1", budget=seconds(90)), latency)
-    assert resolver.look(10, latency) == {t.KV_CACHE: "clearing", t.LATENCY: "firing"}
-
-
-def test_what_is_in_its_grace_stays_pending():
-    found = Resolver().look(0, of_pod(t.KV_CACHE), finding(t.LATENCY, "p-0", budget=seconds(90)))
-    assert found == {t.KV_CACHE: "firing", t.LATENCY: "pending"}
-
-
-MISSING, SETS = "clusterCRDMissing", "inferencesets.kaito.sh"
-
-
-def test_what_a_cause_of_the_cluster_explains_is_explained_by_that():
-    """It comes before what is wrong with a pod."""
-    missing = of_pod(MISSING, involved=crd(SETS), governs=True)
-    resolver = Resolver()
-    found = resolver.look(0, missing, of_pod(t.KV_CACHE), of_pod(t.LATENCY))
-    assert found == {MISSING: "firing", t.KV_CACHE: "suppressed", t.LATENCY: "suppressed"}
-    assert resolver[t.LATENCY].by == (MISSING,)
-
-
-def test_what_no_cause_of_the_cluster_explains_may_be_explained_within_its_pod():
-    missing = of_pod(MISSING, involved=crd(SETS), governs=True)
-    own = [of_pod(each, "p-1", independent=True) for each in (t.KV_CACHE, t.LATENCY)]
-    found = Resolver().look(0, missing, of_pod(t.LATENCY), *own)
-    assert found == {MISSING: "firing", t.KV_CACHE: "firing", t.LATENCY: "suppressed"}
-
-
-def test_a_cause_that_was_explained_itself_and_is_gone_explains_nothing():
-    resolver = Resolver()
-    unhealthy, stalled, full = map(of_pod, (t.ENGINE_UNHEALTHY, t.ENGINE_STALLED, t.KV_CACHE))
-    found = resolver.look(0, unhealthy, stalled, full)
-    assert found == {
-        t.ENGINE_UNHEALTHY: "firing", t.ENGINE_STALLED: "suppressed", t.KV_CACHE: "suppressed",
-    }  # fmt: skip
-    found = resolver.look(10, unhealthy, full)
-    assert found == {t.ENGINE_UNHEALTHY: "firing", t.KV_CACHE: "firing"}
-
-
-def test_all_causes_are_named_in_order():
-    resolver = Resolver()
-    causes = sorted(upstream for upstream, row in TABLE.items() if t.LATENCY in row)
-    resolver.look(0, *map(of_pod, causes), of_pod(t.LATENCY))
-    assert resolver[t.LATENCY].by == tuple(causes)
+@rows(
+    "passes",
+    {
+        "a cause in its grace explains nothing yet": [
+            at(0, STARTS, FULL, found={MODEL_PODS: "pending", t.KV_CACHE: FIRES}),
+            at(60, STARTS, FULL, found={MODEL_PODS: FIRES, t.KV_CACHE: EXPLAINED}),
+        ],
+        "one that is clearing still does": [
+            at(0, FULL, LATE), at(30, LATE, found={t.KV_CACHE: "clearing", t.LATENCY: EXPLAINED}), at(61, LATE, found={t.LATENCY: FIRES}),
+        ],
+        "causes in a row explain each other": [
+            at(0, *map(of_pod, CHAIN), found=dict.fromkeys(CHAIN, EXPLAINED) | {t.SCRAPE_FAILING: FIRES}, lines={t.LATENCY: {"by": tuple(sorted(CHAIN[:3]))}}),
+        ],
+        "a download that stands still is told as that": [
+            at(0, SLOW), at(120, SLOW, STANDS, found={t.DOWNLOAD_SLOW: EXPLAINED, t.DOWNLOAD_STALLED: FIRES}),
+        ],
+        "runtime reasons do not outrank each other: they stand outside of the chain, and beside it": [
+            at(0, FULL, CORRUPTED, of_pod(MODEL_PODS, "p-9"), found=dict.fromkeys((t.KV_CACHE, t.OUTPUT_CORRUPTED, MODEL_PODS), FIRES)),
+        ],
+        "a cause that rests on unconfirmed data explains nothing yet": [
+            at(0, FULL), at(15, of_pod(MODEL_PODS), FULL, seen=snapshot(unconfirmed=[WORKSPACES]), found={MODEL_PODS: "pending", t.KV_CACHE: FIRES}),
+        ],
+        "a young fault that is gone was never told of that pod, though it was of another": [
+            at(0, FULL, finding(t.KV_CACHE, "p-1", budget=seconds(90)), LATE_1), at(10, LATE_1, found={t.KV_CACHE: "clearing", t.LATENCY: FIRES}),
+        ],
+        "what is in its grace stays pending": [
+            at(0, FULL, finding(t.LATENCY, "p-0", budget=seconds(90)), found={t.KV_CACHE: FIRES, t.LATENCY: "pending"}),
+        ],
+        "what a cause of the cluster explains is explained by that": [
+            at(0, SETS, FULL, LATE, found={MISSING: FIRES, t.KV_CACHE: EXPLAINED, t.LATENCY: EXPLAINED}, lines={t.LATENCY: {"by": (MISSING,)}}),
+        ],
+        "what none explains may be explained within its pod": [
+            at(0, SETS, LATE, *OWN, found={MISSING: FIRES, t.KV_CACHE: FIRES, t.LATENCY: EXPLAINED}),
+        ],
+        "a cause that was explained itself and is gone explains nothing": [
+            at(0, UNHEALTHY, STALLED, FULL, found={t.ENGINE_UNHEALTHY: FIRES, t.ENGINE_STALLED: EXPLAINED, t.KV_CACHE: EXPLAINED}),
+            at(10, UNHEALTHY, FULL, found={t.ENGINE_UNHEALTHY: FIRES, t.KV_CACHE: FIRES}),
+        ],
+        "all causes are named in order": [at(0, *map(of_pod, CAUSES), LATE, lines={t.LATENCY: {"by": tuple(CAUSES)}})],
+    },
+)  # fmt: skip
+def test_what_a_fault_of_its_pod_explains(passes):
+    tell(*passes)

@@ -202,7 +202,7 @@ def test_silent(doc, docs):
         ),
         "a replacement that only waits": (
             deployed(ready=0), [of_w("w-1", ON_GPU, DELETING), document("Node", "away"), of_w("w-2", status(conditions=[UNSCHEDULED]))], "node gone",
-            SINCE_AT, "(pod w-2: Unschedulable: no node)...",
+            SINCE_AT, "...(pod w-2: Unschedulable: no node)...",
         ),
         "a replacement with a fault of its own": (
             deployed(ready=0), [of_w("w-1", ON_GPU, DELETING), document("Node", "away"), of_w("w-2", PULLING)], "ImagePullBackOff", SINCE_AT, "",
@@ -257,7 +257,7 @@ STUCK = "rollout is stuck, old pods are not replaced, ..."
     {
         "fewer pods than wanted, all of them ready": (deployed(wanted=2), [], None, None, "1/2 ready"),
         "a quota refuses pods": (
-            deployed(said(AVAILABLE, COMPLETE, REFUSED, replicas=1, updatedReplicas=1), wanted=3), [], None, at("11:52"), "FailedCreate...",
+            deployed(said(AVAILABLE, COMPLETE, REFUSED, replicas=1, updatedReplicas=1), wanted=3), [], None, at("11:52"), "...FailedCreate...",
         ),
         "a scale-up that the controller keeps no deadline for": (
             deployed(said(AVAILABLE, COMPLETE, replicas=2, updatedReplicas=2), wanted=3), [], None, None, "1/3 ready",

@@ -125,7 +125,7 @@ NOBODY = f"{GATEWAY} has the class istio, which no controller has accepted: "
         "no endpoints": (PROGRAMMING, listening(NO_INSTANCES), "AddressNotAssigned", SINCE_AT, "no instances found"),
         "no instances, since its pods crash": (
             PROGRAMMING, CRASHED, "CrashLoopBackOff", SINCE_AT,
-            f"AddressNotAssigned: no instances found; {PLANE.replace(' my-models/', ' ')} has no ready pod: CrashLoopBackOff (pod my-models-gw-...",
+            f"...AddressNotAssigned: no instances found; {PLANE.replace(' my-models/', ' ')} has no ready pod: CrashLoopBackOff (pod my-models-gw-...",
         ),
         **{
             f"a listener: {type_}": (

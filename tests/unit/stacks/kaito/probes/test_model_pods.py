@@ -70,17 +70,17 @@ AT_ONCE, IN_GRACE, STARTS = (
     ("snapshot", "expected"),
     {
         "a crash, of the pod": (
-            stack(pod=CRASHES), AT_ONCE | {"about": "Pod qwen-a-0", "ends": "pod qwen-a-0: container vllm ...", "independent": False},
+            stack(pod=CRASHES), AT_ONCE | {"about": "Pod qwen-a-0", "ends": "...pod qwen-a-0: container vllm ...", "independent": False},
         ),
-        "an image": (stack(pod=waits("ImagePullBackOff")), IN_GRACE | {"ends": "ImagePullBackOff..."}),
-        "a container that cannot be made": (stack(pod=waits("CreateContainerError")), IN_GRACE | {"ends": "CreateContainerError..."}),
+        "an image": (stack(pod=waits("ImagePullBackOff")), IN_GRACE | {"ends": "...ImagePullBackOff..."}),
+        "a container that cannot be made": (stack(pod=waits("CreateContainerError")), IN_GRACE | {"ends": "...CreateContainerError..."}),
         "a pod that had been Ready: KAITO being down does not explain it": (
             stack(pod=not_ready(since=LATE)), IN_GRACE | {"independent": True, "transition": parse_rfc3339(LATE)},
         ),
-        "a pod on a node that is gone, whatever it says": (stack(node=None), {"ends": "on node gpu-1, which is gone...", "independent": True}),
+        "a pod on a node that is gone, whatever it says": (stack(node=None), {"ends": "...on node gpu-1, which is gone...", "independent": True}),
         "pods are judged where Workspaces cannot be read": (without(stack(pod=CRASHES), WORKSPACES), {"about": "Pod qwen-a-0"}),
         "memory sticks in the condition while the model is loaded again": (
-            stack(pod=not_ready(lastState=OOM), workspace=inference("ContainerOOMKilled")), STARTS | {"ends": "container vllm is killed for memory: OOMKilled..."},
+            stack(pod=not_ready(lastState=OOM), workspace=inference("ContainerOOMKilled")), STARTS | {"ends": "...container vllm is killed for memory: OOMKilled..."},
         ),
         **{
             f"before any pod exists, and only a change mends it: {each}": (stack(pod=None, workspace=inference(each)), AT_ONCE | {"cause": each})

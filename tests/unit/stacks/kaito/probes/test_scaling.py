@@ -233,7 +233,7 @@ REMOVED = [
         "in what else is not ready": (claims("NodeClaimNotReady", "instance type unavailable during launch"), AT_ONCE),
         "of an earlier spec, which may just have been corrected": (OF_BEFORE, IN_GRACE),
         "a reconcile error that KAITO appends decides nothing": (
-            claims("NodeNotFound", LAST_ERROR), BOOTS | {"ends": "NodeNotFound: waiting (last reconcile error: unavailable..."},
+            claims("NodeNotFound", LAST_ERROR), BOOTS | {"ends": "...NodeNotFound: waiting (last reconcile error: unavailable..."},
         ),
         "missing plugins have it since the node claims were ready: the boot of the machine is not counted": (
             plugins("2026-11-20T11:55:00Z"),

@@ -129,7 +129,7 @@ GOING_M1 = {"PodGroup m-1": None, **{f"Pod m-1-{each}": DELETING for each in POD
             {"transition": DELETED - timedelta(seconds=600), "budget": timedelta(seconds=600) + SLACK},
         ),
         "on a node that is dead: no budget will help": (
-            {DECODE: DELETING, "Node gpu-1": SILENT_NODE}, {"ends": "terminating on node gpu-1, which is not answering...", "budget": None},
+            {DECODE: DELETING, "Node gpu-1": SILENT_NODE}, {"ends": "...terminating on node gpu-1, which is not answering...", "budget": None},
         ),
         "of a role that was removed": (
             {"Pod m-0-router-0-0": pod("m-0", "router", 0, 0, DELETING)}, {"ends": "(ServingGroup m-0, role router instance router-0)"},
