@@ -13,16 +13,19 @@ from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution import OneLook
 from reporter.resolution.records import Records, RecordState, records_of
 from reporter.snapshot.table import table_of
+from tests.tables import rows
 from tests.unit.resolution.building import (
     HARNESS,
     MODEL,
     NOON,
     Resolver,
+    at,
     evidence,
     finding,
     namespace,
     seconds,
     snapshot,
+    tell,
 )
 
 EPP, PODS = "inferencesetEPPNotReady", "inferencesetModelPodsNotReady"
@@ -84,76 +87,77 @@ def test_events_of_others_are_not_ours(change):
     assert len(records_of(snapshot(events=[event | change]))) == 0
 
 
-@pytest.mark.parametrize("at", range(1, 7))
-def test_the_earliest_start_on_record_counts(at):
-    """Of the Events of two replicas, in whatever order their names put them."""
-    fault = finding(EPP, exempt=True)
-    seen = snapshot(events=events_of(fault, at=at) + events_of(fault, at=at + 1))
-    resolver = Resolver()
-    resolver.look(9, fault)
-    resolver.look(10, fault, seen=seen)
-    assert resolver[EPP].since == NOON + seconds(at)
+def noon(number):
+    return NOON + seconds(number)
 
 
-def test_a_start_on_record_is_that_of_what_clears_too():
-    """Else its Event would not be found."""
-    fault = finding(EPP, exempt=True)
-    resolver = Resolver()
-    resolver.look(9, fault)
-    assert resolver.look(10, seen=snapshot(events=events_of(fault, at=5))) == {EPP: "clearing"}
-    assert resolver[EPP].since == NOON + seconds(5)
+def recorded(*findings, at=0, **options):
+    """A snapshot with the Events of a process that saw these."""
+    return snapshot(events=events_of(*findings, at=at, **options))
 
 
-def test_a_muted_episode_on_record_does_not_move_the_start_of_what_is_told():
-    fault = finding(EPP, exempt=True)
-    resolver = Resolver()
-    resolver.look(9, fault)
-    resolver.look(10, fault, seen=snapshot(events=map(muted, events_of(fault))))
-    assert resolver[EPP].since == NOON + seconds(9)
+EPP_DOWN, BEGUN = finding(EPP, exempt=True), finding(EPP, transition=NOON - seconds(100))
+EPP_WAITS = finding(EPP)
+LATER_REPLICA = events_of(finding(EPP, exempt=True, transition=NOON - seconds(95)))
+A, B = finding(PODS, "a"), finding(PODS, "b")
+OF_A = recorded(finding(PODS, "a", exempt=True))
+PAIR = [finding(PODS, sustains=True, message=text) for text in "ab"]
+PODS_DOWN, SLOW = finding(PODS, exempt=True), finding(PODS, budget=seconds(900))
+KAITO_DOWN, DEGRADED = finding(KAITO, exempt=True, governs=True), finding(KAITO, exempt=True)
+OF_EPP, OF_PODS, OF_KAITO = recorded(EPP_DOWN), recorded(PODS_DOWN), recorded(KAITO_DOWN)
+USED_UP = recorded(finding(PODS, budget=seconds(900), transition=NOON - seconds(900)))
+FIRES, IS_A = {PODS: "firing"}, {PODS: {"message": "a"}}
 
 
-def test_an_episode_that_began_again_at_the_same_time_keeps_its_start():
-    """Its own Event is on record, though it had ended, beside that of another replica."""
-    since = NOON - seconds(100)
-    fault = finding(EPP, transition=since)
-    resolver = Resolver()
-    resolver.look(0, fault)
-    for at in (10, 60):
-        resolver.look(at)
-    resolver.look(70, fault)
-    other = events_of(finding(EPP, exempt=True, transition=since + seconds(5)))
-    resolver.look(71, fault, seen=snapshot(events=events_of(fault) + other))
-    assert resolver[EPP].since == since
-
-
-def test_a_standby_takes_over_what_it_had_not_told():
-    """And what it saw of other objects meanwhile keeps its time."""
-    resolver = Resolver()
-    first, second = finding(PODS, "a"), finding(PODS, "b")
-    resolver.look(10, first)
-    resolver.look(20, first, second)
-    seen = snapshot(events=events_of(finding(PODS, "a", exempt=True)))
-    assert resolver.look(30, first, seen=seen) == {PODS: "firing"}
-    assert resolver[PODS].since == NOON
-    resolver.look(80, first, second, seen=seen)
-    assert resolver[PODS].message == f"{PODS} of a (and 1 more)"
-
-
-def test_of_two_doubts_about_an_object_the_same_one_speaks():
-    """What the fault was is not on record, and the order of a list decides nothing."""
-    seen = snapshot(events=events_of(finding(PODS, exempt=True)))
-    pair = [finding(PODS, sustains=True, message=text) for text in "ab"]
-    for order in (pair, pair[::-1]):
-        resolver = Resolver()
-        assert resolver.look(10, *order, seen=seen) == {PODS: "firing"}
-        assert resolver[PODS].message == "a"
-
-
-def test_a_budget_on_record_is_used_up():
-    slow = finding(PODS, budget=seconds(900), transition=NOON - seconds(900))
-    seen = snapshot(events=events_of(slow))
-    found = Resolver().look(10, finding(PODS, budget=seconds(900)), seen=seen)
-    assert found == {PODS: "firing"}
+@rows(
+    "passes",
+    {
+        **{
+            f"the earliest start counts, of the Events of two replicas, in whatever order: {first}": [
+                at(9, EPP_DOWN),
+                at(10, EPP_DOWN, seen=snapshot(events=events_of(EPP_DOWN, at=first) + events_of(EPP_DOWN, at=first + 1)), lines={EPP: {"since": noon(first)}}),
+            ]
+            for first in range(1, 7)
+        },
+        "it is that of what clears too: else its Event would not be found": [
+            at(9, EPP_DOWN), at(10, seen=recorded(EPP_DOWN, at=5), found={EPP: "clearing"}, lines={EPP: {"since": noon(5)}}),
+        ],
+        "a muted episode does not move the start of what is told": [
+            at(9, EPP_DOWN), at(10, EPP_DOWN, seen=snapshot(events=map(muted, events_of(EPP_DOWN))), lines={EPP: {"since": noon(9)}}),
+        ],
+        "one that began again at the same time keeps its start, beside that of another replica": [
+            at(0, BEGUN), at(10), at(60), at(70, BEGUN),
+            at(71, BEGUN, seen=snapshot(events=events_of(BEGUN) + LATER_REPLICA), lines={EPP: {"since": noon(-100)}}),
+        ],
+        "a standby takes over what it had not told, and what it saw of other objects keeps its time": [
+            at(10, A), at(20, A, B), at(30, A, seen=OF_A, found=FIRES, lines={PODS: {"since": NOON}}),
+            at(80, A, B, seen=OF_A, lines={PODS: {"message": f"{PODS} of a (and 1 more)"}}),
+        ],
+        "of two doubts about an object the same one speaks": [at(10, *PAIR, seen=OF_PODS, found=FIRES, lines=IS_A)],
+        "whatever the order of a list": [at(10, *PAIR[::-1], seen=OF_PODS, found=FIRES, lines=IS_A)],
+        "a budget on record is used up": [at(10, SLOW, seen=USED_UP, found=FIRES)],
+        "what recovered is not taken up again: the record may say for a while that it goes on": [
+            at(0, EPP_WAITS, seen=OF_EPP), *(at(second, seen=OF_EPP) for second in (30, 60, 61, 600)), at(3000, seen=OF_EPP, found={}),
+        ],
+        "an upstream that recovered meanwhile holds: its symptoms are stale for a while": [
+            at(10, PODS_DOWN, seen=OF_KAITO, found={KAITO: "clearing", PODS: "held"}),
+            at(70, PODS_DOWN, seen=OF_KAITO, found={PODS: "held"}), at(130, PODS_DOWN, seen=OF_KAITO, found=FIRES),
+        ],
+        "a degraded one takes nothing back: an Event does not say whether its fault governs": [
+            at(10, PODS_DOWN, seen=recorded(DEGRADED, PODS_DOWN), found={KAITO: "clearing", PODS: "firing"}),
+        ],
+        "one that was seen since suppresses while it is clearing": [
+            at(10, KAITO_DOWN, PODS_DOWN, seen=OF_KAITO, found={KAITO: "firing", PODS: "suppressed"}),
+            at(20, PODS_DOWN, seen=OF_KAITO, found={KAITO: "clearing", PODS: "suppressed"}),
+        ],
+        "nothing ends by itself while one waits for data: it is neither seen nor recovered": [
+            at(10, seen=snapshot(events=events_of(KAITO_DOWN), unconfirmed=[DEPLOYMENTS]), found={KAITO: "firing"}, wakes=None),
+        ],
+        "one look holds nothing for what is gone: it sees nothing recover": [at(10, PODS_DOWN, seen=OF_KAITO, one_look=OneLook(), found=FIRES)],
+    },
+)  # fmt: skip
+def test_what_goes_on_from_the_record(passes):
+    tell(*passes)
 
 
 ABANDONED = ["over", "of another vocabulary", "of a set that is gone", "of an earlier set", "known"]
@@ -213,57 +217,6 @@ def test_a_fault_whose_subject_was_away_has_its_grace(restarted):
     assert resolver.look(1, seen=seen) == {}
     resolver.subjects = subjects
     assert resolver.look(2, finding(EPP), seen=seen) == {EPP: "pending"}
-
-
-def test_what_recovered_is_not_taken_up_again():
-    """The record may say for a while that an episode goes on which is over."""
-    seen = snapshot(events=events_of(finding(EPP, exempt=True)))
-    resolver = Resolver()
-    resolver.look(0, finding(EPP), seen=seen)
-    for at in (30, 60, 61, 600):
-        resolver.look(at, seen=seen)
-    assert resolver.look(3000, seen=seen) == {}
-
-
-def test_an_upstream_on_record_that_recovered_meanwhile_holds():
-    """Its symptoms are stale for a while after it is back."""
-    seen = snapshot(events=events_of(finding(KAITO, exempt=True, governs=True)))
-    resolver = Resolver()
-    pods = finding(PODS, exempt=True)
-    assert resolver.look(10, pods, seen=seen) == {KAITO: "clearing", PODS: "held"}
-    assert resolver.look(70, pods, seen=seen) == {PODS: "held"}
-    assert resolver.look(130, pods, seen=seen) == {PODS: "firing"}
-
-
-def test_a_degraded_upstream_on_record_takes_nothing_back():
-    """An Event does not say whether its fault governs; what fires goes on."""
-    upstream, pods = finding(KAITO, exempt=True), finding(PODS, exempt=True)
-    seen = snapshot(events=events_of(upstream, pods))
-    assert Resolver().look(10, pods, seen=seen) == {KAITO: "clearing", PODS: "firing"}
-
-
-def test_an_upstream_on_record_that_was_seen_since_suppresses_while_it_is_clearing():
-    down, pods = finding(KAITO, exempt=True, governs=True), finding(PODS, exempt=True)
-    seen = snapshot(events=events_of(down))
-    resolver = Resolver()
-    assert resolver.look(10, down, pods, seen=seen) == {KAITO: "firing", PODS: "suppressed"}
-    assert resolver.look(20, pods, seen=seen) == {KAITO: "clearing", PODS: "suppressed"}
-
-
-def test_nothing_ends_by_itself_while_an_upstream_on_record_waits_for_data():
-    """It is neither seen nor recovered, so that no hold runs."""
-    events = events_of(finding(KAITO, exempt=True, governs=True))
-    resolver = Resolver()
-    found = resolver.look(10, seen=snapshot(events=events, unconfirmed=[DEPLOYMENTS]))
-    assert found == {KAITO: "firing"}
-    assert resolver.wake_in is None
-
-
-def test_one_look_holds_nothing_for_what_is_gone():
-    """A look without earlier passes sees nothing recover."""
-    seen = snapshot(events=events_of(finding(KAITO, exempt=True, governs=True)))
-    found = Resolver().look(10, finding(PODS, exempt=True), seen=seen, one_look=OneLook())
-    assert found == {PODS: "firing"}
 
 
 def due(resolver):
