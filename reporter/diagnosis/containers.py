@@ -353,8 +353,20 @@ def unready(case: Case) -> Diagnosis | None:
         each for each in statuses(case.pod) if each.state and each.state.running and not each.ready
     ]
     others = any(each.ready for each in case.pod.status.container_statuses or ())
-    found = (_unready(case, each, beside=others) for each in running)
+    found = (_or_by_log(case, each, _unready(case, each, beside=others)) for each in running)
     return next((each for each in found if each is not None), None)
+
+
+_VAGUE: Final = frozenset({"loading", "probe", "probe-unready", "probe-slow"})
+"""What probes say of a container that does not answer, whatever keeps it from that."""
+
+
+def _or_by_log(case: Case, status: ContainerStatus, found: Diagnosis | None) -> Diagnosis | None:
+    """Return what the log of a container names for certain, where its probe names no cause."""
+    log = case.log(status.name)
+    if log is None or not log.certain or log.loads or (found and found.code not in _VAGUE):
+        return found
+    return _by_log(case, status.name, log, what="runs and is not ready")
 
 
 def _unready(case: Case, status: ContainerStatus, *, beside: bool) -> Diagnosis | None:

@@ -2,10 +2,11 @@
 
 The facts: image names of vLLM, SGLang, llm-d and of the other servers that people run (Hugging
 Face's text-generation-inference and text-embeddings-inference, Ollama, llama.cpp, Triton,
-TensorRT-LLM, LMDeploy, NVIDIA's NIM); how their servers are started (vllm-project/vllm, `vllm
-serve` and `vllm.entrypoints`; sgl-project/sglang, `sglang.launch_server`); the labels of llm-d
-(llm-d-incubation/llm-d-modelservice) and AIBrix. Routers, cache servers and benchmarks have images
-of the same names (vllm-project/production-stack, helm/templates).
+TensorRT-LLM, LMDeploy, LoRAX, DJL Serving, Xinference, LocalAI, NVIDIA's NIM); how their servers
+are started (vllm-project/vllm, `vllm serve` and `vllm.entrypoints`; sgl-project/sglang,
+`sglang.launch_server`); the labels of llm-d (llm-d-incubation/llm-d-modelservice) and AIBrix.
+Routers, cache servers and benchmarks have images of the same names (vllm-project/production-stack,
+helm/templates).
 """
 
 import re
@@ -22,12 +23,13 @@ _LABELS: Final = (
 )  # fmt: skip
 _IMAGE: Final = re.compile(
     r"vllm|sglang|llm-d|text-generation-inference|\btgi\b|\bollama\b|llama[.-]cpp|llama-server"
-    r"|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy|text-embeddings-inference"
+    r"|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy|text-embeddings-inference|\blorax\b"
+    r"|djl-serving|\bxinference\b|\blocalai\b"
 )
 _IN_REGISTRY: Final = re.compile(r"\bnvcr\.io/nim/")
 _STARTS: Final = re.compile(
     r"\b(?:vllm|sglang|ollama)\s++serve\b|\btext-generation-launcher\b|\bllama-server\b"
-    r"|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b"
+    r"|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b|\btrtllm-serve\b"
 )
 _SERVED: Final = re.compile(r"--served-model-name[=\s]\s*+([^\s'\"]{1,200})")
 _MODEL: Final = re.compile(

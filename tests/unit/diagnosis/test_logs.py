@@ -472,6 +472,22 @@ CHOSEN = {
         '{"level":"error","msg":"No space left on device","fields":[1]}',
         "enospc",
     ),
+    "two packages of Python": (
+        "ImportError: cannot import name 'Qwen3Config' from 'transformers' (/usr/lib/__init__.py)",
+        "import-name",
+    ),
+    "a keyword of another version": (
+        "TypeError: LlamaAttention.__init__() got an unexpected keyword argument 'rope_theta'",
+        "attribute",
+    ),
+    "what is not supported": (
+        "ValueError: Speculative decoding with draft model is not supported yet. Please",
+        "unsupported",
+    ),
+    "what CUDA says": (
+        "RuntimeError: CUDA error: operation not permitted when stream is capturing",
+        "cuda",
+    ),
     "nothing": ("", ""),
 }  # fmt: skip
 

@@ -140,11 +140,22 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
         cause=f"{count} of {modelserving.wanted} groups missing",
         text=f"{len(scope.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
         f"{', '.join(names)}{more}"
-        f"{told or _stuck_record(scope)}",
+        f"{told or _without_kind(scope) or _stuck_record(scope)}",
         severity=_MISSING,
         created=scope.last_made(owned(modelserving, scope.facts.pods)),
         budget=NOT_MADE_BUDGET,
     )
+
+
+def _without_kind(scope: ModelServingScope) -> str:
+    """Return a hint where there is no group at all, and no kind PodGroup.
+
+    The controller of some releases looks for PodGroups before it makes any pod
+    (volcano-sh/kthena#370).
+    """
+    if scope.groups or not scope.snapshot.absent(PODGROUPS):
+        return ""
+    return f"; {PODGROUPS} is not installed, without which some releases of Kthena make no group"
 
 
 def _stuck_record(scope: ModelServingScope) -> str:
