@@ -20,7 +20,6 @@ Startup Probes").
 import re
 from dataclasses import replace
 from datetime import timedelta
-from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -31,7 +30,7 @@ from reporter.model.evidence import LogCause
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Container, ContainerStatus, Probe, Terminated
 from reporter.model.subject import ObjectRef
-from reporter.model.text import clean, cut
+from reporter.model.text import clean, cut, remembered
 
 OF_IMAGES: Final = frozenset({
     "ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "InvalidImageName",
@@ -132,7 +131,7 @@ def _log(case: Case, status: ContainerStatus, ended: Terminated) -> Diagnosis | 
     return _by_log(case, status.name, log, what=f"crashes (exit code {ended.exit_code})")
 
 
-@lru_cache(maxsize=256)
+@remembered(256, characters=16_384)
 def _by_last_words(message: str) -> LogCause:
     return read_log(message, built_in()).cause if message else LogCause()
 

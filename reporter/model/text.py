@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, wraps
+from typing import Final, ParamSpec, TypeVar, cast
 
 from reporter.model.credentials import without_credentials, without_links
 
@@ -18,6 +18,9 @@ _KEPT = 2048
 """Texts whose clean form is kept, as the same ones come with each pass: at most 8 MiB."""
 
 _ELLIPSIS = "..."
+
+ParametersT = ParamSpec("ParametersT")
+ResultT = TypeVar("ResultT")
 _QUERY = re.compile(
     r"([a-z][a-z0-9+.-]{1,20}://[^\s?#\"'<>\\]*+)(?:[?#][^\s\"'<>\\]*+)?", re.IGNORECASE
 )
@@ -37,6 +40,27 @@ _UNSEEN = re.compile(
     )
 )
 _ON_TERMINAL = re.compile(r"\x1b(?!\[[0-9;]{0,20}m)|[\x00-\x08\x0b-\x1a\x1c-\x1f]")
+
+
+def remembered(
+    most: int, characters: int
+) -> Callable[[Callable[ParametersT, ResultT]], Callable[ParametersT, ResultT]]:
+    """Remember what a function answered last about `most` texts, and nothing about longer ones.
+
+    Whoever writes ever other texts, each of a megabyte, must not fill the memory.
+    """
+
+    def decorate(function: Callable[ParametersT, ResultT]) -> Callable[ParametersT, ResultT]:
+        known = cast("Callable[ParametersT, ResultT]", lru_cache(most)(function))
+
+        @wraps(function)
+        def ask(*given: ParametersT.args, **named: ParametersT.kwargs) -> ResultT:
+            is_short = sum(len(each) for each in given if isinstance(each, str)) <= characters
+            return (known if is_short else function)(*given, **named)
+
+        return ask
+
+    return decorate
 
 
 def unseen_escaped(text: str) -> str:

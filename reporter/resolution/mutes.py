@@ -3,12 +3,13 @@
 What the annotations about muting say, and what is wrong with them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
 from reporter.catalogue.resources import EVENTS, NAMESPACES
 from reporter.model.catalogue import Catalogue
@@ -17,7 +18,7 @@ from reporter.model.instant import parse_rfc3339, rfc3339
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations, KubeObject
 from reporter.model.report import Mute, MuteFault, ResolvedFinding
 from reporter.model.subject import ObjectRef, Place, Subject
-from reporter.model.text import clean, cut
+from reporter.model.text import clean, cut, remembered
 from reporter.snapshot.snapshot import Snapshot
 
 _SHOWN_BYTES: Final = 80
@@ -91,37 +92,45 @@ def asked(
 
 def _named(text: str, catalogue: Catalogue, hints: Hints | None) -> Asked:
     is_long = len(text) > LONGEST
-    reasons, wrong = _split(text[:LONGEST].rpartition(",")[0] if is_long else text, catalogue)
+    named = _split(text[:LONGEST].rpartition(",")[0] if is_long else text, catalogue)
     faults: list[str] = []
-    if not reasons and not wrong:
+    if not named.reasons and not named.wrong:
         faults.append(f"{MUTE} names no reason, so it mutes nothing")
     elif hints is not None:
-        faults += _objections(wrong, catalogue, hints)
+        faults += _objections(named, catalogue, hints)
     if is_long:
         faults.append(f"{MUTE} is longer than {LONGEST} characters; the rest is not read")
-    return Asked(reasons, faults=tuple(faults))
+    return Asked(named.reasons, faults=tuple(faults))
 
 
-@lru_cache(maxsize=4096)
-def _split(text: str, catalogue: Catalogue) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the reasons that can be muted, and all other names."""
-    names = dict.fromkeys(name for part in text.split(",") if (name := part.strip()))
+class _Names(NamedTuple):
+    """The reasons that can be muted, sorted; of the other names the first, and how many more."""
+
+    reasons: tuple[str, ...]
+    wrong: tuple[str, ...]
+    more: int
+
+
+@remembered(4096, characters=512)
+def _split(text: str, catalogue: Catalogue) -> _Names:
+    names = dict.fromkeys(map(str.strip, text.split(",")))
+    names.pop("", None)
     good = {name for name in names if name in catalogue and catalogue[name].mutable}
-    return tuple(sorted(good)), tuple(name for name in names if name not in good)
+    wrong = tuple(islice((name for name in names if name not in good), _NAMED))
+    return _Names(tuple(sorted(good)), wrong, len(names) - len(good) - len(wrong))
 
 
-def _objections(names: Sequence[str], catalogue: Catalogue, hints: Hints) -> Iterator[str]:
-    for name in names[:_NAMED]:
+def _objections(named: _Names, catalogue: Catalogue, hints: Hints) -> Iterator[str]:
+    for name in named.wrong:
         if name not in catalogue:
             yield f"no reason is called {_quoted(name)}{hints.of(name[:_SHOWN_BYTES])}"
         elif catalogue[name].says_ready:
             yield f"{name} is not a fault, so there is nothing to mute"
         else:
             yield f"{name} has no object that could carry a mute; see --disable-reasons"
-    more = len(names) - _NAMED
-    if more > 0:
+    if named.more:
         one = "1 more name is not the reason of a fault"
-        yield one if more == 1 else f"{more} more names are not reasons of faults"
+        yield one if named.more == 1 else f"{named.more} more names are not reasons of faults"
 
 
 @lru_cache(maxsize=4096)

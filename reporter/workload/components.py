@@ -26,7 +26,7 @@ from reporter.model.report import Report
 from reporter.model.resource import PartKey, Seen, parse_selector
 from reporter.model.stack import Controller, Need, ScrapedPickers
 from reporter.model.subject import ObjectRef
-from reporter.model.text import detail
+from reporter.model.text import detail, remembered
 from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import NOT_READ, Served, Snapshot
@@ -244,7 +244,7 @@ def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[o.Deployment, ...]]:
     return {mark: tuple(deployments) for mark, deployments in found.items()}
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096, characters=512)
 def _ends_of(image: str) -> tuple[str, ...]:
     """Return the last part, the last two and the last three of an image's path, without its tag."""
     path = image.partition("@")[0].split("/")

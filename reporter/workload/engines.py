@@ -10,10 +10,10 @@ helm/templates).
 """
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from reporter.model.objects import KubeObject, Pod, PodTemplate, TemplateContainer
+from reporter.model.text import remembered
 
 ROLE: Final = "llm-d.ai/role"
 """Label of the pods of llm-d's charts: `decode` or `prefill`."""
@@ -82,19 +82,21 @@ def _without_tag(image: str) -> str:
     return image.partition("@")[0].rpartition("/")[2]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096, characters=512)
 def _is_engine_image(image: str) -> bool:
     return bool(_IMAGE.search(image)) and not _NO_ENGINE.search(image)
 
 
-@lru_cache(maxsize=4096)
 def _is_engine(container: TemplateContainer) -> bool:
-    words = _words(container)
-    image = _without_tag(container.image)
-    if _NO_ENGINE.search(words) or _NO_ENGINE.search(image):
+    return _starts_engine(container.image, _words(container))
+
+
+@remembered(4096, characters=1024)
+def _starts_engine(image: str, words: str) -> bool:
+    name = _without_tag(image)
+    if _NO_ENGINE.search(words) or _NO_ENGINE.search(name):
         return False
-    found = _IMAGE.search(image) or _IN_REGISTRY.search(container.image) or _STARTS.search(words)
-    return bool(found)
+    return bool(_IMAGE.search(name) or _IN_REGISTRY.search(image) or _STARTS.search(words))
 
 
 def _words(container: TemplateContainer) -> str:

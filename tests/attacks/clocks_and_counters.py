@@ -5,8 +5,12 @@ import re
 import shutil
 from datetime import UTC, datetime, timedelta
 
+from reporter.catalogue.resources import PODS
 from reporter.metrics.pages.reader import SeriesLabels
 from reporter.metrics.pages.reading import counter
+from reporter.model.objects import Pod
+from reporter.model.report import SkippedObject
+from reporter.snapshot.decode import decode_object
 from reporter.snapshot.dump import load_dump
 from reporter.stacks import BUILT_IN
 from tests.attacks.attack import ROOT, Outcome, attack, attacks, program
@@ -112,3 +116,20 @@ def _with_number(folder, number):
         held=ran.status in {0, 1, 2} and not ran.failed,
         figure=f"{len(pages)} pages, status {ran.status} {ran.err[:60]}",
     )
+
+
+@attacks(
+    {
+        "a number of devices beyond all numbers": '"1e400"',
+        "an endless number of devices": '"inf"',
+        "numbers of devices that are too large together": "1.7e308",
+        "a number of devices of five thousand digits": "9" * 5_000,
+    }
+)
+def _(_folder, number):
+    asks = f'{{"name": "m", "resources": {{"limits": {{"nvidia.com/gpu": {number}}}}}}}'
+    spec = f'{{"containers": [{asks}, {asks}]}}'
+    metadata = '{"name": "p", "namespace": "tenant"}'
+    found = decode_object(PODS, f'{{"metadata": {metadata}, "spec": {spec}}}'.encode())
+    counted = found.spec.devices if isinstance(found, Pod) else found.cause
+    return Outcome(held=isinstance(found, Pod | SkippedObject), figure=f"{counted}"[:100])

@@ -6,6 +6,7 @@ to know: how many devices they hold, and which claims they use.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from math import isfinite
 from typing import Final, TypeAlias
 
 from msgspec import field
@@ -28,18 +29,26 @@ _UNITS: Final[Mapping[str, float]] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=4_096)
+_LARGEST: Final = 2.0**63
+
+
 def amount(written: str | float | None) -> float:
     """Return the number that a quantity stands for; 0 where there is none, or it is none.
 
-    Source: apimachinery, pkg/api/resource/quantity.go.
+    One that is larger than 64 bits hold is their largest (apimachinery,
+    pkg/api/resource/quantity.go).
     """
-    text = str(written or 0).strip()[:64]
+    return _amount(str(written or 0).strip()[:64])
+
+
+@lru_cache(maxsize=4_096)
+def _amount(text: str) -> float:
     number = text.rstrip("numkKMGTPEi") if not text[-1:].isdigit() else text
     try:
-        return float(number) * _UNITS[text[len(number) :]]
+        found = float(number) * _UNITS[text[len(number) :]]
     except (KeyError, ValueError):
         return 0.0
+    return max(-_LARGEST, min(_LARGEST, found)) if isfinite(found) else 0.0
 
 
 def is_device(resource: str) -> bool:

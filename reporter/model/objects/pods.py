@@ -104,7 +104,8 @@ class PodSpec(base.Part, frozen=True):
             asked = demands.total(map(_requests, asking)) if asking else {}
         if asked:
             found = sorted((k, int(v)) for k, v in asked.items() if demands.is_device(k) and v)
-            force_setattr(self, "devices", _kept(tuple(found)))
+            few = sum(len(name) for name, _ in found) <= _FEW_CHARACTERS
+            force_setattr(self, "devices", _kept(tuple(found)) if few else tuple(found))
 
     @property
     def demand(self) -> dict[str, float]:
@@ -139,6 +140,10 @@ class PodSpec(base.Part, frozen=True):
             claims=self.claims,
             devices=self.devices,
         )
+
+
+_FEW_CHARACTERS: Final = 512
+"""In the names of a pod's devices; of more nothing is kept."""
 
 
 @lru_cache(maxsize=1_024)

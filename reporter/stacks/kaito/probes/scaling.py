@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import SCALEDOBJECTS
 from reporter.model.finding import Finding
 from reporter.model.subject import CLUSTER
-from reporter.model.text import clean, cut
+from reporter.model.text import clean, cut, remembered
 from reporter.probes.scope import Scope
 from reporter.served.scaledobjects import rejection
 from reporter.stacks.kaito.objects import InferenceSet
@@ -108,7 +107,7 @@ _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_]")
 _Entry: TypeAlias = Mapping[str, object]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096, characters=2048)
 def metrics_faults(text: str, *, scale_to_zero: bool) -> tuple[str, ...]:
     """Return what the scaler refuses in its `metrics` annotation, at most ten of it.
 
