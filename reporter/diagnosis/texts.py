@@ -201,7 +201,8 @@ STARTS: Final = (
     TextRow("subpath", r"failed to (?:prepare|create) subPath[^\n]{0,400}",
         "a subPath of a volume cannot be mounted: {end}",
         "Correct the subPath, or make the folder."),
-    TextRow("runtime-slow", r"failed to reserve (?:container|sandbox) name",
+    TextRow("runtime-slow",
+        r"failed to reserve (?:container|sandbox) name|\Acontext deadline exceeded\Z",
         "the container runtime on node {node} is slow: an earlier attempt to make it still runs",
         "Look at disk and load of node {node}.", "Node", Sureness.LIKELY),
     *_OBJECTS,
@@ -270,6 +271,10 @@ NODE_REFUSALS: Final = (
     TextRow("numa", r"cannot be allocated with topology locality",
         "node {node} cannot give its resources on one NUMA node, as its topology policy asks",
         "Ask for less, or change topologyManagerPolicy of node {node}.", "Node"),
+    TextRow("node-memory", r"node was low on resource: (?P<what>memory)(?:[^\n]{0,400}?Container "
+        r"(?P<who>[\w-]{1,63}) was using (?P<used>\w{1,20}), request is (?P<asks>\w{1,20}))?",
+        "node {node} ran low on {what}{usage}",
+        "Ask for as much memory as it uses, so that it is put where there is room.", "Node"),
     TextRow("node-disk", r"node was low on resource: "
         r"(?P<what>[\w-]{1,60})(?:[^\n]{0,400}?Container "
         r"(?P<who>[\w-]{1,63}) was using (?P<used>\w{1,20}), request is (?P<asks>\w{1,20}))?",

@@ -366,6 +366,8 @@ SAID = [
     (NODE_REFUSALS, "OutOfnvidia.com/gpu: Node didn't have enough resource: nvidia.com/gpu, requested: 4, used: 8, capacity: 8", "node-full"),
     (NODE_REFUSALS, "Evicted: The node was low on resource: ephemeral-storage. Container vllm was using 57Gi, request is 0", "node-disk"),
     (NODE_REFUSALS, 'Evicted: Usage of EmptyDir volume "cache" exceeds the limit "2Gi".', "own-disk"),
+    (NODE_REFUSALS, "Evicted: The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container vllm was using 30Gi, request is 4Gi", "node-memory"),
+    (STARTS, "context deadline exceeded", "runtime-slow"),
     (NODE_REFUSALS, "Evicted: Pod was rejected: The node had condition: [DiskPressure]. ", "node-pressure"),
     (NODE_REFUSALS, "Terminated: Pod was terminated in response to imminent node shutdown.", "node-shutdown"),
     (NODE_REFUSALS, "NodeShutdown: Pod was rejected as the node is shutting down.", "node-shutdown"),

@@ -25,7 +25,7 @@ from reporter.stacks.kserve.derived.derive import MODEL_LOAD_FAILED as FAILED
 from reporter.stacks.kserve.derived.facts import COMPONENT, REVISION
 from reporter.stacks.kserve.objects import Component, FailureInfo
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope, named, others_with_traffic
-from reporter.workload.owners import words
+from reporter.workload.owners import warning_about, words
 from reporter.workload.pod import counts, had_been_ready, is_ready, why_ended
 from reporter.workload.standing import newest_failure
 
@@ -266,11 +266,13 @@ def _invalid_spec(scope: InferenceServiceScope) -> Iterator[Finding]:
     loaded = status.states is not None and status.states.active_model_state == "Loaded"
     still = "; the previous model is still loaded" if loaded else ""
     of_runtime = cause in _OF_RUNTIME
+    # Of a runtime only the Event names which one, or for which format there is none.
+    warned = warning_about(scope.snapshot, scope.ref) if of_runtime else ""
     yield scope.finding(
         reason=reasons.RUNTIME_MISSING if of_runtime else reasons.INVALID_SPEC,
         related=scope.ref,
         cause=cause,
         text=f"{'no runtime for the model' if of_runtime else 'invalid spec'}, "
-        f"{text or 'no reason given'}{still}",
+        f"{text or 'no reason given'}{f' ({warned})' if warned else ''}{still}",
         created=scope.object.created,
     )
