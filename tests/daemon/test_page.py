@@ -184,6 +184,16 @@ async def test_nothing_is_served_under_another_name(served, path):
 @pytest.mark.parametrize(
     ("host", "status"),
     [
+        ("127.0.0.1", 200),
+        ("127.0.0.1:8082", 200),
+        ("localhost:4711", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:8082", 200),
+        ("attacker.example:8082", 403),
+        ("127.0.0.1.attacker.example", 403),
+        ("localhost.attacker.example", 403),
+        ("192.0.2.7", 403),
+        ("", 403),
         ("status.example.com", 200),
         ("status.example.com:80", 200),
         ("Status.Example.com", 200),
@@ -191,10 +201,12 @@ async def test_nothing_is_served_under_another_name(served, path):
         ("status.example.com.attacker.example", 403),
     ],
 )
-async def test_the_name_of_a_proxy_is_served_where_it_was_given(serve, host, status):
+async def test_this_machine_and_the_name_of_a_proxy_are_served(serve, host, status):
+    """A page in a browser cannot read it by a name of its own that resolves to loopback."""
     served = await serve(report(), names=("status.example.com",))
-    answer, _, _ = await served.get("/", **HTML, Host=host)
-    assert answer == status
+    for path in ("/", "/api/v1/report"):
+        answer, _, _ = await served.get(path, **HTML, Host=host)
+        assert answer == status
 
 
 async def test_before_the_first_pass_the_page_says_so(serve):

@@ -75,7 +75,7 @@ class LeaseApi:
     def answer(self, method: str, body: bytes | None) -> Response:
         if self.made_between and method == "PUT":
             self.made_between = False
-            self.store({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a"}})
+            self.write(holderIdentity="a")
         if method == "GET":
             if self.lease is None:
                 raise NotFound("no lease", status=404)
@@ -99,6 +99,10 @@ class LeaseApi:
         frame = json.dumps({"type": "MODIFIED", "object": lease}).encode()
         for each in self.watches:
             each.put_nowait(frame)
+
+    def write(self, **spec: object) -> None:
+        """Store what somebody else writes."""
+        self.store({"metadata": {"name": "l"}, "spec": spec})
 
     @property
     def spec(self) -> dict:
@@ -196,8 +200,7 @@ async def test_a_release_hands_over_quickly(may_watch, seconds):
 async def test_a_silent_leader_is_replaced_after_the_lease_not_before():
     """The record must stand still for a whole lease duration as seen here."""
     api = LeaseApi()
-    spec = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "leaseTransitions": 3}
-    api.store({"metadata": {"name": "l"}, "spec": spec})
+    api.write(holderIdentity="gone", leaseDurationSeconds=15, leaseTransitions=3)
     async with electing(api, "b") as elector:
         await asyncio.sleep(14.8)
         assert not elector.is_leader()
@@ -280,8 +283,7 @@ async def test_a_release_without_the_right_is_no_warning():
 async def test_the_duration_in_the_record_counts():
     """Another replica may run with another lease duration; its own is what it can rely on."""
     api = LeaseApi()
-    spec = {"holderIdentity": "gone", "leaseDurationSeconds": 60}
-    api.store({"metadata": {"name": "l"}, "spec": spec})
+    api.write(holderIdentity="gone", leaseDurationSeconds=60)
     async with electing(api, "b") as elector:
         await asyncio.sleep(58)
         assert not elector.is_leader()
@@ -365,8 +367,7 @@ async def test_taken_from_us():
     """A Lease that somebody else overwrote is given up at once."""
     api = LeaseApi()
     async with electing(api, "a") as elector:
-        thief = {**api.spec, "holderIdentity": "thief"}
-        api.store({"metadata": {"name": "l"}, "spec": thief})
+        api.write(**api.spec | {"holderIdentity": "thief"})
         await asyncio.sleep(2.1)
         assert not elector.is_leader()
         assert elector.holder == "thief"
@@ -432,7 +433,7 @@ async def test_suspend_closes_the_fence():
 
 async def test_candidates_wait_with_jitter():
     api = LeaseApi()
-    api.store({"metadata": {"name": "l"}, "spec": {"holderIdentity": "x"}})
+    api.write(holderIdentity="x")
 
     async def touch() -> None:
         while True:
@@ -454,7 +455,7 @@ async def test_release_never_touches_a_foreign_lease():
     """If another one holds the Lease by the time we stop, it is left alone."""
     api = LeaseApi()
     async with electing(api, "a") as elector:
-        api.store({"metadata": {"name": "l"}, "spec": {"holderIdentity": "b"}})
+        api.write(holderIdentity="b")
         elector.test_task.cancel()
         await asyncio.sleep(0.1)
     assert api.spec == {"holderIdentity": "b"}

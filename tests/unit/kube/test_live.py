@@ -144,9 +144,7 @@ async def test_odd_answers_pass(sandbox: Sandbox, tmp_path: Path, fault: Injecte
         await until(cluster, lambda found: found.state(WORKSPACES).served is Served.ABSENT)
 
 
-async def test_a_crashed_informer_is_started_again(
-    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_crashed_informer_is_started_again(sandbox, tmp_path, monkeypatch):
     """A defect in one informer is logged and does not end the others, nor stay."""
     crashes = []
     original = Informer._list

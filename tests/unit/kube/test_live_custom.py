@@ -85,9 +85,7 @@ def unserved_lines(lines) -> list[tuple[str, str]]:
     ],
     ids=["misspelt", "not installed"],
 )
-async def test_a_kind_that_is_not_served_is_in_the_log(
-    sandbox: Sandbox, tmp_path: Path, plural, *, told
-):
+async def test_a_kind_that_is_not_served_is_in_the_log(sandbox, tmp_path, plural, *, told):
     """Once, however often discovery answers; and it is no fault."""
     sandbox.create(widgets())
     rule = WIDGET | {"plural": plural, "type": "Ready"}

@@ -80,9 +80,7 @@ async def test_a_stack_that_is_off_is_not_asked_for(sandbox: Sandbox, tmp_path: 
 
 
 @pytest.mark.parametrize("stack", Stack)
-async def test_what_a_stack_needs_is_read_while_it_has_subjects(
-    sandbox: Sandbox, tmp_path: Path, stack: Stack
-):
+async def test_what_a_stack_needs_is_read_while_it_has_subjects(sandbox, tmp_path, stack):
     """Not before its kind is served, nor held; from then on, until it is not served any more."""
     serve(sandbox, *(each for each in HELPERS[stack] if each.custom))
     kinds, helpers = subjects_of(stack), needed(stack)
@@ -112,9 +110,7 @@ async def test_what_a_stack_needs_is_read_while_it_has_subjects(
             await until(cluster, lambda found, each=each: found.state(each).served is Served.ABSENT)
 
 
-async def test_what_takes_a_wide_right_is_read_only_where_its_stack_is_on(
-    sandbox: Sandbox, tmp_path: Path
-):
+async def test_what_takes_a_wide_right_is_read_only_where_its_stack_is_on(sandbox, tmp_path):
     """All ConfigMaps may be read or none; nothing is said of those of a stack that is auto."""
     serve(sandbox, MODELSERVICES)
     asked: set[str] = set()
@@ -128,9 +124,7 @@ async def test_what_takes_a_wide_right_is_read_only_where_its_stack_is_on(
 
 
 @pytest.mark.parametrize("stack", Stack)
-async def test_a_stack_that_is_on_is_read_without_its_subjects(
-    sandbox: Sandbox, tmp_path: Path, stack: Stack
-):
+async def test_a_stack_that_is_on_is_read_without_its_subjects(sandbox, tmp_path, stack):
     serve(sandbox, *(each for each in HELPERS[stack] if each.custom))
     settings = FullEvaluationSettings(stacks={stack: "on"})
     async with living(sandbox, tmp_path, settings) as cluster:
@@ -138,9 +132,7 @@ async def test_a_stack_that_is_on_is_read_without_its_subjects(
             assert each.opt_in or served(cluster, each) is Served.SERVED
 
 
-async def test_cluster_roles_are_read_only_where_that_is_asked_for(
-    sandbox: Sandbox, tmp_path: Path
-):
+async def test_cluster_roles_are_read_only_where_that_is_asked_for(sandbox, tmp_path):
     """No mode of the stack asks for them, and nothing is said of those that nobody reads."""
     serve(sandbox, MODELSERVICES)
     asked: set[str] = set()
@@ -158,9 +150,7 @@ async def test_cluster_roles_are_read_only_where_that_is_asked_for(
 
 
 @pytest.mark.parametrize("kind", [MODELSERVINGS, MODELSERVINGS_FORMER], ids=str)
-async def test_either_group_of_a_kind_that_has_moved_will_do(
-    sandbox: Sandbox, tmp_path: Path, kind: Resource[KubeObject]
-):
+async def test_either_group_of_a_kind_that_has_moved_will_do(sandbox, tmp_path, kind):
     """The group that ModelServings had at first is taken where the cluster serves that."""
     serve(sandbox, kind)
     sandbox.load([obj("Namespace", "n"), labelled(kind, "m")])

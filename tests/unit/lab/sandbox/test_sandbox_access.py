@@ -1,7 +1,5 @@
 """Rules of the sandbox: tokens, grants and denials (rows of 6.1 and 6.2)."""
 
-from collections.abc import AsyncIterator
-
 import aiohttp
 import pytest
 
@@ -10,18 +8,6 @@ from tests.api_behaviour.api_client import Api
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-
-
-@pytest.fixture(name="sandbox")
-async def _sandbox() -> AsyncIterator[Sandbox]:
-    async with Sandbox() as sandbox:
-        yield sandbox
-
-
-@pytest.fixture(name="api")
-async def _api(sandbox: Sandbox) -> AsyncIterator[Api]:
-    async with aiohttp.ClientSession() as session:
-        yield Api(session, sandbox.url)
 
 
 async def test_token():

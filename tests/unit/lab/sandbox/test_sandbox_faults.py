@@ -1,7 +1,6 @@
 """The faults of the sandbox, over HTTP as its clients meet them."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
@@ -11,18 +10,6 @@ from tests.api_behaviour.api_client import Api, config_map, eventually
 
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
-
-
-@pytest.fixture(name="sandbox")
-async def _sandbox() -> AsyncIterator[Sandbox]:
-    async with Sandbox() as sandbox:
-        yield sandbox
-
-
-@pytest.fixture(name="api")
-async def _api(sandbox: Sandbox) -> AsyncIterator[Api]:
-    async with aiohttp.ClientSession() as session:
-        yield Api(session, sandbox.url)
 
 
 async def opened(sandbox: Sandbox) -> None:
