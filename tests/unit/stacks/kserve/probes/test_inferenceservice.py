@@ -8,7 +8,7 @@ from reporter.catalogue import resources as r
 from reporter.model.finding import Evaluation
 from reporter.stacks.kserve import reasons as c
 from reporter.stacks.kserve.reasons import KNATIVE_REVISIONS, KNATIVE_SERVICES
-from tests.tables import ALL
+from tests.tables import ALL, rows
 from tests.unit.probes.asking import evaluate_inferenceservices
 from tests.unit.probes.building import (
     CREATED,
@@ -215,111 +215,70 @@ WITH_TRANSFORMER = as_propagated(
 )
 
 
-def test_a_lost_pod_does_not_serve_though_knative_says_ready():
-    """A Knative revision stays Ready when its pods are lost, so the pods are believed."""
-    assert serving(seen(on_knative())) == (1, 1)
-    assert serving(seen(on_knative(), pod=LOST)) == (0, 1)
-
-
-def test_another_pod_that_is_ready_serves():
-    """One of two is enough."""
-    other = predictor_pod(name="pod-b", of="v2", ready=True)
-    assert serving(seen(on_knative(), other, pod=LOST)) == (1, 1)
-
-
-def test_scaled_to_zero_serves():
-    """Knative's activator holds a request until a pod is there."""
-    assert serving(seen(on_knative(), pod=None)) == (1, 1)
-    assert serving(seen(on_knative(), pod={"status": {"phase": "Failed"}})) == (1, 1)
-
-
-@pytest.mark.parametrize(("pod", "serves"), [(STARTS, 1), (PULLS, 0)], ids=["starts", "pulls"])
-def test_a_cold_start_serves_unless_it_fails(pod, serves):
-    """The activator holds requests while the first pod starts."""
-    assert serving(seen(on_knative() | {"pod": pod})) == (serves, 1)
-
-
-def test_a_cold_start_next_to_a_lost_pod_does_not_serve():
-    """What replaces a lost pod is no start from zero."""
-    other = predictor_pod(name="pod-b", of="v2", serving=container("kserve-container", RUNNING))
-    assert serving(seen(on_knative(), other, pod=LOST)) == (0, 1)
-
-
-def test_a_share_of_the_requests_that_is_answered():
-    """A canary whose pods are lost takes its share alone; the other revision is scaled to zero."""
-    objects = as_propagated(
-        on_knative(percent(20), recorded("v1", "")), service=rerouted("v2, v2", "v2:20 L, v1:80 -")
-    )
-    assert serving(seen(objects, pod=LOST)) == (1, 1)
-    older = predictor_pod(name="pod-b", of="v1", ready=True)
-    assert serving(seen(objects, older, pod=LOST)) == (1, 1)
-
-
-def test_a_revision_that_gets_no_requests_does_not_serve():
-    """After a rollback the newest revision's pod is Ready, and none of the other's is."""
-    objects = as_propagated(
-        on_knative(percent(0), recorded("v1", "v1")), service=rerouted("v2, v2", "v2:0 L, v1:100 -")
-    )
-    older = predictor_pod(LOST, name="pod-b", of="v1")
-    assert serving(seen(objects, older)) == (0, 1)
-
-
-@pytest.mark.parametrize("gone", ["service", "transformer"])
-def test_without_its_knative_service_a_component_does_not_serve(gone):
-    """Requests pass both the transformer and the predictor."""
-    assert serving(seen(WITH_TRANSFORMER, pod=None)) == (1, 1)
-    assert serving(seen(WITH_TRANSFORMER, pod=None, **{gone: None})) == (0, 1)
-
-
-def test_a_revision_that_does_not_exist_does_not_serve():
-    """Its requests fail, and nothing starts for them; revisions that are unknown may exist."""
-    assert serving(seen(on_knative(), pod=None, new=None)) == (0, 1)
-    unread = seen(on_knative(), pod=None, new=None, unknown=[KNATIVE_REVISIONS])
-    assert serving(unread) == (1, 1)
-
-
-@pytest.mark.parametrize("resource", [r.PODS, KNATIVE_SERVICES])
-def test_nothing_is_said_of_what_cannot_be_read(resource):
-    """Absence must be known."""
-    assert serving(seen(on_knative(), pod=None, service=None, unknown=[resource])) is None
-
-
 def zero(name: str = "llm-predictor") -> Document:
     """A Deployment at 0, which the Deployment controller calls available."""
     down = {"spec": {"replicas": 0}, "status": {"replicas": 0, "readyReplicas": 0, "availableReplicas": 0}}  # fmt: skip
     return raw_deployment(down, name=name, **AVAILABLE)
 
 
-def test_a_predictor_at_zero_is_idle():
-    """Nothing is wanted, so nothing is missed; Ready says so."""
-    found = seen(as_propagated(on_deployments() | {"deployment": zero()}), pod=None)
-    assert serving(found) == (0, 0)
-    assert found.findings == ()
-    assert found.ready[0].message == (
-        "InferenceService models/llm is ready: 0 predictor replicas wanted"
-    )
+def ready_pod(of):
+    return predictor_pod(name="pod-b", of=of, ready=True)
 
 
-def test_a_transformer_at_zero_does_not_serve():
-    """All requests pass it, and Available stays True; that is told."""
-    objects = on_deployments(TRANSFORMED) | {"transformer": zero("llm-transformer")}
-    found = seen(as_propagated(objects))
-    assert serving(found) == (0, 1)
+FAILED_POD = {"status": {"phase": "Failed"}}
+NEXT_STARTS = predictor_pod(name="pod-b", of="v2", serving=container("kserve-container", RUNNING))
+CANARY = as_propagated(on_knative(percent(20), recorded("v1", "")), service=rerouted("v2, v2", "v2:20 L, v1:80 -"))  # fmt: skip
+ROLLED_BACK = as_propagated(on_knative(percent(0), recorded("v1", "v1")), service=rerouted("v2, v2", "v2:0 L, v1:100 -"))  # fmt: skip
+WORKERS = {"spec": {"predictor": {"workerSpec": {}}}}
+NO_HEAD, NO_WORKERS = zero(), zero("llm-predictor-worker")
+IDLE = as_propagated(on_deployments() | {"deployment": NO_HEAD})
+ONLY_A_HEAD = as_propagated(on_deployments(WORKERS) | {"workers": NO_WORKERS})
+BOTH_AT_ZERO = as_propagated(on_deployments(WORKERS) | {"deployment": NO_HEAD, "workers": NO_WORKERS})  # fmt: skip
+NO_TRANSFORMER = as_propagated(on_deployments(TRANSFORMED) | {"transformer": zero("llm-transformer")})  # fmt: skip
+
+
+@rows(
+    ("objects", "more", "changes", "expected"),
+    {
+        "its pod is Ready": (on_knative(), [], {}, (1, 1)),
+        "its pod is lost: a Knative revision stays Ready then, so the pods are believed": (on_knative(), [], {"pod": LOST}, (0, 1)),
+        "another pod is Ready: one of two is enough": (on_knative(), [ready_pod("v2")], {"pod": LOST}, (1, 1)),
+        "scaled to zero: Knative's activator holds a request until a pod is there": (on_knative(), [], {"pod": None}, (1, 1)),
+        "a pod that failed is none": (on_knative(), [], {"pod": FAILED_POD}, (1, 1)),
+        "a cold start": (on_knative() | {"pod": STARTS}, [], {}, (1, 1)),
+        "a cold start that fails": (on_knative() | {"pod": PULLS}, [], {}, (0, 1)),
+        "a start next to a lost pod is none from zero": (on_knative(), [NEXT_STARTS], {"pod": LOST}, (0, 1)),
+        "a canary whose pods are lost takes its share alone; the other revision is scaled to zero": (CANARY, [], {"pod": LOST}, (1, 1)),
+        "or has a pod": (CANARY, [ready_pod("v1")], {"pod": LOST}, (1, 1)),
+        "after a rollback the newest revision's pod says nothing": (ROLLED_BACK, [predictor_pod(LOST, name="pod-b", of="v1")], {}, (0, 1)),
+        "with a transformer": (WITH_TRANSFORMER, [], {"pod": None}, (1, 1)),
+        "without its Knative Service": (WITH_TRANSFORMER, [], {"pod": None, "service": None}, (0, 1)),
+        "without that of its transformer: requests pass both": (WITH_TRANSFORMER, [], {"pod": None, "transformer": None}, (0, 1)),
+        "a revision that does not exist: nothing starts for its requests": (on_knative(), [], {"pod": None, "new": None}, (0, 1)),
+        "revisions that cannot be read may exist": (on_knative(), [], {"pod": None, "new": None, "unknown": [KNATIVE_REVISIONS]}, (1, 1)),
+        "pods cannot be read": (on_knative(), [], {"pod": None, "service": None, "unknown": [r.PODS]}, None),
+        "Knative Services cannot be read": (on_knative(), [], {"pod": None, "service": None, "unknown": [KNATIVE_SERVICES]}, None),
+        "a predictor at zero: nothing is wanted, so nothing is missed": (IDLE, [], {"pod": None}, (0, 0)),
+        "a transformer at zero: all requests pass it, and Available stays True": (NO_TRANSFORMER, [], {}, (0, 1)),
+        "workers at zero: the head alone does not answer": (ONLY_A_HEAD, [], {}, (0, 1)),
+        "head and workers at zero": (BOTH_AT_ZERO, [], {"pod": None}, (0, 0)),
+    },
+)  # fmt: skip
+def test_how_many_serve(objects, more, changes, expected):
+    assert serving(seen(objects, *more, **changes)) == expected
+
+
+def test_what_is_at_zero_is_told_unless_it_is_idle():
+    idle = seen(IDLE, pod=None)
+    assert idle.findings == ()
+    (ready,) = idle.ready
+    assert ready.message == "InferenceService models/llm is ready: 0 predictor replicas wanted"
+    found = seen(NO_TRANSFORMER)
     assert not found.ready
     assert only(found, c.COMPONENT_NOT_READY).message == (
         "InferenceService models/llm: transformer: its Deployment llm-transformer wants 0 replicas; "
         "TransformerReady is True all the same"
     )
-
-
-def test_workers_at_zero_do_not_serve():
-    """The head alone does not answer; with both at 0 it is idle."""
-    spec = {"spec": {"predictor": {"workerSpec": {}}}}
-    workers = zero("llm-predictor-worker")
-    found = seen(as_propagated(on_deployments(spec) | {"workers": workers}))
-    assert serving(found) == (0, 1)
-    both = on_deployments(spec) | {"deployment": zero(), "workers": workers}
-    assert serving(seen(as_propagated(both), pod=None)) == (0, 0)
 
 
 LATE = "2026-11-20T11:59:58Z"
