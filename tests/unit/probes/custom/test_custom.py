@@ -9,6 +9,7 @@ from reporter.probes.reuse import Answered
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import table_of
 from reporter.stacks.kaito.reasons import INFERENCESETS
+from tests.tables import rows
 from tests.unit.probes.building import (
     DELETING,
     FORBIDDEN,
@@ -266,61 +267,57 @@ def daemonset(place: str, ready: int = 2) -> dict:
 PLACES = (namespace("data"), namespace("vectors"))
 
 
-def test_one_that_is_down_is_told():
+DOWN, DEGRADED, UP = (statefulset("data", ready=number) for number in (0, 1, 2))
+LOOKED_IN = "missing (looked in vectors, data)"
+
+
+@rows(
+    ("docs", "place", "message"),
+    {
+        "down": ([*PLACES, DOWN], "data", "StatefulSet data/qdrant is down: no pods, 0/2 ready"),
+        "degraded": ([*PLACES, DEGRADED], "data", "StatefulSet data/qdrant is degraded: no pods, 1/2 ready"),
+        "the first namespace that has it counts": (
+            [*PLACES, statefulset("vectors", ready=0), UP], "vectors", "StatefulSet vectors/qdrant is down: no pods, 0/2 ready",
+        ),
+        "missing": (PLACES, "vectors", f"StatefulSet vectors/qdrant is down: {LOOKED_IN}"),
+        "missing, and only one of its namespaces exists": (PLACES[:1], "data", f"StatefulSet data/qdrant is down: {LOOKED_IN}"),
+        "missing, and none of them exists": ([], "vectors", f"StatefulSet vectors/qdrant is down: {LOOKED_IN}"),
+        "a kind is no other kind": ([*PLACES, deployment("vectors", "qdrant")], "vectors", f"StatefulSet vectors/qdrant is down: {LOOKED_IN}"),
+    },
+)  # fmt: skip
+def test_a_workload_that_is_told(docs, place, message):
     """The subject is the cluster, the Event is about its namespace, the object is named."""
-    (finding,) = found(STORE, *PLACES, statefulset("data", ready=0))
-    assert str(finding.subject) == "cluster"
-    assert (str(finding.involved), finding.involved.uid) == ("Namespace data", "uid-data")
-    assert (str(finding.related), finding.related.uid) == (
-        "StatefulSet data/qdrant", "uid-qdrant",
-    )  # fmt: skip
-    assert finding.message == "StatefulSet data/qdrant is down: no pods, 0/2 ready"
+    (finding,) = found(STORE, *docs)
+    assert (str(finding.subject), str(finding.involved)) == ("cluster", f"Namespace {place}")
+    assert str(finding.related) == f"StatefulSet {place}/qdrant"
+    assert finding.message == message
     assert not finding.governs
+    if DOWN in docs:
+        assert (finding.involved.uid, finding.related.uid) == ("uid-data", "uid-qdrant")
+    if LOOKED_IN in message:
+        assert finding.cause == "missing"
 
 
-def test_one_that_is_degraded_is_told_and_suppresses_nothing():
-    """Only down does: one replica still does the work that others wait for."""
-    (finding,) = found(STORE | SUPPRESSING, *PLACES, statefulset("data", ready=1))
-    assert finding.message == "StatefulSet data/qdrant is degraded: no pods, 1/2 ready"
-    assert not finding.governs
-    (finding,) = found(STORE | SUPPRESSING, *PLACES, statefulset("data", ready=0))
-    assert finding.governs
-
-
-def test_the_first_namespace_that_has_it_counts():
-    assert found(STORE, *PLACES, statefulset("vectors"), statefulset("data", ready=0)) == []
-    (finding,) = found(STORE, *PLACES, statefulset("vectors", ready=0), statefulset("data"))
-    assert str(finding.related) == "StatefulSet vectors/qdrant"
+@pytest.mark.parametrize(("doc", "governs"), [(DEGRADED, False), (DOWN, True)])
+def test_only_one_that_is_down_suppresses(doc, governs):
+    """One replica still does the work that others wait for."""
+    (finding,) = found(STORE | SUPPRESSING, *PLACES, doc)
+    assert finding.governs is governs
 
 
 @pytest.mark.parametrize(
-    ("places", "home"), [(PLACES, "vectors"), (PLACES[:1], "data"), ((), "vectors")]
-)
-def test_one_that_is_nowhere_is_missing(places, home):
-    """It belongs in the first of its namespaces that exists; all that were looked in are named."""
-    (finding,) = found(STORE, *places)
-    assert str(finding.involved) == f"Namespace {home}"
-    assert finding.message == (
-        f"StatefulSet {home}/qdrant is down: missing (looked in vectors, data)"
-    )
-    assert finding.cause == "missing"
-
-
-@pytest.mark.parametrize(
-    "options",
+    ("docs", "options"),
     [
-        {"unknown": {STATEFULSETS: FORBIDDEN}},
-        {"unknown": {STATEFULSETS: NOT_IN_DUMP}},
-        {"covered": ["vectors"]},
+        ([statefulset("vectors"), DOWN], {}),
+        ([], {"unknown": {STATEFULSETS: FORBIDDEN}}),
+        ([], {"unknown": {STATEFULSETS: NOT_IN_DUMP}}),
+        ([], {"covered": ["vectors"]}),
     ],
+    ids=["another namespace comes first", "forbidden", "not in the dump", "not all was dumped"],
 )
-def test_absence_needs_a_look(options):
-    assert found(STORE, *PLACES, **options) == []
-
-
-def test_a_kind_is_no_other_kind():
-    (finding,) = found(STORE, *PLACES, deployment("vectors", "qdrant"))
-    assert finding.cause == "missing"
+def test_a_workload_that_is_not(docs, options):
+    """Absence needs a look."""
+    assert found(STORE, *PLACES, *docs, **options) == []
 
 
 def test_a_deployment_is_judged_like_a_built_in_one():
@@ -350,11 +347,6 @@ def test_named_workload_namespaces_have_one_each():
     assert str(finding.subject) == "namespace/green"
 
 
-ONE_STORE = {
-    "reason": "clusterVectorStoreNotReady",
-    "layer": "cluster",
-    "workload": {"kind": "StatefulSet", "name": "qdrant", "namespaces": ["data"]},
-}
 GRID_CRD = {
     "reason": "clusterGridCRDMissing",
     "layer": "cluster",
@@ -366,11 +358,6 @@ READY = {
 }  # fmt: skip
 
 
-def store(ready: int) -> dict:
-    status = {"observedGeneration": 1, "readyReplicas": ready, "availableReplicas": ready}
-    return document("StatefulSet", "qdrant", "data", {"status": status})
-
-
 def ready_of(*components: dict, docs=(), **options) -> list[str]:
     settings = settings_of(*components)
     found = evaluate(snapshot(settings, *healthy_cluster(), *docs, **options), settings)
@@ -380,7 +367,7 @@ def ready_of(*components: dict, docs=(), **options) -> list[str]:
 def test_what_is_declared_counts():
     """The evidence says how many components and definitions it rests on."""
     (built_in,) = ready_of()
-    (message,) = ready_of(ONE_STORE, GRID_CRD, docs=[store(1)])
+    (message,) = ready_of(STORE, GRID_CRD, docs=[statefulset("data", ready=1)])
     assert "8 component(s) available, 16 of their" in built_in
     assert "9 component(s) available, 17 of their" in message
 
@@ -390,14 +377,14 @@ def test_what_is_declared_counts():
     "options",
     [
         {},
-        {"docs": [store(0)]},
-        {"docs": [store(1)], "unknown": {STATEFULSETS: FORBIDDEN}},
-        {"docs": [store(1)], "served": CRDS - {"grids.example.com"}},
+        {"docs": [statefulset("data", ready=0)]},
+        {"docs": [statefulset("data", ready=1)], "unknown": {STATEFULSETS: FORBIDDEN}},
+        {"docs": [statefulset("data", ready=1)], "served": CRDS - {"grids.example.com"}},
     ],
     ids=["missing", "down", "unknown", "not served"],
 )
 def test_ready_waits_for_what_is_declared(options, blocks):
-    components = [each | {"blocks-ready": blocks} for each in (ONE_STORE, GRID_CRD)]
+    components = [each | {"blocks-ready": blocks} for each in (STORE, GRID_CRD)]
     assert bool(ready_of(*components, **options)) is not blocks
 
 
@@ -407,8 +394,8 @@ def test_what_is_declared_can_be_all_there_is():
         ("istiod_deployment", "kaito_deployment", "bbr_deployment", "keda_scaler_deployment",
          "gateway_auth_deployment"), "",
     ) | {"keda_namespace": ()}  # fmt: skip
-    settings = settings_of(ONE_STORE, **off)
-    found = evaluate(snapshot(settings, store(1)), settings)
+    settings = settings_of(STORE, **off)
+    found = evaluate(snapshot(settings, statefulset("data", ready=1)), settings)
     assert [each.reason for each in found.ready] == ["clusterReady"]
 
 
