@@ -222,12 +222,8 @@ def noon(number):
         "a young upstream that is gone for a moment still holds: it would fire as soon as it is seen again": [
             at(0, kaito_down()), at(10, FIRES, found={PODS: "held"}),
         ],
-        "so does one of several": [
-            at(0, kaito_down("a"), kaito_down("b", governs=False)), at(10, FIRES, found={PODS: "held"}),
-        ],
-        "a young one that is degraded does not": [
-            at(0, kaito_down(governs=False)), at(10, FIRES, found={PODS: "firing"}),
-        ],
+        "so does one of several": [at(0, kaito_down("a"), kaito_down("b", governs=False)), at(10, FIRES, found={PODS: "held"})],
+        "a young one that is degraded does not": [at(0, kaito_down(governs=False)), at(10, FIRES, found={PODS: "firing"})],
         "one that is clearing suppresses beside one that cannot be judged": [
             at(0, PART, DOWN, FIRES),
             at(10, FIRES, unjudged=[OF_ISTIO], found={ISTIO: "firing", KAITO: "clearing", PODS: "suppressed"}),
@@ -336,9 +332,7 @@ A_AND_MORE = {PODS: {"message": f"{PODS} of a (and 1 more)"}}
         "a fault that fires at once is remembered for the global grace, beside another one of its key": (
             [at(0, A_AT_ONCE, B), at(30, B), at(59, A, B, lines=A_AND_MORE)], {"grace": {PODS: 5}},
         ),
-        "a fault that was away for less than it takes to recover goes on": (
-            [at(0, A, B), at(59, B), at(60, A, B, lines=A_AND_MORE)], {},
-        ),
+        "a fault that was away for less than it takes to recover goes on": ([at(0, A, B), at(59, B), at(60, A, B, lines=A_AND_MORE)], {}),
         "one that was away for as long is another, also beside one that was there all the time": (
             [at(0, A, B), at(60, B), at(60, A, B, lines={PODS: {"message": f"{PODS} of b"}})], {},
         ),

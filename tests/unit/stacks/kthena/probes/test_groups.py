@@ -164,12 +164,9 @@ def test_what_is_told(reason, changes, expected):
     {
         "pods cannot be read": (stack(wants(3)), [PODS]),
         "a surplus group goes": (stack({**GOING, **wants(1)}), []),
-        "no role has instances: without Volcano nothing of a group can be seen": (
-            without_instances(),
-            [],
-        ),
+        "no role has instances: without Volcano nothing of a group can be seen": (without_instances(), []),
     },
-)
+)  # fmt: skip
 def test_groups_are_not_missed(objects, unknown):
     assert findings(objects, GROUP_NOT_READY, unknown=unknown) == []
 

@@ -39,10 +39,8 @@ RESTARTED = {
 }
 GOING_GROUP = {
     "PodGroup m-2": pod_group("m-2", DELETING),
-    "Service m-2-decode-0-0": owned(
-        "Service", "m-2-decode-0-0", {"group-name": "m-2", "role": "decode", "role-id": "decode-0"}
-    ),
-}
+    "Service m-2-decode-0-0": owned("Service", "m-2-decode-0-0", {"group-name": "m-2", "role": "decode", "role-id": "decode-0"}),
+}  # fmt: skip
 
 
 @rows(
@@ -87,19 +85,11 @@ def test_an_instance_that_does_not_come_up(changes, expected):
         "pods cannot be read": ({WORKER: None}, [PODS], False),
         "the name of its successor is not free yet": ({WORKER: DELETING}, [], False),
         "a pod that is Ready again": ({WORKER: RESTARTED}, [], True),
-        "a role that is not wanted any more, crashed": (
-            {"Pod m-0-router-0-0": merged(ROUTER, CRASHES)},
-            [],
-            1,
-        ),
-        "a role that is not wanted any more, starting": (
-            {"Pod m-0-router-0-0": merged(ROUTER, not_ready())},
-            [],
-            1,
-        ),
+        "a role that is not wanted any more, crashed": ({"Pod m-0-router-0-0": merged(ROUTER, CRASHES)}, [], 1),
+        "a role that is not wanted any more, starting": ({"Pod m-0-router-0-0": merged(ROUTER, not_ready())}, [], 1),
         "what is left of a group that is being deleted": (GOING_GROUP, [], False),
     },
-)
+)  # fmt: skip
 def test_an_instance_that_need_not_come_up(changes, unknown, is_ready):
     objects = stack(changes)
     assert findings(objects, ROLE_CREATING, unknown=unknown) == []
