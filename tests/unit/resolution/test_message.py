@@ -14,7 +14,7 @@ from reporter.resolution.state import Candidate
 from reporter.setting_types import Emit
 from reporter.stacks import BUILT_IN
 from tests.tables import rows
-from tests.unit.resolution.building import NOON, Resolver, crd, finding, snapshot
+from tests.unit.resolution.building import NOON, Resolver, at, crd, finding, snapshot, tell
 from tests.unit.resolution.test_records import events_of
 
 PODS, EPP = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
@@ -58,62 +58,6 @@ def test_the_longest_suffixes_leave_room():
     assert len(message.encode()) <= 1024
 
 
-def test_four_that_are_outranked_are_all_named():
-    chain = [
-        "inferencesetScalingMisconfigured", "inferencesetInfraProvisioningFailed", PODS,
-        "inferencesetRouteNotReady", EPP,
-    ]  # fmt: skip
-    resolver = Resolver()
-    resolver.look(0, *(finding(each, exempt=True) for each in chain))
-    also = ", ".join(f"{each}: cause of x" for each in sorted(chain[1:]))
-    assert resolver[chain[0]].message == f"{chain[0]} of x (also: {also})"
-
-
-def test_the_worst_is_named_and_the_others_counted():
-    """The most severe fault speaks, the first by name among equals, in whatever order they come."""
-    faults = [
-        finding(PODS, name, exempt=True, severity=severity)
-        for name, severity in (("c", 5), ("b", 9), ("a", 9), ("d", 1))
-    ]
-    for order in (faults, faults[::-1]):
-        resolver = Resolver()
-        resolver.look(0, *order)
-        assert resolver[PODS].message == f"{PODS} of a (and 3 more)"
-        assert resolver[PODS].related.name == "a"
-
-
-def test_the_first_of_the_causes_that_rest_on_one_lost_node_names_the_others():
-    bbr, kaito, keda = "clusterBBRNotReady", "clusterKaitoControllerNotReady", "clusterKedaNotReady"
-    for ordered in ((bbr, kaito, keda), (keda, bbr, kaito)):
-        resolver = Resolver()
-        nodes = {bbr: "cpu-1", kaito: "cpu-1", keda: "cpu-2"}
-        resolver.look(0, *(finding(each, exempt=True, lost_node=nodes[each]) for each in ordered))
-        assert resolver[bbr].primary
-        assert resolver[bbr].message == f"{bbr} of x (node cpu-1 also explains: {kaito})"
-        assert resolver[kaito].message == f"{kaito} of x"
-        assert resolver[keda].message == f"{keda} of x"
-
-
-def test_what_rests_on_a_lost_node_and_does_not_fire_is_not_named():
-    """It may heal before it is told."""
-    bbr, kaito = "clusterBBRNotReady", "clusterKaitoControllerNotReady"
-    resolver = Resolver()
-    waits = finding(kaito, lost_node="cpu-1")
-    found = resolver.look(0, finding(bbr, exempt=True, lost_node="cpu-1"), waits)
-    assert found == {bbr: "firing", kaito: "pending"}
-    assert resolver[bbr].message == f"{bbr} of x"
-
-
-def test_what_waits_behind_a_cause_is_not_said_to_be_suppressed():
-    """It would not fire yet without that cause either."""
-    kaito = "clusterKaitoControllerNotReady"
-    resolver = Resolver()
-    found = resolver.look(0, finding(kaito, exempt=True, governs=True), finding(PODS))
-    assert found == {kaito: "firing", PODS: "pending"}
-    assert resolver[PODS].by == (kaito,)
-    assert resolver[kaito].message == f"{kaito} of x"
-
-
 @pytest.mark.parametrize(("beside", "where"), [([], ""), ([PODS], " in 1 namespace(s)")])
 def test_what_is_about_the_whole_cluster_counts_no_namespace(beside, where):
     """It is in none; a declared part may explain a part of the control plane, and models as well."""
@@ -132,29 +76,64 @@ def test_what_is_about_the_whole_cluster_counts_no_namespace(beside, where):
     )
 
 
-def test_faults_in_their_grace_are_not_counted():
-    resolver = Resolver()
-    resolver.look(0, finding(PODS, "a", exempt=True), finding(PODS, "b", severity=9))
-    assert resolver[PODS].message == f"{PODS} of a"
-    resolver.look(60, finding(PODS, "a", exempt=True), finding(PODS, "b", severity=9))
-    assert resolver[PODS].message == f"{PODS} of b (and 1 more)"
+KAITO, BBR, KEDA = "clusterKaitoControllerNotReady", "clusterBBRNotReady", "clusterKedaNotReady"
+PRESSURE, ROUTE = "inferencesetNodeUnderPressure", "inferencesetRouteNotReady"
+SCALING, INFRA = "inferencesetScalingMisconfigured", "inferencesetInfraProvisioningFailed"
 
 
-def test_faults_in_their_grace_are_counted_while_none_fires():
-    """The report says of what waits how much of it there is."""
-    resolver = Resolver()
-    resolver.look(0, finding(PODS, "a"), finding(PODS, "b"))
-    assert resolver[PODS].message == f"{PODS} of a (and 1 more)"
+def once(reason, name="x", **fields):
+    return finding(reason, name, exempt=True, **fields)
 
 
-def test_only_what_outranks_names_what_it_outranks():
-    """Another fault of the subject that fires says nothing of it."""
-    pressure = "inferencesetNodeUnderPressure"
-    resolver = Resolver()
-    found = resolver.look(0, *(finding(each, exempt=True) for each in (PODS, EPP, pressure)))
-    assert found == {PODS: "firing", EPP: "secondary", pressure: "firing"}
-    assert resolver[pressure].message == f"{pressure} of x"
-    assert resolver[PODS].message == f"{PODS} of x (also: {EPP}: cause of x)"
+def says(**texts):
+    return {reason: {"message": text} for reason, text in texts.items()}
+
+
+CHAIN = [SCALING, INFRA, PODS, ROUTE, EPP]
+ALSO = ", ".join(f"{each}: cause of x" for each in sorted(CHAIN[1:]))
+BAD = [
+    once(PODS, name, severity=number) for name, number in (("c", 5), ("b", 9), ("a", 9), ("d", 1))
+]
+WORST = {PODS: {"message": f"{PODS} of a (and 3 more)", "related": BAD[2].related}}
+ON_CPU_1, ON_CPU_2 = once(BBR, lost_node="cpu-1"), once(KEDA, lost_node="cpu-2")
+TOO = once(KAITO, lost_node="cpu-1")
+NODES = {
+    BBR: {"primary": True, "message": f"{BBR} of x (node cpu-1 also explains: {KAITO})"},
+    **says(**{KAITO: f"{KAITO} of x", KEDA: f"{KEDA} of x"}),
+}
+A, WORSE = once(PODS, "a"), finding(PODS, "b", severity=9)
+
+
+@rows(
+    "passes",
+    {
+        "four that are outranked are all named": [at(0, *map(once, CHAIN), lines=says(**{SCALING: f"{SCALING} of x (also: {ALSO})"}))],
+        "the worst is named, the first by name among equals, and the others are counted": [at(0, *BAD, lines=WORST)],
+        "in whatever order they come": [at(0, *BAD[::-1], lines=WORST)],
+        "the first of the causes that rest on one lost node names the others": [at(0, ON_CPU_1, TOO, ON_CPU_2, lines=NODES)],
+        "the first by the chain": [at(0, ON_CPU_2, ON_CPU_1, TOO, lines=NODES)],
+        "not what does not fire: it may heal before it is told": [
+            at(0, ON_CPU_1, finding(KAITO, lost_node="cpu-1"), found={BBR: "firing", KAITO: "pending"}, lines=says(**{BBR: f"{BBR} of x"})),
+        ],
+        "what waits behind a cause is not said to be suppressed: it would not fire yet without that cause either": [
+            at(0, once(KAITO, governs=True), finding(PODS), found={KAITO: "firing", PODS: "pending"}, lines={PODS: {"by": (KAITO,)}} | says(**{KAITO: f"{KAITO} of x"})),
+        ],
+        "faults in their grace are not counted": [
+            at(0, A, WORSE, lines=says(**{PODS: f"{PODS} of a"})), at(60, A, WORSE, lines=says(**{PODS: f"{PODS} of b (and 1 more)"})),
+        ],
+        "but while none fires: the report says of what waits how much of it there is": [
+            at(0, finding(PODS, "a"), finding(PODS, "b"), lines=says(**{PODS: f"{PODS} of a (and 1 more)"})),
+        ],
+        "another fault of the subject that fires names nothing that is outranked": [
+            at(
+                0, once(PODS), once(EPP), once(PRESSURE), found={PODS: "firing", EPP: "secondary", PRESSURE: "firing"},
+                lines=says(**{PRESSURE: f"{PRESSURE} of x", PODS: f"{PODS} of x (also: {EPP}: cause of x)"}),
+            ),
+        ],
+    },
+)  # fmt: skip
+def test_what_a_message_names(passes):
+    tell(*passes)
 
 
 def test_what_does_not_fire_names_nothing_that_it_outranks():
@@ -293,8 +272,8 @@ def test_the_words_stay_about_their_part_while_another_state_has_none():
     """A pod that says nothing of its containers for a moment does not end what was said of one."""
     resolver = Resolver()
     resolver.look(0, crashed())
-    for at, state in ((10, waits("")), (20, waits()), (30, waits(""))):
-        resolver.look(at, state)
+    for second, state in ((10, waits("")), (20, waits()), (30, waits(""))):
+        resolver.look(second, state)
         assert said(resolver) == "crashed"
 
 
