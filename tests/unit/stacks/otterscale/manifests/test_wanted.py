@@ -165,23 +165,6 @@ def test_sanitised(text, label):
     assert sanitised(text) == label
 
 
-NAMES = [
-    ("Deployment", "qwen3-0.6b-decode"),
-    ("Deployment", "qwen3-0.6b-prefill"),
-    ("Deployment", "qwen3-0-6b-epp"),
-    ("InferencePool", "qwen3-0.6b"),
-    ("HTTPRoute", "qwen3-0.6b"),
-    ("ConfigMap", "qwen3-0-6b-epp-config"),
-    ("ClusterRole", "models-qwen3-0-6b-epp"),
-]
-
-
-@pytest.mark.parametrize(("kind", "name"), NAMES, ids=[each for _, each in NAMES])
-def test_names(kind, name):
-    picker = {"inferencePool": {"endpointPicker": {}}}
-    assert (kind, name) in documents(service("qwen3-0.6b", prefill={}, **picker))
-
-
 @pytest.mark.parametrize(
     ("kind", "name", "expected"),
     [

@@ -288,6 +288,8 @@ def test_each(changes, told, part):
         assert reasons(docs) == told
     if told:
         assert part in one(docs, told[-1]).message
+    if {"ObjectMissing", "PodsNotReady", "EPPNotReady"} & {*(told or ())}:
+        assert evaluation(docs).ready == ()
 
 
 def test_prefill_left_over():
