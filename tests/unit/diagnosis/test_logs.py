@@ -199,26 +199,11 @@ CHOSEN = {
         ),
         "hf-vocabulary",
     ),
-    "a volume that somebody replaced": (
-        "OSError: [Errno 116] Stale file handle: '/models/a'",
-        "stale-handle",
-    ),
-    "a volume that fails": (
-        "OSError: [Errno 5] Input/output error: '/models/a.safetensors'",
-        "io-error",
-    ),
-    "a rope scaling that is too new": (
-        "ValueError: `rope_scaling` must be a dictionary with two fields, `type` and `factor`",
-        "v-rope",
-    ),
-    "a transformers that is too new": (
-        "AttributeError: Qwen2Tokenizer has no attribute all_special_tokens_extended",
-        "v-transformers",
-    ),
-    "no params.json": (
-        "ValueError: Failed to load mistral 'params.json' config for model org/a. Please check",
-        "v-mistral",
-    ),
+    "a volume that somebody replaced": ("OSError: [Errno 116] Stale file handle: '/models/a'", "stale-handle"),
+    "a volume that fails": ("OSError: [Errno 5] Input/output error: '/models/a.safetensors'", "io-error"),
+    "a rope scaling that is too new": ("ValueError: `rope_scaling` must be a dictionary with two fields, `type` and `factor`", "v-rope"),
+    "a transformers that is too new": ("AttributeError: Qwen2Tokenizer has no attribute all_special_tokens_extended", "v-transformers"),
+    "no params.json": ("ValueError: Failed to load mistral 'params.json' config for model org/a. Please check", "v-mistral"),
     "no configuration in a folder": (
         (
             "ValueError: Could not detect config format for no config file found. With "
@@ -237,103 +222,43 @@ CHOSEN = {
         "ValueError: The input size is not aligned with the quantized weight shape. This can be",
         "v-aligned",
     ),
-    "no pipeline": (
-        "NotImplementedError: Pipeline parallelism is not supported for this model. Supported",
-        "v-pipeline",
-    ),
-    "a quantization that is not known": (
-        "ValueError: Unknown quantization method: mxfp4. Must be one of ['awq', 'fp8'].",
-        "v-quant-name",
-    ),
-    "a quantization that the checkpoint has not": (
-        "ValueError: Cannot find the config file for awq",
-        "v-quant-file",
-    ),
-    "an adapter that is not there": (
-        "ValueError: Loading lora sql failed: No adapter found for /adapters/sql",
-        "v-lora-path",
-    ),
+    "no pipeline": ("NotImplementedError: Pipeline parallelism is not supported for this model. Supported", "v-pipeline"),
+    "a quantization that is not known": ("ValueError: Unknown quantization method: mxfp4. Must be one of ['awq', 'fp8'].", "v-quant-name"),
+    "a quantization that the checkpoint has not": ("ValueError: Cannot find the config file for awq", "v-quant-file"),
+    "an adapter that is not there": ("ValueError: Loading lora sql failed: No adapter found for /adapters/sql", "v-lora-path"),
     "what pydantic says of a setting": (
         "  Value error, max_num_seqs is odd [type=value_error, input_value=ArgsKwargs(()), x]",
         "v-refuses",
     ),
-    "a fork": (
-        "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with",
-        "v-fork",
-    ),
-    "a neighbour that ends": (
-        "AssertionError: Error in memory profiling. Initial free memory 10.0 GiB, current free",
-        "v-profiling",
-    ),
+    "a fork": ("RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with", "v-fork"),
+    "a neighbour that ends": ("AssertionError: Error in memory profiling. Initial free memory 10.0 GiB, current free", "v-profiling"),
     "a driver and a library": (
         "torch.AcceleratorError: CUDA error: system has unsupported display driver / cuda driver combination",
         "driver-combo",
     ),
-    "no device": (
-        "RuntimeError: CUDA error: no CUDA-capable device is detected",
-        "gpu-none",
-    ),
-    "a module of the kernel": (
-        "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment",
-        "gpu-unknown",
-    ),
-    "MPS": (
-        "Error 805: MPS client failed to connect to the MPS control daemon or the MPS server",
-        "gpu-mps",
-    ),
+    "no device": ("RuntimeError: CUDA error: no CUDA-capable device is detected", "gpu-none"),
+    "a module of the kernel": ("RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment", "gpu-unknown"),
+    "MPS": ("Error 805: MPS client failed to connect to the MPS control daemon or the MPS server", "gpu-mps"),
     "a GPU that fell off": ("pynvml.NVMLError_GpuIsLost: GPU is lost", "gpu-lost"),
-    "torch for processors": (
-        "AssertionError: Torch not compiled with CUDA enabled",
-        "no-cuda",
-    ),
-    "kernels of a newer CUDA": (
-        "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",
-        "ptx-new",
-    ),
-    "no memory for cuBLAS": (
-        "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
-        "cublas",
-    ),
-    "one GPU for two ranks": (
-        "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000",
-        "nccl-twice",
-    ),
+    "torch for processors": ("AssertionError: Torch not compiled with CUDA enabled", "no-cuda"),
+    "kernels of a newer CUDA": ("RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.", "ptx-new"),
+    "no memory for cuBLAS": ("RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "cublas"),
+    "one GPU for two ranks": ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000", "nccl-twice"),
     "an interface that is not there": (
         "node-0:65:65 [0] misc/socket.cc:1 NCCL WARN Bootstrap : no socket interface found",
         "nccl-interface",
     ),
-    "ranks that do not meet": (
-        "RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo] Connection refused",
-        "gloo",
-    ),
-    "NVSHMEM": (
-        "init.cu:1045: non-zero status: 7 nvshmem setup connections failed ",
-        "nvshmem",
-    ),
-    "two versions of Ray": (
-        "RuntimeError: Version mismatch: The cluster was started with:",
-        "ray-version",
-    ),
-    "no head of Ray": (
-        "[2026-05-16 14:36:52,941 W 45 45] gcs_client.cc:205: Failed to get cluster ID from GCS server",
-        "ray-head",
-    ),
+    "ranks that do not meet": ("RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo] Connection refused", "gloo"),
+    "NVSHMEM": ("init.cu:1045: non-zero status: 7 nvshmem setup connections failed ", "nvshmem"),
+    "two versions of Ray": ("RuntimeError: Version mismatch: The cluster was started with:", "ray-version"),
+    "no head of Ray": ("[2026-05-16 14:36:52,941 W 45 45] gcs_client.cc:205: Failed to get cluster ID from GCS server", "ray-head"),
     "weights that do not fit into memory": (
         "RuntimeError: unable to mmap 9976578928 bytes from file </m/a.safetensors>: Cannot allocate memory (12)",
         "mmap",
     ),
-    "arguments of TGI": (
-        """Error: ArgumentValidation("`max_input_tokens` must be < `max_total_tokens`")""",
-        "tgi-arguments",
-    ),
-    "too few GPUs for TGI": (
-        """Error: NotEnoughCUDADevices("`sharded` is true but only found 0 CUDA devices")""",
-        "tgi-gpus",
-    ),
-    "a model that TGI cannot split": (
-        "NotImplementedError: sharded is not supported for AutoModel",
-        "tgi-sharded",
-    ),
+    "arguments of TGI": ("""Error: ArgumentValidation("`max_input_tokens` must be < `max_total_tokens`")""", "tgi-arguments"),
+    "too few GPUs for TGI": ("""Error: NotEnoughCUDADevices("`sharded` is true but only found 0 CUDA devices")""", "tgi-gpus"),
+    "a model that TGI cannot split": ("NotImplementedError: sharded is not supported for AutoModel", "tgi-sharded"),
     "a shard that was killed": (
         (
             "2024-04-30T21:31:42.904106Z ERROR shard-manager: text_generation_launcher: Shard "
@@ -341,14 +266,8 @@ CHOSEN = {
         ),
         "tgi-killed",
     ),
-    "too little memory for Ollama": (
-        "Error: model requires more system memory (12.9 GiB) than is available (8.8 GiB)",
-        "lc-host",
-    ),
-    "no profile of a NIM": (
-        "ManifestDownloadError: Could not match a profile in manifest at '/etc/nim/x.yaml'",
-        "nim-profile",
-    ),
+    "too little memory for Ollama": ("Error: model requires more system memory (12.9 GiB) than is available (8.8 GiB)", "lc-host"),
+    "no profile of a NIM": ("ManifestDownloadError: Could not match a profile in manifest at '/etc/nim/x.yaml'", "nim-profile"),
     "a token with a line break": (
         "httpx.LocalProtocolError: Illegal header value b'Bearer hf_abcdefghijklmnopqrstuvwxyz\\n'",
         "hf-token-line",
@@ -372,27 +291,15 @@ CHOSEN = {
         ),
         "ks-gcs-right",
     ),
-    "a panic": (
-        "panic: runtime error: invalid memory address or nil pointer dereference",
-        "ctl-panic",
-    ),
+    "a panic": ("panic: runtime error: invalid memory address or nil pointer dereference", "ctl-panic"),
     "a flag of another version": ("Error: unknown flag: --pool-group", "go-flag"),
     "a flag of Go": ("flag provided but not defined: -poolNamespace", "go-flag"),
     "no program in the shell": ("bash: line 1: vllm: command not found", "no-program"),
     "a tool that is not needed": ("/entrypoint.sh: line 7: nvidia-smi: command not found", ""),
-    "no script": (
-        "python3: can't open file '/app/serve.py': [Errno 2] No such file or directory",
-        "no-script",
-    ),
-    "a mount that ended": (
-        "OSError: [Errno 107] Transport endpoint is not connected: '/models'",
-        "fuse",
-    ),
+    "no script": ("python3: can't open file '/app/serve.py': [Errno 2] No such file or directory", "no-script"),
+    "a mount that ended": ("OSError: [Errno 107] Transport endpoint is not connected: '/models'", "fuse"),
     "files of which too many are open": ("OSError: [Errno 24] Too many open files", "nofile"),
-    "a cache that is not there": (
-        "redis.exceptions.ConnectionError: Error 111 connecting to redis:6379. Connection refused.",
-        "address",
-    ),
+    "a cache that is not there": ("redis.exceptions.ConnectionError: Error 111 connecting to redis:6379. Connection refused.", "address"),
     "a host, where nothing says more": (
         (
             "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='huggingface.co', "
@@ -407,10 +314,7 @@ CHOSEN = {
         ),
         "dns",
     ),
-    "a file, where nothing says more": (
-        "FileNotFoundError: [Errno 2] No such file or directory: '/config/a.yaml'",
-        "no-file",
-    ),
+    "a file, where nothing says more": ("FileNotFoundError: [Errno 2] No such file or directory: '/config/a.yaml'", "no-file"),
     "the message of a Rust program": (
         (
             '{"timestamp":"2024-11-27T22:44:00.951312Z","level":"ERROR","fields":{"message":"Shard '
@@ -437,14 +341,8 @@ CHOSEN = {
         "",
     ),
     "no warning of Python's own logger": ("WARNING:root:No space left on device", ""),
-    "no line that loguru writes of level INFO": (
-        "2024-11-27 22:42:25.931 | INFO     | a.b:<module>:80 - No space left on device",
-        "",
-    ),
-    "no line of level INFO that zap writes for people": (
-        "2026-04-15T15:43:49Z\tINFO\tsetup\tNo space left on device",
-        "",
-    ),
+    "no line that loguru writes of level INFO": ("2024-11-27 22:42:25.931 | INFO     | a.b:<module>:80 - No space left on device", ""),
+    "no line of level INFO that zap writes for people": ("2026-04-15T15:43:49Z\tINFO\tsetup\tNo space left on device", ""),
     "an error that zap writes for people": (
         (
             "2026-04-15T15:43:49Z\tERROR\tsetup\tproblem running manager\t"
@@ -460,34 +358,13 @@ CHOSEN = {
         ),
         "",
     ),
-    "no DeepGEMM": (
-        "RuntimeError: DeepGEMM backend is not available or outdated. Please install or update",
-        "deep-gemm",
-    ),
-    "an address of another host": (
-        "OSError: [Errno 99] Cannot assign requested address",
-        "bind",
-    ),
-    "JSON of another form": (
-        '{"level":"error","msg":"No space left on device","fields":[1]}',
-        "enospc",
-    ),
-    "two packages of Python": (
-        "ImportError: cannot import name 'Qwen3Config' from 'transformers' (/usr/lib/__init__.py)",
-        "import-name",
-    ),
-    "a keyword of another version": (
-        "TypeError: LlamaAttention.__init__() got an unexpected keyword argument 'rope_theta'",
-        "attribute",
-    ),
-    "what is not supported": (
-        "ValueError: Speculative decoding with draft model is not supported yet. Please",
-        "unsupported",
-    ),
-    "what CUDA says": (
-        "RuntimeError: CUDA error: operation not permitted when stream is capturing",
-        "cuda",
-    ),
+    "no DeepGEMM": ("RuntimeError: DeepGEMM backend is not available or outdated. Please install or update", "deep-gemm"),
+    "an address of another host": ("OSError: [Errno 99] Cannot assign requested address", "bind"),
+    "JSON of another form": ('{"level":"error","msg":"No space left on device","fields":[1]}', "enospc"),
+    "two packages of Python": ("ImportError: cannot import name 'Qwen3Config' from 'transformers' (/usr/lib/__init__.py)", "import-name"),
+    "a keyword of another version": ("TypeError: LlamaAttention.__init__() got an unexpected keyword argument 'rope_theta'", "attribute"),
+    "what is not supported": ("ValueError: Speculative decoding with draft model is not supported yet. Please", "unsupported"),
+    "what CUDA says": ("RuntimeError: CUDA error: operation not permitted when stream is capturing", "cuda"),
     "nothing": ("", ""),
 }  # fmt: skip
 

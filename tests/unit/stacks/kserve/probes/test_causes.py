@@ -7,7 +7,7 @@ import pytest
 from reporter.catalogue import resources as r
 from reporter.stacks.kserve import reasons as c
 from tests.tables import rows
-from tests.unit.probes.building import CREATED, condition
+from tests.unit.probes.building import CREATED, condition, says
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
     UP,
@@ -46,7 +46,7 @@ def in_condition(reason, **more):
 
 
 @rows(
-    ("objects", "patch", "reason", "says"),
+    ("objects", "patch", "reason", "text"),
     {
         **{
             f"no runtime: {each}": (on_knative(), failing(each), c.RUNTIME_MISSING, f"InferenceService models/llm: no runtime for the model, {each}: why")
@@ -57,7 +57,7 @@ def in_condition(reason, **more):
         "invalid, and the old one still serves": (
             on_knative(), failing("InvalidPredictorSpec", activeModelState="Loaded"), c.INVALID_SPEC, "; the previous model is still loaded",
         ),
-        "canaries add up to more than all": (on_deployments(CANARIES), {}, c.INVALID_SPEC, "add up to 101"),
+        "canaries add up to more than all": (on_deployments(CANARIES), {}, c.INVALID_SPEC, "...add up to 101..."),
         **{
             f"in a condition: {each}": (on_deployments(), in_condition(f"{each}: too many", IngressReady="True"), c.INVALID_SPEC, f"predictor: {each}: too many")
             for each in ("InvalidGPUAllocation", "InvalidWorkerSpecNotSet")
@@ -68,11 +68,11 @@ def in_condition(reason, **more):
         ),
     },
 )  # fmt: skip
-def test_a_spec_that_cannot_be_served(objects, patch, reason, *, says):
+def test_a_spec_that_cannot_be_served(objects, patch, reason, *, text):
     """The reason decides which it is; it is told once, and not again as a component."""
     found = seen(objects, inferenceservice=patch)
     told = only(found, reason)
-    assert says in told.message
+    assert says(told.message, text)
     assert "ComponentNotReady" not in reasons(found)
     if reason == c.RECONCILE_FAILED:
         assert (told.related.kind, told.related.name) == ("Service", "llm-predictor")

@@ -62,7 +62,7 @@ GOING_GROUP = {
         ),
         "two are not made": (
             {WORKER: None, HEAD: None},
-            {"said": f"{PREFILL_0}: pod m-0-prefill-0-0 does not exist, nor do 1 more", "about": "Pod m-0-prefill-0-0", "budget": NOT_MADE, "independent": False},
+            {"said": f"{PREFILL_0}: pod m-0-prefill-0-0 does not exist, nor do 1 more", "about": "Pod m-0-prefill-0-0", "budget": NOT_MADE, "independent": False, "created": CREATED_AT},
         ),
         "a pod of another owner is in the way": (
             {WORKER: merged(FORMER, DELETING)},
