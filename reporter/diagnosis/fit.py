@@ -324,7 +324,7 @@ def some(names: Iterable[str], most: int = 3) -> str:
     return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
 
 
-_COUNTED: Final = re.compile(r"0/(?P<nodes>\d+) nodes are available: (?P<rest>.*)", re.DOTALL)
+_COUNTED: Final = re.compile(r"0/(?P<nodes>\d{1,9}) nodes are available: (?P<rest>.*)", re.DOTALL)
 _ENTRY: Final = re.compile(r"(?P<count>\d{1,6}) (?P<text>[^,]+)")
 
 

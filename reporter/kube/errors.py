@@ -200,10 +200,10 @@ def parse_retry_after(header: str | None, now: datetime | None = None) -> float 
         seconds = float(header)
     except ValueError:
         try:
-            when = email.utils.parsedate_to_datetime(header)
-        except ValueError:
+            when = email.utils.parsedate_to_datetime(header).astimezone(UTC)
+        except (ValueError, OverflowError):
             return None
-        seconds = (when.astimezone(UTC) - (now or datetime.now(UTC))).total_seconds()
+        seconds = (when - (now or datetime.now(UTC))).total_seconds()
     # The comparison is written so that NaN counts as no wait.
     return min(seconds, _LONGEST_RETRY_AFTER) if seconds > 0 else 0.0
 

@@ -23,7 +23,7 @@ _OF_STATE: Final = re.compile(
 )
 """What the scheduler says of a node for what may pass, and not for what the pod asks of nodes."""
 
-_UNNAMED_TAINTS: Final = re.compile(r"(?<!\d)(\d++) node\(s\) had untolerated taint\(s\)")
+_UNNAMED_TAINTS: Final = re.compile(r"(?<!\d)(\d{1,9}+) node\(s\) had untolerated taint\(s\)")
 """What kube-scheduler 1.36 says, which names no taint any more (plugin TaintToleration)."""
 
 _TAINT: Final = "node.kubernetes.io/"

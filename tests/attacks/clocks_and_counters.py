@@ -5,15 +5,23 @@ import re
 import shutil
 from datetime import UTC, datetime, timedelta
 
+from msgspec import convert
+
 from reporter.catalogue.resources import PODS
+from reporter.diagnosis.fit import counts_of
 from reporter.metrics.pages.reader import SeriesLabels
 from reporter.metrics.pages.reading import counter
-from reporter.model.objects import Pod
+from reporter.metrics.scraping.targets import POD_INDEX, _index
+from reporter.model.objects import DeploymentSpec, Pod
 from reporter.model.report import SkippedObject
+from reporter.model.stack import ScrapedPods
+from reporter.model.subject import SubjectKind
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.dump import load_dump
+from reporter.snapshot.table import table_of
 from reporter.stacks import BUILT_IN
-from tests.attacks.attack import ROOT, Outcome, attack, attacks, program
+from reporter.workload.node import waited_for
+from tests.attacks.attack import ROOT, Outcome, attack, attacks, broken, held, program
 
 BEAT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -133,3 +141,43 @@ def _(_folder, number):
     found = decode_object(PODS, f'{{"metadata": {metadata}, "spec": {spec}}}'.encode())
     counted = found.spec.devices if isinstance(found, Pod) else found.cause
     return Outcome(held=isinstance(found, Pod | SkippedObject), figure=f"{counted}"[:100])
+
+
+_DIGITS = "9" * 5_000
+"""More than Python makes a number of."""
+
+_TEXTS = {
+    "what the scheduler counts": (
+        f"0/{_DIGITS} nodes are available: {_DIGITS} node(s) had untolerated taint(s).",
+        counts_of,
+    ),
+    "taints of the scheduler": (
+        f"{_DIGITS} node(s) had untolerated taint(s)",
+        lambda text: waited_for(text, table_of(())),
+    ),
+    "how many a rollout may take away": (
+        f"{_DIGITS}%",
+        lambda text: (
+            convert(
+                {"strategy": {"rollingUpdate": {"maxUnavailable": text}}}, DeploymentSpec
+            ).may_lack
+        ),
+    ),
+    "the place of a pod in its set": (
+        _DIGITS,
+        lambda text: _index(
+            convert({"metadata": {"name": "p", "labels": {POD_INDEX: text}}}, Pod),
+            ScrapedPods(kind=SubjectKind("a"), not_ready=""),
+        ),
+    ),
+}
+
+
+@attacks({f"{name}, of five thousand digits": row for name, row in _TEXTS.items()})
+def _(_folder, row):
+    text, read = row
+    try:
+        found = read(text)
+    except ValueError as error:
+        return broken(str(error)[:60])
+    return held(f"read as {found}"[:80])

@@ -302,6 +302,7 @@ def _network(cidr: str) -> Network | None:
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 """Label of a StatefulSet's pods; only the first pod of a multi-node set has a page."""
 
+_INDEX: Final = re.compile(r"[0-9]{1,9}")
 _ORDINAL: Final = re.compile(r"-(?P<index>[0-9]{1,4})\Z")
 """End of a StatefulSet pod's name; the random end of a Deployment's pods has five characters."""
 
@@ -439,7 +440,7 @@ def _is_scraped(pod: Pod, serving: _Serving) -> bool:
 def _index(pod: Pod, scraped: ScrapedPods) -> int:
     label = pod.metadata.label(scraped.index_label or POD_INDEX)
     if label is not None:
-        return int(label) if label.isascii() and label.isdigit() else 0
+        return int(label) if _INDEX.fullmatch(label) else 0
     if scraped.index_label:
         return 0
     match = _ORDINAL.search(pod.name)

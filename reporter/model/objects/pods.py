@@ -1,5 +1,6 @@
 """Pods and Deployments."""
 
+import re
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -255,6 +256,7 @@ class Pod(base.KubeObject, frozen=True):
 
 
 _TRACING: Final = "OTEL_"
+_DIGITS: Final = re.compile(r"[0-9]{1,9}")
 
 
 class TracingVariable(base.Part, frozen=True):
@@ -326,7 +328,7 @@ class DeploymentSpec(base.Part, frozen=True):
         if isinstance(written, int):
             return written
         percent = (written or "25%").removesuffix("%")
-        return int(percent) * (self.replicas or 0) // 100 if percent.isdigit() else 0
+        return int(percent) * (self.replicas or 0) // 100 if _DIGITS.fullmatch(percent) else 0
 
 
 class DeploymentStatus(base.Conditioned, frozen=True):

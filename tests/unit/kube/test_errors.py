@@ -81,6 +81,8 @@ def test_cancellation_passes():
         ("Fri, 20 Nov 2026 12:00:30 GMT", 30.0),
         ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
         ("Fri, 99 Nov 2026 11:00:00 GMT", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", None),
+        (f"Fri, 20 Nov 2026 {'9' * 30}:00:00 GMT", None),
     ],
 )
 def test_retry_after(header, seconds):
