@@ -1,6 +1,5 @@
 """An InferenceSet as a whole, and its route."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -21,12 +20,12 @@ from reporter.stacks.kaito.reasons import (
     MODEL_ROUTE,
     WORKSPACES,
 )
+from tests.tables import rows
 from tests.unit.probes.asking import evaluate_inferencesets
 from tests.unit.probes.building import (
     ALL_CRDS,
     CREATED_AT,
     DELETING,
-    FORBIDDEN,
     SINCE_AT,
     condition,
     document,
@@ -49,6 +48,7 @@ from tests.unit.stacks.kaito.probes.kaito import (
     pool,
     stack,
     waits,
+    without,
     workspace,
 )
 
@@ -84,8 +84,7 @@ def test_what_goes_is_no_subject(changes):
 def test_nothing_is_concluded_where_sets_cannot_be_read():
     """Unknown is neither healthy nor a fault."""
     snapshot = stack()
-    states = dict(snapshot.states) | {INFERENCESETS: FORBIDDEN}
-    assert evaluate(replace(snapshot, states=states)).subjects == ()
+    assert evaluate(without(snapshot, INFERENCESETS)).subjects == ()
 
 
 def test_a_set_that_serves_is_ready():
@@ -106,88 +105,69 @@ def test_a_set_without_route_and_picker_is_ready_by_its_replicas():
     assert ready(snapshot) == [f"InferenceSet {NS}/{SET} is ready: 1/1 replicas ready"]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"set": {"spec": {"replicas": 2}}},
-        {"pod": not_ready()},
-        {"pod": None},
-        {"pod": DELETING},
-        {"pod": {"status": {"phase": "Failed"}}},
-        {"workspace": DELETING},
-        {"workspace": None},
-        {"epp": None},
-        {"epp": epp(ready=0)},
-        {"epp": epp(ready=0, wanted=0)},
-        {"epp": epp(ready=1, wanted=2)},
-        {"route": None},
-        {"route": {"status": {"parents": []}}},
-        {"route": {"status": {"parents": [parent("models-gw", condition("Accepted", "True"))]}}},
-        {"route": {"status": {"parents": [parent("models-gw", condition("Accepted", "Unknown"))]}}},
-        {"route": {"spec": {"parentRefs": []}}},
-    ],
-)
-def test_ready_needs_positive_evidence(changes):
-    """The absence of a fault is not enough: unknown conditions and missing objects prevent it."""
-    assert ready(stack(**changes)) == []
-
-
-@pytest.mark.parametrize("resource", [WORKSPACES, PODS, DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES])
-def test_ready_rests_on_nothing_unknown(resource):
-    """A set is not ready by what could not be read."""
-    snapshot = stack()
-    states = dict(snapshot.states) | {resource: FORBIDDEN}
-    assert ready(replace(snapshot, states=states)) == []
-
-
-def test_all_pods_of_a_replica_have_to_be_ready():
-    """A replica on several nodes works only as a whole."""
-    assert ready(stack(model_pod("qwen-a-1", not_ready()))) == []
-    assert ready(stack(model_pod("qwen-a-1")))
-
-
-def test_replicas_beyond_those_wanted_do_not_matter():
-    """While a set is scaled down, the wanted number of replicas is enough."""
-    starting = [workspace("qwen-b"), model_pod("qwen-b-0", not_ready(), workspace="qwen-b")]
-    assert ready(stack(*starting))
-
-
-def test_a_workspace_condition_does_not_make_a_replica_ready():
-    """Conditions freeze when KAITO is down, at True as well; pods decide."""
-    serving = conditions(condition("InferenceReady", "True", "WorkspaceInferenceStatusSuccess"))
-    assert ready(stack(workspace=serving, pod=not_ready())) == []
-
-
 NAMED = {"spec": {"endpointPickerRef": {"name": "qwen-inferencepool-epp"}}}
 SPREADS = {"spec": {"endpointPickerRef": {"name": "qwen-epp", "failureMode": "FailOpen"}}}
+OWN = document("Service", "qwen-inferencepool-epp", NS)
+SERVES = conditions(condition("InferenceReady", "True", "WorkspaceInferenceStatusSuccess"))
+STARTING = [workspace("qwen-b"), model_pod("qwen-b-0", not_ready(), workspace="qwen-b")]
 
 
-def reached(snapshot):
+def of_parent(*conditions):
+    return {"status": {"parents": [parent("models-gw", *conditions)]}}
+
+
+@rows(
+    ("snapshot", "is_ready"),
+    {
+        "a replica less than wanted": (stack(set={"spec": {"replicas": 2}}), False),
+        "a pod that is not Ready": (stack(pod=not_ready()), False),
+        "no pod": (stack(pod=None), False),
+        "a pod that goes": (stack(pod=DELETING), False),
+        "a pod that failed": (stack(pod={"status": {"phase": "Failed"}}), False),
+        "a Workspace that goes": (stack(workspace=DELETING), False),
+        "no Workspace": (stack(workspace=None), False),
+        "no picker": (stack(epp=None), False),
+        "a picker that is down": (stack(epp=epp(ready=0)), False),
+        "a picker of zero": (stack(epp=epp(ready=0, wanted=0)), False),
+        "a picker that lacks a replica": (stack(epp=epp(ready=1, wanted=2)), False),
+        "no route": (stack(route=None), False),
+        "a route that nobody accepted": (stack(route={"status": {"parents": []}}), False),
+        "a route that is accepted and not resolved": (stack(route=of_parent(condition("Accepted", "True"))), False),
+        "a route that is not judged yet": (stack(route=of_parent(condition("Accepted", "Unknown"))), False),
+        "a route without a parent": (stack(route={"spec": {"parentRefs": []}}), False),
+        **{f"{each} cannot be read": (without(stack(), each), False) for each in (WORKSPACES, PODS, DEPLOYMENTS, INFERENCEPOOLS, HTTPROUTES)},
+        "a replica on several nodes works only as a whole": (stack(model_pod("qwen-a-1", not_ready())), False),
+        "it works as a whole": (stack(model_pod("qwen-a-1")), True),
+        "while it is scaled down the wanted number is enough": (stack(*STARTING), True),
+        "a condition freezes when KAITO is down, at True as well: pods decide": (stack(workspace=SERVES, pod=not_ready()), False),
+    },
+)  # fmt: skip
+def test_ready_needs_positive_evidence(snapshot, is_ready):
+    """The absence of a fault is not enough, nor is what could not be read."""
+    assert bool(ready(snapshot)) is is_ready
+
+
+@rows(
+    ("snapshot", "reached", "is_ready"),
+    {
+        "the Service that the pool names is not there": (stack(pool=NAMED), False, False),
+        "it is there": (stack(OWN, pool=NAMED), True, True),
+        "a pool that fails open serves without; ready is another matter": (
+            stack(pool=SPREADS),
+            True,
+            False,
+        ),
+        "Services cannot be read: it may be there": (
+            without(stack(pool=NAMED), SERVICES),
+            True,
+            True,
+        ),
+    },
+)
+def test_requests_reach_a_picker_through_its_service(snapshot, reached, is_ready):
+    """Its Deployment is available, and the gateway calls the Service."""
     (evidence,) = evaluate(snapshot).serving
-    return evidence.reached
-
-
-def test_no_request_reaches_a_picker_without_its_service():
-    """Its Deployment is available, and the gateway calls the Service that the pool names."""
-    assert not reached(stack(pool=NAMED))
-    assert ready(stack(pool=NAMED)) == []
-    own = document("Service", "qwen-inferencepool-epp", NS)
-    assert reached(stack(own, pool=NAMED))
-    assert ready(stack(own, pool=NAMED))
-
-
-def test_a_pool_that_fails_open_needs_no_service_to_serve():
-    """The gateway spreads requests without the picker; ready is another matter."""
-    assert reached(stack(pool=SPREADS))
-    assert ready(stack(pool=SPREADS)) == []
-
-
-def test_a_service_that_cannot_be_read_changes_no_evidence():
-    """What cannot be read may be there."""
-    snapshot = stack(pool=NAMED)
-    unread = replace(snapshot, states=dict(snapshot.states) | {SERVICES: FORBIDDEN})
-    assert reached(unread)
-    assert ready(unread)
+    assert (evidence.reached, bool(ready(snapshot))) == (reached, is_ready)
 
 
 ACCEPTED = condition("Accepted", "True")
@@ -203,11 +183,6 @@ def parents(*entries):
 
 def refused(type_, reason):
     return parents(parent("models-gw", condition(type_, "False", reason, "because")))
-
-
-def without(snapshot, *resources):
-    states = dict(snapshot.states) | dict.fromkeys(resources, FORBIDDEN)
-    return replace(snapshot, states=states)
 
 
 def refers(*references):

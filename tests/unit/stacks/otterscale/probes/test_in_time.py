@@ -21,6 +21,7 @@ from reporter.resolution.memory import Memory
 from reporter.resolution.resolve import resolve
 from reporter.setting_types import Switched
 from reporter.stacks.settings import FullEvaluationSettings
+from tests.tables import rows
 from tests.unit.probes.building import at, condition, deployment, namespace, snapshot_of
 from tests.unit.probes.runtime.scraped import TARGET, seconds
 from tests.unit.stacks.otterscale.probes.otterscale import (
@@ -121,19 +122,6 @@ JUST_SCHEDULED = {
 }
 
 
-def test_a_model_may_take_its_time_to_be_unpacked():
-    """The start-up budget counts; the Deployment's deadline is shorter and does not."""
-    running = starting(running={"startedAt": moment(5)})
-    docs = broken({"status": {**running["status"], **JUST_SCHEDULED["status"]}})
-    docs = changed(docs, "Pod", POD, YOUNG)
-    late = condition("Progressing", "False", "ProgressDeadlineExceeded", since=moment(600))
-    stalled = {**rolled_out(1, 0), "conditions": [late]}
-    slow = changed(docs, "Deployment", "qwen3-decode", {"status": stalled})
-    told = story((0, docs), (600, slow), until=2400)
-    assert firsts(told) == {"PodsNotReady": SETTINGS.model_startup_budget_seconds}
-    assert firsts(told, "secondary") == {"RolloutStalled": SETTINGS.model_startup_budget_seconds}
-
-
 def scraped(*, answered, silent=False, started=300):
     """What is known of the decode pod's page; `silent`: so long that a rule tells it."""
     engines = {"0": EngineLook(running=0)} if answered else {}
@@ -149,23 +137,6 @@ def scraped(*, answered, silent=False, started=300):
         uid=f"uid-{POD}", faults={reason: fault} if silent else {}, in_service=True
     )
     return Samples(scraping=True, pods={(NS, POD): Judged(History(seconds(15), (look,)), verdict)})
-
-
-def restarted(second):
-    """The pod runs again after a crash, and without probes it is Ready at once."""
-    last = {"terminated": {"exitCode": 1, "reason": "Error"}}
-    status = {
-        "name": "vllm", "ready": True, "restartCount": 4, "lastState": last,
-        "state": {"running": {"startedAt": moment(second)}},
-    }  # fmt: skip
-    return changed(healthy(), "Pod", POD, {"status": {"containerStatuses": [status]}})
-
-
-def test_a_crash_loop_without_probes_is_one_episode():
-    """Without probes the pod is Ready while vLLM loads the model that it will crash on."""
-    docs = broken(crashing("vllm"))
-    told = story((0, docs), (300, restarted(300), scraped(answered=False)), (420, docs), until=600)
-    assert told == [(0, "firing", "PodsNotReady")]
 
 
 def flipping(*flips):
@@ -190,34 +161,6 @@ def flipping(*flips):
             yield begins, docs
 
 
-def test_a_status_that_follows_each_crash_is_not_stale():
-    """A pass comes before the operator does, each time that a pod in a crash loop changes."""
-    told = story(*flipping(30, 40, 70, 90, 120, 160, 190), until=330)
-    assert firsts(told) == {"PodsNotReady": 30}
-
-
-def test_a_status_is_stale_since_its_pods_changed():
-    """They have been Ready for ten minutes, which the operator has not seen."""
-    docs = changed(healthy(), "ModelService", NAME, {"status": {"decodeReady": None}})
-    assert firsts(story((0, docs), until=60)) == {"StatusStale": 0}
-
-
-def test_a_status_that_follows_no_crash_is_stale():
-    """The operator has been stuck since before the pod crashed."""
-    docs = [*flipping(30)][1][1]
-    told = firsts(story((0, healthy()), (30, docs), until=330))
-    assert told == {"PodsNotReady": 30, "StatusStale": 150}
-
-
-@pytest.mark.parametrize(
-    "proof", [scraped(answered=True), scraped(answered=False, silent=True), NONE]
-)
-def test_it_ends_when_the_engine_answers(proof):
-    """Or when its silence is told as such, or nobody asks it."""
-    told = story((0, broken(crashing("vllm"))), (300, restarted(300), proof), until=420)
-    assert firsts(told, "clearing") == {"PodsNotReady": 300}
-
-
 def without_statistics():
     """A page without a name of vLLM, as with --disable-log-stats."""
     look = Look(target=TARGET, at=at(310))
@@ -235,112 +178,125 @@ def unreachable(*, in_service):
     return Samples(scraping=True, pods={(NS, POD): Judged(judged.history, verdict)})
 
 
-@pytest.mark.parametrize(
-    ("proof", "settings"),
-    [
-        pytest.param(without_statistics(), ALONE, id="a page that says nothing of the engine"),
-        pytest.param(unreachable(in_service=True), ALONE, id="no pod can be reached"),
-        pytest.param(scraped(answered=False), ALONE.model_copy(update={"runtime_reasons": Switched.OFF}), id="nobody judges silence"),
-    ],
-)  # fmt: skip
-def test_a_crash_ends_also_where_no_page_will_ever_tell(proof, settings):
-    """Else a pod that crashed once would be told of as long as it lives."""
-    told = story(
-        (0, broken(crashing("vllm"))), (300, restarted(300), proof), until=420, settings=settings
+def restarted(second, code=1, reason="Error"):
+    """The pod runs again after its container ended, and without probes it is Ready at once."""
+    status = {
+        "name": "vllm", "ready": True, "restartCount": 4,
+        "lastState": {"terminated": {"exitCode": code, "reason": reason}},
+        "state": {"running": {"startedAt": moment(second)}},
+    }  # fmt: skip
+    return changed(healthy(), "Pod", POD, {"status": {"containerStatuses": [status]}})
+
+
+def unpacks(*conditions):
+    """The pod unpacks since a moment, and its Deployment says so."""
+    running = starting(running={"startedAt": moment(5)})
+    docs = broken({"status": {**running["status"], **JUST_SCHEDULED["status"]}})
+    status = {**rolled_out(1, 0), **({"conditions": list(conditions)} if conditions else {})}
+    return changed(
+        changed(docs, "Pod", POD, YOUNG), "Deployment", "qwen3-decode", {"status": status}
     )
-    assert firsts(told, "clearing") == {"PodsNotReady": 300}
 
 
-def test_a_silence_of_before_the_crash_gives_nothing_up():
-    """What was found in the last life of the engine is kept as a doubt until it has settled."""
-    proof = unreachable(in_service=False)
-    told = story((0, broken(crashing("vllm"))), (300, restarted(300), proof), until=420)
-    assert firsts(told, "clearing") == {}
-
-
-def test_a_past_crash_begins_nothing():
-    told = story((0, restarted(0), scraped(answered=False, started=0)), until=300)
-    assert firsts(told) == {}
-
-
-def test_a_pod_that_loads_its_model_does_not_answer_yet():
-    """Without probes it is always Ready; its silence is told after the start-up budget only."""
-    docs = restarted(0)
-    seen = scraped(answered=False, silent=True, started=0)
-    told = firsts(story((0, docs, seen), until=2400))
-    assert told == {"MetricsScrapeFailing": SETTINGS.model_startup_budget_seconds}
-
-
-def test_a_pod_that_had_answered_is_told_at_once():
-    page = scraped(answered=True, silent=True, started=0)
-    assert firsts(story((0, restarted(0), page), until=300)) == {"MetricsScrapeFailing": 0}
-
-
-def test_firing_goes_on_when_its_page_leaves_the_memory():
-    """What answered long ago is not seen any more, and the pod has no new start-up budget."""
-    seen, later = (scraped(answered=each, silent=True, started=0) for each in (True, False))
-    told = story((0, restarted(0), seen), (600, restarted(0), later), until=1200)
-    assert told == [(0, "firing", "MetricsScrapeFailing")]
-
-
-def test_a_crash_goes_on_while_the_pod_starts_again():
-    """The unpack step that failed runs again: that is no recovery."""
-    failing = broken(crashing("model-unpack"))
-    again = broken(starting(running={"startedAt": moment(300)}))
-    told = story((0, failing), (300, again), until=900)
-    assert told == [(0, "firing", "PodsNotReady")]
-
-
-@pytest.mark.parametrize(
-    ("condition_", "second"),
-    [
-        (condition("ReplicaFailure", "True", "FailedCreate", "quota", since=moment(0)), 60),
-        (condition("Progressing", "True"), SETTINGS.model_startup_budget_seconds),
-    ],
-    ids=["refused", "not made yet"],
-)
-def test_pods_that_are_not_there(condition_, second):
-    """Pods that nobody refuses to make have the time of a start."""
-    status = {**rolled_out(1, 0), "conditions": [condition_]}
-    says = {"phase": "Running", "decodeReady": None}
+def without_pods(told):
+    """The decode pod is not there, and the Deployment says why."""
     docs = without(healthy(), ("Pod", POD))
+    status = {**rolled_out(1, 0), "conditions": [told]}
     docs = changed(docs, "Deployment", "qwen3-decode", {"status": status})
-    docs = changed(docs, "ModelService", NAME, {"status": says})
-    docs = changed(docs, "ModelService", NAME, NOT_READY)
-    assert firsts(story((0, docs), until=1900)) == {"PodsNotReady": second}
+    says = {"phase": "Running", "decodeReady": None, **NOT_READY["status"]}
+    return changed(docs, "ModelService", NAME, {"status": says})
 
 
-def test_a_container_that_ended_well_is_no_crash():
-    """It was told of for another cause, and that is over."""
-    docs = restarted(300)
-    status = docs_status(docs)
-    status["lastState"] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
-    seen = scraped(answered=False)
-    told = story((0, broken(crashing("vllm"))), (300, docs, seen), until=420)
-    assert firsts(told, "clearing") == {"PodsNotReady": 300}
+OF_THREE = healthy(inferencePool={"endpointPicker": {"replicas": 3}})
+NEVER = [
+    condition("Available", "False", "MinimumReplicasUnavailable", since=moment(-86_400)),
+    condition("Progressing", "False", "ProgressDeadlineExceeded", since=moment(-85_800)),
+]
 
 
-def docs_status(docs):
-    """The status of the decode pod's engine."""
-    (found,) = (each for each in docs if each["kind"] == "Pod" and each["metadata"]["name"] == POD)
-    return found["status"]["containerStatuses"][0]
-
-
-def test_a_picker_whose_leader_changes_is_not_down_since_ever():
+def with_leaders(number):
     """Only the leader is Ready, so that its Deployment was never Available says nothing."""
-    docs = healthy(inferencePool={"endpointPicker": {"replicas": 3}})
-    never = [
-        condition("Available", "False", "MinimumReplicasUnavailable", since=moment(-86_400)),
-        condition("Progressing", "False", "ProgressDeadlineExceeded", since=moment(-85_800)),
-    ]
+    status = {**rolled_out(3, number), "conditions": NEVER}
+    return changed(OF_THREE, "Deployment", EPP, {"status": status})
 
-    def with_leaders(number):
-        status = {**rolled_out(3, number), "conditions": never}
-        return changed(docs, "Deployment", EPP, {"status": status})
 
-    story_ = [(0, with_leaders(1)), (300, with_leaders(0)), (360, with_leaders(1))]
-    assert firsts(story(*story_, until=600)) == {}
-    assert firsts(story(*story_[:2], until=600)) == {"EPPNotReady": 420}
+LATE = condition("Progressing", "False", "ProgressDeadlineExceeded", since=moment(600))
+REFUSED = condition("ReplicaFailure", "True", "FailedCreate", "quota", since=moment(0))
+CRASHED, UNPACK_FAILED = broken(crashing("vllm")), broken(crashing("model-unpack"))
+UNPACKS_AGAIN = broken(starting(running={"startedAt": moment(300)}))
+BEHIND = changed(healthy(), "ModelService", NAME, {"status": {"decodeReady": None}})
+UNSEEN = [*flipping(30)][1][1]
+SILENT, EARLY_SILENT = scraped(answered=False), scraped(answered=False, started=0)
+TOLD_SILENT, ANSWERED = (scraped(answered=each, silent=True, started=0) for each in (False, True))
+STARTUP = SETTINGS.model_startup_budget_seconds
+NOT_JUDGED = ALONE.model_copy(update={"runtime_reasons": Switched.OFF})
+PODS_AT_0, PODS_CLEAR = {"PodsNotReady": 0}, {"PodsNotReady": 300}
+
+
+def again(proof, **options):
+    """A crash, after which the pod runs again and this was scraped."""
+    return [(0, CRASHED), (300, restarted(300), proof)], 420, options
+
+
+@rows(
+    ("stages", "until", "options", "fires", "clears"),
+    {
+        "a model may take its time to be unpacked: the Deployment's deadline is shorter and does not count": (
+            [(0, unpacks()), (600, unpacks(LATE))], 2400, {}, {"PodsNotReady": STARTUP}, {},
+        ),
+        "a crash loop without probes is one episode: the pod is Ready while it loads what it will crash on": (
+            [(0, CRASHED), (300, restarted(300), SILENT), (420, CRASHED)], 600, {}, PODS_AT_0, {},
+        ),
+        "a status that follows each crash is not stale: a pass comes before the operator does": (
+            [*flipping(30, 40, 70, 90, 120, 160, 190)], 330, {}, {"PodsNotReady": 30}, None,
+        ),
+        "a status is stale since its pods changed": ([(0, BEHIND)], 60, {}, {"StatusStale": 0}, {}),
+        "a status that follows no crash is stale: the operator was stuck before": (
+            [(0, healthy()), (30, UNSEEN)], 330, {}, {"PodsNotReady": 30, "StatusStale": 150}, {},
+        ),
+        "it ends when the engine answers": (*again(scraped(answered=True)), PODS_AT_0, PODS_CLEAR),
+        "or its silence is told as such": (*again(scraped(answered=False, silent=True)), None, PODS_CLEAR),
+        "or nobody asks it": (*again(NONE), PODS_AT_0, PODS_CLEAR),
+        "or its page says nothing of the engine": (*again(without_statistics()), PODS_AT_0, PODS_CLEAR),
+        "or no pod can be reached": (*again(unreachable(in_service=True)), None, PODS_CLEAR),
+        "or nobody judges silence": (*again(SILENT, settings=NOT_JUDGED), PODS_AT_0, PODS_CLEAR),
+        "a silence of before the crash gives nothing up: it is a doubt until it has settled": (
+            *again(unreachable(in_service=False)), PODS_AT_0, {},
+        ),
+        "a container that ended well is no crash": (
+            [(0, CRASHED), (300, restarted(300, 0, "Completed"), SILENT)], 420, {}, PODS_AT_0, PODS_CLEAR,
+        ),
+        "a past crash begins nothing": ([(0, restarted(0), EARLY_SILENT)], 300, {}, {}, {}),
+        "a pod that loads its model does not answer yet: without probes it is always Ready": (
+            [(0, restarted(0), TOLD_SILENT)], 2400, {}, {"MetricsScrapeFailing": STARTUP}, {},
+        ),
+        "one that had answered is told at once": ([(0, restarted(0), ANSWERED)], 300, {}, {"MetricsScrapeFailing": 0}, {}),
+        "it goes on when its page leaves the memory: no new start-up budget": (
+            [(0, restarted(0), ANSWERED), (600, restarted(0), TOLD_SILENT)], 1200, {}, {"MetricsScrapeFailing": 0}, {},
+        ),
+        "a crash goes on while the pod starts again: that a step runs again is no recovery": (
+            [(0, UNPACK_FAILED), (300, UNPACKS_AGAIN)], 900, {}, PODS_AT_0, {},
+        ),
+        "pods that are refused": ([(0, without_pods(REFUSED))], 1900, {}, {"PodsNotReady": 60}, {}),
+        "pods that nobody refuses to make have the time of a start": (
+            [(0, without_pods(condition("Progressing", "True")))], 1900, {}, {"PodsNotReady": STARTUP}, {},
+        ),
+        "a picker whose leader changes is not down since ever": (
+            [(0, with_leaders(1)), (300, with_leaders(0)), (360, with_leaders(1))], 600, {}, {}, {},
+        ),
+        "nor is one that lost its leader": ([(0, with_leaders(1)), (300, with_leaders(0))], 600, {}, {"EPPNotReady": 420}, {}),
+    },
+)  # fmt: skip
+def test_what_is_told_over_time(stages, until, options, *, fires, clears):
+    """When each reason fires and clears first; None where that is not the point."""
+    told = story(*stages, until=until, **options)
+    assert fires in (None, firsts(told))
+    assert clears in (None, firsts(told, "clearing"))
+
+
+def test_a_stalled_rollout_is_secondary_to_its_pods():
+    told = story((0, unpacks()), (600, unpacks(LATE)), until=2400)
+    assert firsts(told, "secondary") == {"RolloutStalled": STARTUP}
     message = one(with_leaders(0), "EPPNotReady").message
     assert "not" in message, "a deadline that passes by design is no cause"
 
