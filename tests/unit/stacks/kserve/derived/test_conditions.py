@@ -25,6 +25,7 @@ from reporter.stacks.kserve.objects import (
     ModelStatus,
 )
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
+from tests.tables import rows
 from tests.unit.probes.building import pod
 from tests.unit.stacks.kserve.derived.building import (
     RUNNING,
@@ -355,83 +356,52 @@ def facts(*docs, unknown=()):
 
 
 def names(objects):
-    return [each.name for each in objects]
+    return None if objects is None else [each.name for each in objects]
 
 
-def test_knative_services_by_name():
-    """One for each component in spec; others are not looked for."""
-    found = facts(
-        inferenceservice(TRANSFORMED),
-        knative_service("v1, v1", ""),
-        knative_service("t1, t1", "", component="transformer"),
-        knative_service("e1, e1", "", component="explainer"),
-    )
-    assert {each: service.name for each, service in found.services.items()} == {
-        Component.PREDICTOR: "llm-predictor",
-        Component.TRANSFORMER: "llm-transformer",
+NEWER, OLDER = (knative_service("v1, v1", "", component=each) for each in ("predictor", "predictor-default"))  # fmt: skip
+OF_EACH = [knative_service("v1, v1", "", component=each) for each in ("predictor", "transformer", "explainer")]  # fmt: skip
+CREATED = [knative_service("v2, v1", "v1:100 L"), predictor_pod(name="old", of="v1"), *(predictor_pod(name=f"new-{each}", of="v2") for each in "ba")]  # fmt: skip
+PLAIN, WORKER, DEFAULT = (raw_deployment(name=f"llm-predictor{each}") for each in ("", "-worker", "-default"))  # fmt: skip
+OF_DEFAULT = predictor_pod({"metadata": {"labels": {"app": "isvc.llm-predictor-default"}}})
+ANOTHER = pod("models", "other", "isvc.llm-transformer")
+SEVERAL = {"spec": {"predictor": {"workerSpec": {}}}}
+
+
+@rows(
+    ("patches", "docs", "expected"),
+    {
+        "Knative Services by name, of the components in spec alone": ([TRANSFORMED], OF_EACH, {"services": ["llm-predictor", "llm-transformer"]}),
+        "an older one has default after its name": ([], [OLDER], {"services": ["llm-predictor-default"]}),
+        "the newer name wins": ([], [OLDER, NEWER], {"services": ["llm-predictor"]}),
+        "pods of the latest created revision, also while an older one serves": ([], CREATED, {"pods": ["new-a", "new-b"]}),
+        "in Standard mode pods by the label app": (
+            [STANDARD], [PLAIN, predictor_pod(), ANOTHER], {"pods": ["pod-a"], "deployments": ["llm-predictor"]},
+        ),
+        "an older Deployment has default after its name, and KServe goes on with it": (
+            [STANDARD], [DEFAULT, OF_DEFAULT], {"deployments": ["llm-predictor-default"], "pods": ["pod-a"]},
+        ),
+        "one of workers is nobody's without a workerSpec": ([STANDARD], [PLAIN, WORKER], {"deployments": ["llm-predictor"]}),
+        "workers where there are several nodes": ([STANDARD, SEVERAL], [PLAIN, WORKER], {"deployments": ["llm-predictor", "llm-predictor-worker"]}),
+        "no pods": ([], [], {"pods": []}),
+    },
+)  # fmt: skip
+def test_what_is_of_an_inferenceservice(patches, docs, expected):
+    found = facts(inferenceservice(*patches), *docs)
+    told = {
+        "services": names((found.services or {}).values()),
+        "deployments": names((found.deployments or {}).get(Component.PREDICTOR)),
+        "pods": names(found.pods),
     }
-
-
-@pytest.mark.parametrize("both", [False, True])
-def test_an_older_knative_service_has_default_after_its_name(both):
-    """The newer name wins where both exist."""
-    docs = [knative_service("v0, v0", "", component="predictor-default")]
-    docs += [knative_service("v1, v1", "")] * both
-    found = facts(inferenceservice(), *docs).services[Component.PREDICTOR]
-    assert found.name == ("llm-predictor" if both else "llm-predictor-default")
-
-
-def test_pods_of_the_latest_created_revision():
-    """In Knative mode, also while an older revision serves."""
-    found = facts(
-        inferenceservice(),
-        knative_service("v2, v1", "v1:100 L"),
-        predictor_pod(name="old", of="v1"),
-        predictor_pod(name="new-b", of="v2"),
-        predictor_pod(name="new-a", of="v2"),
-    )
-    assert names(found.pods) == ["new-a", "new-b"]
-
-
-def test_pods_of_the_deployment():
-    """In Standard mode, by the label `app`."""
-    found = facts(
-        inferenceservice(STANDARD),
-        raw_deployment(),
-        predictor_pod(),
-        pod("models", "other", "isvc.llm-transformer"),
-    )
-    assert names(found.pods) == ["pod-a"]
-    assert names(found.deployments[Component.PREDICTOR]) == ["llm-predictor"]
-
-
-def test_an_older_deployment_has_default_after_its_name():
-    """KServe goes on with it, so it and its pods are the component's."""
-    labels = {"metadata": {"labels": {"app": "isvc.llm-predictor-default"}}}
-    found = facts(
-        inferenceservice(STANDARD),
-        raw_deployment(name="llm-predictor-default"),
-        predictor_pod(labels),
-    )
-    assert names(found.deployments[Component.PREDICTOR]) == ["llm-predictor-default"]
-    assert names(found.pods) == ["pod-a"]
-
-
-def test_workers_only_where_there_are_several_nodes():
-    """A Deployment of that name is nobody's without a workerSpec."""
-    docs = (raw_deployment(), raw_deployment(name="llm-predictor-worker"))
-    several = {"spec": {"predictor": {"workerSpec": {}}}}
-    one = facts(inferenceservice(STANDARD), *docs).deployments[Component.PREDICTOR]
-    two = facts(inferenceservice(STANDARD, several), *docs).deployments[Component.PREDICTOR]
-    assert names(one) == ["llm-predictor"]
-    assert names(two) == ["llm-predictor", "llm-predictor-worker"]
+    assert expected == {each: told[each] for each in expected}
+    if "services" in expected:
+        assert list(found.services) == list(Component)[: len(expected["services"])]
 
 
 def test_unknown_is_not_absent():
     """What cannot be read is None; in Knative mode pods are found through the Knative Service."""
     found = facts(inferenceservice(), unknown=[KNATIVE_SERVICES, r.DEPLOYMENTS])
     assert (found.services, found.deployments, found.pods) == (None, None, None)
-    assert facts(inferenceservice()).pods == ()
 
 
 @pytest.mark.parametrize(
