@@ -188,8 +188,8 @@ _KILLING: Final = re.compile(r"failed (?P<probe>liveness|startup) probe", re.IGN
 _UNHEALTHY: Final = re.compile(
     r"(?P<probe>Liveness|Readiness|Startup) probe (?:failed|errored)[^:]{0,60}: "
 )
-_SLACK: Final = timedelta(seconds=45)
-"""How far past its budget a container may run that a probe ends: one period, and its grace."""
+_SLACK: Final = 45
+"""Seconds past its budget that a container may run that a probe ends: one period, and its grace."""
 
 
 _SAME_END: Final = timedelta(minutes=5)
@@ -289,8 +289,9 @@ def _said_killing(case: Case, container: str, ended: Terminated) -> str:
 def _ran_as_long(ended: Terminated, probe: Probe) -> bool:
     if ended.started_at is None or ended.finished_at is None:
         return False
-    ran, budget = ended.finished_at - ended.started_at, timedelta(seconds=probe.budget_seconds)
-    period = timedelta(seconds=probe.period_seconds or 10)
+    # In seconds: a probe may have more than a timedelta holds.
+    ran = (ended.finished_at - ended.started_at).total_seconds()
+    budget, period = probe.budget_seconds, probe.period_seconds or 10
     return budget - period <= ran <= budget + period + _SLACK
 
 

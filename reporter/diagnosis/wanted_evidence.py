@@ -7,7 +7,7 @@ told.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from reporter.catalogue.resources import AUTOSCALERS, BY_NAME, CLAIMS, NODECLAIMS, ON_DEMAND, PODS
@@ -25,6 +25,9 @@ OF_NODES: Final = "default"
 
 MOST_PODS: Final = 20
 """Pods of one namespace of which logs are read, or Events one by one."""
+
+_MOST_CONTAINERS: Final = 10
+"""Containers of one pod whose logs are read: a pod may have hundreds, and others wait."""
 
 _OPEN: Final = frozenset(Disposition) - {Disposition.SUPPRESSED, Disposition.CLEARING}
 _PENDING: Final = "Pending"
@@ -101,7 +104,10 @@ def wanted_evidence(report: Report, snapshot: Snapshot) -> WantedEvidence:
         namespaces=namespaces,
         pods=pods,
         logs=tuple(
-            chain.from_iterable(map(wanted_logs, (*chain.from_iterable(pods.values()), *explained)))
+            chain.from_iterable(
+                islice(wanted_logs(pod), _MOST_CONTAINERS)
+                for pod in chain(chain.from_iterable(pods.values()), explained)
+            )
         ),
         resources=tuple(_resources(snapshot)) if waiting else (),
         volumes=tuple(dict.fromkeys(_volumes(snapshot, waiting))),

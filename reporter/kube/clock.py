@@ -25,6 +25,8 @@ def real_now() -> Instant:
 
 
 _SAMPLES: Final = 9
+_FARTHEST: Final = 2.0**37
+"""Seconds since 1970 that no clock shows: graces are added to it, and the calendar ends."""
 
 
 class ClockOffset:
@@ -37,7 +39,9 @@ class ClockOffset:
         received = boot_seconds()
         try:
             sent = parsedate_to_datetime(date).timestamp()
-        except ValueError:
+        except (ValueError, OverflowError):
+            return
+        if not 0 <= sent < _FARTHEST:
             return
         # The header is cut to whole seconds, so the middle of that second is the best guess.
         self._server_clock.append(sent + 0.5 - received)

@@ -228,6 +228,7 @@ LOWER: Final = (
     asyncio.LimitOverrunError,
     EOFError,
     ValueError,  # json, msgspec, Unicode, and URLs that aiohttp refuses
+    OverflowError,  # numbers and times beyond all bounds
     RecursionError,
     RuntimeError,  # aiohttp: session or transport is closing
     AssertionError,  # aiohttp, on a connection that was lost at a bad moment

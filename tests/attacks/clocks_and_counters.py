@@ -8,11 +8,14 @@ from datetime import UTC, datetime, timedelta
 from msgspec import convert
 
 from reporter.catalogue.resources import PODS
+from reporter.diagnosis.containers import _ran_as_long
 from reporter.diagnosis.fit import counts_of
+from reporter.kube.clock import ClockOffset
 from reporter.metrics.pages.reader import SeriesLabels
 from reporter.metrics.pages.reading import counter
 from reporter.metrics.scraping.targets import POD_INDEX, _index
 from reporter.model.objects import DeploymentSpec, Pod
+from reporter.model.objects.pods import Probe, Terminated
 from reporter.model.report import SkippedObject
 from reporter.model.stack import ScrapedPods
 from reporter.model.subject import SubjectKind
@@ -141,6 +144,36 @@ def _(_folder, number):
     found = decode_object(PODS, f'{{"metadata": {metadata}, "spec": {spec}}}'.encode())
     counted = found.spec.devices if isinstance(found, Pod) else found.cause
     return Outcome(held=isinstance(found, Pod | SkippedObject), figure=f"{counted}"[:100])
+
+
+@attacks(
+    {
+        "a Date of years beyond all numbers": f"Fri, 20 Nov {'9' * 30} 12:00:00 GMT",
+        "a Date at the end of the calendar": "Fri, 31 Dec 9999 23:59:59 GMT",
+        "a Date before the calendar": "Mon, 01 Jan 0001 00:00:00 +2359",
+        "a Date without a zone, before the calendar": "Mon, 01 Jan 0001 00:00:00",
+        "a Date of another world": "\x00, 99 Foo -1 -1:-1:-1 +99999999",
+    }
+)
+def _(_folder, date):
+    clock = ClockOffset()
+    try:
+        clock.note(date)
+    except (ArithmeticError, OSError, TypeError, ValueError) as error:
+        return broken(f"{type(error).__name__}: {error}")
+    ahead = clock.seconds()
+    return Outcome(held=ahead == 0, figure=f"the server's clock is {ahead:.0f} s ahead")
+
+
+@attack("a probe that never gives up, of a container that was killed")
+def _(_folder):
+    never = Probe(period_seconds=2**31 - 1, failure_threshold=2**31 - 1)
+    ended = Terminated(exit_code=137, started_at=BEAT, finished_at=BEAT + timedelta(hours=1))
+    try:
+        found = _ran_as_long(ended, never)
+    except OverflowError as error:
+        return broken(str(error))
+    return held(f"the probe ended it: {found}")
 
 
 _DIGITS = "9" * 5_000

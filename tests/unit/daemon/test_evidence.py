@@ -304,6 +304,17 @@ def test_of_one_namespace_a_few_pods_are_looked_at():
     assert wanted.pods["n"][0].name == "p49"
 
 
+def test_of_one_pod_a_few_logs_are_read():
+    """A pod of hundreds of containers does not keep others waiting for theirs."""
+    ended = {"terminated": {"exitCode": 1}}
+    crashed = pod(
+        phase="Running",
+        containerStatuses=[{"name": f"c{each}", "state": ended} for each in range(300)],
+    )
+    fault = finding("inferencesetModelPodsNotReady", related=ObjectRef("v1", "Pod", "n", "p"))
+    assert len(told(fault, pods=[crashed]).logs) == 10
+
+
 def test_where_all_is_well_nothing_is_wanted():
     assert told(pods=[pod(**PULLS)]) == WantedEvidence()
 

@@ -40,6 +40,7 @@ LOWER = [
     UnicodeDecodeError("utf-8", b"", 0, 1, "x"),
     RecursionError(),
     ValueError("x"),
+    OverflowError("x"),
     RuntimeError("Session is closed"),
 ]
 
