@@ -8,10 +8,6 @@ import pytest
 
 from reporter.model.report import Disposition, Mute, MuteFault
 from reporter.model.subject import ObjectRef
-from reporter.sinks.history import EpisodeHistory
-from reporter.sinks.page.build import page_view
-from reporter.sinks.page.document import page_html
-from reporter.sinks.page.view import ReportOrigin
 from reporter.sinks.report_json import MUTES_LISTED, report_json
 from reporter.sinks.report_text import report_text
 from reporter.sinks.words import where_muted
@@ -32,10 +28,6 @@ def muted(**changes):
 
 def shown(*findings):
     return replace(report(*findings), mutes=PLACES, mute_faults=(FAULT,))
-
-
-def page(of):
-    return page_html(page_view(of, ReportOrigin(), EpisodeHistory.of(of)))
 
 
 @pytest.mark.parametrize(
@@ -85,12 +77,3 @@ def test_a_finding_lists_some_mutes_in_json_and_counts_the_others(count, more):
     (found,) = document["findings"]
     assert (len(found["mutes"]), found.get("moreMutes")) == (MUTES_LISTED, more)
     assert len(document["mutes"]) == count
-
-
-def test_on_the_page():
-    """Where it is muted, until when, and what is wrong with mutes, as text."""
-    html = page(shown(muted()))
-    assert f"muted on {WHERE}" in html
-    assert "did you mean &lt;b&gt;?" in html
-    assert "Nothing fires" in html
-    assert "<b>?" not in html

@@ -65,6 +65,10 @@ def page(*findings, live=True, query="", **changes):
     return page_html(shown, version="v-1")
 
 
+def muted(name):
+    return Mute(ObjectRef("v1", "Namespace", "", name), (PODS,))
+
+
 def hostile(text):
     subject = model(text, text)
     return {
@@ -72,9 +76,11 @@ def hostile(text):
             finding(KAITO, message=text, cause=text),
             finding(PODS, subject, message=text, cause=text),
             finding(PODS, model("b"), Disposition.SUPPRESSED, by=(text,), cause=text),
+            finding(PODS, model("c"), Disposition.MUTED, mutes=(muted(text),)),
         ),
         "ready_ones": [model(text, "c")],
         "unknown": (UnknownResource(text, text),),
+        "mute_faults": (MuteFault(ObjectRef("v1", "Namespace", "", text), text),),
         "skipped": (SkippedObject(text, text, text, text),),
     }
 
@@ -326,7 +332,7 @@ def test_a_served_page_is_bounded(live, whole, *, cut):
 
 def test_the_filter_applies_to_every_part():
     """Nothing of another namespace is left but the verdict and the counts."""
-    mute = [Mute(ObjectRef("v1", "Namespace", "", name), (PODS,)) for name in ("this", "that")]
+    mute = [muted(name) for name in ("this", "that")]
     html = page(
         finding(KAITO),
         *(finding(PODS, model("m", name)) for name in ("this", "that")),
