@@ -381,6 +381,7 @@ CHOSEN = {
     "a quantization that TGI misses": ("RuntimeError: Cannot load `awq` weight, make sure the model is already quantized", "v-quant-file"),
     "a model that is too large for Ollama": ("Error: llama runner process has terminated: signal: killed", "lc-killed"),
     "a call of cuBLAS": ("RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx`", "cublas-call"),
+    "a name that a program in Go does not find": ("dial tcp: lookup istiod.istio-system.svc on 10.0.0.10:53: no such host", "dns"),
     "nothing": ("", ""),
 }  # fmt: skip
 

@@ -278,7 +278,16 @@ def _judge(scope: InferenceServiceScope, component: Component) -> _Fault | None:
         return fault
     if route is None or route.status != UNKNOWN or rolls:
         return None
-    return _Fault("route not ready", "its route does not become ready", _WAITS, _ROLLOUT)
+    how = _WAITS_FOR.get(route.reason or "", "")
+    return _Fault("route not ready", f"its route does not become ready{how}", _WAITS, _ROLLOUT)
+
+
+_WAITS_FOR: Final = {
+    "IngressNotConfigured": ": no ingress controller of Knative, such as net-istio or net-kourier, "
+    "has taken it up",
+    "Uninitialized": ": the gateway that Knative probes does not answer for it",
+}
+"""What a route waits for, by the reason of its condition (knative serving, apis/serving/v1)."""
 
 
 def _missing_target(scope: InferenceServiceScope, status: ComponentStatus) -> _Fault | None:

@@ -125,7 +125,7 @@ MESSAGES = [
     ("100 percent with a route of before", c.TRAFFIC, "predictor: revision v3 gets 0 percent of the requests, and the spec asks for 100", 600),
     ("rolled out, and routed elsewhere", c.TRAFFIC, "predictor: revision v2 gets 0 percent of the requests, and the spec asks for 100", 600),
     ("not rolled out, routed by name", c.ROLLOUT_STUCK, "predictor: revision v3 is ready, and is not recorded as rolled out", 600),
-    ("a route that waits", c.TRAFFIC, "predictor: its route does not become ready; PredictorRouteReady: IngressNotConfigured", 600),
+    ("a route that waits", c.TRAFFIC, "predictor: its route does not become ready: no ingress controller of Knative, such as net-istio or net-kourier, has taken it up; PredictorRouteReady: IngressNotConfigured", 600),
     ("canary percent not taken over", c.TRAFFIC, "predictor: revision v3 gets 0 percent of the requests, and the spec asks for 20", 600),
     ("percents that lack some", c.TRAFFIC, "predictor: the percents of its route add up to 90, not 100", None),
     ("no traffic", c.TRAFFIC, "predictor: no revision gets requests", None),
