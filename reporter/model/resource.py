@@ -8,7 +8,9 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from reporter.model.objects import KubeObject
 from reporter.model.objects.base import LabelSelector, SelectorRequirement
 from reporter.model.subject import ObjectRef, SubjectKind
-from reporter.model.text import is_label_key, is_label_value
+from reporter.model.text import cut, is_label_key, is_label_value
+
+_LONGEST_NAME: Final = 253
 
 ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 
@@ -72,6 +74,9 @@ class Resource(Generic[ObjectT_co]):
         return ObjectRef(self.api_version(), self.kind, meta.namespace, meta.name, meta.uid)
 
     def ref_named(self, namespace: str, name: str) -> ObjectRef:
+        if len(name) > _LONGEST_NAME or len(namespace) > _LONGEST_NAME:
+            # No object has it; whoever writes a megabyte there must not have it told everywhere.
+            namespace, name = cut(namespace, _LONGEST_NAME), cut(name, _LONGEST_NAME)
         return ObjectRef(self.api_version(), self.kind, namespace, name)
 
 

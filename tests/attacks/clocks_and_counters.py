@@ -161,8 +161,12 @@ def _(_folder, date):
         clock.note(date)
     except (ArithmeticError, OSError, TypeError, ValueError) as error:
         return broken(f"{type(error).__name__}: {error}")
-    ahead = clock.seconds()
-    return Outcome(held=ahead == 0, figure=f"the server's clock is {ahead:.0f} s ahead")
+    ahead = timedelta(seconds=clock.seconds())
+    try:
+        a_day_later = datetime.now(UTC) + ahead + timedelta(days=1)
+    except OverflowError as error:
+        return broken(str(error))
+    return held(f"in a day it is {a_day_later:%Y-%m-%d}")
 
 
 @attack("a probe that never gives up, of a container that was killed")

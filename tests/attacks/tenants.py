@@ -3,8 +3,10 @@
 import os
 from unittest import mock
 
+from reporter.catalogue.resources import GATEWAYS
 from reporter.evaluation import evaluate
 from reporter.kube.client import environment_proxy
+from reporter.model.commands import commands_for
 from reporter.model.report import ServingState, SubjectState
 from reporter.model.subject import CLUSTER, Subject
 from reporter.resolution.grace import OneLook
@@ -162,3 +164,19 @@ def _(_folder, wanted):
     )
     named = [str(each.related) for each in told if "kaito-system/kaito-workspace" in each.message]
     return Outcome(held=len(named) == 1, figure=f"the outage of {named or 'nobody'} is told")
+
+
+_LONG = "x" * 100_000
+
+
+@attacks(
+    {
+        "a name of a hundred thousand letters that is referred to": ("models", _LONG),
+        "a namespace of a hundred thousand letters that is referred to": (_LONG, "gw"),
+    }
+)
+def _(_folder, place):
+    ref = GATEWAYS.ref_named(*place)
+    commands = commands_for(ref, ())
+    figure = f"{len(str(ref))} letters, {len(commands)} command(s)"
+    return Outcome(held=len(str(ref)) < 600 and _LONG[:99] not in f"{commands}", figure=figure)
