@@ -16,6 +16,7 @@ from reporter.arguments import Parser, text_columns
 from reporter.cli.daemon_report import FORWARD, HISTORY, LOCAL, fetch
 from reporter.errors import UsageError
 from reporter.model.instant import rfc3339
+from reporter.model.objects.base import Timestamp
 from reporter.model.report import Impact
 from reporter.model.text import clean, json_text
 from reporter.sinks.history import when
@@ -41,8 +42,8 @@ class _Episode(msgspec.Struct, rename="camel"):
     id: str
     reason: str
     subject: str
-    began: datetime
-    ended: datetime | None
+    began: Timestamp
+    ended: Timestamp | None
     about: bool
     message: str = ""
     disposition: str | None = None
@@ -53,10 +54,10 @@ class _Episode(msgspec.Struct, rename="camel"):
 
 
 class _Story(msgspec.Struct, rename="camel"):
-    now: datetime
+    now: Timestamp
     episodes: tuple[_Episode, ...]
     more_episodes: int = 0
-    seen_since: datetime | None = None
+    seen_since: Timestamp | None = None
     recorded: bool = False
 
 

@@ -29,6 +29,7 @@ from msgspec import inspect
 
 from reporter.model.instant import rfc3339
 from reporter.model.objects import KubeObject
+from reporter.model.objects.base import Timestamp
 from reporter.model.report import NOT_IN_DUMP
 from reporter.model.resource import Resource
 from reporter.model.text import clean, json_text
@@ -101,7 +102,7 @@ class LookedAt(msgspec.Struct, frozen=True):
 class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
     """`resources`: of each resource, by the text form and the label selector, what is known."""
 
-    collected_at: datetime
+    collected_at: Timestamp
     version: str = ""
     redacted: bool = False
     resources: dict[str, LookedAt] = {}

@@ -49,9 +49,12 @@ def test_what_was_looked_at(load):
     assert str(dump.newest) == "2026-11-20 12:00:00+00:00"
 
 
-def test_a_header_of_a_newer_program(load):
+@pytest.mark.parametrize(
+    "wrong", [{"resources": 5}, {"collectedAt": "2026-11-20T12:00:00"}], ids=str
+)
+def test_a_header_of_a_newer_program(load, wrong):
     """One that cannot be read is a document like others, and the lists still count."""
-    broken = {**HEADER, "resources": 5}
+    broken = {**HEADER, **wrong}
     assert header_of(broken) is None
     assert header_of({**HEADER, "more": 1}) is not None
     snapshot = load(broken, PODS).snapshot
