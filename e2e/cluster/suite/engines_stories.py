@@ -222,12 +222,13 @@ def modelserving(namespace):
 OF_REPORTER = (
     "roleStatuses",
     "conditions.UpdateInProgress",
-    "conditions.Progressing.reason",
-    "conditions.Progressing.message",
-    "conditions.Progressing.observedGeneration",
-    "conditions.Available.observedGeneration",
+    *(
+        f"conditions.{type_}.{field}"
+        for type_ in ("Available", "Progressing")
+        for field in ("reason", "message", "observedGeneration")
+    ),
 )
-"""Kthena writes the conditions that changed last alone, and leaves the words of those before."""
+"""Kthena has no `roleStatuses`, and of a condition that is not True any more it leaves the words."""
 
 
 @pytest.fixture(name="kthena")

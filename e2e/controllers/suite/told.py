@@ -29,7 +29,9 @@ def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
     if path.endswith("conditions") and isinstance(ours, list) and isinstance(theirs, list):
         by_type = [{each["type"]: each for each in side} for side in (ours, theirs)]
         return differences(*by_type, path)
-    return [] if ours == theirs else [f"{path}: derived {ours!r}, written {theirs!r}"]
+    # Go leaves out what is empty.
+    same = ours == theirs or not (ours or theirs)
+    return [] if same else [f"{path}: derived {ours!r}, written {theirs!r}"]
 
 
 NO_IMAGE = "does not exist: its registry has no such name or tag"
