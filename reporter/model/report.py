@@ -299,7 +299,7 @@ class Outside:
     def __str__(self) -> str:
         many = "" if self.count == 1 else f" and {self.count - 1} more"
         why = f"only those {self.judged} are" if self.judged else f"nothing judges {self.kind}s"
-        runs = ", with an engine" if self.is_model else ""
+        runs = ", with the image of an engine" if self.is_model else ""
         return f"Not judged: {self.kind} {self.first}{many}{runs}; {why}."
 
 

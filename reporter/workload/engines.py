@@ -1,12 +1,12 @@
 """Which container of a pod template is a server of models, by image, command and labels.
 
 The facts: image names of vLLM, SGLang, llm-d and of the other servers that people run (Hugging
-Face's text-generation-inference and text-embeddings-inference, Ollama, llama.cpp, Triton,
-TensorRT-LLM, LMDeploy, LoRAX, DJL Serving, Xinference, LocalAI, NVIDIA's NIM); how their servers
-are started (vllm-project/vllm, `vllm serve` and `vllm.entrypoints`; sgl-project/sglang,
-`sglang.launch_server`); the labels of llm-d (llm-d-incubation/llm-d-modelservice) and AIBrix.
-Routers, cache servers and benchmarks have images of the same names (vllm-project/production-stack,
-helm/templates).
+Face's text-generation-inference and text-embeddings-inference, KServe's huggingfaceserver, Ollama,
+llama.cpp, Triton, TensorRT-LLM, LMDeploy, LoRAX, DJL Serving, Xinference, LocalAI, NVIDIA's NIMs at
+nvcr.io/nim); how their servers are started (vllm-project/vllm, `vllm serve` and `vllm.entrypoints`;
+sgl-project/sglang, `sglang.launch_server`); the labels of llm-d
+(llm-d-incubation/llm-d-modelservice) and AIBrix. Routers, cache servers and benchmarks have images
+of the same names (vllm-project/production-stack, helm/templates).
 """
 
 import re
@@ -22,15 +22,17 @@ _LABELS: Final = (
     ROLE, "llm-d.ai/inference-serving", "llm-d.ai/inferenceServing", "model.aibrix.ai/name",
 )  # fmt: skip
 _IMAGE: Final = re.compile(
-    r"vllm|sglang|llm-d|text-generation-inference|\btgi\b|\bollama\b|llama[.-]cpp|llama-server"
-    r"|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy|text-embeddings-inference|\blorax\b"
-    r"|djl-serving|\bxinference\b|\blocalai\b"
+    r"vllm|sglang|llm-d|text-(?:generation|embeddings)-inference|\btgi\b|\bollama\b"
+    r"|llama[.-]?cpp|llama-server|tritonserver|tensorrt-?llm|\btrt-?llm|lmdeploy|\blorax\b"
+    r"|djl-serving|huggingfaceserver|\bxinference\b|\blocal-?ai\b"
 )
-_IN_REGISTRY: Final = re.compile(r"\bnvcr\.io/nim/")
 _STARTS: Final = re.compile(
     r"\b(?:vllm|sglang|ollama)\s++serve\b|\btext-generation-launcher\b|\bllama-server\b"
     r"|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b|\btrtllm-serve\b"
 )
+_IDLE: Final = re.compile(r"(?:\bsleep\s++(?:inf|infinity|\d++\w?)|\btail\s++-f\s++/dev/null)\s*+$")
+"""What a pod runs that somebody enters, as to send requests from it."""
+
 _SERVED: Final = re.compile(r"--served-model-name[=\s]\s*+([^\s'\"]{1,200})")
 _MODEL: Final = re.compile(
     r"(?:--model(?:-path|-id)?[=\s]|\bvllm\s++serve\s)\s*+([\w./][^\s'\"]{0,199})"
@@ -74,17 +76,22 @@ def is_engine_alone(pod: KubeObject) -> bool:
         return False
     said = pod.metadata.annotations.is_model if pod.metadata.annotations else None
     owners = {each.kind for each in pod.metadata.owner_references or ()}
-    images = (_without_tag(each.image) for each in pod.spec.containers or ())
+    images = (each.image for each in pod.spec.containers or ())
     return said != "false" and owners <= _ELSEWHERE and any(map(_is_engine_image, images))
 
 
-def _without_tag(image: str) -> str:
-    return image.partition("@")[0].rpartition("/")[2]
+def _parted(image: str) -> tuple[str, str]:
+    folder, _, name = image.partition("@")[0].rpartition("/")
+    return folder, name
 
 
 @remembered(4096, characters=512)
 def _is_engine_image(image: str) -> bool:
-    return bool(_IMAGE.search(image)) and not _NO_ENGINE.search(image)
+    """Tell by the last part of a name, or its folder where that is NVIDIA's for NIMs or a copy."""
+    folder, name = _parted(image)
+    if _NO_ENGINE.search(name):
+        return False
+    return "nim" in folder.split("/") or bool(_IMAGE.search(name))
 
 
 def _is_engine(container: TemplateContainer) -> bool:
@@ -93,10 +100,11 @@ def _is_engine(container: TemplateContainer) -> bool:
 
 @remembered(4096, characters=1024)
 def _starts_engine(image: str, words: str) -> bool:
-    name = _without_tag(image)
-    if _NO_ENGINE.search(words) or _NO_ENGINE.search(name):
+    if _NO_ENGINE.search(words) or _NO_ENGINE.search(_parted(image)[1]):
         return False
-    return bool(_IMAGE.search(name) or _IN_REGISTRY.search(image) or _STARTS.search(words))
+    if _STARTS.search(words):
+        return True
+    return _is_engine_image(image) and not _IDLE.search(words)
 
 
 def _words(container: TemplateContainer) -> str:
