@@ -144,7 +144,8 @@ def _quiet_end(case: Case, status: ContainerStatus) -> Diagnosis | None:
     if log is not None and log.sentence:
         return _by_log(case, status.name, log, what="ends (exit code 0)")
     brief, sure = "ends with exit code 0", Sureness.UNKNOWN
-    cause = f"{case.words(status.name)} {brief} again and again, but should run"
+    often = " again and again" if status.restart_count else ""
+    cause = f"{case.words(status.name)} {brief}{often}, but should run"
     action = "Look at its command: it does not stay in the foreground."
     return Diagnosis("ends", cause, brief, action, sureness=sure)
 
