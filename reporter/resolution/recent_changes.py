@@ -49,8 +49,9 @@ _ASKED: Final = frozenset({Disposition.FIRING, Disposition.PENDING, Disposition.
 def changes_before(candidate: Candidate, state: PassState) -> tuple[SpecChange, ...]:
     """Return what changed shortly before the fault began; the one to tell comes first.
 
-    What was found while it was in its grace stays in front. Once it fires with a change nothing is
-    added to it, and after a while nobody looks any more: what came before a fault is known soon.
+    What was found while it was in its grace stays in front, but for a field that was changed again.
+    Once it fires with a change nothing is added to it, and after a while nobody looks any more:
+    what came before a fault is known soon.
     """
     window = timedelta(seconds=state.settings.change_window_seconds)
     if (
@@ -79,7 +80,9 @@ def changes_before(candidate: Candidate, state: PassState) -> tuple[SpecChange, 
         if (each.object.place, each.at) not in signed
         and (each.object.place, each.field, each.before, each.after) not in seen
     ]
-    return (*known, *fresh)[:MOST]
+    was = {(each.object.place, each.field): each.at for each in reversed(known)}
+    again = [each for each in fresh if was.get((each.object.place, each.field), each.at) < each.at]
+    return (*again, *known, *(each for each in fresh if each not in again))[:MOST]
 
 
 def _found(
