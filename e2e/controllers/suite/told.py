@@ -163,8 +163,11 @@ class Model:
 
     async def has_told_no_more(self) -> None:
         """Check that of all that was ever told nothing was false."""
-        told = {key_of(each) for each in await self.stage.events() if each["type"] == "Warning"}
-        assert told <= self._expected, told - self._expected
+        events = [each for each in await self.stage.events() if each["type"] == "Warning"]
+        told = [each for each in events if key_of(each) not in self._expected]
+        assert not told, [
+            (each["message"], each["firstTimestamp"], each["lastTimestamp"]) for each in told
+        ]
 
     async def runs(self, image: str) -> None:
         """Wait until its containers have this image, and those of pods that have another are gone."""
