@@ -21,7 +21,7 @@ from reporter.model.finding import FindingKey
 from reporter.model.instant import rfc3339
 from reporter.model.reason import EventType
 from reporter.model.report import BLIND, Disposition, Impact, Report, ResolvedFinding, SpecChange
-from reporter.model.subject import ObjectRef
+from reporter.model.subject import ObjectRef, Place
 from reporter.model.text import json_text
 from reporter.resolution.records import Record
 from reporter.sinks.report_json import reference
@@ -147,13 +147,13 @@ class EpisodeHistory:
             going_on[key] = before
         gone = [each for key, each in self.going_on.items() if key not in going_on]
         if gone:
-            by_object: dict[ObjectRef, list[SpecChange]] = defaultdict(list)
+            by_place: dict[Place, list[SpecChange]] = defaultdict(list)
             for change in changes:
-                by_object[change.object].append(change)
+                by_place[change.object.place].append(change)
             for each in gone:
                 now = others.get(each.key)
                 became = relation(now) if now is not None else ""
-                last = None if became else _last_change(each, by_object, report)
+                last = None if became else _last_change(each, by_place, report)
                 ended.append(replace(each, ended=report.now, became=became, ending=last, last=None))
         return EpisodeHistory(
             self.counts_from or report.now,
@@ -262,21 +262,19 @@ def _seen(finding: ResolvedFinding, before: SeenEpisode | None) -> SeenEpisode:
 
 
 def _last_change(
-    episode: SeenEpisode, by_object: Mapping[ObjectRef, list[SpecChange]], report: Report
+    episode: SeenEpisode, by_place: Mapping[Place, list[SpecChange]], report: Report
 ) -> SpecChange | None:
     """Return the last change of an object of the fault while it lasted."""
     subject = episode.key.subject
     objects = [episode.key.involved, *(each.object for each in episode.changes)]
     if episode.related is not None:
         objects.append(episode.related)
-    places = {each.place for each in objects}
-    for each in report.catalogue.of_subject(subject.kind):
-        places.add(each.ref_named(subject.namespace, subject.name).place)
+    of_subject = report.catalogue.of_subject(subject.kind)
+    objects += (each.ref_named(subject.namespace, subject.name) for each in of_subject)
     during = (
         change
-        for ref, changes in by_object.items()
-        if ref.place in places
-        for change in changes
+        for place in dict.fromkeys(each.place for each in objects)
+        for change in by_place.get(place, ())
         if episode.began < change.at <= report.now
     )
     return max(during, key=lambda each: each.at, default=None)
