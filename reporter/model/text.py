@@ -18,6 +18,7 @@ _KEPT = 2048
 """Texts whose clean form is kept, as the same ones come with each pass: at most 8 MiB."""
 
 _ELLIPSIS = "..."
+_DIGITS = 9
 
 ParametersT = ParamSpec("ParametersT")
 ResultT = TypeVar("ResultT")
@@ -61,6 +62,11 @@ def remembered(
         return ask
 
     return decorate
+
+
+def small_number(text: str) -> int:
+    """Return what at most nine digits say; 0 for any other text."""
+    return int(text) if len(text) <= _DIGITS and text.isascii() and text.isdecimal() else 0
 
 
 def unseen_escaped(text: str) -> str:

@@ -185,7 +185,9 @@ _CONFLICT: Final = "the object has been modified"
 def warning_about(snapshot: Snapshot, about: ObjectRef) -> str:
     """Return reason and message of the newest Warning about an object, clean; empty without one."""
     events = snapshot.evidence.events_about(about.namespace, about.kind, about.name)
-    warning = next((e for e in events if e.type == "Warning" and _CONFLICT not in e.message), None)
+    warning = next(
+        (each for each in events if each.type == "Warning" and _CONFLICT not in each.message), None
+    )
     return detail(warning.reason, warning.message, _TEXT_BYTES) if warning else ""
 
 

@@ -1,5 +1,6 @@
-"""`python -m tests.bench.memory`: what the imports of the daemon keep resident, and what Events of ours add.
+"""What the imports of the daemon keep resident, and what Events of ours add.
 
+`python -m tests.bench.as_installed tests.bench.memory` prints it, as where only the product is installed.
 Each package is charged with what its modules add themselves, in the order in which they are imported:
 what two need is the first one's. Of memory that is mapped from files, processes of one node share most.
 """
@@ -69,8 +70,6 @@ def import_daemon() -> Counter[str]:
 
     for loader in (SourceFileLoader, ExtensionFileLoader):
         setattr(loader, "exec_module", timed(loader.exec_module))  # noqa: B010 - no type checker lets a method be set
-    for name in ("greenlet", "rich"):  # structlog takes them where they are installed
-        sys.modules[name] = None  # type: ignore[assignment]  # their import fails
     for name in ("cli.main", "cli.run", "daemon.main"):
         import_module(f"reporter.{name}")
     import_module("reporter.kube.library").library()

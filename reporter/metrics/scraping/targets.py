@@ -35,6 +35,7 @@ from reporter.model.objects import (
 )
 from reporter.model.stack import ScrapedPickers, ScrapedPods
 from reporter.model.subject import Subject
+from reporter.model.text import small_number
 from reporter.setting_types import StackMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Snapshot
@@ -302,7 +303,6 @@ def _network(cidr: str) -> Network | None:
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 """Label of a StatefulSet's pods; only the first pod of a multi-node set has a page."""
 
-_INDEX: Final = re.compile(r"[0-9]{1,9}")
 _ORDINAL: Final = re.compile(r"-(?P<index>[0-9]{1,4})\Z")
 """End of a StatefulSet pod's name; the random end of a Deployment's pods has five characters."""
 
@@ -440,7 +440,7 @@ def _is_scraped(pod: Pod, serving: _Serving) -> bool:
 def _index(pod: Pod, scraped: ScrapedPods) -> int:
     label = pod.metadata.label(scraped.index_label or POD_INDEX)
     if label is not None:
-        return int(label) if _INDEX.fullmatch(label) else 0
+        return small_number(label)
     if scraped.index_label:
         return 0
     match = _ORDINAL.search(pod.name)

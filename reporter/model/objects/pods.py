@@ -1,6 +1,5 @@
 """Pods and Deployments."""
 
-import re
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -8,6 +7,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from reporter.model.objects import base, demands
+from reporter.model.text import small_number
 
 
 class ProbeTarget(base.Part, frozen=True):
@@ -256,7 +256,6 @@ class Pod(base.KubeObject, frozen=True):
 
 
 _TRACING: Final = "OTEL_"
-_DIGITS: Final = re.compile(r"[0-9]{1,9}")
 
 
 class TracingVariable(base.Part, frozen=True):
@@ -328,7 +327,7 @@ class DeploymentSpec(base.Part, frozen=True):
         if isinstance(written, int):
             return written
         percent = (written or "25%").removesuffix("%")
-        return int(percent) * (self.replicas or 0) // 100 if _DIGITS.fullmatch(percent) else 0
+        return small_number(percent) * (self.replicas or 0) // 100
 
 
 class DeploymentStatus(base.Conditioned, frozen=True):
