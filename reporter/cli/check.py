@@ -123,11 +123,15 @@ def viewed(arguments: argparse.Namespace, settings: ProgramSettings) -> View:
     namespace = arguments.namespace or look.only
     look = one_look.with_manifests(look, arguments.manifests, settings, namespace=namespace)
     report = one_look.judged(look, arguments, settings)
-    if settings.pod_logs and not arguments.sources:
-        from reporter.cli.one_look import read_crash_logs
+    if arguments.sources or settings.pod_logs:
         from reporter.sinks.pod_view import crashes_of, with_last_lines
 
         crashes = crashes_of(report, look.snapshot)
-        report = with_last_lines(report, asyncio.run(read_crash_logs(settings, crashes)))
+        lines = (
+            one_look.lines_in_dump(look.snapshot, crashes, whole=settings.pod_logs)
+            if arguments.sources
+            else asyncio.run(one_look.read_crash_logs(settings, crashes))
+        )
+        report = with_last_lines(report, lines)
     look = one_look.compared(look, report, arguments, settings=settings)
     return view_of(report, look, settings, namespace=namespace)

@@ -183,7 +183,7 @@ def _told(reading: LogReading) -> str:
         lines = [f"No signature matches the last {MOST_LINES:,} lines."]
         if reading.quoted:
             lines.append(
-                f"The first exception, line {reading.quoted.number}: {reading.quoted.text}"
+                f"The first failure in it, line {reading.quoted.number}: {reading.quoted.text}"
             )
         return "\n".join(lines) + "\n"
     lines = [

@@ -29,7 +29,7 @@ from reporter.cli.judged import (
     why_nothing_is_judged,
 )
 from reporter.daemon.evidence import EvidenceReader, EvidenceTask, RequestPace, WantedRead, steps
-from reporter.diagnosis.logs import signatures_with
+from reporter.diagnosis.logs import read_log, signatures_with
 from reporter.diagnosis.wanted_evidence import wanted_evidence
 from reporter.errors import UsageError
 from reporter.evaluation import evaluate
@@ -45,7 +45,6 @@ from reporter.model.report import Report
 from reporter.model.subject import ObjectRef, Subject
 from reporter.model.text import clean
 from reporter.resolution import Memory, OneLook, resolve
-from reporter.sinks.pod_view import last_lines
 from reporter.snapshot.applying import AppliedManifests, apply_manifests
 from reporter.snapshot.documents import BrokenDocument, Document, read_documents, sources_of
 from reporter.snapshot.inputs.files import DumpError
@@ -339,6 +338,18 @@ MOST_LOGS: Final = 10
 """Most logs that are read for one report."""
 
 
+def lines_in_dump(
+    snapshot: Snapshot, crashes: Mapping[EpisodeKey, ContainerLog], *, whole: bool
+) -> dict[EpisodeKey, tuple[str, ...]]:
+    """Return the last lines of each log in a dump, or only a failure that nothing explains."""
+    logs = {key: snapshot.evidence.log_of(*each[:3]) for key, each in crashes.items()}
+    return {
+        key: each.shown if whole else (each.failure,)
+        for key, each in logs.items()
+        if each is not None and (whole or each.failure)
+    }
+
+
 async def read_crash_logs(
     settings: ProgramSettings, crashes: Mapping[EpisodeKey, ContainerLog]
 ) -> dict[EpisodeKey, tuple[str, ...]]:
@@ -349,7 +360,7 @@ async def read_crash_logs(
     async with await connect(kubeconfig=settings.kubeconfig, context=settings.context) as client:
         for key, crash in islice(crashes.items(), MOST_LOGS):
             with suppress(KubeError):
-                found[key] = last_lines(await fetch_log(client, crash))
+                found[key] = read_log(await fetch_log(client, crash), ()).cause.shown
     return found
 
 

@@ -32,7 +32,6 @@ from reporter.model.finding import EpisodeKey
 from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.sinks.outbox import retry_after
-from reporter.sinks.pod_view import last_lines
 from reporter.snapshot.snapshot import Learned, Snapshot
 
 
@@ -93,8 +92,7 @@ class EvidenceReader:
             events = await read_events(self.client, step.events, uids=uids, turn=self.turn)
             return self.learned.note_events(step.events, events)
         if step.log:
-            cause, lines = await self._read_log(step.log)
-            return self.learned.note_log(step.log.key, cause, lines)
+            return self.learned.note_log(step.log.key, await self._read_log(step.log))
         if step.volume:
             volume = await read_object(self.client, VOLUMES, step.volume, turn=self.turn)
             found = [volume] if volume is not None else []
@@ -104,9 +102,8 @@ class EvidenceReader:
             return self.learned.note_objects(step.kind, objects, partial=not whole)
         return False
 
-    async def _read_log(self, wanted: WantedRun) -> tuple[LogCause, tuple[str, ...]]:
+    async def _read_log(self, wanted: WantedRun) -> LogCause:
         causes: list[LogCause] = []
-        lines: tuple[str, ...] = ()
         refused: ApiStatusError | None = None
         for previous in wanted.runs:
             await self.turn()
@@ -120,12 +117,11 @@ class EvidenceReader:
             # A log may have a mebibyte of anything: the loop goes on meanwhile.
             reading = await asyncio.to_thread(read_log, text, self.signatures)
             causes.append(reading.cause)
-            lines = lines or last_lines(text)
             if reading.cause.signature and not reading.cause.symptom:
                 break
         if not causes and refused is not None:
             raise refused
-        return together(causes), lines
+        return together(causes)
 
 
 SECONDS: Final = 0.55

@@ -70,15 +70,17 @@ def of_container(case: Case, status: ContainerStatus) -> Diagnosis | None:
     return said or _killed_by(case, status, ended, by_time=False)
 
 
-def log_may_tell(case: Case, status: ContainerStatus) -> bool:
-    """Return whether only the log of a container can say why it ended, and was not read."""
+def of_its_log(case: Case, status: ContainerStatus) -> str:
+    """Return what a message ends with where only the log of a container can say why it ended."""
     ended = last_end(status)
     if ended is None or ended.reason in _UNREAD or not is_error(ended):
-        return False
+        return ""
     if ended.message and not any(each in ended.message for each in WRAPPERS):
-        return False
+        return ""
     log = case.log(status.name)
-    return log is None or not log.read
+    if log is None or not log.read:
+        return " (its log may say why)"
+    return "" if log.signature else " (its log names no known cause)"
 
 
 def _image(case: Case, status: ContainerStatus, text: str) -> Diagnosis | None:

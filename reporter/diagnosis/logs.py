@@ -8,8 +8,8 @@ The choice. Lines are cleaned of what loggers put in front (time, level, process
 those that are no error and those that only say that something else failed are left out, and every
 one that remains is held against every row of the table. The surest row wins, then the earliest
 line, where of several processes in the same second a worker comes before the engine and that before
-the server: who fails first says why. Where no row matches, the first exception is quoted and no
-cause is named.
+the server: who fails first says why. Where no row matches, no cause is named, and the first
+exception is quoted to those who may read the log.
 
 What goes through here is anybody's text: it is bounded in lines and bytes before anything else, and
 each pattern is bounded too. Anybody who may run a pod decides what its log says, Python's `re`
@@ -38,7 +38,7 @@ import msgspec
 
 from reporter.errors import UsageError
 from reporter.model.evidence import LogCause
-from reporter.model.text import clean, cut, redact
+from reporter.model.text import clean, clean_lines, cut, redact
 from reporter.yaml_reader.limits import Limits, Unreadable
 from reporter.yaml_reader.reading import decoded, read_yaml
 
@@ -233,6 +233,10 @@ MOST_LINES: Final = 1_000
 """Last lines of a log that are read; a vLLM server of eight workers writes as many."""
 
 MOST_BYTES: Final = 1024 * 1024
+MOST_SHOWN: Final = 20
+"""Last lines that are shown to those who may read a log."""
+
+_SHOWN_BYTES: Final = 300
 _LINE: Final = 4_096
 _JSON_LINE: Final = 65_536
 _VALUE_BYTES: Final = 200
@@ -274,6 +278,14 @@ _FAILURES: Final = ("Error: ", "Exception: ")
 _FRAME: Final = re.compile(r' {2,}File "|\s*[\^~]+\s*\Z')
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]{0,150}(?:Error|Exception|Interrupt|Exit|Failure)\b")
+_FAILED: Final = re.compile(
+    r"(?:fatal(?: error)?|error): |terminate called after"
+    r"|thread '[^']{0,80}'.{0,40} panicked",
+    re.IGNORECASE,
+)
+"""How Go, C++, Rust and commands begin the line that says why they end."""
+
+_SEVERE: Final = frozenset({"ERROR", "CRITICAL", "FATAL", "E", "F"})
 _RANKS: Final = ("Worker", "VllmWorker", "RayWorker", "TP", "EngineCore", "APIServer")
 
 WRAPPERS: Final = (
@@ -321,7 +333,7 @@ class Line:
     """A line of a log without what loggers put in front: its place, from 1, and what it says.
 
     `quiet`: it is of a lower level, and yet names an exception: some servers log their failures so.
-    It counts where no other line tells anything.
+    It counts where no other line tells anything. `severe`: its logger calls it an error.
     """
 
     number: int
@@ -330,6 +342,7 @@ class Line:
     second: str = ""
     warning: bool = False
     quiet: bool = False
+    severe: bool = False
 
     @property
     def rank(self) -> int:
@@ -342,7 +355,7 @@ class Line:
 class LogReading:
     """What was found in a log: the cause, for diagnoses and messages, and the row that matched.
 
-    `quoted` is the line that did, else that of the first exception, masked; for people who may read
+    `quoted` is the line that did, else that of the first failure, masked; for people who may read
     the log.
     """
 
@@ -358,15 +371,19 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
     for each in _LISTENS.finditer(text):
         listens = f"{each['host']}:{each['port']}"
     loads = _LOADS.search(text) is not None
+    last = tuple(cut(each, _SHOWN_BYTES) for each in clean_lines(text)[-MOST_SHOWN:])
     every = list(_told(_lines(text)))
     lines = [each for each in every if not each.quiet]
     best = _best(_matches(lines, signatures)) or _best(
         _matches((each for each in every if each.quiet), signatures)
     )
     if best is None:
-        first = _first_exception(lines)
-        none = LogCause(listens=listens, loads=loads)
-        return LogReading(none, quoted=_masked(first) if first else None)
+        first = _first_failure(lines)
+        quoted = _masked(first) if first else None
+        none = LogCause(
+            listens=listens, loads=loads, failure=quoted.text if quoted else "", lines=last
+        )
+        return LogReading(none, quoted=quoted)
     line, found, match = best
     values = {
         name: cut(redact(value).rstrip(".,;:"), _VALUE_BYTES)
@@ -385,6 +402,7 @@ def read_log(text: str, signatures: Sequence[Signature]) -> LogReading:
         values={name: each for name, each in values.items() if name[0] != "_"},
         listens=listens,
         loads=loads,
+        lines=last,
     )
     return LogReading(cause, found, _masked(line))
 
@@ -445,8 +463,12 @@ def _counts(text: str) -> bool:
     return not (any(each in text for each in NOISE) or _NOISE.search(text))
 
 
-def _first_exception(lines: Sequence[Line]) -> Line | None:
-    """Return the line with the first exception of the first traceback, else any; no wrapper."""
+def _first_failure(lines: Sequence[Line]) -> Line | None:
+    """Return the line with the first exception of the first traceback, else any; no wrapper.
+
+    Without one, the first with which a program of another language ends, else the last error that
+    was logged.
+    """
     inside = False
     for line in lines:
         if line.text.endswith(_TRACEBACK + ":"):
@@ -455,8 +477,9 @@ def _first_exception(lines: Sequence[Line]) -> Line | None:
             if _counts(line.text):
                 return line
             inside = False
-    told = (each for each in lines if _EXCEPTION.match(each.text) and _counts(each.text))
-    return next(told, None)
+    said = [each for each in lines if not each.warning and _counts(each.text)]
+    told = (each for how in (_EXCEPTION, _FAILED) for each in said if how.match(each.text))
+    return next(told, None) or next((each for each in reversed(said) if each.severe), None)
 
 
 def _told(lines: Iterable[Line]) -> Iterator[Line]:
@@ -510,7 +533,8 @@ def _stripped(line: Line, level: str) -> Iterator[Line]:
         text = text[match.end() :]
     text = text.replace('\\"', '"').rstrip()
     if text:
-        yield Line(line.number, text, process, second, level.upper() in _WARNING, quiet)
+        level = level.upper()
+        yield Line(line.number, text, process, second, level in _WARNING, quiet, level in _SEVERE)
 
 
 class _JsonLine(msgspec.Struct):

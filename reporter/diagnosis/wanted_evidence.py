@@ -187,9 +187,15 @@ def _runs(container: ContainerStatus) -> tuple[bool, ...]:
 
 
 def together(found: Iterable[LogCause]) -> LogCause:
-    """Return what the logs of several runs say: the first that names a cause, else a symptom."""
+    """Return what the logs of several runs say: the first that names a cause, else a symptom, else
+    a failure that no row explains.
+    """
     causes = list(found)
-    told = [each for each in causes if each.signature]
-    named = next((each for each in told if not each.symptom), None)
-    far = next((each for each in causes if each.listens or each.loads), None)
-    return named or next(iter(told), None) or far or LogCause(read=bool(causes))
+    ranks = (
+        (each for each in causes if each.signature and not each.symptom),
+        (each for each in causes if each.signature),
+        (each for each in causes if each.failure),
+        (each for each in causes if each.listens or each.loads),
+        causes,
+    )
+    return next(chain.from_iterable(ranks), LogCause(read=False))

@@ -7,7 +7,7 @@ a pass takes them as it takes samples. Without them a fault is told all the same
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from reporter.model.objects import KubeObject
 from reporter.model.subject import ObjectRef
@@ -41,14 +41,21 @@ class ForeignEvent:
     count: int = 1
 
 
+_COMPARED: Final = 200
+"""Characters of a line by which it is found among lines that are cut off."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCause:
     """What the log of a container says by the table of signatures.
 
-    `signature`, `kind` and `sentence` are empty where no row matched: raw lines never leave the
-    process in a message. `certain`: the line alone is the cause; `symptom`: any other evidence is
-    better. `listens` is the address and port that its server says it listens on last, such as
-    `0.0.0.0:8000`. `loads`: it tells of steps of loading a model.
+    `signature`, `kind` and `sentence` are empty where no row matched. `certain`: the line alone is
+    the cause; `symptom`: any other evidence is better. `listens` is the address and port that its
+    server says it listens on last, such as `0.0.0.0:8000`. `loads`: it tells of steps of loading a
+    model.
+
+    What is masked and stands in no message, as it is for people who may read the log: `lines` are
+    its last ones, `failure` is the first that failed, where no row matched.
     """
 
     signature: str = ""
@@ -61,6 +68,16 @@ class LogCause:
     read: bool = True
     listens: str = ""
     loads: bool = False
+    failure: str = field(default="", compare=False)
+    lines: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The last lines, after the failure where they do not have it."""
+        begin = self.failure[:_COMPARED]
+        if not begin or any(begin in each for each in self.lines):
+            return self.lines
+        return (self.failure, "...", *self.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

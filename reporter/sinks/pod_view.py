@@ -22,7 +22,7 @@ from reporter.model.finding import EpisodeKey
 from reporter.model.instant import rfc3339
 from reporter.model.objects import Pod
 from reporter.model.report import Report
-from reporter.model.text import clean, clean_lines, cut
+from reporter.model.text import clean
 from reporter.settings import EvaluationSettings
 from reporter.sinks.words import age
 from reporter.snapshot.snapshot import Snapshot
@@ -139,10 +139,6 @@ def _engine(prefix: str, look: EngineLook) -> Iterator[tuple[str, float | bool]]
         yield f"{prefix}{counter.name.lower()}", count.value
 
 
-MOST_LINES: Final = 20
-LINE_BYTES: Final = 300
-
-
 def crashes_of(report: Report, snapshot: Snapshot) -> Mapping[EpisodeKey, ContainerLog]:
     """Return, for each cause that names a pod with a container that crashed, that container."""
     found: dict[EpisodeKey, ContainerLog] = {}
@@ -164,10 +160,6 @@ def _crash(pod: Pod) -> ContainerLog | None:
     worst = crashed[0]
     runs_again = worst.state is None or worst.state.terminated is None
     return ContainerLog(pod.namespace, pod.name, worst.name, runs_again)
-
-
-def last_lines(log: str) -> tuple[str, ...]:
-    return tuple(cut(each, LINE_BYTES) for each in clean_lines(log)[-MOST_LINES:])
 
 
 def with_last_lines(report: Report, lines: Mapping[EpisodeKey, Iterable[str]]) -> Report:

@@ -227,7 +227,7 @@ class _Page:
         for line in words.further_changes(finding):
             yield from self._wrapped(f"Changed before: {line}")
         if finding.last_lines:
-            yield from self._wrapped("Last lines before the crash:")
+            yield from self._wrapped("From its log:")
             quote = f"{_INDENT}| "
             for each in finding.last_lines:
                 yield from self._wrapped(each, quote) if self.columns else [f"{quote}{each}"]

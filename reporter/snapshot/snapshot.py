@@ -243,7 +243,6 @@ class Learned:
 
     _events: dict[str, ByObject] = field(default_factory=dict)
     _logs: dict[LogKey, LogCause] = field(default_factory=dict)
-    _lines: dict[LogKey, tuple[str, ...]] = field(default_factory=dict)
     _tables: dict[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
     _states: dict[Resource[KubeObject], ResourceState] = field(default_factory=dict)
     _leases: dict[LeaseKey, Lease | None] = field(default_factory=dict)
@@ -261,9 +260,9 @@ class Learned:
             self._evidence = None
         return changed
 
-    def note_log(self, key: LogKey, cause: LogCause, lines: tuple[str, ...] = ()) -> bool:
-        changed = self._logs.get(key) != cause or self._lines.get(key) != lines
-        self._logs[key], self._lines[key] = cause, lines
+    def note_log(self, key: LogKey, cause: LogCause) -> bool:
+        changed = self._logs.get(key) != cause or self.last_lines(key) != cause.shown
+        self._logs[key] = cause
         if changed:
             self._evidence = None
         return changed
@@ -299,7 +298,7 @@ class Learned:
         for namespace in old:
             del self._events[namespace]
         for key in old_logs:
-            del self._logs[key], self._lines[key]
+            del self._logs[key]
         if not namespaces:
             self._tables = {key: each for key, each in self._tables.items() if key is AUTOSCALERS}
             self._states = {key: each for key, each in self._states.items() if key is AUTOSCALERS}
@@ -307,7 +306,8 @@ class Learned:
             self._evidence = None
 
     def last_lines(self, key: LogKey) -> tuple[str, ...]:
-        return self._lines.get(key, ())
+        known = self._logs.get(key)
+        return known.shown if known is not None else ()
 
     def joined(self, snapshot: Snapshot) -> Snapshot:
         if self._evidence is None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from reporter.catalogue.resources import NODES
 from reporter.diagnosis.case import CRASH_LOOP, Case, ending, is_error, statuses
-from reporter.diagnosis.containers import OF_IMAGES, OF_START, log_may_tell, of_container
+from reporter.diagnosis.containers import OF_IMAGES, OF_START, of_container, of_its_log
 from reporter.diagnosis.pod import UNSEEN_BUDGET, diagnose, has_started, recreated
 from reporter.model.finding import Diagnosis, Fails, Sureness
 from reporter.model.objects import ContainerStatus, Node, Pod, Terminated
@@ -36,9 +36,6 @@ _NAME_BYTES: Final = 253
 _CAUSE_BYTES: Final = 80
 _DETAIL_BYTES: Final = 300
 _CAUSE_TEXT_BYTES: Final = 480
-LOG_MAY_TELL: Final = " (its log may say why)"
-"""What a message ends with where only a log can tell the cause, and none was read."""
-
 _TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 _SAME_SYNC: Final = timedelta(seconds=1)
 
@@ -170,9 +167,10 @@ def _diagnosed(pod: Pod, fault: PodFault, snapshot: Snapshot) -> PodFault:
     if diagnosis is not None:
         return _by(pod, fault, diagnosis)
     status = next((each for each in statuses(pod) if each.name == fault.container), None)
-    unread = status is not None and log_may_tell(Case(pod, snapshot), status)
-    text = f"{cut(fault.detail, _DETAIL_BYTES)}{LOG_MAY_TELL}" if unread else fault.detail
-    return replace(fault, detail=text)
+    more = of_its_log(Case(pod, snapshot), status) if status is not None else ""
+    return replace(
+        fault, detail=f"{cut(fault.detail, _DETAIL_BYTES)}{more}" if more else fault.detail
+    )
 
 
 def _way(pod: Pod, fault: PodFault) -> Fails:
@@ -190,7 +188,7 @@ def why_ended(
     found = of_container(case, status)
     if found is not None:
         return f": {cut(clean(found.told), _CAUSE_TEXT_BYTES)}", found
-    return otherwise + (LOG_MAY_TELL if log_may_tell(case, status) else ""), None
+    return otherwise + of_its_log(case, status), None
 
 
 def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis) -> PodFault:

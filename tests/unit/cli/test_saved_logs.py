@@ -169,3 +169,45 @@ def test_runs_together():
     assert together([LogCause(), symptom]) is symptom
     assert together([LogCause()]) == LogCause()
     assert together([]).read is False
+
+
+ODD = b"INFO loads\nacme.OddError: none knows this\nINFO bye\n"
+ENGINE = {
+    "apiVersion": "v1", "kind": "Pod",
+    "metadata": {"namespace": "n", "name": "m-0", "labels": {"app": "m"},
+                 "creationTimestamp": "2026-11-20T10:00:00Z",
+                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "m",
+                                      "uid": "u1", "controller": True}]},
+    "spec": {"containers": [{"name": "vllm", "image": "vllm/vllm-openai:v0.11.0"}]},
+    "status": {"phase": "Running", "containerStatuses": [
+        {"name": "vllm", "ready": False, "restartCount": 9, "state": WAITS,
+         "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}}]},
+}  # fmt: skip
+MODEL = {
+    "apiVersion": "apps/v1", "kind": "StatefulSet",
+    "metadata": {"namespace": "n", "name": "m", "uid": "u1"},
+    "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "m"}},
+             "template": {"metadata": {"labels": {"app": "m"}}, "spec": ENGINE["spec"]}},
+    "status": {"replicas": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flags", "quoted"),
+    [
+        ((), ["acme.OddError: none knows this"]),
+        (("--pod-logs",), ["INFO loads", "acme.OddError: none knows this", "INFO bye"]),
+    ],
+)
+def test_a_failure_that_no_row_knows_is_quoted(flags, quoted, run, tmp_path):
+    """Beside the message, and not in it."""
+    items = {"apiVersion": "v1", "kind": "List", "items": [MODEL, ENGINE]}
+    files = {"all.json": json.dumps(items).encode(), "logs/n/m-0/vllm.previous.log": ODD}
+    as_folder(files, tmp_path)
+    _, out, _ = run("check", tmp_path, "--complete", "-o", "json", *flags)
+    (finding,) = [each for each in json.loads(out)["findings"] if each["reason"] != "clusterReady"]
+    assert "(its log names no known cause)" in finding["message"]
+    assert "OddError" not in finding["message"]
+    assert finding["lastLines"] == quoted
+    _, text, _ = run("check", tmp_path, "--complete", *flags)
+    assert "From its log:\n    | " in text

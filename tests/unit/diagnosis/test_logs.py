@@ -408,6 +408,36 @@ def test_without_a_match_the_first_exception_is_quoted():
     assert reading.quoted.number == 4
 
 
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("Error: pool odd is not known\nUsage:\n", "Error: pool odd is not known"),
+        (
+            "terminate called after throwing an instance of 'odd'\n",
+            "terminate called after throwing",
+        ),
+        ("thread 'main' (7) panicked at src/a.rs:3:\n", "thread 'main' (7) panicked"),
+        ("E1123 09:00:00.1 1 a.go:3] one odd\nE1123 09:00:01.1 1 a.go:3] two odd\n", "two odd"),
+        ('{"level":"error","msg":"odd things"}\n{"level":"info","msg":"bye"}\n', "odd things"),
+        ("W1123 09:00:00.1 1 a.go:3] error: none\nI1123 09:00:01.1 1 a.go:3] fine\n", ""),
+    ],
+)
+def test_what_fails_in_other_languages_is_quoted(text, quoted):
+    reading = read_log(text, built_in())
+    assert reading.matched is None
+    assert (reading.quoted.text if reading.quoted else "")[: len(quoted)] == quoted
+    assert bool(reading.quoted) == bool(quoted)
+
+
+def test_a_failure_before_the_last_lines_is_shown_with_them():
+    text = "acme.OddError: the first\n" + "".join(f"line {each}\n" for each in range(40))
+    assert read_log(text, built_in()).cause.shown[:3] == (
+        "acme.OddError: the first",
+        "...",
+        "line 20",
+    )
+
+
 def test_only_the_end_of_a_log_is_read():
     cause = "No space left on device\n"
     assert signature_of(cause + "x\n" * (MOST_LINES - 1)) == "enospc"
