@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import datetime
 from ipaddress import ip_address
+from time import monotonic
 from typing import Final
 
 import httpx
@@ -12,6 +13,7 @@ import msgspec
 from reporter.arguments import PROGRAM
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
+from reporter.model.instant import parse_rfc3339
 from reporter.model.report import (
     Mute,
     MuteFault,
@@ -46,6 +48,10 @@ _RENAMED: Final = {
     "from": "before",
     "to": "after",
 }
+_TIMES: Final = frozenset({"now", "since", "until", "at", "fires_at", "not_before"})
+_YEARS: Final = range(1971, 9000)
+"""What the time of a report may be of, so that each age and end of it is in the calendar."""
+
 _NOWHERE: Final = {"api_version": "", "kind": ""}
 _NOT_TOLD: Final[dict[str, dict[str, object]]] = {
     "findings": {"cause": "", "since": "0001-01-01T00:00:00Z"},
@@ -64,7 +70,10 @@ _NOT_TOLD: Final[dict[str, dict[str, object]]] = {
 
 
 def _modelled(value: object, name: str = "") -> object:
-    """Return a part of a document by the names of the model, subjects as tuples, without nulls."""
+    """Return a part of a document by the names of the model, subjects as tuples, without nulls.
+
+    Raises ValueError: a time has no zone, or is beyond the calendar.
+    """
     if isinstance(value, list):
         return [_modelled(each, name) for each in value]
     if isinstance(value, dict):
@@ -72,6 +81,8 @@ def _modelled(value: object, name: str = "") -> object:
         told = {field: _modelled(value[key], field) for field, key in named.items()}
         known = {field: each for field, each in told.items() if each is not None}
         return {**_NOT_TOLD.get(name, {}), **known}
+    if isinstance(value, str) and name in _TIMES:
+        return parse_rfc3339(value)
     return value.split("/", 2) if name == "subject" and isinstance(value, str) else value
 
 
@@ -81,8 +92,10 @@ def report_of(document: bytes, catalogue: Catalogue) -> tuple[Report, tuple[str,
     """
     try:
         read = msgspec.convert(_modelled(msgspec.json.decode(document)), _Document)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(f"the answer is not a report that this version reads: {error}") from None
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        cause = cut(clean(str(error)), 200)
+        raise UsageError(f"the answer is not a report that this version reads: {cause}") from None
+    require_time(read.now)
     findings = tuple(
         replace(
             each, cause=each.cause or each.message, since=each.since if each.age_known else read.now
@@ -104,6 +117,12 @@ def report_of(document: bytes, catalogue: Catalogue) -> tuple[Report, tuple[str,
     return report, read.not_looked_at
 
 
+def require_time(now: datetime) -> None:
+    """Raise UsageError if ages and ends reckoned from the time of an answer leave the calendar."""
+    if now.year not in _YEARS:
+        raise UsageError(f"the answer is not a report of a daemon: its time is {now}")
+
+
 LOCAL: Final = "http://127.0.0.1:8082"
 """Where it answers on its own machine, and where a forwarded port does."""
 
@@ -119,6 +138,9 @@ FORWARD: Final = (
 _NOT_FOUND: Final = 404
 _UNAVAILABLE: Final = 503
 _TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
+_LONGEST: Final = 120
+"""Seconds that an answer may take, however steadily it comes."""
+
 _MAX_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -151,11 +173,13 @@ def fetch(url: str, path: str) -> bytes:
 
 
 def _read(response: httpx.Response, url: str) -> bytes:
-    body = bytearray()
+    body, until = bytearray(), monotonic() + _LONGEST
     for part in response.iter_bytes():
         body += part
         if len(body) > _MAX_BYTES:
             raise UsageError(f"{url}: the answer is larger than {_MAX_BYTES} bytes")
+        if monotonic() > until:
+            raise UsageError(f"{url}: the answer takes more than {_LONGEST} s")
     return bytes(body)
 
 

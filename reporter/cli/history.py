@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from reporter.arguments import Parser, text_columns
-from reporter.cli.daemon_report import FORWARD, HISTORY, LOCAL, fetch
+from reporter.cli.daemon_report import FORWARD, HISTORY, LOCAL, fetch, require_time
 from reporter.errors import UsageError
 from reporter.model.instant import rfc3339
 from reporter.model.objects.base import Timestamp
@@ -85,6 +85,7 @@ def main(argv: Sequence[str]) -> int:
         story = msgspec.json.decode(body, type=_Story)
     except msgspec.DecodeError as error:
         raise UsageError(f"the answer is not a history that this version reads: {error}") from None
+    require_time(story.now)
     told = [each for each in story.episodes if wanted.holds(each, story.now)]
     if arguments.output == "json":
         ids = {each.id for each in told}

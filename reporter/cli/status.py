@@ -7,7 +7,9 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final
+
+import msgspec
 
 from reporter.arguments import Parser
 from reporter.cli.daemon_report import FORWARD, LOCAL, REPORT, fetch, report_of
@@ -17,7 +19,7 @@ from reporter.cli.rendering import View, add_options, exit_status_of, page_of, r
 from reporter.errors import UsageError
 from reporter.model.catalogue import Catalogue
 from reporter.model.report import Report
-from reporter.model.text import clean, json_text
+from reporter.model.text import clean, for_terminal, json_text
 
 _POD_PATHS: Final = {"json": "/api/v1/pods/{}", "text": "/pods/{}"}
 _POD: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -39,7 +41,8 @@ def main(argv: Sequence[str]) -> int:
         )
     url = arguments.url.rstrip("/")
     if arguments.pod is not None:
-        sys.stdout.write(fetch(url, _path_of_pod(arguments.output, arguments.pod)).decode())
+        told = fetch(url, _path_of_pod(arguments.output, arguments.pod))
+        sys.stdout.write(for_terminal(told.decode("utf-8", "replace")))
         return 0
     catalogue = catalogue_of(arguments.config)
     if arguments.watch:
@@ -103,17 +106,20 @@ def _document(body: bytes, report: Report, namespace: str) -> bytes:
     if not namespace:
         return body
     document: dict[str, object] = json.loads(body)
-    subjects = {"cluster", *(str(each) for each in report.subjects)}
+    subjects = {"cluster", *map(str, report.subjects)}
 
     def of(key: str) -> list[dict[str, object]]:
-        return cast("list[dict[str, object]]", document.get(key, []))
+        try:
+            return msgspec.convert(document.get(key, []), list[dict[str, object]])
+        except msgspec.ValidationError as error:
+            raise UsageError(f"the answer is not a report: {key}: {error}") from None
 
     for key in ("findings", "subjects", "ready"):
-        document[key] = [each for each in of(key) if each.get("subject") in subjects]
+        document[key] = [each for each in of(key) if str(each.get("subject")) in subjects]
     for key in ("skipped", "derived"):
-        document[key] = [each for each in of(key) if each.get("namespace") in {"", namespace}]
+        document[key] = [each for each in of(key) if str(each.get("namespace")) in {"", namespace}]
     told = {finding.message for finding in report.findings}
-    document["events"] = [each for each in of("events") if each.get("message") in told]
+    document["events"] = [each for each in of("events") if str(each.get("message")) in told]
     return json_text(document).encode() + b"\n"
 
 

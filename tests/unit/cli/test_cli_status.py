@@ -116,6 +116,30 @@ def test_failures_say_what_to_do(run, daemon, answer, *, says):
     assert err.count("\n") == 1
 
 
+ODD = {
+    "a time without a zone": ("now", "2026-11-20T12:00:00"),
+    "a time before the calendar": ("now", "0001-01-01T00:00:00Z"),
+    "no list": ("events", 3),
+    "no objects": ("derived", ["a"]),
+}
+
+
+@pytest.mark.parametrize(("key", "value"), ODD.values(), ids=ODD)
+def test_an_answer_that_is_no_report_is_one_line(run, daemon, served, key, value):
+    """Who answers at an address may be anybody."""
+    text = json.dumps({**json.loads(served), key: value})
+    daemon.get(f"{URL}/api/v1/report").respond(text=text)
+    status, out, err = run("status", "-n", "search-models", "-o", "json")
+    assert (status, out) == (2, "")
+    assert "the answer is not a report" in err
+    assert err.count("\n") == 1
+
+
+def test_what_a_daemon_says_of_a_pod_does_not_write_on_the_terminal(run, daemon):
+    daemon.get(f"{URL}/pods/a/b").respond(content=b"\x1b]0;title\x07 \xff\n")
+    assert run("status", "--pod", "a/b")[1] == "\\u001b]0;title\\u0007 \ufffd\n"
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_proxy_is_not_asked_for_this_machine(run, served, monkeypatch, host):
     """It could not reach a daemon or a forwarded port here."""
