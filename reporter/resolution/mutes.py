@@ -23,7 +23,7 @@ from reporter.snapshot.snapshot import Snapshot
 
 _SHOWN_BYTES: Final = 80
 LONGEST: Final = 8192
-"""Most characters that are read of one annotation: all reasons take fewer."""
+"""Most characters that are read of one annotation; the names of 300 reasons take as many."""
 
 _NAMED: Final = 5
 """Most names of one annotation that are objected to one by one."""
