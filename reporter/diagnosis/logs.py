@@ -322,6 +322,7 @@ NOISE: Final = (
     "thrown while requesting",
     "non-default args",
     "server_args=",
+    "Ignore import error when loading",
 )
 """What stands in the logs of containers that are well, too."""
 

@@ -9,6 +9,7 @@ controllers write it. Keys of a case that shape it:
 | `stack` | what else the cluster has, by `stacks.yaml`; the kind of the model by default |
 | `gpus`, `container`, `spec` | what its pods ask for; patches of the engine's container and of the pod's spec |
 | `pod` | the state of its pod: one of `_STATES`; `init` names the init container that it is about, `log` is its log |
+| `engine` | false where nothing shows that its container serves a model |
 | `refused`, `bare` | why no pod can be made; there is neither pod nor workload |
 | `nodes` | by name: `gpu` offered, or offered/had; null is none; `labels`, `taints`, `conditions` |
 | `status`, `deployment`, `objects` | patches of the model's status, of its workload, and of any object by `Kind namespace/name` |

@@ -122,9 +122,9 @@ def judge(case, report) -> Told:
 def in_a_model(case):
     """A plain incident with the same pods in an InferenceService: what is told once it is a model.
 
-    None of one whose fault is not in the model's own pods.
+    None of one whose fault is not in the model's own pods, or whose pods nobody takes for an engine.
     """
-    if "serves" in case.get("pod", {}):
+    if "serves" in case.get("pod", {}) or not case.get("engine", True):
         return None
     name = case["model"].split()[1]
     left_out = ("labels", "deployment")

@@ -152,7 +152,12 @@ CHOSEN = {
         "ray-pg",
     ),
     "no GPU on the head of Ray": ("ValueError: Current node has no GPU available. current_node_resource={'CPU': 8.0}.", "ray-node"),
-    "a model of GGUF that is too new": ("llama_model_load: error loading model: unknown model architecture: 'gemma3n'", "lc-load"),
+    "a model of GGUF that is too new": ("llama_model_load: error loading model: unknown model architecture: 'gemma3n'", "lc-arch"),
+    "a model of GGUF that does not load": ("llama_model_load: error loading model: missing tensor 'output.weight'", "lc-load"),
+    "what SGLang leaves out": (
+        "[2025-11-06 02:09:46] Ignore import error when loading sglang.srt.models.x: No module named 'y'\nKilled",
+        "killed",
+    ),
     "a model of Triton": (
         (
             "E1028 12:00:00.1 1 model_lifecycle.cc:654] failed to load 'ensemble' version 1: "
