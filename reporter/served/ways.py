@@ -137,8 +137,7 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways) -> Iterator[Findi
                 related=ways.ref_of_pool(pool),
                 cause=f"Service {reference.name} missing",
                 text=f"InferencePool {pool.name} names Service {reference.name} for its endpoint "
-                f"picker, "
-                "which does not exist",
+                "picker, which does not exist",
                 created=pool.created,
                 by_spec=True,
             )
@@ -155,9 +154,8 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways) -> Iterator[Findi
                 related=r.DESTINATIONRULES.ref_named(scope.place, reference.name),
                 cause=f"no DestinationRule for Service {reference.name}",
                 text=f"endpoint picker {reference.name} probably serves TLS, and no "
-                f"DestinationRule is for "
-                f"its Service: requests through Gateway {gateway}, which is one of Istio, fail "
-                f"with 500 then",
+                f"DestinationRule is for its Service: requests through Gateway {gateway}, which is "
+                "one of Istio, fail with 500 then",
                 created=picker.created,
                 by_spec=True,
             )

@@ -170,8 +170,7 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         stage=RequestStage.ROUTING,
         trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, "
         "its Gateway is gone, it has no parents, the pool selects no pod, or the Service that it "
-        "names "
-        "for its endpoint picker does not exist.",
+        "names for its endpoint picker does not exist.",
         silent="Unknown conditions, a new route, entries of other controllers. A Service that is "
         "missing together with the chart's Deployment, which inferencesetEPPNotReady reports.",
         action="kubectl -n <namespace> describe httproute <name>; its parents name the cause.",
@@ -195,8 +194,7 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         stage=RequestStage.PICKER,
         trigger="The endpoint picker that endpointPickerRef of the InferencePool names, by default "
         "Deployment <inferenceset>-inferencepool-epp, is missing, scaled to zero, or has fewer "
-        "ready "
-        "replicas than wanted.",
+        "ready replicas than wanted.",
         silent="An InferenceSet that the chart did not create, without InferencePool and "
         "HTTPRoute.",
         action="Look at the Deployment that the message names, its pods and their logs.",

@@ -124,8 +124,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "The model cannot be fetched.",
         trigger="The init container storage-initializer of a pod ended with an error, out of "
         "memory (OOMKilled) included, or waits in CrashLoopBackOff; or a pod is to fetch a model, "
-        "and "
-        "KServe's webhook leaves its namespace out, for the label control-plane.",
+        "and KServe's webhook leaves its namespace out, for the label control-plane.",
         silent="A download in progress.",
         action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: check the "
         "storage URI, its credentials and the free disk space of the node; if it was "
@@ -196,9 +195,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "Requests do not go to the revisions that the spec asks for.",
         stage=RequestStage.ROUTING,
         trigger="A revision that gets traffic does not exist, nothing gets traffic, the percents "
-        "do not add up to 100, the route differs from what canaryTrafficPercent asks for, "
-        "a rollback has no revision to go back to, or the route's condition stays "
-        "Unknown.",
+        "do not add up to 100, the route differs from what canaryTrafficPercent asks for, a "
+        "rollback has no revision to go back to, or the route's condition stays Unknown.",
         silent="A canary percent before anything was rolled out: KServe ignores it. A gradual "
         "rollout, while Knative says RolloutInProgress.",
         action="kubectl -n <namespace> get ksvc <service> -o yaml: compare spec.traffic and "
@@ -221,8 +219,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         action=f"{_DESCRIBE}, and the Knative Service or Deployment of the component.",
         reads=(*_BOTH, r.PODS),
         grace_note="Unknown, and while pods of that component start: "
-        "--model-startup-budget-seconds, or "
-        "a longer start-up probe's budget.",
+        "--model-startup-budget-seconds, or a longer start-up probe's budget.",
     ),
     _row(
         INGRESS_NOT_READY,
@@ -245,8 +242,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         action=f"{_DESCRIBE}, its Events, and the log of kserve-controller-manager.",
         reads=(*_BOTH, r.PODS),
         grace_note="Unknown, and pods that start: --model-startup-budget-seconds, or a longer "
-        "start-up "
-        "probe's budget.",
+        "start-up probe's budget.",
     ),
     outside_chain(
         _row(
@@ -267,8 +263,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             SCALING_NOT_READY,
             "The InferenceService is not scaled; its pods serve.",
             trigger="Ready of a ScaledObject, or AbleToScale or ScalingActive of a "
-            "HorizontalPodAutoscaler, that "
-            "names a Deployment of it is False (Standard mode).",
+            "HorizontalPodAutoscaler, that names a Deployment of it is False (Standard mode).",
             silent="A ScaledObject that is paused.",
             action="kubectl -n <namespace> describe scaledobject,hpa",
             reads=(*_ITSELF, r.DEPLOYMENTS, r.SCALEDOBJECTS),
@@ -301,8 +296,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             CANARY_IN_PROGRESS,
             "A newer revision gets a part of the requests.",
             trigger="The latest entry of the route has 1 to 99 percent, and its revision is ready "
-            "and "
-            "not rolled out.",
+            "and not rolled out.",
             action="Nothing, if this is intended. To promote it, remove canaryTrafficPercent.",
             reads=_KNATIVE,
         ),
@@ -330,9 +324,8 @@ REASONS: Final[tuple[Reason, ...]] = (
         "An InferenceService serves: all of its components and its ingress are ready.",
         of=INFERENCESERVICE_KIND,
         trigger="Ready of the InferenceService and of each component is True, and their objects "
-        "agree; in Knative mode the newest revision is the ready one. It may be scaled to "
-        "zero: by Knative, or in Standard mode with the predictor's Deployment, which makes it "
-        "idle.",
+        "agree; in Knative mode the newest revision is the ready one. It may be scaled to zero: by "
+        "Knative, or in Standard mode with the predictor's Deployment, which makes it idle.",
         reads=(*_BOTH, r.PODS),
     ),
 )

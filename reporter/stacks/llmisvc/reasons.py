@@ -108,8 +108,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         INVALID,
         "KServe cannot use the spec of the LLMInferenceService together with its configs.",
         trigger="PresetsCombined is False, or a config that it names or was made with exists "
-        "neither "
-        "in its namespace nor in that of the controller. KServe up to v0.20 goes on with "
+        "neither in its namespace nor in that of the controller. KServe up to v0.20 goes on with "
         "Ready=True.",
         silent="PresetsCombined Unknown, as while the validating webhook is away.",
         action="Apply the LLMInferenceServiceConfigs of KServe's installation, or correct "
@@ -141,8 +140,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         STORAGE_FAILED,
         "The model cannot be fetched.",
         trigger="The init container storage-initializer of a pod ended with an error, out of "
-        "memory "
-        "(OOMKilled) included, or waits in CrashLoopBackOff.",
+        "memory (OOMKilled) included, or waits in CrashLoopBackOff.",
         silent="A download in progress.",
         action="kubectl -n <namespace> logs <pod> -c storage-initializer --previous: check "
         "spec.model.uri, its credentials and the free disk space of the node.",
@@ -153,12 +151,10 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         MODEL_LOAD_FAILED,
         "The model server ends before it is ready.",
         trigger="The container main, modelcar or llm-d-routing-sidecar of a pod that was never "
-        "Ready "
-        "is in a crash loop, ended in Error, or was restarted twice.",
+        "Ready is in a crash loop, ended in Error, or was restarted twice.",
         silent="OOMKilled, and pods that had been Ready: these are reported for the pod.",
         action="kubectl -n <namespace> logs <pod> -c main --previous. KServe's start-up probe "
-        "kills "
-        "a load of more than 10 minutes: raise failureThreshold in spec.template.",
+        "kills a load of more than 10 minutes: raise failureThreshold in spec.template.",
         reads=_PODS,
         grace_note="Fires at once in a crash loop.",
     ),
@@ -178,8 +174,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "Pods of the LLMInferenceService do not run, or run without becoming Ready.",
         trigger="A container of a pod that serves, prefills or decodes, or of a worker of a group, "
         "waits or ended in an error; or the pod is unschedulable, evicted or on a dead node, or "
-        "its "
-        "start-up takes longer than its budget. The message names the role.",
+        "its start-up takes longer than its budget. The message names the role.",
         silent="Pods that start within their budget; replicas: 0; endpoint pickers.",
         action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a "
         "crash).",
@@ -230,8 +225,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "An HTTPRoute of the LLMInferenceService is missing or not accepted.",
         stage=RequestStage.ROUTING,
         trigger="A route has no status of its Gateway, Accepted or ResolvedRefs is not True, it "
-        "has no "
-        "backend, or one that spec.router.route.http.refs names does not exist.",
+        "has no backend, or one that spec.router.route.http.refs names does not exist.",
         silent="Parents that only a policy writes a status for. A Gateway at fault, which is "
         "reported.",
         action="kubectl -n <namespace> describe httproute <route>",
@@ -246,12 +240,9 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "selects none of the pods that serve, the Service of its endpoint picker does not exist, "
         "a pool that spec.router.scheduler.pool.ref names does not, or no route leads to it.",
         silent="WaitingForGateway where KServe knows no route and another leads there: requests "
-        "come "
-        "through all the same. "
-        "A Gateway at fault, which is reported.",
+        "come through all the same. A Gateway at fault, which is reported.",
         action="kubectl -n <namespace> get inferencepool <pool> -o yaml, and the log of the "
-        "Gateway's "
-        "controller.",
+        "Gateway's controller.",
         reads=(*_POOLS, r.PODS, r.SERVICES),
     ),
     _row(
@@ -270,14 +261,12 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             STATUS_STALE,
             "The status of the LLMInferenceService does not match its objects.",
             trigger="KServe has not looked at the newest spec, or a condition or a count differs "
-            "from "
-            "what its Deployments, LeaderWorkerSets, Gateways, routes and pools say.",
+            "from what its Deployments, LeaderWorkerSets, Gateways, routes and pools say.",
             silent="What comes after an error of KServe's, which freezes it; where the rules of "
             "KServe's "
             "releases differ; a route or Gateway that does not exist, which is reported itself.",
             action="Believe the objects. Restart llmisvc-controller-manager: it does not watch "
-            "kinds "
-            "that were installed after it started.",
+            "kinds that were installed after it started.",
             reads=(*_POOLS, r.DEPLOYMENTS, LEADERWORKERSETS),
             grace_seconds=120,
         )
@@ -307,9 +296,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         _row(
             MODEL_NAME_SHADOWED,
             "Another LLMInferenceService of the namespace serves a model or adapter of that name.",
-            trigger="Two that are not stopped, with routes of KServe's and not in one group, "
-            "have a model or adapter name in common: the older route takes the requests. Told of "
-            "the "
+            trigger="Two that are not stopped, with routes of KServe's and not in one group, have "
+            "a model or adapter name in common: the older route takes the requests. Told of the "
             "one with the younger route.",
             action="Rename one, or put both into one spec.router.route.group.",
             reads=(*_SPEC, r.HTTPROUTES),

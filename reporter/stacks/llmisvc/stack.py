@@ -33,8 +33,7 @@ OF_LWS: Final[tuple[Need, ...]] = (
         reasons.LLMS,
         "LLMInferenceServices with a worker in the spec",
         evidence="each of their replicas is a group of a LeaderWorkerSet, whose controller makes "
-        "the "
-        "StatefulSets (kubernetes-sigs/lws, pkg/controllers)",
+        "the StatefulSets (kubernetes-sigs/lws, pkg/controllers)",
         shows=lambda llm, _: bool(
             llm.spec.worker or (llm.spec.prefill and llm.spec.prefill.worker)
         ),

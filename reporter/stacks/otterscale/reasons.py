@@ -136,9 +136,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         INVALID,
         "The ModelService can never work under its name.",
         trigger="Its name is too long for labels (63) or for the Service of its endpoint picker "
-        "(59 "
-        "without the suffix -epp); or another ModelService of the namespace has the same endpoint "
-        "picker's name, or one that makes the operator delete this one's InferencePool.",
+        "(59 without the suffix -epp); or another ModelService of the namespace has the same "
+        "endpoint picker's name, or one that makes the operator delete this one's InferencePool.",
         silent="ModelServices that are being deleted.",
         action="Create the ModelService again under another name.",
         reads=_ITSELF,
@@ -179,9 +178,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         OBJECT_MISSING,
         "An object that requests need does not exist.",
         trigger="The decode, prefill or endpoint picker's Deployment, the endpoint picker's "
-        "Service, the InferencePool or the HTTPRoute is missing. The operator calls a "
-        "ModelService Ready without its prefill Deployment, and never looks at the "
-        "others.",
+        "Service, the InferencePool or the HTTPRoute is missing. The operator calls a ModelService "
+        "Ready without its prefill Deployment, and never looks at the others.",
         silent="A default HTTPRoute that no ModelService has; kinds that are not installed.",
         action=f"Look at {_OPERATOR_LOG}: it recreates what is deleted, unless an error stops it.",
         reads=(MODELSERVICES, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES),
@@ -222,9 +220,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "pod, or lacks the port that the InferencePool names. The operator never looks at it.",
         silent="With more than one replica, those that do not lead: they are never Ready.",
         action="kubectl -n <namespace> describe deployment <name>, and the log of its pods. "
-        "Without "
-        "it requests fail (failureMode FailClose, also without spec.inferencePool), or are spread "
-        "blindly (FailOpen).",
+        "Without it requests fail (failureMode FailClose, also without spec.inferencePool), or are "
+        "spread blindly (FailOpen).",
         reads=(MODELSERVICES, r.DEPLOYMENTS, r.PODS, r.SERVICES, r.INFERENCEPOOLS),
         grace_seconds=APPEARS_SECONDS,
     ),
@@ -258,9 +255,8 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             MISCONFIGURED,
             "Settings of the ModelService contradict each other.",
             trigger="spec.prefill without spec.routingProxy; two containers of a decode pod on one "
-            "port (routingProxy.targetPort or VLLM_NIXL_SIDE_CHANNEL_PORT is engine.port); "
-            "or a ClusterRole with the name of another ModelService's "
-            "(<namespace>-<name>-epp).",
+            "port (routingProxy.targetPort or VLLM_NIXL_SIDE_CHANNEL_PORT is engine.port); or a "
+            "ClusterRole with the name of another ModelService's (<namespace>-<name>-epp).",
             silent="ClusterRoles where metrics need no token.",
             action="Correct the field that the message names, or rename one of the two "
             "ModelServices.",
@@ -288,21 +284,17 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             DRIFT,
             "Objects of the ModelService differ from what the operator creates.",
             trigger="An object that only monitoring or the endpoint picker's start needs is "
-            "missing, one that should not exist does, or a field that the operator sets "
-            "differs (defaults and the forms of quantities aside); with "
-            "--otterscale-operator-flags also an image, tracing or a token that those flags set. "
-            "The operator's other settings are inferred from the "
-            "objects that it created.",
+            "missing, one that should not exist does, or a field that the operator sets differs "
+            "(defaults and the forms of quantities aside); with --otterscale-operator-flags also "
+            "an image, tracing or a token that those flags set. The operator's other settings are "
+            "inferred from the objects that it created.",
             silent="Images, tracing and tokens for which no flag is given; replicas, the text of "
-            "the "
-            "script that unpacks the model (what it names is), and what the operator does not set; "
-            "Secrets, Roles and RoleBindings, "
-            "which are never read; ClusterRoles without --otterscale-cluster-roles; kinds that are "
-            "not installed.",
+            "the script that unpacks the model (what it names is), and what the operator does not "
+            "set; Secrets, Roles and RoleBindings, which are never read; ClusterRoles without "
+            "--otterscale-cluster-roles; kinds that are not installed.",
             action="status-reporter render prints what should exist. The operator watches neither "
             "monitors nor DestinationRules nor ClusterRoles: a change of the ModelService makes it "
-            "repair "
-            "them.",
+            "repair them.",
             reads=(
                 MODELSERVICES,
                 r.DEPLOYMENTS,

@@ -22,8 +22,7 @@ OF_OTTERSCALE: Final[tuple[Need, ...]] = (
         reasons.MODELSERVICES,
         "ModelServices",
         evidence="the model operator makes Deployments, an endpoint picker and an InferencePool "
-        "for "
-        "each (otterscale/model-operator)",
+        "for each (otterscale/model-operator)",
     ),
 )
 ROUTED_MODELSERVICES: Final = need(

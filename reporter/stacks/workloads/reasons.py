@@ -47,8 +47,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         trigger="An init container that downloads the model ended with an error, or crashes.",
         silent="A download in progress.",
         action="kubectl -n <namespace> logs <pod> -c <container> --previous: check the model's "
-        "name, "
-        "its credentials and the free disk space of the node.",
+        "name, its credentials and the free disk space of the node.",
         reads=_PODS,
         grace_note="Fires at once in a crash loop.",
     ),
@@ -67,20 +66,17 @@ REASONS: Final[tuple[Reason, ...]] = (
         "Pods of the model are not created.",
         trigger="The Deployment says ReplicaFailure=True or has fewer pods than replicas, the "
         "controller of a StatefulSet says FailedCreate, or a LeaderWorkerSet has fewer pods than "
-        "its "
-        "groups need.",
+        "its groups need.",
         silent="Pods that are being replaced; replicas: 0.",
         action="kubectl -n <namespace> describe deployment <name> (or statefulset, "
-        "leaderworkerset): "
-        "mostly a quota or an admission webhook.",
+        "leaderworkerset): mostly a quota or an admission webhook.",
         reads=_PODS,
     ),
     _row(
         PODS_NOT_READY,
         "Pods of the model do not run, or run without becoming Ready.",
         trigger="A container of a pod waits or ended in an error; or the pod is unschedulable, "
-        "evicted "
-        "or on a dead node, or its start-up takes longer than its budget.",
+        "evicted or on a dead node, or its start-up takes longer than its budget.",
         silent="Pods that start within their budget; replicas: 0.",
         action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a "
         "crash).",
@@ -93,9 +89,8 @@ REASONS: Final[tuple[Reason, ...]] = (
         ROLLOUT_STUCK,
         "A rollout does not come to its end; older pods serve.",
         trigger="Progressing of the Deployment is False with ProgressDeadlineExceeded, it has "
-        "fewer "
-        "updated replicas than wanted for 600 s, or UpdateInProgress of the LeaderWorkerSet stays "
-        "True.",
+        "fewer updated replicas than wanted for 600 s, or UpdateInProgress of the LeaderWorkerSet "
+        "stays True.",
         silent="A rollout whose pods are at fault, which are reported; pods that load within their "
         "start-up probe's time.",
         action="kubectl -n <namespace> rollout status deployment <name>, and the newest pods.",
@@ -120,8 +115,7 @@ REASONS: Final[tuple[Reason, ...]] = (
         "endpoint picker does not exist, or no pod of the Deployment behind it is available; or a "
         "Gateway of Istio leads to it, it serves TLS, and no DestinationRule is for its Service.",
         action="kubectl -n <namespace> describe inferencepool <pool>, and the log of its picker; "
-        "or a "
-        "DestinationRule for its Service with tls.mode SIMPLE and insecureSkipVerify.",
+        "or a DestinationRule for its Service with tls.mode SIMPLE and insecureSkipVerify.",
         reads=(r.DEPLOYMENTS, r.PODS, r.SERVICES, r.INFERENCEPOOLS, r.FORMER_POOLS),
         also_reads=(
             (r.DESTINATIONRULES, (r.DESTINATIONRULES, r.HTTPROUTES, r.GATEWAYS, r.GATEWAYCLASSES)),
@@ -133,12 +127,9 @@ REASONS: Final[tuple[Reason, ...]] = (
         "A route to the model, its InferencePool or a Service does not lead to it alone.",
         stage=RequestStage.ROUTING,
         trigger="Accepted or ResolvedRefs of an HTTPRoute that leads to its InferencePool, or of "
-        "the "
-        "pool, is not True for a Gateway that it names, or that Gateway does not exist; the route "
-        "names "
-        "the pool in the other API group; none of the ports of the pool, or of its Services, is "
-        "one that the pods declare; or a "
-        "Service selects the pods of two models.",
+        "the pool, is not True for a Gateway that it names, or that Gateway does not exist; the "
+        "route names the pool in the other API group; none of the ports of the pool, or of its "
+        "Services, is one that the pods declare; or a Service selects the pods of two models.",
         action="kubectl -n <namespace> describe httproute <route>",
         reads=(r.HTTPROUTES, r.GATEWAYS, r.INFERENCEPOOLS, r.FORMER_POOLS, r.SERVICES, r.PODS),
     ),

@@ -113,8 +113,7 @@ def _at_zero(scope: InferenceServiceScope, component: Component) -> Finding:
         related=DEPLOYMENTS.ref(deployment),
         cause=f"{component} scaled to zero",
         text=f"{component}: its Deployment {deployment.name} wants 0 replicas; {component.ready} "
-        f"is "
-        "True all the same",
+        "is True all the same",
         severity=_SEVERITY[component],
         created=last_written(deployment),
     )

@@ -38,24 +38,21 @@ _MEANINGS: Final = (
         (
             "no pod was Ready within Knative's progress deadline (600 s, or the annotation "
             "serving.knative.dev/progress-deadline), so it was scaled to zero and is not tried "
-            "again: once "
-            "the cause is mended, make a new revision"
+            "again: once the cause is mended, make a new revision"
         ),
     ),
     (
         "failed to resolve image to digest",
         (
             "Knative's controller asks the registry itself, not the node: it needs the address, "
-            "the "
-            "certificates and the pull Secret of the ServiceAccount"
+            "the certificates and the pull Secret of the ServiceAccount"
         ),
     ),
     (
         "Waiting for load balancer to be ready",
         (
             "Knative asks the pods of the gateway for the route, and they do not answer as it "
-            "expects: "
-            "a NetworkPolicy, strict mTLS or an authorization may refuse it"
+            "expects: a NetworkPolicy, strict mTLS or an authorization may refuse it"
         ),
     ),
 )
@@ -85,8 +82,7 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
                 related=scope.object_ref(component),
                 cause=f"back to {status.latest_rolledout_revision}",
                 text=f"{component} is rolled back: requests go to {served}, none to {ready}, which "
-                f"is "
-                "ready",
+                "is ready",
             )
         asked = Conclusion.ROLLOUT_NOT_FINISHED not in told and not strays(status, percent)
         if Conclusion.CANARY in told and others and asked:
@@ -96,8 +92,7 @@ def probe_revisions(scope: InferenceServiceScope) -> Iterator[Finding]:
                 related=scope.object_ref(component),
                 cause=f"canary {ready}",
                 text=f"{component}: revision {ready} gets {entry.percent if entry else 0} percent "
-                f"of "
-                f"the requests, {served} the rest",
+                f"of the requests, {served} the rest",
             )
 
 

@@ -139,8 +139,7 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
         related=scope.ref,
         cause=f"{count} of {modelserving.wanted} groups missing",
         text=f"{len(scope.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
-        f"{', '.join(names)}{more}"
-        f"{told or _without_kind(scope) or _stuck_record(scope)}",
+        f"{', '.join(names)}{more}{told or _without_kind(scope) or _stuck_record(scope)}",
         severity=_MISSING,
         created=scope.last_made(owned(modelserving, scope.facts.pods)),
         budget=NOT_MADE_BUDGET,
@@ -174,8 +173,7 @@ def _stuck_record(scope: ModelServingScope) -> str:
     name = f"{scope.object.name}-{revisions.update}"
     return (
         f"; numbers of roles have changed since ControllerRevision {name} was made: Kthena's "
-        f"controller "
-        "may be stuck at changing its data, which is immutable; see its log"
+        "controller may be stuck at changing its data, which is immutable; see its log"
     )
 
 

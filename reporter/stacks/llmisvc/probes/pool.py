@@ -53,8 +53,7 @@ def probe_pool(scope: LlmScope) -> Iterator[Finding]:
             related=r.INFERENCEPOOLS.ref(pool),
             cause="no route",
             text=f"no HTTPRoute of the namespace leads to InferencePool {pool.name}, no Gateway "
-            f"has "
-            "accepted it, and without spec.router.route KServe makes no route",
+            "has accepted it, and without spec.router.route KServe makes no route",
             severity=_SILENT,
             created=pool.created,
             independent=True,

@@ -252,8 +252,7 @@ _UNWATCHED: Final = (
 )
 _WATCHED: Final = (
     "; the operator corrects %s as soon as they change: somebody keeps changing them, or it does "
-    "not "
-    "work"
+    "not work"
 )
 
 

@@ -72,8 +72,7 @@ def probe_pods(scope: ModelServiceScope) -> Iterator[Finding]:
                     related=PODS.ref(pod),
                     cause="crashed",
                     text=f"{role.role} pod {pod.name} ({role.count}): runs again after a crash, "
-                    f"and "
-                    "its engine does not answer yet",
+                    "and its engine does not answer yet",
                     severity=_MISSING,
                     created=pod.created,
                     sustains=True,
