@@ -6,11 +6,19 @@ What hides reasons of InferenceSets, and why that is no mere correlation.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.pickers import PICKER_NAMES, picker_rows_of
-from reporter.catalogue.reasons import SHARED_SILENT, SHARED_TRIGGER, ready_row, switch_off
+from reporter.catalogue.reasons import (
+    SHARED_SILENT,
+    SHARED_TRIGGER,
+    outside_chain,
+    ready_row,
+    row,
+    switch_off,
+)
 from reporter.catalogue.runtime import rows_of
 from reporter.catalogue.suppression import missing_kind, of_pods
 from reporter.model.objects import KubeObject
@@ -114,41 +122,42 @@ CLUSTER_REASONS: Final[tuple[Reason, ...]] = (
     ),
 )
 
+_SETS: Final = (INFERENCESETS, WORKSPACES)
+_POOLS: Final = (r.INFERENCEPOOLS, r.FORMER_POOLS)
+_row = partial(row, of=INFERENCESET_KIND)
+
 _OF_SETS: Final[tuple[Reason, ...]] = (
-    Reason(
-        name=MODEL_SCALING,
-        layer=Layer.DEPLOYMENT,
-        of=INFERENCESET_KIND,
-        summary="The scaling settings of the InferenceSet can never work.",
-        trigger='Scaling is on (scaledobject.kaito.sh/auto-provision: "true") and: maximum below '
-        "minimum or below spec.replicas, a value the scaler refuses, a threshold of 0 or less.",
-        silent="Scaling that is off. A scaler that is absent, which clusterKedaKaitoScalerNotReady "
-        "reports.",
-        action="Correct the scaledobject.kaito.sh/ annotations of the InferenceSet.",
+    replace(
+        _row(
+            MODEL_SCALING,
+            "The scaling settings of the InferenceSet can never work.",
+            trigger='Scaling is on (scaledobject.kaito.sh/auto-provision: "true") and: maximum '
+            "below minimum or below spec.replicas, a value the scaler refuses, a threshold of 0 or "
+            "less.",
+            silent="Scaling that is off. A scaler that is absent, which "
+            "clusterKedaKaitoScalerNotReady reports.",
+            action="Correct the scaledobject.kaito.sh/ annotations of the InferenceSet.",
+            reads=(INFERENCESETS,),
+            grace_note="Fires at once: it stays wrong until somebody corrects it.",
+        ),
         look=(_SCALING_SETTINGS,),
-        reads=(INFERENCESETS,),
-        grace_note="Fires at once: it stays wrong until somebody corrects it.",
         slows_only=True,
     ),
-    Reason(
-        name=MODEL_INFRA,
-        layer=Layer.DEPLOYMENT,
-        of=INFERENCESET_KIND,
-        summary="The nodes for the model cannot be provisioned.",
+    _row(
+        MODEL_INFRA,
+        "The nodes for the model cannot be provisioned.",
         trigger="A Workspace's NodeClaimReady is False with a cloud error, or stays in a boot "
         "state for longer than the budget, or its nodes stay without device plugin.",
         silent="Boot states within the budget.",
         action="Read the reason: for quota and capacity errors ask the cloud provider, or choose "
         "another instance type or region.",
-        reads=(INFERENCESETS, WORKSPACES),
+        reads=_SETS,
         grace_seconds=180,
         grace_note="SKUNotAvailable fires at once. Boot states have --node-boot-budget-seconds.",
     ),
-    Reason(
-        name=MODEL_PODS,
-        layer=Layer.DEPLOYMENT,
-        of=INFERENCESET_KIND,
-        summary="Replicas of the model do not run, or run without becoming Ready.",
+    _row(
+        MODEL_PODS,
+        "Replicas of the model do not run, or run without becoming Ready.",
         trigger="A model pod's container waits or ended in an error, the pod is unschedulable, "
         "evicted or on a dead node, start-up takes longer than its budget, a replica lacks pods, "
         "the API server refuses what KAITO makes for it, or a Workspace's InferenceReady is False "
@@ -156,17 +165,15 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         silent="Pods that start within their budget, past crashes of a pod that is Ready again.",
         action="kubectl -n <namespace> describe pod <pod>, and its logs (--previous after a "
         "crash).",
-        reads=(INFERENCESETS, WORKSPACES, r.PODS, r.NODES),
+        reads=(*_SETS, r.PODS, r.NODES),
         grace_note="Fire at once: InvalidImageName, ErrImageNeverPull, CrashLoopBackOff, failed "
         "benchmarks, invalid specs and streaming configuration. Start-up has "
         "--model-startup-budget-seconds or the start-up probe's own budget; volumes, "
         "network and sandbox have 300 s.",
     ),
-    Reason(
-        name=MODEL_ROUTE,
-        layer=Layer.DEPLOYMENT,
-        of=INFERENCESET_KIND,
-        summary="Requests for the model do not reach its pool.",
+    _row(
+        MODEL_ROUTE,
+        "Requests for the model do not reach its pool.",
         stage=RequestStage.ROUTING,
         trigger="The HTTPRoute or the InferencePool is not accepted or not resolved by a parent, "
         "its Gateway is gone, it has no parents, the pool selects no pod, or the Service that it "
@@ -174,23 +181,12 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         silent="Unknown conditions, a new route, entries of other controllers. A Service that is "
         "missing together with the chart's Deployment, which inferencesetEPPNotReady reports.",
         action="kubectl -n <namespace> describe httproute <name>; its parents name the cause.",
-        reads=(
-            INFERENCESETS,
-            WORKSPACES,
-            r.HTTPROUTES,
-            r.INFERENCEPOOLS,
-            r.FORMER_POOLS,
-            r.GATEWAYS,
-            r.DEPLOYMENTS,
-            r.PODS,
-        ),
+        reads=(*_SETS, r.HTTPROUTES, *_POOLS, r.GATEWAYS, r.DEPLOYMENTS, r.PODS),
         also_reads=((r.INFERENCEPOOLS, (r.SERVICES,)),),
     ),
-    Reason(
-        name=MODEL_EPP,
-        layer=Layer.DEPLOYMENT,
-        of=INFERENCESET_KIND,
-        summary="The endpoint picker of the model is not available.",
+    _row(
+        MODEL_EPP,
+        "The endpoint picker of the model is not available.",
         stage=RequestStage.PICKER,
         trigger="The endpoint picker that endpointPickerRef of the InferencePool names, by default "
         "Deployment <inferenceset>-inferencepool-epp, is missing, scaled to zero, or has fewer "
@@ -198,29 +194,20 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         silent="An InferenceSet that the chart did not create, without InferencePool and "
         "HTTPRoute.",
         action="Look at the Deployment that the message names, its pods and their logs.",
-        reads=(
-            INFERENCESETS,
-            WORKSPACES,
-            r.DEPLOYMENTS,
-            r.PODS,
-            r.INFERENCEPOOLS,
-            r.FORMER_POOLS,
-            r.HTTPROUTES,
-        ),
+        reads=(*_SETS, r.DEPLOYMENTS, r.PODS, *_POOLS, r.HTTPROUTES),
     ),
     *picker_rows_of(INFERENCESET_KIND, chain=True, reads=(INFERENCESETS, r.PODS)),
-    Reason(
-        name=MODEL_NODE_PRESSURE,
-        layer=Layer.DEPLOYMENT,
-        of=INFERENCESET_KIND,
-        summary="A node of the model is short of disk, memory or processes.",
-        trigger="DiskPressure, MemoryPressure or PIDPressure of a node that runs the model, or a "
-        "Workspace that reports it for a node that cannot be read.",
-        action="kubectl describe node <node>; free the resource before the kubelet evicts pods.",
-        reads=(INFERENCESETS, WORKSPACES, r.PODS, r.NODES),
-        chain=False,
-        grace_seconds=30,
-        blocks_ready=False,
+    outside_chain(
+        _row(
+            MODEL_NODE_PRESSURE,
+            "A node of the model is short of disk, memory or processes.",
+            trigger="DiskPressure, MemoryPressure or PIDPressure of a node that runs the model, or "
+            "a Workspace that reports it for a node that cannot be read.",
+            action="kubectl describe node <node>; free the resource before the kubelet evicts "
+            "pods.",
+            reads=(*_SETS, r.PODS, r.NODES),
+            grace_seconds=30,
+        )
     ),
     *rows_of(INFERENCESET_KIND, reads=(INFERENCESETS, r.PODS)),
     *picker_rows_of(INFERENCESET_KIND, chain=False, reads=(INFERENCESETS, r.PODS)),
@@ -230,7 +217,7 @@ _OF_SETS: Final[tuple[Reason, ...]] = (
         of=INFERENCESET_KIND,
         trigger="Every wanted replica is ready, the endpoint picker is available and the route is "
         "accepted, where the model has them.",
-        reads=(INFERENCESETS, WORKSPACES, r.PODS, r.DEPLOYMENTS),
+        reads=(*_SETS, r.PODS, r.DEPLOYMENTS),
     ),
 )
 """Of InferenceSets, in the order of the priority chain."""
@@ -313,7 +300,7 @@ PICKERS: Final = ScrapedPickers(
     kind=INFERENCESET_KIND,
     label="inferencepool",
     value="{}-inferencepool-epp".format,
-    pools=(r.INFERENCEPOOLS, r.FORMER_POOLS),
+    pools=_POOLS,
 )
 """Of the chart inferencepool (kubernetes-sigs/gateway-api-inference-extension,
 config/charts/inferencepool/templates/_helpers.tpl), installed as `<inferenceset>-inferencepool`."""

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Final
 
 from reporter.catalogue import resources as r
-from reporter.catalogue.reasons import controller_row, ready_row, row
+from reporter.catalogue.reasons import controller_row, outside_chain, ready_row, row
 from reporter.catalogue.runtime import rows_of
 from reporter.catalogue.suppression import missing_kind, of_pods, seen_on_objects
 from reporter.model.objects import KubeObject, PodGroup
 from reporter.model.reason import Reason, SuppressionRow
 from reporter.model.resource import Resource
-from reporter.model.subject import Layer, SubjectKind
+from reporter.model.subject import SubjectKind
 from reporter.stacks.kthena import objects
 from reporter.stacks.kthena.templates import without_templates
 
@@ -149,23 +149,20 @@ _WARNINGS: Final[tuple[Reason, ...]] = (
         grace_note="Its budget is --node-boot-budget-seconds and --model-startup-budget-seconds "
         "together; 300 s where the group is missing.",
     ),
-    Reason(
-        name=STATUS_NOT_OWNED,
-        layer=Layer.DEPLOYMENT,
-        of=MODELSERVING_KIND,
-        summary="Somebody else writes the status of the ModelServing, which the reporter should "
-        "own.",
-        trigger="Another field manager changed twice within a resync what --modelserving-status "
-        "owns, or the API server drops it because the CRD has no such field. The reporter "
-        "then writes less often, in the end every 10 minutes.",
-        silent="--modelserving-status off.",
-        action="Let only one of the two write: stop Kthena's controller, or set "
-        "--modelserving-status to off. If a field is dropped, add it to the CRD: see "
-        "docs/modelserving.md.",
-        reads=_THEMSELVES,
-        chain=False,
-        grace_note="Fires at once: it has waited for two changes already.",
-        blocks_ready=False,
+    outside_chain(
+        _row(
+            STATUS_NOT_OWNED,
+            "Somebody else writes the status of the ModelServing, which the reporter should own.",
+            trigger="Another field manager changed twice within a resync what "
+            "--modelserving-status owns, or the API server drops it because the CRD has no such "
+            "field. The reporter then writes less often, in the end every 10 minutes.",
+            silent="--modelserving-status off.",
+            action="Let only one of the two write: stop Kthena's controller, or set "
+            "--modelserving-status to off. If a field is dropped, add it to the CRD: see "
+            "docs/modelserving.md.",
+            reads=_THEMSELVES,
+            grace_note="Fires at once: it has waited for two changes already.",
+        )
     ),
 )
 """The warnings, in the order of the priority chain."""
