@@ -7,7 +7,6 @@ ScaledObject alone. One that is paused is meant to do nothing. Source: kedacore/
 they cannot read (kubernetes, pkg/controller/podautoscaler/horizontal.go).
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
@@ -19,6 +18,7 @@ from reporter.model.finding import Finding
 from reporter.model.objects import Condition, KubeObject, PodAutoscaler, ScaledObject
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import SubjectScope
+from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
 from reporter.workload.owners import is_false, is_true, warning_about, words
 
@@ -30,15 +30,12 @@ Scaler: TypeAlias = ScaledObject | PodAutoscaler
 
 
 def _by_target(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Scaler, ...]]:
-    found: dict[tuple[str, str], list[Scaler]] = defaultdict(list)
     scalers: tuple[Scaler, ...] = (
         *snapshot[SCALEDOBJECTS].in_namespace(namespace),
         *snapshot[AUTOSCALERS].in_namespace(namespace),
     )
-    for each in scalers:
-        target = each.spec.scale_target_ref
-        found[target.kind or DEPLOYMENTS.kind, target.name].append(each)
-    return {key: tuple(scalers[:_MOST]) for key, scalers in found.items()}
+    targets = ((each.spec.scale_target_ref, each) for each in scalers)
+    return grouped(((of.kind or DEPLOYMENTS.kind, of.name), each) for of, each in targets)
 
 
 def rejection(scaler: Scaler, snapshot: Snapshot) -> tuple[Condition, str] | None:
@@ -72,7 +69,7 @@ def judge_scalers(
     """
     place, told = scope.place, set[str]()
     by_target = scope.snapshot.once(("scalers", place), partial(_by_target, place))
-    of_workloads = [scaler for each in workloads for scaler in by_target.get(each, ())]
+    of_workloads = [scaler for each in workloads for scaler in by_target.get(each, ())[:_MOST]]
     found = (*also, *sorted(of_workloads, key=lambda each: isinstance(each, PodAutoscaler)))
     for each in {(type(each), each.name): each for each in found}.values():
         rejected = rejection(each, scope.snapshot)
