@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Final, TypeVar
 
@@ -194,31 +195,31 @@ def _epp_arguments(children: Children) -> tuple[str, ...] | None:
     return (found.args or ()) if found else None
 
 
-def _engine_image(children: Children) -> str | None:
-    if children.service.spec.engine.image:
+IMAGES: Final[Mapping[str, tuple[str, Callable[[ModelService], str]]]] = {
+    names.ENGINE: ("default_engine_image", lambda of: of.spec.engine.image),
+    names.PICKER: ("default_epp_image", lambda of: of.picker.image),
+    names.ROUTING_PROXY: (
+        "default_routing_proxy_image",
+        lambda of: of.spec.routing_proxy.image if of.spec.routing_proxy else "",
+    ),
+    names.MODEL_UNPACK: ("kit_image", lambda _: ""),
+}
+"""The image of each container: a setting of the operator, unless the ModelService names one."""
+
+
+def _image(name: str, children: Children) -> str | None:
+    """Return the image of a container by the Deployments; empty where nothing unpacks a model."""
+    if IMAGES[name][1](children.service):
         return None
-    return _image(children.decode, names.ENGINE) or _image(children.prefill, names.ENGINE)
-
-
-def _proxy_image(children: Children) -> str | None:
-    proxy = children.service.spec.routing_proxy
-    return _image(children.decode, names.ROUTING_PROXY) if proxy and not proxy.image else None
-
-
-def _kit_image(children: Children) -> str | None:
-    made = children.decode
-    return None if made is None else _image(made, names.MODEL_UNPACK) or ""
+    made = (children.decode, children.prefill, children.epp)
+    found = (each.image for of in made if (each := container_of(of, name)) and each.image)
+    return next(found, "" if name == names.MODEL_UNPACK and children.decode else None)
 
 
 _TOLD: Final[Mapping[str, Callable[[Children], str | bool | None]]] = {
     "metrics_endpoint_auth": metrics_auth,
     "default_gateway_name": _parent,
-    "default_engine_image": _engine_image,
-    "default_epp_image": lambda of: (
-        None if of.service.picker.image else _image(of.epp, names.PICKER)
-    ),
-    "default_routing_proxy_image": _proxy_image,
-    "kit_image": _kit_image,
+    **{setting: partial(_image, name) for name, (setting, _) in IMAGES.items()},
     "tracing_enabled": _tracing,
     "unpack_script": lambda of: script_of(of.decode) or script_of(of.prefill) or None,
 }
@@ -229,11 +230,6 @@ def script_of(deployment: Deployment | None) -> str:
     """Return the script by which a serving Deployment unpacks its model; empty if there is none."""
     found = container_of(deployment, names.MODEL_UNPACK)
     return found.args[-1] if found and found.args else ""
-
-
-def _image(deployment: Deployment | None, name: str) -> str | None:
-    found = container_of(deployment, name)
-    return (found.image or None) if found else None
 
 
 def container_of(deployment: Deployment | None, name: str) -> TemplateContainer | None:

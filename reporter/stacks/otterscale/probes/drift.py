@@ -24,6 +24,7 @@ from reporter.stacks.otterscale import operator_flags as given
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.wanted import (
+    IMAGES,
     Manifest,
     config_checksum,
     config_key,
@@ -423,24 +424,15 @@ def _given_entries(scope: ModelServiceScope, obj: KubeObject) -> Iterator[tuple[
     """Yield the parts of an object that given settings tell of, with their path."""
     told = scope.given
     if isinstance(obj, Deployment) and told:
-        pod, spec = obj.spec.template.spec, scope.object.spec
-        images = {
-            names.ENGINE: ("default_engine_image", spec.engine.image),
-            names.PICKER: ("default_epp_image", scope.object.picker.image),
-            names.ROUTING_PROXY: (
-                "default_routing_proxy_image",
-                spec.routing_proxy.image if spec.routing_proxy else "",
-            ),
-            names.MODEL_UNPACK: ("kit_image", ""),
-        }
+        pod = obj.spec.template.spec
         groups = (("initContainers", pod.init_containers), ("containers", pod.containers))
         for path, each in (
             (f"spec.template.spec.{group}[{each.name}]", each)
             for group, containers in groups
             for each in containers or ()
         ):
-            setting, own = images.get(each.name, ("", ""))
-            if setting in told and not own:
+            named = IMAGES.get(each.name)
+            if named and named[0] in told and not named[1](scope.object):
                 yield f"{path}.image", {"0": each.image}
             if each.name == names.PICKER:
                 yield f"{path}.args", _arguments(scope, each)
