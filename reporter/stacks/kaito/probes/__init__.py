@@ -15,7 +15,7 @@ from reporter.probes.subjects import ClusterProbe, StackProbes, SubjectProbes
 from reporter.stacks.kaito import reasons
 from reporter.stacks.kaito.objects import Workspace
 from reporter.stacks.kaito.probes.pods import probe_infra, probe_node_pressure, probe_pods
-from reporter.stacks.kaito.probes.route import has_pickers, is_picked, probe_epp, probe_route
+from reporter.stacks.kaito.probes.route import probe_epp, probe_route
 from reporter.stacks.kaito.probes.scaling import probe_scaled_objects, probe_scaling
 from reporter.stacks.kaito.probes.scope import (
     InferenceSetScope,
@@ -48,7 +48,8 @@ def probe_ready(scope: InferenceSetScope) -> Iterator[ReadyEvidence]:
         return
     parts = [f"{wanted}/{wanted} replicas ready" if wanted else "0 replicas wanted"]
     if scope.wants_traffic:
-        if not (has_pickers(scope) and routes and all(map(is_accepted, routes))):
+        picked = all(each.picks and each.fault is None for each in scope.pickers)
+        if not (picked and routes and all(map(is_accepted, routes))):
             return
         parts += ["endpoint picker available", "route accepted"]
     yield scope.evidence(reasons.MODEL_READY, ", ".join(parts))
@@ -58,7 +59,7 @@ def probe_serving(scope: InferenceSetScope) -> Iterator[ServingEvidence]:
     """Yield how many replicas are ready, and whether requests reach them, by the same evidence."""
     if not all(map(scope.known, _MADE)) or (scope.served and not _all_known(scope)):
         return
-    picked = is_picked(scope) or any(map(fails_open, scope.pools))
+    picked = any(each.picks for each in scope.pickers) or any(map(fails_open, scope.pools))
     yield ServingEvidence(
         subject=scope.subject,
         wanted=scope.object.wanted,

@@ -5,18 +5,17 @@ from typing import Final
 
 from reporter.catalogue import resources as r
 from reporter.model.finding import Finding
-from reporter.model.objects import Deployment, HttpRoute, InferencePool, Pod
+from reporter.model.objects import HttpRoute, InferencePool, Pod
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import of_workload
-from reporter.served.ways import NO_SERVICE, selects_ready, worst_way
+from reporter.served.ways import NO_SERVICE, worst_way
 from reporter.snapshot.decode import selected_by
 from reporter.snapshot.snapshot import Served
 from reporter.stacks.kaito.probes.scope import InferenceSetScope, condition_text
 from reporter.stacks.kaito.reasons import INFERENCESETS, MODEL_EPP, MODEL_ROUTE
 from reporter.workload import routing
-from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.pod import counts
-from reporter.workload.standing import MISSING, WorkloadFault
+from reporter.workload.standing import MISSING
 
 _ROUTE_MISSING, _POOL_MISSING, _NO_POD, _FAILED = 28, 22, 15, 10
 """Severities. What a parent says of a missing Service is 20 (`workload/routing.py`)."""
@@ -89,7 +88,7 @@ def _of_pool(scope: InferenceSetScope, pool: InferencePool) -> Iterator[routing.
     yield from routing.wrong_port(pool, scope.snapshot)
     said = tuple(routing.pool_faults(pool, scope.snapshot))
     service = routing.missing_picker_service(pool, scope.snapshot)
-    if not service or is_missing(scope, service):
+    if not service or any(each.name == service and each.fault == MISSING for each in scope.pickers):
         yield from said
         return
     same = [each for each in said if each.cause == _SAID_OF_SERVICE]
@@ -136,15 +135,14 @@ def _is_there(pod: Pod) -> bool:
 
 def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
     """Yield a finding for each endpoint picker that is missing, down or degraded."""
-    for name in scope.epp_names if scope.wants_traffic else ():
-        deployment = scope.epp(name)
-        fault = _fault(scope, name, deployment)
+    for each in scope.pickers if scope.wants_traffic else ():
+        fault, deployment = each.fault, each.deployment
         if fault is None:
             continue
         ref = (
             r.DEPLOYMENTS.ref(deployment)
             if deployment
-            else r.DEPLOYMENTS.ref_named(scope.place, name)
+            else r.DEPLOYMENTS.ref_named(scope.place, each.name)
         )
         state = fault.detail if fault == MISSING else f"{fault.standing}: {fault.detail}"
         yield scope.finding(
@@ -156,52 +154,3 @@ def probe_epp(scope: InferenceSetScope) -> Iterator[Finding]:
             created=deployment.created if deployment else None,
             **of_workload(fault),
         )
-
-
-def is_missing(scope: InferenceSetScope, name: str) -> bool:
-    return _fault(scope, name, scope.epp(name)) == MISSING
-
-
-def has_pickers(scope: InferenceSetScope) -> bool:
-    return all(
-        _picks(scope, name) and _fault(scope, name, scope.epp(name)) is None
-        for name in scope.epp_names
-    )
-
-
-def is_picked(scope: InferenceSetScope) -> bool:
-    """Tell whether some endpoint picker serves, even degraded."""
-    return any(_picks(scope, name) for name in scope.epp_names)
-
-
-def _picks(scope: InferenceSetScope, name: str) -> bool:
-    if name in scope.missing_services:
-        return False
-    deployment = scope.epp(name)
-    return is_available(deployment) if deployment is not None else _is_served(scope, name)
-
-
-def _fault(
-    scope: InferenceSetScope, name: str, deployment: Deployment | None
-) -> WorkloadFault | None:
-    """Return what is wrong with an endpoint picker, None if nothing is or nobody can tell.
-
-    One that a user made may be behind a Service of another name than its own. Where that Service is
-    gone, nobody can tell which Deployment it was: the pool is at fault.
-    """
-    if deployment is not None:
-        return judge_deployment(deployment, scope.snapshot)
-    known = scope.snapshot.absence_known(r.DEPLOYMENTS, scope.place, name) and (
-        name == scope.default_epp_name
-        or (
-            name not in scope.missing_services
-            and scope.snapshot.absence_known(r.SERVICES, scope.place, name)
-        )
-    )
-    return MISSING if known and not _is_served(scope, name) else None
-
-
-def _is_served(scope: InferenceSetScope, name: str) -> bool:
-    """Tell whether a ready pod is behind the Service, which some other workload may have made."""
-    service = scope.snapshot[r.SERVICES].get(scope.place, name)
-    return service is not None and selects_ready(service, scope.snapshot) is True

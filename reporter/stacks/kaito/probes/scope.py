@@ -1,6 +1,6 @@
 """What belongs to a model of KAITO, its conditions' texts, and what pods' metrics say."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -16,13 +16,15 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
 from reporter.probes.pods import metric_faults, metric_finding
 from reporter.probes.scope import SubjectScope
+from reporter.served.ways import selects_ready
 from reporter.snapshot.decode import Sought, belongs_to
 from reporter.stacks.kaito.objects import InferenceSet, Workspace
 from reporter.stacks.kaito.reasons import MADE_WITH, WORKSPACES, named
-from reporter.workload.deployment import deployment_behind
+from reporter.workload.deployment import deployment_behind, is_available, judge_deployment
 from reporter.workload.owners import is_true
 from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import missing_picker_service, routes_to
+from reporter.workload.standing import MISSING, WorkloadFault
 
 WORKSPACE: Final = "kaito.sh/workspace"
 """Label of model pods: the name of their Workspace."""
@@ -80,6 +82,19 @@ class WorkspaceScope(ModelScope[Workspace]):
 
     def of_workspace(self, workspace: Workspace) -> str:
         return "" if workspace is self.object else f"Workspace {workspace.name}: "
+
+
+@dataclass(frozen=True, slots=True)
+class Picker:
+    """An endpoint picker, by the name of its Service, with what is wrong with it, if anything is.
+
+    It picks where a request gets an answer from it, even if it is degraded.
+    """
+
+    name: str
+    deployment: Deployment | None
+    fault: WorkloadFault | None
+    picks: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,34 +164,45 @@ class InferenceSetScope(ModelScope[InferenceSet]):
         return f"{self.name}-route"
 
     @cached_property
-    def epp_names(self) -> tuple[str, ...]:
-        """The names of its endpoint pickers: those its pools name, else what the chart makes."""
-        named = (each.spec.endpoint_picker_ref for each in self.pools)
-        return tuple(sorted({each.name for each in named if each and each.name})) or (
-            self.default_epp_name,
-        )
+    def pickers(self) -> tuple[Picker, ...]:
+        return tuple(self._picker(name, made) for name, made in self._picker_deployments.items())
 
     @cached_property
-    def missing_services(self) -> frozenset[str]:
-        """The Services that its pools name for their endpoint pickers and that do not exist."""
-        named = (missing_picker_service(each, self.snapshot) for each in self.pools)
-        return frozenset(filter(None, named))
-
-    @property
-    def default_epp_name(self) -> str:
-        return f"{self.pool_name}-epp"
-
-    def epp(self, name: str) -> Deployment | None:
-        """Return the Deployment of an endpoint picker: by its name, else behind its Service.
+    def _picker_deployments(self) -> Mapping[str, Deployment | None]:
+        """The Deployments of the pickers that its pools name, else of what the chart makes.
 
         A pool refers to a Service (Gateway API Inference Extension, `endpointPickerRef`).
         """
-        if (named := self.snapshot[r.DEPLOYMENTS].get(self.place, name)) is not None:
+        named = (each.spec.endpoint_picker_ref for each in self.pools)
+        names = {each.name for each in named if each and each.name} or {f"{self.pool_name}-epp"}
+        return {each: self._deployment_of(each) for each in sorted(names)}
+
+    def _deployment_of(self, picker: str) -> Deployment | None:
+        """Return the Deployment of that name, else the one behind the Service of that name."""
+        if (named := self.snapshot[r.DEPLOYMENTS].get(self.place, picker)) is not None:
             return named
-        service = self.snapshot[r.SERVICES].get(self.place, name)
+        service = self.snapshot[r.SERVICES].get(self.place, picker)
         if service is None or not service.spec.selector:
             return None
         return deployment_behind(self.snapshot, self.place, service.spec.selector)
+
+    def _picker(self, name: str, deployment: Deployment | None) -> Picker:
+        """Judge an endpoint picker, which some other workload than a Deployment may be.
+
+        One that a user made may be behind a Service of another name than its own. Where that
+        Service is gone, nobody can tell which Deployment it was: the pool is at fault.
+        """
+        snapshot, place = self.snapshot, self.place
+        gone = any(missing_picker_service(each, snapshot) == name for each in self.pools)
+        if deployment is not None:
+            fault = judge_deployment(deployment, snapshot)
+            return Picker(name, deployment, fault, picks=not gone and is_available(deployment))
+        service = snapshot[r.SERVICES].get(place, name)
+        served = service is not None and selects_ready(service, snapshot) is True
+        by_chart = name == f"{self.pool_name}-epp"
+        known = by_chart or (not gone and snapshot.absence_known(r.SERVICES, place, name))
+        missing = not served and known and snapshot.absence_known(r.DEPLOYMENTS, place, name)
+        return Picker(name, None, MISSING if missing else None, picks=not gone and served)
 
     @cached_property
     def wants_traffic(self) -> bool:
@@ -185,7 +211,7 @@ class InferenceSetScope(ModelScope[InferenceSet]):
         What a set did not ask for is not missed: it has an InferencePool or an HTTPRoute, or the
         chart made it.
         """
-        pickers = map(self.epp, self.epp_names)
+        pickers = self._picker_deployments.values()
         objects: tuple[KubeObject | None, ...] = (self.object, *pickers, *self.workspaces)
         owners = (each.metadata.label("kaito.sh/owned-by") for each in objects if each)
         return "modeldeployment" in owners or bool(self.pools or self.routes)
