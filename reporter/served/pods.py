@@ -12,16 +12,8 @@ from typing import Final
 from reporter.catalogue.resources import PODS
 from reporter.catalogue.runtime import of_kind
 from reporter.diagnosis.case import ending, is_error, last_end, loops, refusal, why_not_made
+from reporter.model import objects as o
 from reporter.model.finding import Derived, Evaluation, Fails, Finding, ServingEvidence
-from reporter.model.objects import (
-    Conditioned,
-    ContainerStatus,
-    Deployment,
-    KubeObject,
-    LeaderWorkerSet,
-    Pod,
-    StatefulSet,
-)
 from reporter.model.text import clean
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.probes.scope import SubjectScope, evaluated
@@ -33,7 +25,7 @@ from reporter.workload.standing import newest_failure
 
 
 def switched_off(
-    scope: SubjectScope[KubeObject], *, by: str, derived: tuple[Derived, ...] = ()
+    scope: SubjectScope[o.KubeObject], *, by: str, derived: tuple[Derived, ...] = ()
 ) -> Evaluation:
     """Return all that is said of a model that somebody has stopped, by an annotation."""
     stopped = scope.finding(
@@ -51,8 +43,8 @@ _UNWRITTEN: Final = timedelta(seconds=120)
 
 
 def not_ready(
-    scope: SubjectScope[KubeObject],
-    status: Conditioned,
+    scope: SubjectScope[o.KubeObject],
+    status: o.Conditioned,
     *,
     writer: str,
     startup: timedelta,
@@ -93,7 +85,7 @@ _OFTEN: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    scope: SubjectScope[KubeObject]
+    scope: SubjectScope[o.KubeObject]
     role: ServedRole
 
     def reason(self, end: str) -> str:
@@ -102,7 +94,7 @@ class _At:
 
 
 def judge_roles(
-    scope: SubjectScope[KubeObject], roles: tuple[ServedRole, ...]
+    scope: SubjectScope[o.KubeObject], roles: tuple[ServedRole, ...]
 ) -> Iterator[Finding]:
     """Yield a finding for each pod at fault: of what serves, decodes, prefills, and of workers;
     then for each workload that lacks pods, or whose rollout stalls.
@@ -123,11 +115,11 @@ def judge_roles(
         elif role.group_set is not None:
             yield from _incomplete(at, role.group_set)
             yield from _updating(at, role.group_set)
-        elif isinstance(role.workload, StatefulSet):
+        elif isinstance(role.workload, o.StatefulSet):
             yield from _not_made(at, role.workload)
 
 
-def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
+def _told(at: _At, pod: o.Pod, fault: PodFault) -> Iterator[Finding]:
     where = f"{at.role.title}{_place(pod)}pod {pod.name}"
     worse = 0 if at.role.has_ready_pod else _NONE_SERVES
     although = "" if at.role.has_ready_pod else f"; no {at.role.title}pod is ready"
@@ -164,13 +156,13 @@ def _told(at: _At, pod: Pod, fault: PodFault) -> Iterator[Finding]:
         )
 
 
-def _place(pod: Pod) -> str:
+def _place(pod: o.Pod) -> str:
     """Return which pod of a group it is (kubernetes-sigs/lws, api/leaderworkerset/v1)."""
     index = pod.metadata.label("leaderworkerset.sigs.k8s.io/worker-index")
     return "" if index is None else "leader " if index == "0" else "worker "
 
 
-def _fails_at(pod: Pod, of: Containers) -> tuple[str, str, ContainerStatus] | None:
+def _fails_at(pod: o.Pod, of: Containers) -> tuple[str, str, o.ContainerStatus] | None:
     """Return how the reason ends, words and container where a pod fails to load the model."""
     if not counts(pod):
         return None
@@ -186,7 +178,7 @@ def _fails_at(pod: Pod, of: Containers) -> tuple[str, str, ContainerStatus] | No
     return None
 
 
-def _fetch_failed(status: ContainerStatus) -> bool:
+def _fetch_failed(status: o.ContainerStatus) -> bool:
     """Tell whether a download failed, also while it is tried again."""
     ended = last_end(status)
     now = status.state.terminated if status.state else None
@@ -194,7 +186,7 @@ def _fetch_failed(status: ContainerStatus) -> bool:
     return not done and (loops(status) or is_error(ended))
 
 
-def _load_failed(status: ContainerStatus) -> bool:
+def _load_failed(status: o.ContainerStatus) -> bool:
     """Tell whether a never-ready container fails by itself; out of memory is told as such."""
     ended = last_end(status)
     if status.ready or ended is None or ended.reason == "OOMKilled" or not is_error(ended):
@@ -203,7 +195,7 @@ def _load_failed(status: ContainerStatus) -> bool:
     return loops(status) or stopped or status.restart_count >= _OFTEN
 
 
-def _how(pod: Pod, status: ContainerStatus) -> str:
+def _how(pod: o.Pod, status: o.ContainerStatus) -> str:
     if loops(status) or status.state is None or status.state.running is None:
         return f"container {status.name} ends before it is ready"
     seconds = int(startup_time(pod, timedelta(0)).total_seconds())
@@ -211,7 +203,7 @@ def _how(pod: Pod, status: ContainerStatus) -> str:
     return f"container {status.name} is restarted again and again before it is ready{allowed}"
 
 
-def _end(status: ContainerStatus) -> str:
+def _end(status: o.ContainerStatus) -> str:
     ended = last_end(status)
     if ended is None:
         return ""
@@ -224,7 +216,7 @@ _ROLLOUT: Final = timedelta(seconds=600)
 _EXCEEDED: Final = "ProgressDeadlineExceeded"
 
 
-def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:
+def _refused(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
     status, failure = deployment.status, deployment.status.condition("ReplicaFailure", "True")
     current = status.observed_generation >= deployment.metadata.generation
     lacks = current and not deployment.spec.paused and status.replicas < deployment.wanted
@@ -247,7 +239,7 @@ def _refused(at: _At, deployment: Deployment) -> Iterator[Finding]:
     )
 
 
-def _incomplete(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
+def _incomplete(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
     """Yield a finding if groups have fewer pods than they need and are not being replaced."""
     if not at.scope.snapshot.known(PODS) or any(each.deleting for each in at.role.pods):
         return
@@ -272,7 +264,7 @@ def _incomplete(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
     )
 
 
-def _not_made(at: _At, workload: StatefulSet) -> Iterator[Finding]:
+def _not_made(at: _At, workload: o.StatefulSet) -> Iterator[Finding]:
     """Yield a finding if its controller says that it cannot make the next pod."""
     if sum(map(counts, at.role.pods)) >= workload.wanted:
         return
@@ -293,7 +285,7 @@ def _not_made(at: _At, workload: StatefulSet) -> Iterator[Finding]:
     )
 
 
-def _stalled(at: _At, deployment: Deployment) -> Iterator[Finding]:
+def _stalled(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
     """Yield a finding if a rollout is past its deadline, or does not replace the older pods.
 
     The deadline of a Deployment knows nothing of how long a model loads: while a pod starts within
@@ -338,7 +330,7 @@ def _starting(at: _At) -> list[tuple[datetime, timedelta]]:
     ]
 
 
-def _updating(at: _At, groups: LeaderWorkerSet) -> Iterator[Finding]:
+def _updating(at: _At, groups: o.LeaderWorkerSet) -> Iterator[Finding]:
     updating = groups.status.condition("UpdateInProgress", "True")
     if updating is None:
         return

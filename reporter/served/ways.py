@@ -12,16 +12,8 @@ from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.runtime import of_kind
+from reporter.model import objects as o
 from reporter.model.finding import Finding
-from reporter.model.objects import (
-    Deployment,
-    HttpRoute,
-    InferencePool,
-    KubeObject,
-    Labels,
-    LabelSelector,
-    Service,
-)
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope, of_workload
 from reporter.snapshot.decode import selected_by
@@ -32,7 +24,7 @@ from reporter.workload.deployment import deployment_behind, is_available, judge_
 from reporter.workload.pod import is_ready
 from reporter.workload.standing import WorkloadFault
 
-SelectsT = TypeVar("SelectsT", bound=KubeObject)
+SelectsT = TypeVar("SelectsT", bound=o.KubeObject)
 
 _MOST: Final = 8
 """So many pools, Services and routes are looked at for one model."""
@@ -44,11 +36,11 @@ class Ways:
 
     snapshot: Snapshot
     place: str
-    labels: Labels
+    labels: o.Labels
     listens: frozenset[int] = frozenset()
 
     @cached_property
-    def pools(self) -> tuple[InferencePool, ...]:
+    def pools(self) -> tuple[o.InferencePool, ...]:
         """The InferencePools that select its pods, of either group."""
         index = self.snapshot.once(("pools", self.place), partial(_pools, self.place))
         labels = self.labels
@@ -58,12 +50,12 @@ class Ways:
         )
         return tuple(islice(matching, _MOST))
 
-    def ref_of_pool(self, pool: InferencePool) -> ObjectRef:
+    def ref_of_pool(self, pool: o.InferencePool) -> ObjectRef:
         is_former = self.snapshot[r.INFERENCEPOOLS].get(self.place, pool.name) is None
         return (r.FORMER_POOLS if is_former else r.INFERENCEPOOLS).ref(pool)
 
     @cached_property
-    def services(self) -> tuple[Service, ...]:
+    def services(self) -> tuple[o.Service, ...]:
         index = self.snapshot.once(("services", self.place), partial(_services, self.place))
         labels = self.labels
         near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
@@ -71,7 +63,7 @@ class Ways:
         return tuple(islice(found, _MOST))
 
     @cached_property
-    def routes(self) -> tuple[HttpRoute, ...]:
+    def routes(self) -> tuple[o.HttpRoute, ...]:
         """The HTTPRoutes to its pools and Services in its namespace; else others' to its pools.
 
         Anybody may name a pool: of those of other namespaces the ones that work count, if any does.
@@ -84,15 +76,15 @@ class Ways:
         return tuple(each for each in pools if routing.is_reachable((each,))) or pools[:_MOST]
 
     def naming(
-        self, kind: str, backends: Iterable[InferencePool | Service]
-    ) -> tuple[HttpRoute, ...]:
+        self, kind: str, backends: Iterable[o.InferencePool | o.Service]
+    ) -> tuple[o.HttpRoute, ...]:
         return tuple(
             route
             for each in backends
             for route in routing.routes_naming(self.snapshot, self.place, kind=kind, name=each.name)
         )
 
-    def picker(self, pool: InferencePool) -> Deployment | None:
+    def picker(self, pool: o.InferencePool) -> o.Deployment | None:
         reference = pool.spec.endpoint_picker_ref
         if reference is None:
             return None
@@ -110,7 +102,7 @@ class Ways:
         return not self.services or len(without) < len(self.services)
 
     @cached_property
-    def misled(self) -> tuple[tuple[Service, routing.ParentFault], ...]:
+    def misled(self) -> tuple[tuple[o.Service, routing.ParentFault], ...]:
         """The Services none of whose ports is one of its pods."""
         return tuple(
             (each, fault)
@@ -118,13 +110,13 @@ class Ways:
             for fault in routing.wrong_target(each, self.snapshot, self.listens)
         )
 
-    def _picks(self, pool: InferencePool) -> bool:
+    def _picks(self, pool: o.InferencePool) -> bool:
         picker = self.picker(pool)
         missing = routing.missing_picker_service(pool, self.snapshot)
         return routing.fails_open(pool) or not (missing or (picker and not is_available(picker)))
 
 
-def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways) -> Iterator[Finding]:
+def judge_pickers(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Finding]:
     """Yield a finding for each pool whose endpoint picker is missing or down."""
     reason = of_kind("EPPNotReady", scope.subject.kind)
     for pool in ways.pools:
@@ -161,7 +153,7 @@ def judge_pickers(scope: SubjectScope[KubeObject], ways: Ways) -> Iterator[Findi
             )
 
 
-def judge_routes(scope: SubjectScope[KubeObject], ways: Ways) -> Iterator[Finding]:
+def judge_routes(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Finding]:
     """Yield a finding for each route, pool and Service that does not lead to its pods."""
     reason = of_kind("RouteNotReady", scope.subject.kind)
     for pool in ways.pools:
@@ -185,7 +177,12 @@ NOT_AVAILABLE: Final = WorkloadFault("not available", "", passing=True)
 
 
 def deployment_down(
-    scope: SubjectScope[KubeObject], deployment: Deployment, *, reason: str, what: str, of: str = ""
+    scope: SubjectScope[o.KubeObject],
+    deployment: o.Deployment,
+    *,
+    reason: str,
+    what: str,
+    of: str = "",
 ) -> Finding:
     """Return the finding about a Deployment that requests pass and that is not available."""
     fault = judge_deployment(deployment, scope.snapshot) or NOT_AVAILABLE
@@ -202,7 +199,7 @@ def deployment_down(
 
 
 def refused_way(
-    scope: SubjectScope[KubeObject],
+    scope: SubjectScope[o.KubeObject],
     related: ObjectRef,
     fault: routing.ParentFault,
     *,
@@ -228,7 +225,7 @@ NO_SERVICE: Final = 21
 
 
 def worst_way(
-    scope: SubjectScope[KubeObject],
+    scope: SubjectScope[o.KubeObject],
     related: ObjectRef,
     created: datetime | None,
     *,
@@ -254,11 +251,11 @@ def worst_way(
     )
 
 
-def selects_ready(service: Service, snapshot: Snapshot) -> bool | None:
+def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
     """Return whether a ready pod is behind a Service; None if it selects nothing, or unknown."""
     if not service.spec.selector:
         return None
-    selector = LabelSelector(match_labels=service.spec.selector)
+    selector = o.LabelSelector(match_labels=service.spec.selector)
     if any(map(is_ready, snapshot[r.PODS].selected(service.namespace, selector))):
         return True
     known = snapshot.absence_known(r.PODS, service.namespace, sought=selected_by(selector))
@@ -267,7 +264,7 @@ def selects_ready(service: Service, snapshot: Snapshot) -> bool | None:
 
 def _pools(
     namespace: str, snapshot: Snapshot
-) -> Mapping[tuple[str, str], tuple[InferencePool, ...]]:
+) -> Mapping[tuple[str, str], tuple[o.InferencePool, ...]]:
     present = snapshot[r.INFERENCEPOOLS].in_namespace(namespace)
     names = {each.name for each in present}
     former = (each.pool for each in snapshot[r.FORMER_POOLS].in_namespace(namespace))
@@ -277,13 +274,15 @@ def _pools(
     )
 
 
-def _services(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Service, ...]]:
+def _services(
+    namespace: str, snapshot: Snapshot
+) -> Mapping[tuple[str, str], tuple[o.Service, ...]]:
     every = snapshot[r.SERVICES].in_namespace(namespace)
     return _by_label((each.spec.selector, each) for each in every)
 
 
 def _by_label(
-    selecting: Iterable[tuple[Labels | None, SelectsT]],
+    selecting: Iterable[tuple[o.Labels | None, SelectsT]],
 ) -> Mapping[tuple[str, str], tuple[SelectsT, ...]]:
     """Return what selects pods by one of its labels: the longest value is most likely a name."""
     return grouped(

@@ -7,14 +7,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import (
-    Condition,
-    Deployment,
-    KubeObject,
-    Labels,
-    LabelSelector,
-    LeaderWorkerSet,
-)
+from reporter.model import objects as o
 from reporter.model.paths import MOST, PathReader, condition_of
 from reporter.model.resource import Resource
 from reporter.probes.scope import SubjectScope
@@ -25,14 +18,14 @@ from reporter.stacks.dialects.reading import ClaimData, Dialect, Match, RoleData
 from reporter.workload.deployment import deployments_like, is_available
 from reporter.workload.owners import words
 
-ObjectT = TypeVar("ObjectT", bound=KubeObject)
+ObjectT = TypeVar("ObjectT", bound=o.KubeObject)
 
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
     """What is read for all dialects, by CRDs, and what may make pods, by kinds."""
 
-    read: Mapping[str, Resource[KubeObject]]
+    read: Mapping[str, Resource[o.KubeObject]]
     workloads: Mapping[str, Resource[Workload]]
 
 
@@ -42,7 +35,7 @@ class SaidClaim:
 
     claim: ClaimData
     text: str
-    condition: Condition | None
+    condition: o.Condition | None
 
     @property
     def cause(self) -> str:
@@ -52,7 +45,7 @@ class SaidClaim:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DialectScope(SubjectScope[KubeObject]):
+class DialectScope(SubjectScope[o.KubeObject]):
     dialect: Dialect
     kinds: Kinds
 
@@ -113,7 +106,7 @@ class DialectScope(SubjectScope[KubeObject]):
         )
 
     @cached_property
-    def down_on_the_way(self) -> tuple[tuple[Through, Deployment], ...]:
+    def down_on_the_way(self) -> tuple[tuple[Through, o.Deployment], ...]:
         asked = (each for each in self.dialect.through if self.holds(each.when))
         return tuple((each, of) for each in asked if (of := self._down(each)))
 
@@ -121,14 +114,14 @@ class DialectScope(SubjectScope[KubeObject]):
         read, required = self.read, data.required
         name = read.text(data.name, entry, key)
         labels = read.labels(data.pods, entry, name)
-        pods = self.snapshot[r.PODS].selected(self.place, LabelSelector(labels)) if labels else ()
+        pods = self.snapshot[r.PODS].selected(self.place, o.LabelSelector(labels)) if labels else ()
         resource, workload = self._made_by(data.workload, entry, name)
         if data.if_there and not pods and workload is None:
             return None
         serve = [each.spec.containers[0].name for each in pods if each.spec.containers]
         if data.engine and (engine := read.text(data.engine, entry, role=name)):
             serve = [engine]
-        grouped = workload.size if isinstance(workload, LeaderWorkerSet) else 1
+        grouped = workload.size if isinstance(workload, o.LeaderWorkerSet) else 1
         wanted = read.number(data.wanted, entry, workload.wanted if workload else 1)
         return CountedRole(
             name=name,
@@ -168,7 +161,7 @@ class DialectScope(SubjectScope[KubeObject]):
                 found |= {about: told} if told else {}
         return tuple(chain.from_iterable(found.values()))
 
-    def _told(self, claim: ClaimData, obj: KubeObject) -> Iterator[SaidClaim]:
+    def _told(self, claim: ClaimData, obj: o.KubeObject) -> Iterator[SaidClaim]:
         kind = self.dialect.also_reads[claim.of].kind.kind if claim.of else ""
         whose = f"{kind} {obj.name}: " if kind else ""
         if claim.at is None:
@@ -196,7 +189,7 @@ class DialectScope(SubjectScope[KubeObject]):
         where = f"Deployment {down.namespace}/{down.name}" if down else ""
         return f"; its controller, {where}, is not available" if down else ""
 
-    def _down(self, through: Through) -> Deployment | None:
+    def _down(self, through: Through) -> o.Deployment | None:
         """Return a Deployment that a file names, if none of these is available."""
         names, labels, places = through.names, through.labels, through.namespaces
         found = deployments_like(self.snapshot, names=names, labels=labels, places=places)
@@ -204,8 +197,8 @@ class DialectScope(SubjectScope[KubeObject]):
 
 
 def _listed(
-    table: Table[ObjectT], place: str, *, names: Iterable[str], labels: Labels
+    table: Table[ObjectT], place: str, *, names: Iterable[str], labels: o.Labels
 ) -> tuple[ObjectT, ...]:
     named = (table.get(place, each) for each in names)
-    like = table.selected(place, LabelSelector(labels))[:MOST] if labels else ()
+    like = table.selected(place, o.LabelSelector(labels))[:MOST] if labels else ()
     return (*(each for each in named if each is not None), *like)

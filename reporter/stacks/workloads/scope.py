@@ -14,18 +14,8 @@ from itertools import islice, pairwise
 from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
+from reporter.model import objects as o
 from reporter.model.catalogue import Catalogue
-from reporter.model.objects import (
-    Deployment,
-    KubeObject,
-    Labels,
-    LeaderWorkerSet,
-    OwnerReference,
-    Pod,
-    PodTemplate,
-    Service,
-    StatefulSet,
-)
 from reporter.model.resource import Resource
 from reporter.model.subject import Subject
 from reporter.probes.scope import SubjectScope
@@ -87,12 +77,12 @@ class WorkloadScope(SubjectScope[Workload]):
             ),
         )
 
-    def _pods(self, resource: Resource[Workload], obj: Workload) -> tuple[Pod, ...]:
+    def _pods(self, resource: Resource[Workload], obj: Workload) -> tuple[o.Pod, ...]:
         """Return the pods of a workload: those that it controls, else those without a controller.
 
         Selectors may overlap; a pod has one controller.
         """
-        if isinstance(obj, LeaderWorkerSet):
+        if isinstance(obj, o.LeaderWorkerSet):
             return self.snapshot[r.PODS].labelled(obj.namespace, _GROUP, obj.name)
         owned = self.snapshot.entry(
             ("pods of workloads", self.place),
@@ -110,14 +100,14 @@ class WorkloadScope(SubjectScope[Workload]):
         )
 
     @cached_property
-    def router(self) -> Deployment | None:
+    def router(self) -> o.Deployment | None:
         """The router of its release, if there is one that should run."""
         found = self.snapshot.once(("routers", self.place), partial(_routers, self.place))
         release = labels_of(self.object).get(_RELEASE, "")
         near = (*found.get(release, ()), *(found.get("", ()) if release else ()))
         return next((each for each in near[:_MOST] if self._is_routed_by(each)), None)
 
-    def _is_routed_by(self, router: Deployment) -> bool:
+    def _is_routed_by(self, router: o.Deployment) -> bool:
         labels = labels_of(self.object)
         if _release_of(router):
             return _release_of(router) == labels.get(_RELEASE)
@@ -142,7 +132,7 @@ class WorkloadScope(SubjectScope[Workload]):
         return frozenset(int(port) for line in lines for port in _PORT.findall(line))
 
     @cached_property
-    def shared_services(self) -> tuple[tuple[Service, str], ...]:
+    def shared_services(self) -> tuple[tuple[o.Service, str], ...]:
         """Its Services that a route names and that select another model's pods too, with it.
 
         Without a route it may be one for metrics; a router chooses pods by their models.
@@ -169,11 +159,11 @@ class WorkloadScope(SubjectScope[Workload]):
         return tuple(found)
 
 
-def template_of(obj: Workload) -> PodTemplate:
-    return obj.template if isinstance(obj, LeaderWorkerSet) else obj.spec.template
+def template_of(obj: Workload) -> o.PodTemplate:
+    return obj.template if isinstance(obj, o.LeaderWorkerSet) else obj.spec.template
 
 
-def labels_of(obj: Workload) -> Labels:
+def labels_of(obj: Workload) -> o.Labels:
     return template_of(obj).metadata.labels or {}
 
 
@@ -194,8 +184,8 @@ def models_of(snapshot: Snapshot, catalogue: Catalogue) -> tuple[tuple[Member, .
     return tuple(tuple(sorted(each, key=_decodes_first)) for each in found.values())
 
 
-def _is_model(obj: KubeObject) -> bool:
-    if not isinstance(obj, Deployment | StatefulSet | LeaderWorkerSet):
+def _is_model(obj: o.KubeObject) -> bool:
+    if not isinstance(obj, o.Deployment | o.StatefulSet | o.LeaderWorkerSet):
         return False
     said = obj.metadata.annotations.is_model if obj.metadata.annotations else None
     if said in {"true", "false"}:
@@ -215,7 +205,7 @@ def _owners(catalogue: Catalogue) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(each.group for each in custom), frozenset(each.kind for each in custom)
 
 
-def _is_of(owner: OwnerReference, groups: frozenset[str], kinds: frozenset[str]) -> bool:
+def _is_of(owner: o.OwnerReference, groups: frozenset[str], kinds: frozenset[str]) -> bool:
     """Tell whether an owner is of another stack; kinds of one name differ by their group."""
     if owner.kind == "Pod":  # the workers of a LeaderWorkerSet
         return True
@@ -237,9 +227,9 @@ def _decodes_first(member: Member) -> tuple[bool, str]:
     return "prefill" in role and "decode" not in role, member[1].name
 
 
-def _controlled(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[Pod, ...]]:
+def _controlled(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[o.Pod, ...]]:
     """Return the pods of a namespace by the Deployment or StatefulSet that they are of."""
-    found: dict[tuple[str, str], list[Pod]] = defaultdict(list)
+    found: dict[tuple[str, str], list[o.Pod]] = defaultdict(list)
     for pod in snapshot[r.PODS].in_namespace(namespace):
         owner = _controller_of(pod)
         if owner is not None and owner.kind == "ReplicaSet":  # its name ends in a hash
@@ -249,15 +239,15 @@ def _controlled(namespace: str, snapshot: Snapshot) -> Mapping[tuple[str, str], 
     return {key: tuple(pods) for key, pods in found.items()}
 
 
-def _controller_of(pod: Pod) -> OwnerReference | None:
+def _controller_of(pod: o.Pod) -> o.OwnerReference | None:
     return next((each for each in pod.metadata.owner_references or () if each.controller), None)
 
 
 def _engines(
     namespace: str, snapshot: Snapshot
-) -> Mapping[tuple[str, str], tuple[tuple[Deployment, str], ...]]:
+) -> Mapping[tuple[str, str], tuple[tuple[o.Deployment, str], ...]]:
     """Return the Deployments of a namespace whose command line names a model, by label."""
-    found: dict[tuple[str, str], list[tuple[Deployment, str]]] = defaultdict(list)
+    found: dict[tuple[str, str], list[tuple[o.Deployment, str]]] = defaultdict(list)
     for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
         name = model_named(each.spec.template) if each.wanted and not each.deleting else ""
         if name and _is_model(each):
@@ -266,9 +256,9 @@ def _engines(
     return {label: tuple(engines) for label, engines in found.items()}
 
 
-def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[Deployment, ...]]:
+def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[o.Deployment, ...]]:
     """Return the routers of a namespace that should run, by release; empty if none is said."""
-    found: dict[str, list[Deployment]] = defaultdict(list)
+    found: dict[str, list[o.Deployment]] = defaultdict(list)
     for each in snapshot[r.DEPLOYMENTS].in_namespace(namespace):
         containers = each.spec.template.spec.containers or ()
         routes = any(
@@ -279,12 +269,12 @@ def _routers(namespace: str, snapshot: Snapshot) -> Mapping[str, tuple[Deploymen
     return {release: tuple(routers) for release, routers in found.items()}
 
 
-def _release_of(router: Deployment) -> str:
+def _release_of(router: o.Deployment) -> str:
     labels = router.spec.template.metadata.labels or {}
     return router.metadata.label(_RELEASE) or labels.get(_RELEASE) or ""
 
 
-def _selector_of(router: Deployment) -> dict[str, str]:
+def _selector_of(router: o.Deployment) -> dict[str, str]:
     """Return the labels of the engines that a router looks for, by its arguments."""
     for each in router.spec.template.spec.containers or ():
         for flag, value in pairwise(each.args or ()):

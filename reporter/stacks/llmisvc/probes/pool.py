@@ -5,15 +5,8 @@ from dataclasses import replace
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.needs import is_of_istio
+from reporter.model import objects as o
 from reporter.model.finding import Finding
-from reporter.model.objects import (
-    Deployment,
-    Gateway,
-    HttpRoute,
-    InferencePool,
-    ParentStatus,
-    Service,
-)
 from reporter.probes.scope import of_workload
 from reporter.served.ways import NOT_AVAILABLE, selects_ready
 from reporter.stacks.llmisvc import reasons
@@ -103,7 +96,7 @@ def _missing(scope: LlmScope) -> Iterator[Finding]:
         )
 
 
-def _flaws(scope: LlmScope, pool: InferencePool) -> Iterator[tuple[str, str, int]]:
+def _flaws(scope: LlmScope, pool: o.InferencePool) -> Iterator[tuple[str, str, int]]:
     if name := missing_service(scope):
         yield (
             f"Service {name} missing",
@@ -120,13 +113,13 @@ def _flaws(scope: LlmScope, pool: InferencePool) -> Iterator[tuple[str, str, int
         yield fault.cause, fault.text, _SELECTS_NONE
 
 
-def _entries(scope: LlmScope) -> Iterator[tuple[ParentStatus, routing.Parent]]:
+def _entries(scope: LlmScope) -> Iterator[tuple[o.ParentStatus, routing.Parent]]:
     for pool in (scope.pool, scope.former_pool):
         for each in (pool.status.parents or ()) if pool else ():
             yield each, routing.parent_of(each.parent_ref, scope.place)
 
 
-def _leads_here(scope: LlmScope, pool: InferencePool) -> bool:
+def _leads_here(scope: LlmScope, pool: o.InferencePool) -> bool:
     """Tell whether a route may lead to the pool: some Gateways write no status of pools."""
     return not scope.known(r.HTTPROUTES) or any(
         routing.routes_to(scope.snapshot, scope.place, pool.name, group=each.group)
@@ -134,7 +127,7 @@ def _leads_here(scope: LlmScope, pool: InferencePool) -> bool:
     )
 
 
-def _unaccepted(scope: LlmScope, pool: InferencePool, parent: routing.Parent) -> Finding:
+def _unaccepted(scope: LlmScope, pool: o.InferencePool, parent: routing.Parent) -> Finding:
     said = [
         condition
         for each, of in _entries(scope)
@@ -182,7 +175,7 @@ def probe_epp(scope: LlmScope) -> Iterator[Finding]:
         yield _down(scope, scope.tokenizer, what="tokenizer", effect=effect)
 
 
-def _down(scope: LlmScope, deployment: Deployment, *, what: str, effect: str) -> Finding:
+def _down(scope: LlmScope, deployment: o.Deployment, *, what: str, effect: str) -> Finding:
     fault = judge_deployment(deployment, scope.snapshot) or NOT_AVAILABLE
     unavailable = deployment.status.condition("Available", "False")
     since = unavailable.last_transition_time if unavailable else None
@@ -209,7 +202,7 @@ def _effect(scope: LlmScope) -> str:
     return f"requests fail without it, by failureMode FailClose{default}"
 
 
-def unreached_service(scope: LlmScope) -> Service | None:
+def unreached_service(scope: LlmScope) -> o.Service | None:
     """Return the Service of the endpoint picker if it is there and selects no ready pod of it."""
     reference = scope.pool.spec.endpoint_picker_ref if scope.pool else None
     service = scope.snapshot[r.SERVICES].get(scope.place, reference.name) if reference else None
@@ -258,7 +251,7 @@ def accepts(scope: LlmScope) -> bool:
 
 
 def _faults(
-    scope: LlmScope, route: HttpRoute
+    scope: LlmScope, route: o.HttpRoute
 ) -> Iterator[tuple[routing.ParentFault, routing.Parent | None]]:
     yield from ((each, None) for each in routing.other_group(route, scope.snapshot))
     if not any(each.backend_refs for each in route.spec.rules or ()):
@@ -274,7 +267,7 @@ def _faults(
             yield fault, parent
 
 
-def _of_parent(route: HttpRoute, parent: routing.Parent) -> routing.ParentFault | None:
+def _of_parent(route: o.HttpRoute, parent: routing.Parent) -> routing.ParentFault | None:
     """Judge what one parent says; entries without Accepted are of controllers of policies."""
     said = (
         each
@@ -331,7 +324,7 @@ def at_fault(scope: LlmScope, parent: routing.Parent) -> bool:
     return gone or (gateway is not None and not is_programmed(gateway))
 
 
-def is_programmed(gateway: Gateway) -> bool:
+def is_programmed(gateway: o.Gateway) -> bool:
     """Tell whether the data plane of a Gateway has its present spec."""
     programmed = gateway.status.condition("Programmed")
     return is_true(programmed) and is_of(programmed, gateway.metadata.generation)
@@ -343,7 +336,7 @@ def is_of_istiod(scope: LlmScope, parent: routing.Parent) -> bool:
     return gateway is not None and is_of_istio(gateway, scope.snapshot)
 
 
-def _not_programmed(scope: LlmScope, parent: routing.Parent, gateway: Gateway) -> Finding:
+def _not_programmed(scope: LlmScope, parent: routing.Parent, gateway: o.Gateway) -> Finding:
     programmed = gateway.status.condition("Programmed")
     lags = is_true(programmed)
     why = "its present spec has not been looked at" if lags else f"{words(programmed)}"

@@ -6,15 +6,7 @@ from functools import cached_property
 from typing import Final, TypeVar
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import (
-    Condition,
-    Deployment,
-    Gateway,
-    HttpRoute,
-    InferencePool,
-    KubeObject,
-    Pod,
-)
+from reporter.model import objects as o
 from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.probes.scope import SubjectScope
@@ -35,7 +27,7 @@ _CONTAINERS: Final = Containers(
     serve=frozenset({"main", "modelcar", "modelcar-init", "llm-d-routing-sidecar"}),
 )
 
-ObjectT = TypeVar("ObjectT", bound=KubeObject)
+ObjectT = TypeVar("ObjectT", bound=o.KubeObject)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +79,11 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         )
 
     @cached_property
-    def all_pods(self) -> tuple[Pod, ...]:
+    def all_pods(self) -> tuple[o.Pod, ...]:
         return self.made(r.PODS)
 
     @cached_property
-    def pods(self) -> tuple[Pod, ...]:
+    def pods(self) -> tuple[o.Pod, ...]:
         """The pods that serve, prefill or decode, with all workers of groups."""
         return tuple(each for each in self.all_pods if component(each).startswith("workload"))
 
@@ -131,19 +123,19 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         return next((each for each in self.made(resource) if component(each) in parts), None)
 
     @cached_property
-    def epp(self) -> Deployment | None:
+    def epp(self) -> o.Deployment | None:
         return self._part(r.DEPLOYMENTS, SCHEDULER)
 
     @cached_property
-    def tokenizer(self) -> Deployment | None:
+    def tokenizer(self) -> o.Deployment | None:
         return self._part(r.DEPLOYMENTS, TOKENIZER)
 
     @cached_property
-    def managed_route(self) -> HttpRoute | None:
+    def managed_route(self) -> o.HttpRoute | None:
         return self._part(r.HTTPROUTES, ROUTER)
 
     @cached_property
-    def routes(self) -> tuple[HttpRoute, ...]:
+    def routes(self) -> tuple[o.HttpRoute, ...]:
         """The routes that lead to it: its own ones, else KServe's."""
         if self.wanted.route is None:
             return ()
@@ -164,7 +156,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         """The Gateways that it refers to, and the parents of its routes."""
         return tuple(sorted({*self.referred_gateways, *self.parents}))
 
-    def gateway(self, parent: Parent) -> Gateway | None:
+    def gateway(self, parent: Parent) -> o.Gateway | None:
         return self.snapshot[r.GATEWAYS].get(parent.namespace, parent.name)
 
     @cached_property
@@ -177,11 +169,11 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         )
 
     @cached_property
-    def pool(self) -> InferencePool | None:
+    def pool(self) -> o.InferencePool | None:
         return self._pool_of(r.INFERENCEPOOLS)
 
     @cached_property
-    def former_pool(self) -> InferencePool | None:
+    def former_pool(self) -> o.InferencePool | None:
         """The same pool under the former group."""
         former = self._pool_of(r.FORMER_POOLS)
         return former.pool if former else None
@@ -195,7 +187,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     def observed(self) -> bool:
         return self.object.status.observed_generation == self.object.metadata.generation
 
-    def condition(self, type_: str) -> Condition | None:
+    def condition(self, type_: str) -> o.Condition | None:
         return self.object.status.condition(type_)
 
     def gateway_ref(self, parent: Parent) -> ObjectRef:
@@ -205,7 +197,7 @@ class LlmScope(SubjectScope[LLMInferenceService]):
         )
 
 
-def component(obj: KubeObject) -> str:
+def component(obj: o.KubeObject) -> str:
     """Return which part of an LLMInferenceService an object is, without the prefix of the label."""
     return (obj.metadata.label(COMPONENT) or "").removeprefix(_OF_LLMS)
 

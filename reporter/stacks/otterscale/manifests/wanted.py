@@ -15,14 +15,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from reporter.model.objects import (
-    Deployment,
-    DestinationRule,
-    HttpRoute,
-    KubeObject,
-    Part,
-    TemplateContainer,
-)
+from reporter.model import objects as o
 from reporter.model.subject import ObjectRef
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.filling import filled
@@ -58,12 +51,12 @@ class Manifest:
         return msgspec.convert(self.document, type_)
 
 
-class _Place(Part, frozen=True):
+class _Place(o.Part, frozen=True):
     name: str
     namespace: str = ""
 
 
-class _Head(Part, frozen=True):
+class _Head(o.Part, frozen=True):
     api_version: str
     kind: str
     metadata: _Place
@@ -131,11 +124,11 @@ class Children:
     """A ModelService and those of its objects that tell of the operator; None if absent."""
 
     service: ModelService
-    decode: Deployment | None = None
-    prefill: Deployment | None = None
-    epp: Deployment | None = None
-    route: HttpRoute | None = None
-    destination_rule: DestinationRule | None = None
+    decode: o.Deployment | None = None
+    prefill: o.Deployment | None = None
+    epp: o.Deployment | None = None
+    route: o.HttpRoute | None = None
+    destination_rule: o.DestinationRule | None = None
 
 
 def recover(services: Sequence[Children]) -> Given:
@@ -152,7 +145,7 @@ def recover(services: Sequence[Children]) -> Given:
     by_default = [each for each in services if each.service.spec.http_route is None]
     if found["default_gateway_name"] is None and any(each.epp for each in by_default):
         found["default_gateway_name"] = ""
-    made: list[KubeObject] = [
+    made: list[o.KubeObject] = [
         obj
         for each in services
         for obj in (each.decode, each.prefill, each.epp, each.route, each.destination_rule)
@@ -226,13 +219,13 @@ _TOLD: Final[Mapping[str, Callable[[Children], str | bool | None]]] = {
 """What the objects of one ModelService tell of each setting of the operator."""
 
 
-def script_of(deployment: Deployment | None) -> str:
+def script_of(deployment: o.Deployment | None) -> str:
     """Return the script by which a serving Deployment unpacks its model; empty if there is none."""
     found = container_of(deployment, names.MODEL_UNPACK)
     return found.args[-1] if found and found.args else ""
 
 
-def container_of(deployment: Deployment | None, name: str) -> TemplateContainer | None:
+def container_of(deployment: o.Deployment | None, name: str) -> o.TemplateContainer | None:
     """Return the first container or init container of that name."""
     if deployment is None:
         return None

@@ -14,13 +14,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import (
-    HttpRoute,
-    InferencePool,
-    KubeObject,
-    LabelSelector,
-    TemplateContainer,
-)
+from reporter.model import objects as o
 from reporter.model.quantity import quantity
 from reporter.model.resource import Resource
 from reporter.snapshot.snapshot import Snapshot
@@ -32,12 +26,12 @@ Entries: TypeAlias = Mapping[str, str]
 """A part of an object: what its entries are called, and what they hold."""
 
 
-def entries_of(resource: Resource[KubeObject], obj: KubeObject) -> dict[str, Entries]:
+def entries_of(resource: Resource[o.KubeObject], obj: o.KubeObject) -> dict[str, Entries]:
     """Return the compared parts of an object, by their path."""
     return {path: read(obj) for path, read in _PARTS.get(resource, {}).items()}
 
 
-def _of_selector(selector: LabelSelector | None) -> Entries:
+def _of_selector(selector: o.LabelSelector | None) -> Entries:
     if selector is None:
         return {}
     expressions = {
@@ -47,7 +41,7 @@ def _of_selector(selector: LabelSelector | None) -> Entries:
     return expressions | dict(selector.match_labels or {})
 
 
-def _of_containers(containers: Iterable[TemplateContainer] | None) -> Entries:
+def _of_containers(containers: Iterable[o.TemplateContainer] | None) -> Entries:
     return {
         f"{container.name}/{port.name}": str(port.container_port)
         for container in containers or ()
@@ -55,7 +49,7 @@ def _of_containers(containers: Iterable[TemplateContainer] | None) -> Entries:
     }
 
 
-def _picker(obj: InferencePool) -> Entries:
+def _picker(obj: o.InferencePool) -> Entries:
     reference = obj.spec.endpoint_picker_ref
     if reference is None:
         return {}
@@ -66,12 +60,12 @@ def _numbered(texts: Iterable[str]) -> Entries:
     return {str(n): each for n, each in enumerate(texts)}
 
 
-def _backends(obj: HttpRoute) -> Entries:
+def _backends(obj: o.HttpRoute) -> Entries:
     references = (each for rule in obj.spec.rules or () for each in rule.backend_refs or ())
     return _numbered(f"{each.kind} {each.name}" for each in references)
 
 
-def _parents(obj: HttpRoute) -> Entries:
+def _parents(obj: o.HttpRoute) -> Entries:
     references = obj.spec.parent_refs or ()
     return _numbered(f"{each.namespace or obj.namespace}/{each.name}" for each in references)
 
@@ -121,7 +115,7 @@ def _shown(value: object) -> str:
 
 _Read: TypeAlias = Callable[..., Entries]
 
-_PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
+_PARTS: Final[Mapping[Resource[o.KubeObject], Mapping[str, _Read]]] = {
     r.DEPLOYMENTS: {
         "spec.selector": lambda obj: _of_selector(obj.spec.selector),
         "container ports": lambda obj: _of_containers(obj.spec.template.spec.containers),
@@ -158,7 +152,7 @@ _PARTS: Final[Mapping[Resource[KubeObject], Mapping[str, _Read]]] = {
     reasons.CLUSTERROLEBINDINGS: {},
 }
 
-COMPARED: Final[Mapping[str, Resource[KubeObject]]] = {each.kind: each for each in _PARTS}
+COMPARED: Final[Mapping[str, Resource[o.KubeObject]]] = {each.kind: each for each in _PARTS}
 """Resources whose objects are compared, by kind."""
 
 
@@ -198,7 +192,9 @@ _NEVER_FILLED_IN: Final = frozenset(
 _FLAGS: Final = (names.METRICS_AUTH_OFF, names.TRACING_ON, names.TRACING_OFF)
 """Arguments that flags of the operator decide."""
 
-_WHOLE: Final[Mapping[Resource[KubeObject], tuple[reasons.MadeResource, tuple[str | int, ...]]]] = {
+_WHOLE: Final[
+    Mapping[Resource[o.KubeObject], tuple[reasons.MadeResource, tuple[str | int, ...]]]
+] = {
     r.DEPLOYMENTS: (reasons.MADE_DEPLOYMENTS, ("template", "spec", "restartPolicy")),
     r.SERVICES: (reasons.MADE_SERVICES, ("type",)),
     r.INFERENCEPOOLS: (reasons.MADE_INFERENCEPOOLS, ("endpointPickerRef", "kind")),
@@ -220,7 +216,9 @@ class Leaf:
     should: str
 
 
-def whole_of(resource: Resource[KubeObject], snapshot: Snapshot, there: KubeObject) -> Made | None:
+def whole_of(
+    resource: Resource[o.KubeObject], snapshot: Snapshot, there: o.KubeObject
+) -> Made | None:
     """Return the whole of an object; None where it was not read, or is cut."""
     if resource not in _WHOLE:
         return None

@@ -7,14 +7,8 @@ from typing import Final
 import msgspec
 
 from reporter.catalogue import resources as r
+from reporter.model import objects as o
 from reporter.model.finding import Finding
-from reporter.model.objects import (
-    Deployment,
-    HttpRoute,
-    InferencePool,
-    KubeObject,
-    ParentStatus,
-)
 from reporter.model.resource import Resource
 from reporter.model.text import detail
 from reporter.probes.scope import of_workload
@@ -67,7 +61,7 @@ def is_reached(scope: ModelServiceScope) -> bool:
     return _is_selected(scope) and _unserved_port(scope) is None
 
 
-def epp_fault(scope: ModelServiceScope, deployment: Deployment) -> WorkloadFault | None:
+def epp_fault(scope: ModelServiceScope, deployment: o.Deployment) -> WorkloadFault | None:
     """Return what is wrong with the Deployment, None if nothing is.
 
     With several replicas only the leader is Ready: the Deployment never becomes Available, and its
@@ -82,7 +76,7 @@ def epp_fault(scope: ModelServiceScope, deployment: Deployment) -> WorkloadFault
     return replace(fault, transition=None) if fault else None
 
 
-def _without_progress(deployment: Deployment) -> Deployment:
+def _without_progress(deployment: o.Deployment) -> o.Deployment:
     status = deployment.status
     kept = tuple(each for each in status.conditions or () if each.type not in _OF_PROGRESS)
     return msgspec.structs.replace(
@@ -90,7 +84,7 @@ def _without_progress(deployment: Deployment) -> Deployment:
     )
 
 
-def _down(scope: ModelServiceScope, deployment: Deployment, fault: WorkloadFault) -> Finding:
+def _down(scope: ModelServiceScope, deployment: o.Deployment, fault: WorkloadFault) -> Finding:
     explained = tuple(_explanations(scope)) if deployment.wanted else ()
     why = f" ({' and '.join(explained)})" if explained else ""
     return scope.finding(
@@ -156,7 +150,7 @@ _NOT_INSTALLED, _NOT_PROGRAMMED, _RULE_MISSING, _SELECTS_NONE, _UNSETTLED = 50, 
 
 def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding for each object through which no request comes."""
-    wanted: list[Resource[KubeObject]] = [r.INFERENCEPOOLS]
+    wanted: list[Resource[o.KubeObject]] = [r.INFERENCEPOOLS]
     if scope.object.spec.http_route is not None:
         wanted.append(r.HTTPROUTES)
     for resource in wanted:
@@ -179,7 +173,7 @@ def probe_route(scope: ModelServiceScope) -> Iterator[Finding]:
     yield from _missing_rule(scope)
 
 
-def _of_route(scope: ModelServiceScope, route: HttpRoute) -> Iterator[routing.ParentFault]:
+def _of_route(scope: ModelServiceScope, route: o.HttpRoute) -> Iterator[routing.ParentFault]:
     yield from routing.route_faults(route, scope.snapshot)
     named = {routing.parent_of(each, route.namespace) for each in route.spec.parent_refs or ()}
     for parent in sorted(named):
@@ -192,7 +186,7 @@ def _of_route(scope: ModelServiceScope, route: HttpRoute) -> Iterator[routing.Pa
     )
 
 
-def _of_pool(scope: ModelServiceScope, pool: InferencePool) -> Iterator[routing.ParentFault]:
+def _of_pool(scope: ModelServiceScope, pool: o.InferencePool) -> Iterator[routing.ParentFault]:
     yield from routing.pool_faults(pool, scope.snapshot)
     yield from _unsettled(scope, pool.status.parents or ())
     service = routing.missing_picker_service(pool, scope.snapshot)
@@ -219,7 +213,7 @@ def _not_programmed(parent: routing.Parent, snapshot: Snapshot) -> routing.Paren
 
 
 def _unsettled(
-    scope: ModelServiceScope, entries: tuple[ParentStatus, ...]
+    scope: ModelServiceScope, entries: tuple[o.ParentStatus, ...]
 ) -> Iterator[routing.ParentFault]:
     """Yield a fault for each Gateway that does not say whether it accepts.
 
@@ -252,7 +246,7 @@ def _is_gone(gateway: routing.Parent, snapshot: Snapshot) -> bool:
     return snapshot.lacks(r.GATEWAYS, *place) if found is None else found.deleting
 
 
-def _selects_none(scope: ModelServiceScope, pool: InferencePool) -> bool:
+def _selects_none(scope: ModelServiceScope, pool: o.InferencePool) -> bool:
     own = [each for each in scope.pods if counts(each)]
     selector = pool.spec.selector
     if selector is None or not own or not scope.known(r.PODS):

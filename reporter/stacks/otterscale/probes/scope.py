@@ -12,14 +12,7 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from reporter.catalogue import resources as r
-from reporter.model.objects import (
-    Condition,
-    Deployment,
-    HttpRoute,
-    InferencePool,
-    Pod,
-    Service,
-)
+from reporter.model import objects as o
 from reporter.probes.scope import SubjectScope
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
@@ -46,11 +39,11 @@ class RoleView:
     role: str
     wanted: int  # pods that the ModelService asks for
     name: str
-    deployment: Deployment | None  # None if it is not there
-    pods: tuple[Pod, ...]
+    deployment: o.Deployment | None  # None if it is not there
+    pods: tuple[o.Pod, ...]
 
     @property
-    def standing(self) -> tuple[Pod, ...]:
+    def standing(self) -> tuple[o.Pod, ...]:
         return tuple(each for each in self.pods if counts(each))
 
     @property
@@ -112,19 +105,19 @@ class ModelServiceScope(SubjectScope[ModelService]):
         )
 
     @property
-    def epp(self) -> Deployment | None:
+    def epp(self) -> o.Deployment | None:
         return self.children.epp
 
     @property
-    def epp_service(self) -> Service | None:
+    def epp_service(self) -> o.Service | None:
         return self.snapshot[r.SERVICES].get(self.place, self.epp_name)
 
     @property
-    def pool(self) -> InferencePool | None:
+    def pool(self) -> o.InferencePool | None:
         return self.snapshot[r.INFERENCEPOOLS].get(self.place, self.name)
 
     @property
-    def route(self) -> HttpRoute | None:
+    def route(self) -> o.HttpRoute | None:
         return self.children.route
 
     @property
@@ -133,7 +126,7 @@ class ModelServiceScope(SubjectScope[ModelService]):
         return names.epp(self.name)
 
     @property
-    def pods(self) -> tuple[Pod, ...]:
+    def pods(self) -> tuple[o.Pod, ...]:
         return tuple(pod for role in self.roles for pod in role.pods)
 
     @property
@@ -158,7 +151,7 @@ class ModelServiceScope(SubjectScope[ModelService]):
         return _is_behind(self.object)
 
     @property
-    def reconcile_error(self) -> Condition | None:
+    def reconcile_error(self) -> o.Condition | None:
         return _reconcile_error(self.object)
 
     def others(self, key: Key, own: tuple[str, str]) -> tuple[ModelService, ...]:
@@ -187,7 +180,7 @@ def _is_behind(service: ModelService) -> bool:
     return service.status.observed_generation < service.metadata.generation
 
 
-def _reconcile_error(service: ModelService) -> Condition | None:
+def _reconcile_error(service: ModelService) -> o.Condition | None:
     ready = service.status.condition("Ready")
     failed = ready is not None and (ready.status, ready.reason) == ("False", _RECONCILE_ERROR)
     return ready if failed else None
