@@ -27,18 +27,7 @@ from typing import Final, TypeVar
 
 from reporter.model.finding import Document
 from reporter.model.objects import Condition, Gateway, HttpRoute, InferencePool, ParentStatus, Part
-from reporter.stacks.llmisvc.objects import (
-    LLMInferenceService,
-    LLMInferenceServiceConfig,
-    LlmModel,
-    LlmRouter,
-    LlmSpec,
-    NamedPart,
-    RouterRoute,
-    RouterScheduler,
-    Scaling,
-    Workload,
-)
+from reporter.stacks.llmisvc import objects as api
 from reporter.workload.owners import is_false, is_true
 from reporter.workload.routing import Parent, parent_of
 
@@ -115,28 +104,28 @@ PartT = TypeVar("PartT", bound=Part)
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    main: Workload
-    prefill: Workload | None  # the one that prefills; None where the main one does both
-    router: LlmRouter  # None stands for none
+    main: api.Workload
+    prefill: api.Workload | None  # the one that prefills; None where the main one does both
+    router: api.LlmRouter  # None stands for none
     names: frozenset[str]  # the model's name and those of its adapters
 
     @property
-    def route(self) -> RouterRoute | None:
+    def route(self) -> api.RouterRoute | None:
         """The route; None where requests go to the Service only."""
         return self.router.route
 
     @property
-    def own_routes(self) -> tuple[NamedPart, ...]:
+    def own_routes(self) -> tuple[api.NamedPart, ...]:
         """The routes of one's own that it refers to; KServe makes none then."""
         return (self.route.http.refs or ()) if self.route and self.route.http else ()
 
     @property
-    def gateways(self) -> tuple[NamedPart, ...]:
+    def gateways(self) -> tuple[api.NamedPart, ...]:
         """The Gateways that it refers to; none is the default Gateway."""
         return (self.router.gateway.refs or ()) if self.router.gateway else ()
 
     @property
-    def scheduler(self) -> RouterScheduler | None:
+    def scheduler(self) -> api.RouterScheduler | None:
         """The scheduler; None where requests go to any pod."""
         return self.router.scheduler
 
@@ -147,24 +136,26 @@ class AskedFor:
         return pool.ref.name if pool and pool.ref else ""
 
     @property
-    def workloads(self) -> tuple[Workload, ...]:
+    def workloads(self) -> tuple[api.Workload, ...]:
         return (self.main,) if self.prefill is None else (self.main, self.prefill)
 
     @property
-    def scaling(self) -> tuple[Scaling, ...]:
+    def scaling(self) -> tuple[api.Scaling, ...]:
         return tuple(each.scaling for each in self.workloads if each.scaling)
 
 
-def wanted(service: LLMInferenceService, configs: Iterable[LLMInferenceServiceConfig]) -> AskedFor:
+def wanted(
+    service: api.LLMInferenceService, configs: Iterable[api.LLMInferenceServiceConfig]
+) -> AskedFor:
     """Return what a service asks for, over the configs that it names, in their order."""
-    spec: LlmSpec = reduce(_over, (*(each.spec for each in configs), service.spec))
-    model = spec.model or LlmModel()
+    spec: api.LlmSpec = reduce(_over, (*(each.spec for each in configs), service.spec))
+    model = spec.model or api.LlmModel()
     adapters = (model.lora.adapters or ()) if model.lora else ()
     names = (model.name or service.name, *(each.name for each in adapters))
     return AskedFor(
-        main=Workload(replicas=spec.replicas, scaling=spec.scaling, worker=spec.worker),
+        main=api.Workload(replicas=spec.replicas, scaling=spec.scaling, worker=spec.worker),
         prefill=spec.prefill,
-        router=spec.router or LlmRouter(),
+        router=spec.router or api.LlmRouter(),
         names=frozenset(names),
     )
 

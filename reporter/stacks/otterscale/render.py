@@ -24,16 +24,10 @@ from reporter.model.objects import Deployment
 from reporter.model.text import clean, cut, is_label, is_subdomain, json_text
 from reporter.snapshot.documents import BrokenDocument, read_documents, sources_of
 from reporter.snapshot.inputs.files import DumpError
+from reporter.stacks.otterscale import objects as api
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.names import OperatorSettings
 from reporter.stacks.otterscale.manifests.wanted import script_of, unwanted, wanted
-from reporter.stacks.otterscale.objects import (
-    ACCELERATORS,
-    GROUP_VERSION,
-    KIND,
-    ModelService,
-    Resources,
-)
 from reporter.stacks.otterscale.operator_flags import BOOL, OPERATOR_FLAGS
 
 _FLAG_OF: Final = {"version": "--operator-version"}
@@ -238,7 +232,7 @@ class Read:
 
     """
 
-    services: list[ModelService] = field(default_factory=list)
+    services: list[api.ModelService] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
 
@@ -261,7 +255,7 @@ def read_modelservices(paths: Sequence[str], namespace: str) -> Read:
             if isinstance(document, BrokenDocument):
                 raise UsageError(f"{document.source}: {document.cause}")
             for value in _objects(document.value, document.source):
-                if value["kind"] == KIND:
+                if value["kind"] == api.KIND:
                     _take(value, document.source, namespace=namespace, read=read)
                 else:
                     others[clean(str(value["kind"]))] += 1
@@ -307,14 +301,14 @@ def _objects(value: object, source: str) -> Iterator[dict[str, object]]:
 
 
 def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) -> None:
-    if value.get("apiVersion") != GROUP_VERSION:
+    if value.get("apiVersion") != api.GROUP_VERSION:
         version = clean(str(value.get("apiVersion")))
         raise UsageError(
-            f"{source}: a ModelService has the version {version}; only {GROUP_VERSION} is known"
+            f"{source}: a ModelService has the version {version}; only {api.GROUP_VERSION} is known"
         )
     written = _without_null(value)
     try:
-        service = msgspec.convert(written, ModelService)
+        service = msgspec.convert(written, api.ModelService)
         wrong = next(_wrong(service), "")
     except (msgspec.ValidationError, RecursionError) as error:
         wrong = str(error)
@@ -332,10 +326,10 @@ def _take(value: dict[str, object], source: str, *, namespace: str, read: Read) 
     read.services.append(placed)
 
 
-def _wrong(service: ModelService) -> Iterator[str]:
+def _wrong(service: api.ModelService) -> Iterator[str]:
     """Yield what is wrong beyond the types, as an object of a cluster may be newer than they."""
     for path, value, allowed in (
-        ("accelerator.type", service.spec.accelerator.type, ACCELERATORS),
+        ("accelerator.type", service.spec.accelerator.type, api.ACCELERATORS),
         ("inferencePool.endpointPicker.failureMode", service.picker.failure_mode, _PICKER_MODES),
     ):
         if value not in allowed:
@@ -394,7 +388,7 @@ _VARIABLE: Final = re.compile(r"[\x20-\x3c\x3e-\x7e]+")
 _ADDRESS: Final = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", re.ASCII)
 
 
-def _refused(service: ModelService) -> Iterator[tuple[str, str]]:
+def _refused(service: api.ModelService) -> Iterator[tuple[str, str]]:
     """Yield the path and fault of what the API server would refuse, in the order of the fields."""
     engine = service.spec.engine
     if engine.image_pull_policy and engine.image_pull_policy not in _PULL_POLICIES:
@@ -420,7 +414,7 @@ def _refused(service: ModelService) -> Iterator[tuple[str, str]]:
             yield f"spec.httpRoute.hostnames[{index}]", text
 
 
-def _quantities(resources: Resources, path: str) -> Iterator[tuple[str, str]]:
+def _quantities(resources: api.Resources, path: str) -> Iterator[tuple[str, str]]:
     for group, amounts in (("limits", resources.limits), ("requests", resources.requests)):
         for name, amount in (amounts or {}).items():
             if not _QUANTITY.fullmatch(str(amount)):

@@ -11,15 +11,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from reporter.model.objects import Condition, Deployment
-from reporter.stacks.kserve.objects import (
-    INGRESS_READY,
-    PREDICTOR_READY,
-    READY,
-    Component,
-    KnativeCondition,
-)
+from reporter.stacks.kserve import objects as api
 
-DEPENDENTS: Final = (PREDICTOR_READY, INGRESS_READY)
+DEPENDENTS: Final = (api.PREDICTOR_READY, api.INGRESS_READY)
 """What Ready follows."""
 
 TRUE: Final = "True"
@@ -37,16 +31,16 @@ class ConditionManager:
     and changed back in the pass keeps the stored time.
     """
 
-    def __init__(self, stored: Iterable[KnativeCondition] = ()) -> None:
+    def __init__(self, stored: Iterable[api.KnativeCondition] = ()) -> None:
         """Begin with the stored conditions; those that Ready rests on start as Unknown."""
         self._stored = {each.type: each for each in stored}
         self._present = dict(self._stored)
         self._changes: list[str] = []
-        for type_ in (READY, *DEPENDENTS):
+        for type_ in (api.READY, *DEPENDENTS):
             if type_ not in self._present:
                 self._set(type_, UNKNOWN, "", message="")
 
-    def get(self, type_: str) -> KnativeCondition | None:
+    def get(self, type_: str) -> api.KnativeCondition | None:
         return self._present.get(type_)
 
     def is_true(self, type_: str) -> bool:
@@ -69,18 +63,18 @@ class ConditionManager:
         elif type_ not in DEPENDENTS:
             return
         elif status == FALSE:
-            self._set(READY, FALSE, reason, message=message)
+            self._set(api.READY, FALSE, reason, message=message)
         elif failed := self._newest(FALSE):
-            if self._status(READY) != FALSE:
-                self._set(READY, FALSE, failed.reason or "", message=failed.message or "")
+            if self._status(api.READY) != FALSE:
+                self._set(api.READY, FALSE, failed.reason or "", message=failed.message or "")
         else:
-            self._set(READY, UNKNOWN, reason, message=message)
+            self._set(api.READY, UNKNOWN, reason, message=message)
 
     def clear(self, type_: str) -> None:
         """Remove a condition that Ready does not follow."""
         self._present.pop(type_, None)
 
-    def conditions(self) -> tuple[KnativeCondition, ...]:
+    def conditions(self) -> tuple[api.KnativeCondition, ...]:
         return tuple(
             before
             if (before := self._stored.get(type_)) and _said(before) == _said(condition)
@@ -93,8 +87,8 @@ class ConditionManager:
         return condition.status if condition else UNKNOWN
 
     def _set(self, type_: str, status: str, reason: str, *, message: str) -> None:
-        severity = "" if type_ in (READY, *DEPENDENTS) else "Info"
-        wanted = KnativeCondition(
+        severity = "" if type_ in (api.READY, *DEPENDENTS) else "Info"
+        wanted = api.KnativeCondition(
             type=type_, status=status, reason=reason, message=message, severity=severity
         )
         if _said(self._present.get(type_)) != _said(wanted):
@@ -105,11 +99,13 @@ class ConditionManager:
         """Set Ready by what it follows: a False one wins, then an Unknown one."""
         unhappy = self._newest(FALSE) or self._newest(UNKNOWN)
         if unhappy is None:
-            self._set(READY, TRUE, "", message="")
+            self._set(api.READY, TRUE, "", message="")
         else:
-            self._set(READY, unhappy.status, unhappy.reason or "", message=unhappy.message or "")
+            self._set(
+                api.READY, unhappy.status, unhappy.reason or "", message=unhappy.message or ""
+            )
 
-    def _newest(self, status: str) -> KnativeCondition | None:
+    def _newest(self, status: str) -> api.KnativeCondition | None:
         """Return the one with that status that changed last; what this pass changed is newest.
 
         Times have whole seconds. Of equal ones, which KServe itself orders by chance, the one that
@@ -126,7 +122,7 @@ class ConditionManager:
         return last, moved, bool(condition.reason)
 
 
-def aggregate(conditions: ConditionManager, components: Iterable[Component]) -> None:
+def aggregate(conditions: ConditionManager, components: Iterable[api.Component]) -> None:
     """Write RoutesReady and LatestDeploymentReady: the last bad component wins.
 
     So a component that is Unknown hides one before it that is False.
@@ -145,7 +141,7 @@ def aggregate(conditions: ConditionManager, components: Iterable[Component]) -> 
         conditions.mark(type_, status, reason)
 
 
-def _said(condition: KnativeCondition | None) -> tuple[str, ...]:
+def _said(condition: api.KnativeCondition | None) -> tuple[str, ...]:
     if condition is None:
         return ()
     parts = (condition.status, condition.reason, condition.message, condition.severity)

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from reporter.diagnosis.case import last_end
 from reporter.model.objects import ContainerStatus, Pod
+from reporter.stacks.kserve import objects as api
 from reporter.stacks.kserve.derived.conditions import (
     FALSE,
     TRUE,
@@ -31,25 +32,6 @@ from reporter.stacks.kserve.derived.conditions import (
 )
 from reporter.stacks.kserve.derived.facts import InferenceServiceFacts
 from reporter.stacks.kserve.derived.revisions import propagate
-from reporter.stacks.kserve.objects import (
-    CANARY_PREDICTOR_READY,
-    INGRESS_READY,
-    PREDICTOR_READY,
-    READY,
-    Component,
-    ComponentStatus,
-    FailureInfo,
-    InferenceServiceStatus,
-    KnativeCondition,
-    Mode,
-    ModelCopies,
-    ModelStates,
-    ModelStatus,
-    components_of,
-    is_frozen,
-    is_stopped,
-    wanted_deployments,
-)
 from reporter.workload.pod import is_ready
 
 
@@ -70,8 +52,8 @@ _TRANSITIONS: Final = {_LOADED: Transition.UP_TO_DATE, _FAILED: Transition.BLOCK
 
 
 def model_status(
-    stored: ModelStatus, pods: Sequence[Pod], *, failed: bool, loaded: bool
-) -> ModelStatus | None:
+    stored: api.ModelStatus, pods: Sequence[Pod], *, failed: bool, loaded: bool
+) -> api.ModelStatus | None:
     """Return the model status after a pass; None where the pass is not stored at all.
 
     What a later success does not clear is kept: the failure of the last time, and the state of the
@@ -85,7 +67,9 @@ def model_status(
 
     """
     ready = sum(each.status.phase == "Running" and is_ready(each) for each in pods)
-    counted = replace(stored, copies=replace(stored.copies or ModelCopies(), total_copies=ready))
+    counted = replace(
+        stored, copies=replace(stored.copies or api.ModelCopies(), total_copies=ready)
+    )
     storage = serving = None
     if pods:
         storage = container_of(pods[0].status.init_container_statuses, STORAGE_INITIALIZER)
@@ -111,7 +95,7 @@ def model_status(
     return replace(
         counted,
         transition_status=_TRANSITIONS.get(target, Transition.IN_PROGRESS).value,
-        states=ModelStates(
+        states=api.ModelStates(
             active_model_state=_LOADED if target == _LOADED else active, target_model_state=target
         ),
         last_failure_info=failure or stored.last_failure_info,
@@ -136,11 +120,11 @@ def has_failed(status: ContainerStatus) -> bool:
     return waiting is not None and waiting.reason == "CrashLoopBackOff"
 
 
-def failure_of(status: ContainerStatus) -> FailureInfo:
+def failure_of(status: ContainerStatus) -> api.FailureInfo:
     """Return how a container that failed ended, or ended the time before."""
     ended = last_end(status)
     message, code = (ended.message or "", ended.exit_code) if ended else ("", None)
-    return FailureInfo(reason=MODEL_LOAD_FAILED, message=message, exit_code=code)
+    return api.FailureInfo(reason=MODEL_LOAD_FAILED, message=message, exit_code=code)
 
 
 _FAILED_PASS: Final = frozenset(
@@ -153,7 +137,7 @@ _STOPPED: Final = "Stopped"
 
 _REVISION_FIELDS: Final = {
     each.encode_name: each.name
-    for each in msgspec.structs.fields(ComponentStatus)
+    for each in msgspec.structs.fields(api.ComponentStatus)
     if each.name not in ("rest_url", "grpc_url")
 }
 """The fields of a component that are derived: names in the API, and here."""
@@ -174,7 +158,7 @@ class DerivedInferenceService:
 
     """
 
-    propagated: InferenceServiceStatus
+    propagated: api.InferenceServiceStatus
     decided: bool = True
     model_unsure: bool = False  # the model status depends on which pod KServe happened to look at
 
@@ -199,19 +183,19 @@ def derive(facts: InferenceServiceFacts, *, thawed: bool = False) -> DerivedInfe
     """
     inferenceservice, mode = facts.inferenceservice, facts.mode
     stored = inferenceservice.status
-    if is_frozen(inferenceservice) and not thawed:
+    if api.is_frozen(inferenceservice) and not thawed:
         return DerivedInferenceService(propagated=stored, decided=False)
-    if mode is Mode.KNATIVE and facts.without_knative:
+    if mode is api.Mode.KNATIVE and facts.without_knative:
         conditions = ConditionManager(stored.conditions or ()).conditions()
         return DerivedInferenceService(propagated=replace(stored, conditions=conditions))
-    if is_stopped(inferenceservice) and not thawed:
+    if api.is_stopped(inferenceservice) and not thawed:
         return DerivedInferenceService(propagated=_stopped(facts))
-    if mode is Mode.MODELMESH:
+    if mode is api.Mode.MODELMESH:
         return DerivedInferenceService(propagated=stored, decided=False)
     return _after_pass(facts)
 
 
-def _stopped(facts: InferenceServiceFacts) -> InferenceServiceStatus:
+def _stopped(facts: InferenceServiceFacts) -> api.InferenceServiceStatus:
     """Return the status while the stop switch is on: emptied, so that the history is gone.
 
     In Standard mode a stop leaves IngressReady as it was: with ingress creation off it is absent
@@ -220,28 +204,28 @@ def _stopped(facts: InferenceServiceFacts) -> InferenceServiceStatus:
     so what is stored once the predictor was stopped is believed.
     """
     spec, stored = facts.inferenceservice.spec, facts.inferenceservice.status
-    types = {INGRESS_READY, *(each.ready for each in components_of(spec))}
-    if spec.canary and facts.mode is Mode.STANDARD:
-        types.add(CANARY_PREDICTOR_READY)
-    kept = types | {READY, _STOPPED}
+    types = {api.INGRESS_READY, *(each.ready for each in api.components_of(spec))}
+    if spec.canary and facts.mode is api.Mode.STANDARD:
+        types.add(api.CANARY_PREDICTOR_READY)
+    kept = types | {api.READY, _STOPPED}
     conditions = ConditionManager(each for each in stored.conditions or () if each.type in kept)
-    ingress = stored.condition(INGRESS_READY)
-    again = _was_stopped(stored.condition(PREDICTOR_READY))
-    keeps_ingress = facts.mode is Mode.STANDARD and again
-    for type_ in sorted(types - {INGRESS_READY} if keeps_ingress else types):
+    ingress = stored.condition(api.INGRESS_READY)
+    again = _was_stopped(stored.condition(api.PREDICTOR_READY))
+    keeps_ingress = facts.mode is api.Mode.STANDARD and again
+    for type_ in sorted(types - {api.INGRESS_READY} if keeps_ingress else types):
         before = conditions.get(type_)
         # The message is KServe's to word.
         message = (before.message or "") if before is not None and _was_stopped(before) else ""
         conditions.mark(type_, FALSE, _STOPPED, message=message)
     _mark_switch(conditions, TRUE)
     if keeps_ingress and ingress is None:
-        conditions.clear(INGRESS_READY)
+        conditions.clear(api.INGRESS_READY)
     reached = keeps_ingress and ingress is not None and ingress.status == TRUE
-    return InferenceServiceStatus(
+    return api.InferenceServiceStatus(
         conditions=conditions.conditions(),
         url=stored.url if reached else "",
         address=stored.address if reached else None,
-        model_status=ModelStatus(),
+        model_status=api.ModelStatus(),
         deployment_mode=stored.deployment_mode,
         # A pass chooses the runtime before it looks at the switch, and only the first one empties.
         serving_runtime_name=stored.serving_runtime_name if again else "",
@@ -249,7 +233,7 @@ def _stopped(facts: InferenceServiceFacts) -> InferenceServiceStatus:
     )
 
 
-def _was_stopped(condition: KnativeCondition | None) -> bool:
+def _was_stopped(condition: api.KnativeCondition | None) -> bool:
     return condition is not None and condition.status == FALSE and condition.reason == _STOPPED
 
 
@@ -268,42 +252,42 @@ def _after_pass(facts: InferenceServiceFacts) -> DerivedInferenceService:
     reconcile of it failed: then nothing is concluded across components.
     """
     spec, stored = facts.inferenceservice.spec, facts.inferenceservice.status
-    knative = facts.mode is Mode.KNATIVE
+    knative = facts.mode is api.Mode.KNATIVE
     conditions = ConditionManager(stored.conditions or ())
     components = dict(stored.components or {})
     generation, complete = stored.observed_generation, True
-    models: list[ModelStatus | None] = [stored.model_status]
-    if not _has_failed(stored, Component.PREDICTOR):
+    models: list[api.ModelStatus | None] = [stored.model_status]
+    if not _has_failed(stored, api.Component.PREDICTOR):
         _mark_switch(conditions, FALSE)
-    for component in components_of(spec):
+    for component in api.components_of(spec):
         service = (facts.services or {}).get(component)
         unknown = service is None if knative else facts.deployments is None
         if unknown or _has_failed(stored, component):
             complete = False
             continue
         if knative and service is not None:
-            before = components.get(component.value, ComponentStatus())
+            before = components.get(component.value, api.ComponentStatus())
             after = propagate(component, before, service.status, conditions=conditions)
             components[component.value] = after
             generation = service.status.observed_generation
         else:
             there = (facts.deployments or {}).get(component, ())
-            ready = raw_ready(component.ready, there, wanted_deployments(spec, component))
+            ready = raw_ready(component.ready, there, api.wanted_deployments(spec, component))
             conditions.take_over(component.ready, ready)
             if there:
                 generation = there[0].status.observed_generation or None
-        if component is Component.PREDICTOR and facts.pods is not None:
-            models = list(_models(facts, components, loaded=conditions.is_true(READY)))
+        if component is api.Component.PREDICTOR and facts.pods is not None:
+            models = list(_models(facts, components, loaded=conditions.is_true(api.READY)))
             if models[0] is None:
                 return DerivedInferenceService(propagated=stored, decided=False)
     if complete and knative:
-        aggregate(conditions, components_of(spec))
+        aggregate(conditions, api.components_of(spec))
     elif complete and not spec.canary:
-        conditions.clear(CANARY_PREDICTOR_READY)
-    ingress = stored.condition(INGRESS_READY)
+        conditions.clear(api.CANARY_PREDICTOR_READY)
+    ingress = stored.condition(api.INGRESS_READY)
     begun = ingress is not None and ingress.status == UNKNOWN and not ingress.reason
     # The ingress step comes last, so that Ready follows it.
-    conditions.take_over(INGRESS_READY, None if begun else ingress)
+    conditions.take_over(api.INGRESS_READY, None if begun else ingress)
     propagated = replace(
         stored,
         conditions=conditions.conditions(),
@@ -315,26 +299,26 @@ def _after_pass(facts: InferenceServiceFacts) -> DerivedInferenceService:
     return DerivedInferenceService(propagated=propagated, model_unsure=unsure)
 
 
-def _has_failed(stored: InferenceServiceStatus, component: Component) -> bool:
+def _has_failed(stored: api.InferenceServiceStatus, component: api.Component) -> bool:
     """Tell whether KServe could not reconcile a component the last time, as far as it says."""
     ready, model = stored.condition(component.ready), stored.model_status
     if ready is not None and ready.status == FALSE and ready.reason in _FAILED_PASS:
         return True
     invalid = model is not None and model.transition_status == Transition.INVALID_SPEC
-    return component is Component.PREDICTOR and invalid
+    return component is api.Component.PREDICTOR and invalid
 
 
 def _models(
-    facts: InferenceServiceFacts, components: Mapping[str, ComponentStatus], *, loaded: bool
-) -> Iterator[ModelStatus | None]:
+    facts: InferenceServiceFacts, components: Mapping[str, api.ComponentStatus], *, loaded: bool
+) -> Iterator[api.ModelStatus | None]:
     """Yield the model status by each of the pods, for KServe may have looked at any."""
-    before, pods = facts.inferenceservice.status.model_status or ModelStatus(), facts.pods or ()
+    before, pods = facts.inferenceservice.status.model_status or api.ModelStatus(), facts.pods or ()
     failed = False
-    if facts.mode is Mode.KNATIVE:
-        service = (facts.services or {}).get(Component.PREDICTOR)
+    if facts.mode is api.Mode.KNATIVE:
+        service = (facts.services or {}).get(api.Component.PREDICTOR)
         said = (service.status.conditions or ()) if service else ()
         failed = any(each.status == FALSE for each in said)
-        predictor = components.get(Component.PREDICTOR.value, ComponentStatus())
+        predictor = components.get(api.Component.PREDICTOR.value, api.ComponentStatus())
         newest = predictor.latest_created_revision == predictor.latest_ready_revision
         loaded = loaded and newest
     for at in range(len(pods) or 1):
@@ -342,7 +326,7 @@ def _models(
         yield model_status(before, order, failed=failed, loaded=loaded)
 
 
-def differs(stored: InferenceServiceStatus, wanted: DerivedInferenceService) -> tuple[str, ...]:
+def differs(stored: api.InferenceServiceStatus, wanted: DerivedInferenceService) -> tuple[str, ...]:
     """Return the paths of the fields of a stored status that are not as derived, sorted.
 
     What cannot be known is no difference: times; the order in which KServe wrote conditions, which
@@ -355,7 +339,7 @@ def differs(stored: InferenceServiceStatus, wanted: DerivedInferenceService) -> 
         return ()
     found = [*_components(stored, wanted.propagated), *_conditions(stored, wanted.propagated)]
     models = {
-        (each.model_status or ModelStatus()).transition_status
+        (each.model_status or api.ModelStatus()).transition_status
         for each in (stored, wanted.propagated)
     }
     if not wanted.model_unsure and models == _OPPOSITE:
@@ -365,20 +349,24 @@ def differs(stored: InferenceServiceStatus, wanted: DerivedInferenceService) -> 
     return tuple(sorted(found))
 
 
-def _components(stored: InferenceServiceStatus, wanted: InferenceServiceStatus) -> Iterator[str]:
-    for component in Component:
+def _components(
+    stored: api.InferenceServiceStatus, wanted: api.InferenceServiceStatus
+) -> Iterator[str]:
+    for component in api.Component:
         one, other = ((each.components or {}).get(component.value) for each in (stored, wanted))
         for path, field in _REVISION_FIELDS.items():
             if (getattr(one, field, None) or None) != (getattr(other, field, None) or None):
                 yield f"components.{component}.{path}"
 
 
-def _conditions(stored: InferenceServiceStatus, wanted: InferenceServiceStatus) -> Iterator[str]:
+def _conditions(
+    stored: api.InferenceServiceStatus, wanted: api.InferenceServiceStatus
+) -> Iterator[str]:
     for one in stored.conditions or ():
         other = wanted.condition(one.type)
         if other is None or one.status != other.status:
             yield f"conditions.{one.type}"
-        elif one.type != READY and one.status != TRUE:
+        elif one.type != api.READY and one.status != TRUE:
             garbled = "%" in (other.message or "")
             reworded = not garbled and (one.message or "") != (other.message or "")
             if reworded or (one.reason or "") != (other.reason or ""):

@@ -14,16 +14,8 @@ from reporter.model.stack import ObjectT
 from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
+from reporter.stacks.kserve import objects as api
 from reporter.stacks.kserve.derived.conditions import BEFORE_ALL
-from reporter.stacks.kserve.objects import (
-    Component,
-    InferenceService,
-    KnativeService,
-    Mode,
-    components_of,
-    named_mode,
-    wanted_deployments,
-)
 from reporter.stacks.kserve.reasons import KNATIVE_SERVICES
 
 INFERENCESERVICE: Final = "serving.kserve.io/inferenceservice"
@@ -50,30 +42,32 @@ class InferenceServiceFacts:
 
     """
 
-    inferenceservice: InferenceService  # with the status that is stored
-    services: Mapping[Component, KnativeService] | None = None
-    deployments: Mapping[Component, tuple[Deployment, ...]] | None = None
+    inferenceservice: api.InferenceService  # with the status that is stored
+    services: Mapping[api.Component, api.KnativeService] | None = None
+    deployments: Mapping[api.Component, tuple[Deployment, ...]] | None = None
     pods: tuple[Pod, ...] | None = None
-    heads: Mapping[Component, str] = field(default_factory=dict)
-    mode: Mode = Mode.KNATIVE  # the deployment mode in effect
+    heads: Mapping[api.Component, str] = field(default_factory=dict)
+    mode: api.Mode = api.Mode.KNATIVE  # the deployment mode in effect
     without_knative: bool = False  # the cluster serves no Knative Services
 
 
 def facts_of(
-    inferenceservice: InferenceService, snapshot: Snapshot, default_mode: Mode = Mode.KNATIVE
+    inferenceservice: api.InferenceService,
+    snapshot: Snapshot,
+    default_mode: api.Mode = api.Mode.KNATIVE,
 ) -> InferenceServiceFacts:
     """Collect the objects of an InferenceService from a snapshot.
 
     `default_mode` is what KServe is configured with; it stands for a name that is not known too.
     """
-    mode = named_mode(inferenceservice) or default_mode
+    mode = api.named_mode(inferenceservice) or default_mode
     place = inferenceservice.namespace
     sought = belongs_to(inferenceservice.name, INFERENCESERVICE)
-    components = tuple(components_of(inferenceservice.spec))
-    services: dict[Component, KnativeService] | None = None
-    deployments: dict[Component, tuple[Deployment, ...]] | None = None
+    components = tuple(api.components_of(inferenceservice.spec))
+    services: dict[api.Component, api.KnativeService] | None = None
+    deployments: dict[api.Component, tuple[Deployment, ...]] | None = None
     pods: tuple[Pod, ...] | None = None
-    heads: dict[Component, str] = {}
+    heads: dict[api.Component, str] = {}
     if snapshot.absence_known(KNATIVE_SERVICES, place, sought=sought):
         table = snapshot[KNATIVE_SERVICES]
         found = ((each, made(table, inferenceservice, each)) for each in components)
@@ -83,19 +77,19 @@ def facts_of(
         for each in components:
             head = made(snapshot[DEPLOYMENTS], inferenceservice, each)
             heads[each] = head.name if head else object_name(inferenceservice, each)
-            several = wanted_deployments(inferenceservice.spec, each) > 1
+            several = api.wanted_deployments(inferenceservice.spec, each) > 1
             workers = partial(_workers, place, heads[each])
             deployments[each] = (
                 *((head,) if head else ()),
                 *(snapshot.once(("workers", place, heads[each]), workers) if several else ()),
             )
     if snapshot.absence_known(PODS, place, sought=sought):
-        if mode is not Mode.KNATIVE:
-            head = made(snapshot[DEPLOYMENTS], inferenceservice, Component.PREDICTOR)
-            name = head.name if head else object_name(inferenceservice, Component.PREDICTOR)
+        if mode is not api.Mode.KNATIVE:
+            head = made(snapshot[DEPLOYMENTS], inferenceservice, api.Component.PREDICTOR)
+            name = head.name if head else object_name(inferenceservice, api.Component.PREDICTOR)
             pods = _newest_first(snapshot[PODS].labelled(place, "app", f"isvc.{name}"))
         elif services is not None:
-            predictor = services.get(Component.PREDICTOR)
+            predictor = services.get(api.Component.PREDICTOR)
             # The newest revision, also while an older one serves.
             newest = predictor.status.latest_created_revision_name if predictor else ""
             own = snapshot[PODS].labelled(place, REVISION, newest) if newest else ()
@@ -115,13 +109,13 @@ def _newest_first(pods: Iterable[Pod]) -> tuple[Pod, ...]:
     return tuple(sorted(pods, key=lambda each: each.created or BEFORE_ALL, reverse=True))
 
 
-def object_name(inferenceservice: InferenceService, component: Component) -> str:
+def object_name(inferenceservice: api.InferenceService, component: api.Component) -> str:
     """Return the name of a component's Knative Service, Deployment and Service."""
     return f"{inferenceservice.name}-{component}"
 
 
 def made(
-    table: Table[ObjectT], inferenceservice: InferenceService, component: Component
+    table: Table[ObjectT], inferenceservice: api.InferenceService, component: api.Component
 ) -> ObjectT | None:
     """Return the Knative Service or the Deployment of a component.
 

@@ -31,13 +31,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
+from reporter.stacks.kserve import objects as api
 from reporter.stacks.kserve.derived.conditions import TRUE, ConditionManager
-from reporter.stacks.kserve.objects import (
-    Component,
-    ComponentStatus,
-    KnativeServiceStatus,
-    TrafficEntry,
-)
 
 WHOLE: Final = 100
 
@@ -97,18 +92,18 @@ NO_ENTRY: Final = RolloutRow("j", "no entry follows the ready revision", ())
 """The row where there is no L-entry."""
 
 
-def _follows(entry: TrafficEntry, revision: str) -> bool:
+def _follows(entry: api.TrafficEntry, revision: str) -> bool:
     """Tell whether an entry is an L-entry: flagged as the latest, and naming that revision."""
     return entry.revision_name == revision and entry.latest_revision is True
 
 
-def total(traffic: tuple[TrafficEntry, ...], revision: str) -> int:
+def total(traffic: tuple[api.TrafficEntry, ...], revision: str) -> int:
     """Return the sum of the percents of all entries that name a revision, flagged or not."""
     return sum(each.percent or 0 for each in traffic if each.revision_name == revision)
 
 
 def walk(
-    history: RevisionHistory, service: KnativeServiceStatus
+    history: RevisionHistory, service: api.KnativeServiceStatus
 ) -> tuple[RevisionHistory, tuple[RolloutRow, ...]]:
     """Return what one pass makes of a history, and the rows that applied.
 
@@ -135,12 +130,12 @@ def walk(
 
 
 def propagate(
-    component: Component,
-    stored: ComponentStatus,
-    service: KnativeServiceStatus,
+    component: api.Component,
+    stored: api.ComponentStatus,
+    service: api.KnativeServiceStatus,
     *,
     conditions: ConditionManager,
-) -> ComponentStatus:
+) -> api.ComponentStatus:
     """Take a Knative Service over into a component's status and conditions.
 
     URL and address are only ever overwritten, so a component that is not ready keeps its old ones.
@@ -177,7 +172,7 @@ class Conclusion(Enum):
 
 
 def read_component(
-    status: ComponentStatus, canary_percent: int | None = None
+    status: api.ComponentStatus, canary_percent: int | None = None
 ) -> frozenset[Conclusion]:
     """Return all that holds of a component, by its status and `canaryTrafficPercent` of its spec.
 
@@ -201,13 +196,13 @@ def read_component(
     return frozenset(each for each, holds in found.items() if holds)
 
 
-def latest_entry(status: ComponentStatus) -> TrafficEntry | None:
+def latest_entry(status: api.ComponentStatus) -> api.TrafficEntry | None:
     """Return the first entry that follows the latest ready revision, None if there is none."""
     ready = status.latest_ready_revision
     return next((each for each in status.traffic or () if _follows(each, ready)), None)
 
 
-def strays(status: ComponentStatus, canary_percent: int | None) -> tuple[tuple[str, int], ...]:
+def strays(status: api.ComponentStatus, canary_percent: int | None) -> tuple[tuple[str, int], ...]:
     """Return the revisions that get requests and that nobody asked for, with their percent.
 
     Those are all but the latest ready one and those that are asked for by name. Without a percent
@@ -223,17 +218,17 @@ def strays(status: ComponentStatus, canary_percent: int | None) -> tuple[tuple[s
     return tuple((each, total(traffic, each)) for each in names if each not in wanted)
 
 
-def asked_traffic(canary_percent: int | None, rolled_out: str) -> tuple[TrafficEntry, ...]:
+def asked_traffic(canary_percent: int | None, rolled_out: str) -> tuple[api.TrafficEntry, ...]:
     """Return the traffic that KServe asks Knative for.
 
     Without a revision that was rolled out the canary percent is ignored. The rule is in KServe's
     pkg/controller/v1beta1/inferenceservice/reconcilers/knative/ksvc_reconciler.go, v0.20.0.
     """
     if canary_percent is None or canary_percent >= WHOLE or not rolled_out:
-        return (TrafficEntry(latest_revision=True, percent=WHOLE),)
+        return (api.TrafficEntry(latest_revision=True, percent=WHOLE),)
     return (
-        TrafficEntry(latest_revision=True, percent=canary_percent),
-        TrafficEntry(
+        api.TrafficEntry(latest_revision=True, percent=canary_percent),
+        api.TrafficEntry(
             revision_name=rolled_out,
             latest_revision=False,
             percent=WHOLE - canary_percent,

@@ -14,6 +14,7 @@ from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Finding
 from reporter.model.objects import Deployment, Pod
 from reporter.served.pods import not_ready
+from reporter.stacks.kserve import objects as api
 from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import (
     AVAILABLE,
@@ -22,15 +23,6 @@ from reporter.stacks.kserve.derived.conditions import (
     UNKNOWN,
 )
 from reporter.stacks.kserve.derived.derive import differs
-from reporter.stacks.kserve.objects import (
-    CANARY_PREDICTOR_READY,
-    INGRESS_READY,
-    READY,
-    Component,
-    KnativeService,
-    Mode,
-    wanted_deployments,
-)
 from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
 from reporter.workload.owners import (
     is_false,
@@ -46,7 +38,11 @@ _OF_KSERVE: Final = frozenset(
 )
 """Reasons that are told by name."""
 
-_SEVERITY: Final = {Component.PREDICTOR: 30, Component.TRANSFORMER: 20, Component.EXPLAINER: 10}
+_SEVERITY: Final = {
+    api.Component.PREDICTOR: 30,
+    api.Component.TRANSFORMER: 20,
+    api.Component.EXPLAINER: 10,
+}
 """Without a predictor nothing is answered; a transformer is in the way of each request."""
 
 
@@ -66,7 +62,8 @@ def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
                 reason=reasons.COMPONENT_NOT_READY,
                 related=scope.object_ref(component),
                 cause=f"{component} has no Knative Service",
-                text=f"{component}: {lacks}; {ready.type if ready else READY} is True all the same",
+                text=f"{component}: {lacks}; {ready.type if ready else api.READY} is True all the "
+                "same",
                 severity=_SEVERITY[component],
             )
         if is_true(ready) and scope.at_zero(component) and not scope.wants_none:
@@ -76,7 +73,7 @@ def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
         waits = _stays_unknown(scope, component)
         if ready is None or not (is_false(ready) or waits) or ready.reason in _OF_KSERVE:
             continue
-        hidden = scope.shows_ready and (component is not Component.PREDICTOR or scope.frozen)
+        hidden = scope.shows_ready and (component is not api.Component.PREDICTOR or scope.frozen)
         although = "; Ready is True all the same" if hidden else ""
         why = lacks if lacks and not ready.reason else words(ready)
         yield scope.finding(
@@ -90,14 +87,14 @@ def _components(scope: InferenceServiceScope) -> Iterator[Finding]:
         )
 
 
-def _stays_unknown(scope: InferenceServiceScope, component: Component) -> bool:
+def _stays_unknown(scope: InferenceServiceScope, component: api.Component) -> bool:
     """Tell whether the Ready of a component is Unknown, and nothing else would tell.
 
     Ready of the whole follows the predictor; a revision or a route that does not become ready has a
     reason of its own.
     """
     ready, status = scope.condition(component.ready), scope.status_of(component)
-    if component is Component.PREDICTOR or ready is None or ready.status != UNKNOWN:
+    if component is api.Component.PREDICTOR or ready is None or ready.status != UNKNOWN:
         return False
     if status.latest_created_revision != status.latest_ready_revision:
         return False
@@ -105,7 +102,7 @@ def _stays_unknown(scope: InferenceServiceScope, component: Component) -> bool:
     return not status.latest_ready_revision or route is None or is_true(route)
 
 
-def _at_zero(scope: InferenceServiceScope, component: Component) -> Finding:
+def _at_zero(scope: InferenceServiceScope, component: api.Component) -> Finding:
     """Return that a component is scaled to zero and the predictor is not: both are needed."""
     deployment = scope.at_zero(component)[0]
     return scope.finding(
@@ -119,7 +116,7 @@ def _at_zero(scope: InferenceServiceScope, component: Component) -> Finding:
     )
 
 
-def _lacks(scope: InferenceServiceScope, component: Component) -> str:
+def _lacks(scope: InferenceServiceScope, component: api.Component) -> str:
     name = scope.object_ref(component).name
     if scope.in_knative_mode:
         # The mode may be a guess; only where KServe wrote it, a Knative Service was made.
@@ -130,12 +127,12 @@ def _lacks(scope: InferenceServiceScope, component: Component) -> str:
             and component not in (scope.facts.services or {})
         )
         return f"its Knative Service {name} does not exist" if missing else ""
-    if scope.facts.mode is not Mode.STANDARD or scope.facts.deployments is None:
+    if scope.facts.mode is not api.Mode.STANDARD or scope.facts.deployments is None:
         return ""
     there = scope.facts.deployments.get(component, ())
     if name not in {each.name for each in there}:
         return f"its Deployment {name} does not exist"
-    wanted = wanted_deployments(scope.object.spec, component)
+    wanted = api.wanted_deployments(scope.object.spec, component)
     return "the Deployment of its workers does not exist" if len(there) < wanted else ""
 
 
@@ -148,7 +145,7 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
             cause="no URL",
             text="Ready is True, and it has no URL",
         )
-    ingress = stored.condition(INGRESS_READY, "False")
+    ingress = stored.condition(api.INGRESS_READY, "False")
     if ingress is None or ingress.reason in _OF_KSERVE or scope.says_no_more(ingress):
         return
     why = words(ingress)
@@ -171,7 +168,7 @@ def _became_ready(scope: InferenceServiceScope) -> datetime | None:
     services = (scope.facts.services or {}).values()
     deployments = chain.from_iterable((scope.facts.deployments or {}).values())
     said = chain(
-        (each.status.condition(READY) for each in services),
+        (each.status.condition(api.READY) for each in services),
         (each.status.condition(AVAILABLE) for each in deployments),
     )
     return latest(*(each.last_transition_time for each in said if is_true(each)))
@@ -179,7 +176,7 @@ def _became_ready(scope: InferenceServiceScope) -> datetime | None:
 
 def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
     """Yield a finding if the InferenceService is not Ready; the last that is told."""
-    ready = scope.object.status.condition(READY)
+    ready = scope.object.status.condition(api.READY)
     moves_slowly = ready is not None and (ready.status, ready.reason) == (UNKNOWN, GRADUAL)
     if not is_true(ready) and not moves_slowly:
         yield not_ready(
@@ -194,7 +191,7 @@ def _whole(scope: InferenceServiceScope) -> Iterator[Finding]:
 
 def _canaries(scope: InferenceServiceScope) -> Iterator[Finding]:
     status = scope.object.status
-    condition = status.condition(CANARY_PREDICTOR_READY, "False")
+    condition = status.condition(api.CANARY_PREDICTOR_READY, "False")
     if condition is None or condition.reason != "CanariesNotReady":
         return
     waiting = [each for each in status.canary_statuses or () if not each.ready]
@@ -218,7 +215,7 @@ _NOT_READY: Final = frozenset(
 """Conditions of a Deployment that make a component's Ready False."""
 
 
-def not_ready_since(scope: InferenceServiceScope, component: Component) -> datetime | None:
+def not_ready_since(scope: InferenceServiceScope, component: api.Component) -> datetime | None:
     if scope.in_knative_mode:
         service = (scope.facts.services or {}).get(component)
         ready = service.status.condition("Ready") if service else None
@@ -237,7 +234,9 @@ def last_change(scope: InferenceServiceScope, *, pods: bool) -> datetime | None:
 
     `pods` count where what is asked about follows them.
     """
-    found: list[KnativeService | Deployment | Pod] = [*((scope.facts.pods or ()) if pods else ())]
+    found: list[api.KnativeService | Deployment | Pod] = [
+        *((scope.facts.pods or ()) if pods else ())
+    ]
     if scope.in_knative_mode:
         found += (scope.facts.services or {}).values()
     else:

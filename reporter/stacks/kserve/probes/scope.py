@@ -12,6 +12,7 @@ from reporter.model.objects import Deployment, Pod
 from reporter.model.subject import ObjectRef
 from reporter.probes.pods import startup_budget
 from reporter.probes.scope import SubjectScope
+from reporter.stacks.kserve import objects as api
 from reporter.stacks.kserve.derived.derive import DerivedInferenceService, derive
 from reporter.stacks.kserve.derived.facts import (
     COMPONENT,
@@ -21,21 +22,6 @@ from reporter.stacks.kserve.derived.facts import (
     facts_of,
     made,
     object_name,
-)
-from reporter.stacks.kserve.objects import (
-    Component,
-    ComponentStatus,
-    InferenceService,
-    InferenceServiceStatus,
-    KnativeCondition,
-    KnativeRevision,
-    Mode,
-    TrafficEntry,
-    components_of,
-    is_frozen,
-    is_stopped,
-    spec_of,
-    wanted_deployments,
 )
 from reporter.stacks.kserve.reasons import KNATIVE_REVISIONS, KNATIVE_SERVICES
 from reporter.workload.owners import is_true, latest
@@ -49,18 +35,18 @@ GRADUAL: Final = "RolloutInProgress"
 
 
 @dataclass(frozen=True, kw_only=True)
-class InferenceServiceScope(SubjectScope[InferenceService]):
+class InferenceServiceScope(SubjectScope[api.InferenceService]):
     name_label = INFERENCESERVICE
 
     @cached_property
     def facts(self) -> InferenceServiceFacts:
-        predictor, snapshot = Component.PREDICTOR, self.snapshot
+        predictor, snapshot = api.Component.PREDICTOR, self.snapshot
         # What KServe is configured with is not read.
         raw = snapshot.absent(KNATIVE_SERVICES) or (
             made(snapshot[KNATIVE_SERVICES], self.object, predictor) is None
             and made(snapshot[DEPLOYMENTS], self.object, predictor) is not None
         )
-        return facts_of(self.object, self.snapshot, Mode.STANDARD if raw else Mode.KNATIVE)
+        return facts_of(self.object, self.snapshot, api.Mode.STANDARD if raw else api.Mode.KNATIVE)
 
     @cached_property
     def all_pods(self) -> tuple[Pod, ...] | None:
@@ -70,7 +56,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return self.snapshot[PODS].labelled(self.place, INFERENCESERVICE, self.name)
 
     @cached_property
-    def revisions(self) -> tuple[KnativeRevision, ...] | None:
+    def revisions(self) -> tuple[api.KnativeRevision, ...] | None:
         """Its Knative revisions; None if they are unknown."""
         if not self.known(KNATIVE_REVISIONS):
             return None
@@ -79,11 +65,11 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
     @property
     def stopped(self) -> bool:
         """Whether it is switched off; KServe does not look at the switch of a frozen one."""
-        return is_stopped(self.object) and not self.frozen
+        return api.is_stopped(self.object) and not self.frozen
 
     @property
     def in_knative_mode(self) -> bool:
-        return self.facts.mode is Mode.KNATIVE
+        return self.facts.mode is api.Mode.KNATIVE
 
     @property
     def shows_ready(self) -> bool:
@@ -102,18 +88,18 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return derive(self.facts)
 
     @cached_property
-    def seen(self) -> InferenceServiceStatus:
+    def seen(self) -> api.InferenceServiceStatus:
         """The status by its objects, also while KServe is frozen and does not follow them."""
         found = derive(self.facts, thawed=True) if self.frozen else self.derivation
         return found.propagated
 
     @property
     def frozen(self) -> bool:
-        return is_frozen(self.object)
+        return api.is_frozen(self.object)
 
     @cached_property
-    def components(self) -> tuple[Component, ...]:
-        return tuple(components_of(self.object.spec))
+    def components(self) -> tuple[api.Component, ...]:
+        return tuple(api.components_of(self.object.spec))
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
@@ -135,28 +121,28 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         """Whether a pod that stands for a replica is not Ready: it may have time to start."""
         return any(map(_starts, self.pods))
 
-    def starts(self, component: Component) -> bool:
+    def starts(self, component: api.Component) -> bool:
         return any(map(_starts, self._pods_of(component)))
 
-    def replicas(self, component: Component, revision: str = "") -> tuple[Pod, ...]:
+    def replicas(self, component: api.Component, revision: str = "") -> tuple[Pod, ...]:
         """Return the pods of one component that stand for a replica; of one revision if named."""
         mine = (each for each in self._pods_of(component) if counts(each))
         return tuple(each for each in mine if revision in ("", each.metadata.label(REVISION)))
 
-    def asked(self, component: Component) -> tuple[str, ...]:
+    def asked(self, component: api.Component) -> tuple[str, ...]:
         """Return the revisions of a component that get requests; an empty name where none does."""
         return others_with_traffic(self.status_of(component), "") or ("",)
 
     def is_gone(self, revision: str) -> bool:
         return bool(revision) and self.revisions is not None and self._revision(revision) is None
 
-    def at_zero(self, component: Component) -> tuple[Deployment, ...]:
+    def at_zero(self, component: api.Component) -> tuple[Deployment, ...]:
         """Return the Deployments of a component of which no replica is wanted; Standard mode.
 
         A canary's Deployment, which is not looked at, may serve in place of the predictor's.
         """
-        canary = self.object.spec.canary and component is Component.PREDICTOR
-        if self.facts.mode is not Mode.STANDARD or canary:
+        canary = self.object.spec.canary and component is api.Component.PREDICTOR
+        if self.facts.mode is not api.Mode.STANDARD or canary:
             return ()
         there = (self.facts.deployments or {}).get(component, ())
         return tuple(each for each in there if each.wanted == 0)
@@ -164,26 +150,26 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
     @property
     def wants_none(self) -> bool:
         """Whether no replica of the predictor is wanted, in Standard mode: it is idle."""
-        wanted = wanted_deployments(self.object.spec, Component.PREDICTOR)
-        return len(self.at_zero(Component.PREDICTOR)) >= wanted
+        wanted = api.wanted_deployments(self.object.spec, api.Component.PREDICTOR)
+        return len(self.at_zero(api.Component.PREDICTOR)) >= wanted
 
-    def startup(self, component: Component | None = None) -> timedelta:
+    def startup(self, component: api.Component | None = None) -> timedelta:
         """Return how long pods may start: the budget, or a longer start-up probe of one."""
         budget = startup_budget(self)
         pods = self.pods if component is None else self._pods_of(component)
         return max((budget, *(startup_time(each, budget) for each in pods if _starts(each))))
 
-    def _pods_of(self, component: Component) -> tuple[Pod, ...]:
+    def _pods_of(self, component: api.Component) -> tuple[Pod, ...]:
         """Return the pods of one component; one without a label may be of any."""
         mine = (None, component)
         return tuple(each for each in self.pods if each.metadata.label(COMPONENT) in mine)
 
-    def status_of(self, component: Component) -> ComponentStatus:
+    def status_of(self, component: api.Component) -> api.ComponentStatus:
         parts = self.seen.components or {}
-        return parts.get(component.value, ComponentStatus())
+        return parts.get(component.value, api.ComponentStatus())
 
-    def canary_percent(self, component: Component) -> int | None:
-        spec = spec_of(self.object.spec, component)
+    def canary_percent(self, component: api.Component) -> int | None:
+        spec = api.spec_of(self.object.spec, component)
         return spec.canary_traffic_percent if spec else None
 
     def made(self, revision: str) -> datetime | None:
@@ -191,7 +177,7 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         found = self._revision(revision)
         return found.created if found else None
 
-    def moved(self, component: Component) -> datetime | None:
+    def moved(self, component: api.Component) -> datetime | None:
         """Return when the route of a component began to move, as far as anything tells.
 
         That is when its latest ready revision became ready, or its route ceased to be.
@@ -204,29 +190,29 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
             route.last_transition_time if route and not is_true(route) else None,
         )
 
-    def moves_slowly(self, component: Component) -> bool:
+    def moves_slowly(self, component: api.Component) -> bool:
         """Tell whether traffic moves gradually, as the Knative Service was annotated to."""
         route = self.condition(component.route_ready)
         return route is not None and not is_true(route) and route.reason == GRADUAL
 
-    def _revision(self, name: str) -> KnativeRevision | None:
+    def _revision(self, name: str) -> api.KnativeRevision | None:
         return next((each for each in self.revisions or () if each.name == name), None)
 
-    def condition(self, type_: str) -> KnativeCondition | None:
+    def condition(self, type_: str) -> api.KnativeCondition | None:
         """Return a condition by its objects, with its stored time where it is stored so."""
         return self.seen.condition(type_)
 
-    def says_no_more(self, ingress: KnativeCondition) -> bool:
+    def says_no_more(self, ingress: api.KnativeCondition) -> bool:
         """True if IngressReady is False only because a component is not ready."""
         if all(is_true(self.condition(each.ready)) for each in self.components):
             return False
         return self.follows_components(ingress)
 
-    def follows_components(self, ingress: KnativeCondition) -> bool:
+    def follows_components(self, ingress: api.KnativeCondition) -> bool:
         """True if IngressReady says no more than that a component is not ready, or was not."""
         return not ingress.reason or ingress.reason.endswith(_OF_COMPONENTS)
 
-    def object_ref(self, component: Component) -> ObjectRef:
+    def object_ref(self, component: api.Component) -> ObjectRef:
         """Return what stands for a component: its Knative Service or its Deployment."""
         place, name = self.object.namespace, object_name(self.object, component)
         if not self.in_knative_mode:
@@ -235,12 +221,12 @@ class InferenceServiceScope(SubjectScope[InferenceService]):
         return KNATIVE_SERVICES.ref_named(place, service.name if service else name)
 
 
-def with_traffic(status: ComponentStatus) -> Iterator[TrafficEntry]:
+def with_traffic(status: api.ComponentStatus) -> Iterator[api.TrafficEntry]:
     """Yield the entries of a route that get requests."""
     return (each for each in status.traffic or () if (each.percent or 0) > 0)
 
 
-def others_with_traffic(status: ComponentStatus, revision: str) -> tuple[str, ...]:
+def others_with_traffic(status: api.ComponentStatus, revision: str) -> tuple[str, ...]:
     """Return the revisions that get requests, in the order of the route, without that one."""
     names = dict.fromkeys(each.revision_name for each in with_traffic(status))
     return tuple(each for each in names if each not in ("", revision))

@@ -18,16 +18,7 @@ from reporter.model.objects import KubeObject, Pod, PodGroup, Service
 from reporter.model.resource import Resource
 from reporter.snapshot.decode import belongs_to
 from reporter.snapshot.snapshot import Snapshot
-from reporter.stacks.kthena.objects import (
-    NAME_LABEL,
-    REVISION_LABEL,
-    ROLE_HASH_LABEL,
-    ROLE_LABEL,
-    VOLCANO,
-    ControllerRevision,
-    ModelServing,
-    Role,
-)
+from reporter.stacks.kthena import objects as api
 from reporter.stacks.kthena.reasons import CONTROLLERREVISIONS, PODGROUPS
 from reporter.stacks.kthena.templates import roles_in, same_role, same_roles
 
@@ -45,19 +36,19 @@ class ModelServingFacts:
     read may exist.
     """
 
-    modelserving: ModelServing
+    modelserving: api.ModelServing
     pods: tuple[Pod, ...] = ()
     services: tuple[Service, ...] = ()
     pod_groups: tuple[PodGroup, ...] | None = None  # None: no CRD, or not scheduled by Volcano
-    revisions: tuple[ControllerRevision, ...] = ()
+    revisions: tuple[api.ControllerRevision, ...] = ()
     unread: tuple[str, ...] = ()  # names of resources of which not all objects could be read
 
 
-def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> ModelServingFacts:
+def facts_of(modelserving: api.ModelServing, snapshot: Snapshot) -> ModelServingFacts:
     """Collect what the status of a ModelServing rests on."""
-    place = (modelserving.namespace, NAME_LABEL, modelserving.name)
-    sought = belongs_to(modelserving.name, NAME_LABEL)
-    by_volcano = modelserving.spec.scheduler_name in {None, VOLCANO}
+    place = (modelserving.namespace, api.NAME_LABEL, modelserving.name)
+    sought = belongs_to(modelserving.name, api.NAME_LABEL)
+    by_volcano = modelserving.spec.scheduler_name in {None, api.VOLCANO}
     in_use = by_volcano and not snapshot.absent(PODGROUPS)
     return ModelServingFacts(
         modelserving=modelserving,
@@ -74,7 +65,7 @@ def facts_of(modelserving: ModelServing, snapshot: Snapshot) -> ModelServingFact
     )
 
 
-def owned(modelserving: ModelServing, objects: Iterable[ObjectT]) -> Iterator[ObjectT]:
+def owned(modelserving: api.ModelServing, objects: Iterable[ObjectT]) -> Iterator[ObjectT]:
     """Yield the objects that the ModelServing owns; of a dump without uids all of them."""
     uid = modelserving.metadata.uid
     return (each for each in objects if not uid or each.metadata.owned_by(uid))
@@ -154,7 +145,7 @@ class GroupState:
         return self.age.outdated and not self.age.protected
 
 
-Roles: TypeAlias = tuple[Role, ...]
+Roles: TypeAlias = tuple[api.Role, ...]
 
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -162,7 +153,7 @@ _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revisions:
     update: str  # the one that the spec describes; empty while that is not known
-    roles: Mapping[str, Role]  # what the spec describes, by name
+    roles: Mapping[str, api.Role]  # what the spec describes, by name
     kept: Mapping[str, Roles]  # the roles of each revision that has a ControllerRevision
     hashes: Mapping[str, Collection[str]]  # by role, of templates of pods known to be current
 
@@ -188,7 +179,7 @@ class Revisions:
             return True
         if revision == self.update:
             return False
-        found, known = pod.metadata.label(ROLE_HASH_LABEL), self.hashes.get(role)
+        found, known = pod.metadata.label(api.ROLE_HASH_LABEL), self.hashes.get(role)
         if found and known and found in known:
             return False
         if revision in self.kept:
@@ -196,12 +187,12 @@ class Revisions:
             return kept is None or not same_role(wanted, kept)
         return bool(found and known)
 
-    def role_in(self, revision: str, role: str) -> Role | None:
+    def role_in(self, revision: str, role: str) -> api.Role | None:
         return next((each for each in self.kept.get(revision, ()) if each.name == role), None)
 
 
 def revision_of(pod: Pod) -> str:
-    return pod.metadata.label(REVISION_LABEL) or ""
+    return pod.metadata.label(api.REVISION_LABEL) or ""
 
 
 def standing(pods: Sequence[Pod]) -> Sequence[Pod]:
@@ -221,7 +212,8 @@ def revisions_of(facts: ModelServingFacts) -> Revisions:
         key=lambda each: (each.created or _LONG_AGO, each.name),
     )
     kept = {
-        each.metadata.label(REVISION_LABEL) or each.name.removeprefix(f"{modelserving.name}-"): data
+        each.metadata.label(api.REVISION_LABEL)
+        or each.name.removeprefix(f"{modelserving.name}-"): data
         for each in by_age
         if (data := roles_in(each.data))
     }
@@ -234,14 +226,14 @@ def revisions_of(facts: ModelServingFacts) -> Revisions:
     )
     hashes: defaultdict[str, set[str]] = defaultdict(set)
     for pod in pods if modelserving.rolls_roles and update else ():
-        role, value = pod.metadata.label(ROLE_LABEL), pod.metadata.label(ROLE_HASH_LABEL)
+        role, value = pod.metadata.label(api.ROLE_LABEL), pod.metadata.label(api.ROLE_HASH_LABEL)
         if role and value and revision_of(pod) == update:
             hashes[role].add(value)
     roles = {role.name: role for role in reversed(modelserving.roles)}
     return Revisions(update=update, roles=roles, kept=kept, hashes=hashes)
 
 
-def _described(modelserving: ModelServing, kept: dict[str, Roles]) -> str:
+def _described(modelserving: api.ModelServing, kept: dict[str, Roles]) -> str:
     """Return the revision whose roles are the spec's; of several the newest.
 
     There are several if a newer controller gives the same roles another hash: the hash is of every
@@ -252,7 +244,7 @@ def _described(modelserving: ModelServing, kept: dict[str, Roles]) -> str:
 
 
 def _newest_unkept(
-    modelserving: ModelServing, pods: Sequence[Pod], kept: Mapping[str, Roles]
+    modelserving: api.ModelServing, pods: Sequence[Pod], kept: Mapping[str, Roles]
 ) -> str:
     """Return the revision of the newest pods where an update keeps no ControllerRevision of it.
 
@@ -272,7 +264,7 @@ def _newest_unkept(
 
 
 def _of_no_record(
-    modelserving: ModelServing, pods: Sequence[Pod], revisions: Sequence[ControllerRevision]
+    modelserving: api.ModelServing, pods: Sequence[Pod], revisions: Sequence[api.ControllerRevision]
 ) -> str:
     """Return the revision where there is no ControllerRevision at all, and one label on all pods.
 
@@ -287,7 +279,7 @@ def _of_no_record(
     return modelserving.status.update_revision if changed else found.pop()
 
 
-def _told(modelserving: ModelServing, kept: Mapping[str, Roles]) -> str:
+def _told(modelserving: api.ModelServing, kept: Mapping[str, Roles]) -> str:
     """Return the revision that Kthena itself recorded for this spec, where none describes it.
 
     Where the CRD stores fields of pod templates that Kthena does not know, as that of our chart

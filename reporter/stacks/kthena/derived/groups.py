@@ -23,6 +23,7 @@ from itertools import islice
 from typing import Final, Generic, TypeVar
 
 from reporter.model.objects import KubeObject, Pod, PodGroup, Service
+from reporter.stacks.kthena import objects as api
 from reporter.stacks.kthena.derived.facts import (
     GroupAge,
     GroupState,
@@ -36,15 +37,6 @@ from reporter.stacks.kthena.derived.facts import (
     owned,
     revision_of,
     standing,
-)
-from reporter.stacks.kthena.objects import (
-    GROUP_LABEL,
-    MOST,
-    ROLE_ID_LABEL,
-    ROLE_LABEL,
-    SERVING_GROUP_RECREATE,
-    Role,
-    count_of,
 )
 from reporter.workload.pod import had_been_ready, is_ready
 
@@ -153,7 +145,7 @@ def ordinal_of(name: str) -> int:
     """Return the number at the end of a name, -1 if there is none of 32 bits, as in Kthena."""
     found = _ORDINAL.search(name)
     number = int(found[1]) if found else -1
-    return number if number <= MOST else -1
+    return number if number <= api.MOST else -1
 
 
 def _by_ordinal(name: str) -> tuple[int, str]:
@@ -201,11 +193,11 @@ def _parts_of(facts: ModelServingFacts) -> dict[str, _Parts]:
         facts.modelserving, (*facts.pods, *facts.services, *(facts.pod_groups or ()))
     ):
         label = each.metadata.label
-        if not (name := label(GROUP_LABEL)):
+        if not (name := label(api.GROUP_LABEL)):
             continue
         group = groups.setdefault(name, _Parts())
         group.take(each)
-        role, identity = label(ROLE_LABEL), label(ROLE_ID_LABEL)
+        role, identity = label(api.ROLE_LABEL), label(api.ROLE_ID_LABEL)
         if role and identity and not isinstance(each, PodGroup):
             group.roles.setdefault(role, {}).setdefault(identity, _Parts()).take(each)
     return groups
@@ -215,7 +207,7 @@ def observe(facts: ModelServingFacts, revisions: Revisions) -> tuple[GroupState,
     """Return the state of each group of which something exists, by ordinal."""
     modelserving = facts.modelserving
     found = _parts_of(facts)
-    protected = count_of(modelserving.partition, modelserving.wanted)
+    protected = api.count_of(modelserving.partition, modelserving.wanted)
     most = modelserving.wanted + modelserving.surge
     states: list[GroupState] = []
     budget = MAX_ABSENT
@@ -261,7 +253,7 @@ class _Group:
                 several=sum(bool(each.pods) for each in of_roles) > 1,
                 to_replace=self.surplus
                 or (age.outdated and not age.protected and not modelserving.rolls_roles)
-                or modelserving.recovery_policy == SERVING_GROUP_RECREATE,
+                or modelserving.recovery_policy == api.SERVING_GROUP_RECREATE,
                 wants_pods=any(role.wanted for role in judged.roles),
                 complete=judged.complete,
                 miscounted=judged.miscounted,
@@ -296,7 +288,7 @@ class _Group:
             miscounted |= not right
             complete &= right and all(each.status is InstanceStatus.RUNNING for each in known)
         for name in sorted(by_role):
-            found += self.instances(Role(name=name), by_role[name], removed=True)
+            found += self.instances(api.Role(name=name), by_role[name], removed=True)
         return _Judged(roles, tuple(found), complete, miscounted)
 
     def own_or_spec(self, by_spec: _Judged, age: GroupAge) -> _Judged:
@@ -316,9 +308,9 @@ class _Group:
         return by_spec if by_spec.complete and not by_own.complete and only_known else by_own
 
     def instances(
-        self, role: Role, known: Mapping[str, _Parts], *, removed: bool = False
+        self, role: api.Role, known: Mapping[str, _Parts], *, removed: bool = False
     ) -> list[InstanceState]:
-        kept = count_of(role.partition, role.wanted)
+        kept = api.count_of(role.partition, role.wanted)
         found: list[InstanceState] = []
         for identity in sorted(known, key=_by_ordinal):
             pods = known[identity].pods
@@ -342,7 +334,7 @@ class _Group:
             found.append(state)
         return found
 
-    def expected(self, pods: list[Pod], role: Role, *, removed: bool) -> int:
+    def expected(self, pods: list[Pod], role: api.Role, *, removed: bool) -> int:
         """Return how many pods make an instance complete: its entry pod and its workers.
 
         The revision of its pods says how many workers. Where the pods are of several revisions, the
@@ -408,7 +400,7 @@ def _with_absent(judged: _Judged, most: int) -> tuple[tuple[InstanceState, ...],
     """
     found: list[InstanceState] = []
     total = 0
-    roles: dict[str, Role] = {}
+    roles: dict[str, api.Role] = {}
     for role in judged.roles:
         roles.setdefault(role.name, role)
     row = decide(INSTANCE_ROWS, InstanceFacts(to_create=True))

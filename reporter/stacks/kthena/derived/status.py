@@ -25,6 +25,7 @@ import msgspec
 
 from reporter.model.finding import Document
 from reporter.model.instant import rfc3339
+from reporter.stacks.kthena import objects as api
 from reporter.stacks.kthena.derived.facts import (
     GroupState,
     InstanceStatus,
@@ -34,15 +35,6 @@ from reporter.stacks.kthena.derived.facts import (
     revisions_of,
 )
 from reporter.stacks.kthena.derived.groups import observe, to_create
-from reporter.stacks.kthena.objects import (
-    ENTRY_LABEL,
-    MOST,
-    NAME_LABEL,
-    ROLE_ID_LABEL,
-    ROLE_LABEL,
-    ModelServing,
-    ModelServingStatus,
-)
 
 
 class DerivedModelServing(NamedTuple):
@@ -58,7 +50,7 @@ def derive(facts: ModelServingFacts) -> DerivedModelServing:
 
 
 def _wanted_status(
-    modelserving: ModelServing, groups: Sequence[GroupState], revisions: Revisions
+    modelserving: api.ModelServing, groups: Sequence[GroupState], revisions: Revisions
 ) -> Document:
     """Return the whole status in the shape of the API.
 
@@ -79,7 +71,7 @@ def _wanted_status(
     }
 
 
-def _counters(modelserving: ModelServing, groups: Sequence[GroupState]) -> dict[str, int]:
+def _counters(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> dict[str, int]:
     """Return the four counters.
 
     Groups that are being deleted count in `replicas` only, and so do those without pods, which are
@@ -99,7 +91,9 @@ def _counters(modelserving: ModelServing, groups: Sequence[GroupState]) -> dict[
     }
 
 
-def _current_revision(modelserving: ModelServing, groups: Sequence[GroupState], update: str) -> str:
+def _current_revision(
+    modelserving: api.ModelServing, groups: Sequence[GroupState], update: str
+) -> str:
     """Return the revision that the groups are leaving, or are all on.
 
     It moves to the update revision only when no group is on an older one, not even a group that is
@@ -146,7 +140,7 @@ _WORDS: Final = (
 """Type, whether it is True, a fact that it needs, reason and message: the first row that holds."""
 
 
-def _conditions(modelserving: ModelServing, groups: Sequence[GroupState]) -> list[Document]:
+def _conditions(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> list[Document]:
     """Return all conditions: ours, then those of types that are not ours as they are on record.
 
     All three of ours are always there, each with the reason and message of this moment and with
@@ -250,11 +244,11 @@ def _role_fields(groups: Sequence[GroupState]) -> Document:
         }
         for group, each in kept
     ]
-    fields = {ROLE_STATUSES: entries, OMITTED: min(omitted, MOST)}
+    fields = {ROLE_STATUSES: entries, OMITTED: min(omitted, api.MOST)}
     return {name: value for name, value in fields.items() if value}
 
 
-def _label_selector(modelserving: ModelServing, groups: Sequence[GroupState]) -> str:
+def _label_selector(modelserving: api.ModelServing, groups: Sequence[GroupState]) -> str:
     """Return a selector of one entry pod in each group; empty for a ModelServing without roles.
 
     A HorizontalPodAutoscaler multiplies its ratio by the number of pods that are selected, so a
@@ -268,7 +262,7 @@ def _label_selector(modelserving: ModelServing, groups: Sequence[GroupState]) ->
         for group in groups
         if not group.deleting
         for each in group.instances
-        if any(pod.metadata.label(ENTRY_LABEL) == "true" for pod in each.pods)
+        if any(pod.metadata.label(api.ENTRY_LABEL) == "true" for pod in each.pods)
     )
     names = [role.name for role in modelserving.roles]
     first = next((name for name in names if any(key[0] == name for key in held)), "")
@@ -281,12 +275,12 @@ def _label_selector(modelserving: ModelServing, groups: Sequence[GroupState]) ->
         identity = f"{first}-0"
     if not first:
         return ""
-    labels = {ENTRY_LABEL: "true", NAME_LABEL: modelserving.name}
-    labels |= {ROLE_LABEL: first, ROLE_ID_LABEL: identity}
+    labels = {api.ENTRY_LABEL: "true", api.NAME_LABEL: modelserving.name}
+    labels |= {api.ROLE_LABEL: first, api.ROLE_ID_LABEL: identity}
     return ",".join(sorted(f"{key}={value}" for key, value in labels.items()))
 
 
-def status_document(status: ModelServingStatus) -> Document:
+def status_document(status: api.ModelServingStatus) -> Document:
     """Return a status in the shape of the API, as far as it is read."""
     document: Document = msgspec.to_builtins(status)
     return document

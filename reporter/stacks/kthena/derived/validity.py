@@ -16,22 +16,13 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, TypeAlias
 
-from reporter.stacks.kthena.objects import (
-    MOST,
-    ROLE_RECREATE,
-    ROLE_ROLLING_UPDATE,
-    SERVING_GROUP_RECREATE,
-    SERVING_GROUP_ROLLING_UPDATE,
-    ModelServing,
-    Role,
-    Template,
-)
+from reporter.stacks.kthena import objects as api
 
 Rule: TypeAlias = tuple[bool, str, str]
 """Whether it is broken, the field by its path, and what is wrong with it then."""
 
-_POLICIES: Final = (ROLE_RECREATE, SERVING_GROUP_RECREATE, "None")
-_STRATEGIES: Final = (ROLE_ROLLING_UPDATE, SERVING_GROUP_ROLLING_UPDATE)
+_POLICIES: Final = (api.ROLE_RECREATE, api.SERVING_GROUP_RECREATE, "None")
+_STRATEGIES: Final = (api.ROLE_ROLLING_UPDATE, api.SERVING_GROUP_ROLLING_UPDATE)
 _MOST_ROLES, _ROLE_NAME_LENGTH, _LABEL_LENGTH = 4, 12, 63
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _PERCENT: Final = re.compile(r"[0-9]{1,9}%")
@@ -42,20 +33,20 @@ _ROLES: Final = "spec.template.roles"
 _NOT_NEGATIVE: Final = "must not be negative"
 
 
-def violations(modelserving: ModelServing) -> tuple[tuple[str, str], ...]:
+def violations(modelserving: api.ModelServing) -> tuple[tuple[str, str], ...]:
     """Return the fields by their paths and what is wrong with them, in the order of telling."""
     rules = chain(_of_spec(modelserving), _of_roles(modelserving), _of_gang(modelserving))
     return tuple((field, text) for broken, field, text in rules if broken)
 
 
-def _of_spec(modelserving: ModelServing) -> Iterator[Rule]:
+def _of_spec(modelserving: api.ModelServing) -> Iterator[Rule]:
     spec, rolls_roles = modelserving.spec, modelserving.rolls_roles
     policy, strategy = spec.recovery_policy, spec.rollout_strategy
-    not_for_roles = f"does not go with {_TYPE} {ROLE_ROLLING_UPDATE}"
+    not_for_roles = f"does not go with {_TYPE} {api.ROLE_ROLLING_UPDATE}"
     of = "spec.recoveryPolicy"
     yield from _number("spec.replicas", spec.replicas)
     yield policy not in {None, *_POLICIES}, of, _one_of(*_POLICIES)
-    yield policy == SERVING_GROUP_RECREATE and rolls_roles, of, f"{policy} {not_for_roles}"
+    yield policy == api.SERVING_GROUP_RECREATE and rolls_roles, of, f"{policy} {not_for_roles}"
     if strategy is None:
         return
     yield strategy.type not in {"", *_STRATEGIES}, _TYPE, _one_of(*_STRATEGIES)
@@ -73,7 +64,7 @@ def _of_spec(modelserving: ModelServing) -> Iterator[Rule]:
         yield from _not_zero(path, update.max_unavailable, modelserving.wanted)
 
 
-def _of_roles(modelserving: ModelServing) -> Iterator[Rule]:
+def _of_roles(modelserving: api.ModelServing) -> Iterator[Rule]:
     roles = modelserving.roles
     names = [role.name for role in roles]
     yield not roles, _ROLES, "there must be a role"
@@ -84,7 +75,7 @@ def _of_roles(modelserving: ModelServing) -> Iterator[Rule]:
         yield from _of_role(modelserving, role, f"{_ROLES}[{index}]")
 
 
-def _of_role(modelserving: ModelServing, role: Role, path: str) -> Iterator[Rule]:
+def _of_role(modelserving: api.ModelServing, role: api.Role, path: str) -> Iterator[Rule]:
     workers, rolls_roles = role.worker_replicas, modelserving.rolls_roles
     made = f"{modelserving.name}-{modelserving.wanted}-{role.name}-{role.wanted}-{workers or 0}"
     is_name = bool(_DNS_1035.fullmatch(role.name))
@@ -115,7 +106,7 @@ def _of_role(modelserving: ModelServing, role: Role, path: str) -> Iterator[Rule
     yield (
         role.partition is not None and not rolls_roles,
         f"{path}.partition",
-        f"only goes with {_TYPE} {ROLE_ROLLING_UPDATE}",
+        f"only goes with {_TYPE} {api.ROLE_ROLLING_UPDATE}",
     )
     yield from _amount(f"{path}.partition", role.partition)
     if rolls_roles:
@@ -126,7 +117,7 @@ def _of_role(modelserving: ModelServing, role: Role, path: str) -> Iterator[Rule
         yield resolved > role.wanted, field, _more_than_replicas(resolved, role.wanted)
 
 
-def _of_gang(modelserving: ModelServing) -> Iterator[Rule]:
+def _of_gang(modelserving: api.ModelServing) -> Iterator[Rule]:
     template = modelserving.spec.template
     wanted = {role.name: role.wanted for role in modelserving.roles}
     gangs = (("gangPolicy", template.gang_policy), ("gangSchedule", template.gang_schedule))
@@ -140,7 +131,7 @@ def _of_gang(modelserving: ModelServing) -> Iterator[Rule]:
                 yield least > most, path, _more_than_replicas(least, most)
 
 
-def _images(template: Template | None, path: str) -> Iterator[Rule]:
+def _images(template: api.Template | None, path: str) -> Iterator[Rule]:
     spec = (template or {}).get("spec")
     for key in ("initContainers", "containers"):
         containers = spec.get(key) if isinstance(spec, dict) else None
@@ -152,7 +143,7 @@ def _images(template: Template | None, path: str) -> Iterator[Rule]:
 
 def _number(path: str, value: int | None) -> Iterator[Rule]:
     yield (value or 0) < 0, path, _NOT_NEGATIVE
-    yield (value or 0) > MOST, path, f"must not be more than {MOST}"
+    yield (value or 0) > api.MOST, path, f"must not be more than {api.MOST}"
 
 
 def _amount(path: str, value: int | str | None) -> Iterator[Rule]:

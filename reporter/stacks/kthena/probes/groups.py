@@ -22,6 +22,8 @@ from reporter.model.resource import Resource
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut, detail
 from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
+from reporter.stacks.kthena import objects as api
+from reporter.stacks.kthena import reasons
 from reporter.stacks.kthena.derived.facts import (
     GroupState,
     InstanceState,
@@ -30,27 +32,11 @@ from reporter.stacks.kthena.derived.facts import (
     revisions_of,
 )
 from reporter.stacks.kthena.derived.groups import to_create
-from reporter.stacks.kthena.objects import (
-    GROUP_LABEL,
-    ROLE_ID_LABEL,
-    ROLE_LABEL,
-    ModelServingSpec,
-    Role,
-    TopologyPolicy,
-)
 from reporter.stacks.kthena.probes.scope import (
     NOT_MADE_BUDGET,
     ModelServingScope,
     instances_of,
     place_of,
-)
-from reporter.stacks.kthena.reasons import (
-    GANG_NOT_SCHEDULABLE,
-    GROUP_NOT_READY,
-    PODGROUPS,
-    ROLE_CREATING,
-    ROLE_DELETING,
-    ROLLOUT_STUCK,
 )
 from reporter.workload.pod import (
     ENDED,
@@ -82,7 +68,7 @@ def probe_groups(scope: ModelServingScope) -> Iterator[Finding]:
         pods = [pod for each in group.instances for pod in each.pods]
         longest = max((startup_time(pod, startup) for pod in pods), default=startup)
         yield scope.finding(
-            reason=GROUP_NOT_READY,
+            reason=reasons.GROUP_NOT_READY,
             related=_clock(scope, group),
             cause=f"{group.name} {group.status}",
             text=f"ServingGroup {group.name} is {group.status}: {_roles(scope, group)}",
@@ -135,7 +121,7 @@ def _missing(scope: ModelServingScope) -> Iterator[Finding]:
     blocking = min((name for name, group in scope.in_the_way.items() if group in names), default="")
     told = f"; pod {blocking} is in the way: it has another owner" if blocking else ""
     yield scope.finding(
-        reason=GROUP_NOT_READY,
+        reason=reasons.GROUP_NOT_READY,
         related=scope.ref,
         cause=f"{count} of {modelserving.wanted} groups missing",
         text=f"{len(scope.groups)} of {modelserving.wanted} wanted ServingGroups exist; missing: "
@@ -152,9 +138,10 @@ def _without_kind(scope: ModelServingScope) -> str:
     The controller of some releases looks for PodGroups before it makes any pod
     (volcano-sh/kthena#370).
     """
-    if scope.groups or not scope.snapshot.absent(PODGROUPS):
+    if scope.groups or not scope.snapshot.absent(reasons.PODGROUPS):
         return ""
-    return f"; {PODGROUPS} is not installed, without which some releases of Kthena make no group"
+    kind = reasons.PODGROUPS
+    return f"; {kind} is not installed, without which some releases of Kthena make no group"
 
 
 def _stuck_record(scope: ModelServingScope) -> str:
@@ -177,7 +164,7 @@ def _stuck_record(scope: ModelServingScope) -> str:
     )
 
 
-def _numbers(roles: Sequence[Role]) -> list[tuple[object, ...]]:
+def _numbers(roles: Sequence[api.Role]) -> list[tuple[object, ...]]:
     return [(each.name, each.wanted, each.max_unavailable, each.partition) for each in roles]
 
 
@@ -191,7 +178,7 @@ _UNSCHEDULABLE: Final = "Unschedulable"
 def probe_gang(scope: ModelServingScope) -> Iterator[Finding]:
     """Yield a finding for each wanted group whose PodGroup cannot be scheduled."""
     made = {
-        each.metadata.label(GROUP_LABEL): each
+        each.metadata.label(api.GROUP_LABEL): each
         for each in owned(scope.object, scope.facts.pod_groups or ())
         if not each.deleting
     }
@@ -221,8 +208,8 @@ def _finding(
     if known is not None:
         why = f"{'probably ' if known.sureness is Sureness.LIKELY else ''}{known.cause}"
     return scope.finding(
-        reason=GANG_NOT_SCHEDULABLE,
-        related=PODGROUPS.ref(pod_group),
+        reason=reasons.GANG_NOT_SCHEDULABLE,
+        related=reasons.PODGROUPS.ref(pod_group),
         cause=(refused.reason if refused else None) or "PodGroup Pending",
         text=f"ServingGroup {group.name} cannot be scheduled: PodGroup {pod_group.name} is "
         + (_UNSCHEDULABLE if refused else _PENDING)
@@ -246,7 +233,7 @@ def _refused(pod_group: PodGroup) -> Condition | None:
 _KEY_BYTES: Final = 80
 
 
-def placement(spec: ModelServingSpec) -> str:
+def placement(spec: api.ModelServingSpec) -> str:
     """Return what narrows the choice of nodes, after a separator; empty where nothing does."""
     topology = spec.template.network_topology
     policies = (
@@ -271,7 +258,7 @@ def placement(spec: ModelServingSpec) -> str:
     return f"; it asks for {' and '.join(asked)}" if asked else ""
 
 
-def _tier(policy: TopologyPolicy) -> str:
+def _tier(policy: api.TopologyPolicy) -> str:
     if policy.highest_tier_name:
         return f"tier {cut(clean(policy.highest_tier_name), _KEY_BYTES)}"
     return "" if policy.highest_tier_allowed is None else f"tier {policy.highest_tier_allowed}"
@@ -302,7 +289,7 @@ def probe_creating(scope: ModelServingScope) -> Iterator[Finding]:
                     scope,
                     pod,
                     fault,
-                    reason=ROLE_CREATING,
+                    reason=reasons.ROLE_CREATING,
                     # By name: Kthena deletes a pod that failed, and the next fails the same way.
                     related=scope.pod_ref(pod.name),
                     cause=f"{instance.id} {fault.cause}",
@@ -343,7 +330,7 @@ def _about_number(
     else:
         cause, text = "too many pods", f"{ready} pods are ready where {instance.expected} should be"
     yield scope.finding(
-        reason=ROLE_CREATING,
+        reason=reasons.ROLE_CREATING,
         related=scope.pod_ref(first),
         cause=f"{instance.id} {cause}",
         text=f"{place_of(group, instance)}: {text}",
@@ -371,7 +358,7 @@ def probe_deleting(scope: ModelServingScope) -> Iterator[Finding]:
             if fault is None:
                 continue
             yield scope.finding(
-                reason=ROLE_DELETING,
+                reason=reasons.ROLE_DELETING,
                 related=scope.pod_ref(pod.name),
                 cause=f"{instance.id} {fault.cause}",
                 text=f"pod {pod.name}: {fault.detail} ({place_of(group, instance)})",
@@ -397,19 +384,20 @@ def _leftovers(scope: ModelServingScope) -> Iterator[Finding]:
     left: list[tuple[Resource[KubeObject], KubeObject, str]] = []
     for service in owned(scope.object, scope.facts.services):
         group, role, identity = (
-            service.metadata.label(key) or "" for key in (GROUP_LABEL, ROLE_LABEL, ROLE_ID_LABEL)
+            service.metadata.label(key) or ""
+            for key in (api.GROUP_LABEL, api.ROLE_LABEL, api.ROLE_ID_LABEL)
         )
         if (group, role, identity) not in with_pods:
             place = f"ServingGroup {group}, role {role} instance {identity}"
             left.append((SERVICES, service, place))
     for pod_group in owned(scope.object, scope.facts.pod_groups or ()):
-        group = pod_group.metadata.label(GROUP_LABEL) or pod_group.name
+        group = pod_group.metadata.label(api.GROUP_LABEL) or pod_group.name
         if group not in groups:
-            left.append((PODGROUPS, pod_group, f"ServingGroup {group}"))
+            left.append((reasons.PODGROUPS, pod_group, f"ServingGroup {group}"))
     for resource, obj, place in left:
         if obj.deleting:
             yield scope.finding(
-                reason=ROLE_DELETING,
+                reason=reasons.ROLE_DELETING,
                 related=resource.ref(obj),
                 cause=f"{resource.kind} {obj.name} still exists",
                 text=f"{place}: {resource.kind} {obj.name} was deleted and still exists",
@@ -455,7 +443,7 @@ def probe_rollout(scope: ModelServingScope) -> Iterator[Finding]:
         if moving:
             text = f"the update waits for {name}, which is {state}; {left}"
         yield scope.finding(
-            reason=ROLLOUT_STUCK,
+            reason=reasons.ROLLOUT_STUCK,
             related=ref,
             cause=f"{group.name} {group.status if moving else 'not updated'}",
             text=text,

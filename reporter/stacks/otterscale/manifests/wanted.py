@@ -17,23 +17,10 @@ import msgspec
 
 from reporter.model import objects as o
 from reporter.model.subject import ObjectRef
+from reporter.stacks.otterscale import objects as api
 from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.otterscale.manifests.filling import filled
 from reporter.stacks.otterscale.manifests.names import Given, OperatorSettings
-from reporter.stacks.otterscale.objects import (
-    DEFAULT_CONNECTOR,
-    FAIL_CLOSE,
-    GROUP_VERSION,
-    KIND,
-    EnvVar,
-    Json,
-    ModelService,
-    Parallelism,
-    PodMonitoring,
-    Resources,
-    RoutingProxy,
-    ServingRole,
-)
 
 T = TypeVar("T")
 
@@ -43,7 +30,7 @@ class Manifest:
     """One object that should exist, or that the operator deletes by name, whoever owns it."""
 
     ref: ObjectRef
-    document: Json  # the whole of it, as JSON has it. Not to be changed
+    document: api.Json  # the whole of it, as JSON has it. Not to be changed
     why: str  # it is deleted; empty: it should exist
 
     def typed(self, type_: type[T]) -> T:
@@ -62,12 +49,12 @@ class _Head(o.Part, frozen=True):
     metadata: _Place
 
 
-def wanted(service: ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
+def wanted(service: api.ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
     """Return what should exist for a ModelService, in the order in which it is created."""
     return tuple(_filled(*row) for row in _judged(service, operator) if not row[2])
 
 
-def unwanted(service: ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
+def unwanted(service: api.ModelService, operator: OperatorSettings) -> tuple[Manifest, ...]:
     """Return what the operator deletes in the same pass, in the same order."""
     return tuple(_filled(*row) for row in _judged(service, operator) if row[2])
 
@@ -82,7 +69,7 @@ def _filled(template: str, values: SimpleNamespace, why: str) -> Manifest:
 
 
 def _judged(
-    service: ModelService, operator: OperatorSettings
+    service: api.ModelService, operator: OperatorSettings
 ) -> Iterator[tuple[str, SimpleNamespace, str]]:
     """Yield each object in the operator's order: its template, and why it is deleted, if it is."""
     picker = values_of(service, operator)
@@ -123,7 +110,7 @@ def _judged(
 class Children:
     """A ModelService and those of its objects that tell of the operator; None if absent."""
 
-    service: ModelService
+    service: api.ModelService
     decode: o.Deployment | None = None
     prefill: o.Deployment | None = None
     epp: o.Deployment | None = None
@@ -188,7 +175,7 @@ def _epp_arguments(children: Children) -> tuple[str, ...] | None:
     return (found.args or ()) if found else None
 
 
-IMAGES: Final[Mapping[str, tuple[str, Callable[[ModelService], str]]]] = {
+IMAGES: Final[Mapping[str, tuple[str, Callable[[api.ModelService], str]]]] = {
     names.ENGINE: ("default_engine_image", lambda of: of.spec.engine.image),
     names.PICKER: ("default_epp_image", lambda of: of.picker.image),
     names.ROUTING_PROXY: (
@@ -234,11 +221,11 @@ def container_of(deployment: o.Deployment | None, name: str) -> o.TemplateContai
     return next((each for each in containers if each.name == name), None)
 
 
-_MONITORED: Final = PodMonitoring()
+_MONITORED: Final = api.PodMonitoring()
 _PORT: Final = re.compile(r"\+?0*([0-9]{1,5})")
 _MOST_PORT: Final = 65_535
 
-_OF_PICKERS: Final[Json] = {
+_OF_PICKERS: Final[api.Json] = {
     "requests": {"cpu": "4", "memory": "8Gi"},
     "limits": {"memory": "16Gi"},
 }
@@ -253,7 +240,7 @@ RESOURCE_NAMES: Final = {
 
 
 def values_of(
-    service: ModelService, operator: OperatorSettings, role_name: str = ""
+    service: api.ModelService, operator: OperatorSettings, role_name: str = ""
 ) -> SimpleNamespace:
     """Return what templates may name.
 
@@ -264,7 +251,7 @@ def values_of(
 
     """
     spec, picker, proxy = service.spec, service.picker, service.spec.routing_proxy
-    role = (spec.prefill if role_name == names.PREFILL else spec.decode) or ServingRole()
+    role = (spec.prefill if role_name == names.PREFILL else spec.decode) or api.ServingRole()
     ways = tuple(
         max(each, 1)
         for each in (role.parallelism.tensor, role.parallelism.data, role.parallelism.data_local)
@@ -298,7 +285,7 @@ def values_of(
         pull_secrets=[{"name": each} for each in secrets] or None,
         pull_secret=next(iter(secrets), None),  # the only one that unpacking uses
         proxy_image=(proxy and proxy.image) or operator.default_routing_proxy_image,
-        proxy_arguments=_proxy_arguments(proxy or RoutingProxy()),
+        proxy_arguments=_proxy_arguments(proxy or api.RoutingProxy()),
         epp=names.epp(service.name),
         picker_image=picker.image or operator.default_epp_image,
         picker_resources=_resources_json(picker.resources)
@@ -311,12 +298,12 @@ def values_of(
         epp_flags=[f"--{name}={value}" for name, value in sorted(operator.epp_flags)],
         is_unified=spec.prefill is None,
         config_key=config_key(service),
-        failure_mode=picker.failure_mode or FAIL_CLOSE,
+        failure_mode=picker.failure_mode or api.FAIL_CLOSE,
         pool_name=service.name,
         uses_default_gateway=spec.http_route is None,
         gateway_namespace=None if gateway in {"", service.namespace} else gateway,
         hostnames=list((spec.http_route and spec.http_route.hostnames) or ()) or None,
-        monitored=PodMonitoring(
+        monitored=api.PodMonitoring(
             port_name=told.port_name or _MONITORED.port_name,
             path=told.path or _MONITORED.path,
             interval=told.interval or _MONITORED.interval,
@@ -328,7 +315,7 @@ def values_of(
     return values
 
 
-def config_key(service: ModelService) -> str:
+def config_key(service: api.ModelService) -> str:
     """Return the key of the picker's configuration, which is the name of the mounted file."""
     return "default-plugins.yaml" if service.spec.prefill is None else "pd-config.yaml"
 
@@ -339,20 +326,20 @@ def config_checksum(content: Mapping[str, str]) -> str:
     return hashlib.sha256(joined.encode()).hexdigest()
 
 
-def _owner(service: ModelService) -> list[Json] | None:
+def _owner(service: api.ModelService) -> list[api.Json] | None:
     """Return the reference to the ModelService, once it has a uid."""
     if not service.metadata.uid:
         return None
-    reference = {"apiVersion": GROUP_VERSION, "kind": KIND, "name": service.name}
+    reference = {"apiVersion": api.GROUP_VERSION, "kind": api.KIND, "name": service.name}
     return [
         {**reference, "uid": service.metadata.uid, "controller": True, "blockOwnerDeletion": True}
     ]
 
 
-def _variables(service: ModelService, ways: Iterable[int]) -> list[Json]:
+def _variables(service: api.ModelService, ways: Iterable[int]) -> list[api.Json]:
     """Return the variables of vLLM: three of the operator's, and the user's."""
     own = zip(("TP_SIZE", "DP_SIZE", "DP_SIZE_LOCAL"), map(str, ways), strict=True)
-    made: list[Json] = [{"name": name, "value": value} for name, value in own]
+    made: list[api.Json] = [{"name": name, "value": value} for name, value in own]
     for each in service.spec.engine.env or ():
         # The API writes no empty value.
         parts = {"name": each.name, "value": each.value or None, "valueFrom": each.value_from}
@@ -366,11 +353,11 @@ def _parallel_arguments(ways: Iterable[int]) -> list[str]:
     return [text for flag, number in told if number > 1 for text in (flag, str(number))]
 
 
-def _proxy_arguments(proxy: RoutingProxy) -> list[str]:
+def _proxy_arguments(proxy: api.RoutingProxy) -> list[str]:
     told = (
         # The operator's first write, of its finalizer, leaves an empty text out; the schema fills
         # it in.
-        ("--connector", proxy.connector or DEFAULT_CONNECTOR),
+        ("--connector", proxy.connector or api.DEFAULT_CONNECTOR),
         ("--zap-encoder", proxy.zap_encoder),
         ("--zap-log-level", proxy.zap_log_level),
     )
@@ -381,12 +368,12 @@ def _proxy_arguments(proxy: RoutingProxy) -> list[str]:
     return [*made, *(("--cert-path", proxy.cert_path) if proxy.cert_path else ())]
 
 
-def count(parallelism: Parallelism) -> int:
+def count(parallelism: api.Parallelism) -> int:
     """Return how many accelerators a pod asks for; data parallelism does not count."""
     return max(parallelism.tensor, 1) * max(parallelism.data_local, 1)
 
 
-def with_accelerators(resources: Resources, accelerator: str, number: int) -> Json:
+def with_accelerators(resources: api.Resources, accelerator: str, number: int) -> api.Json:
     """Return the resources of a container, with the accelerators in limits and in requests.
 
     A value that the user set for the same key is replaced.
@@ -403,8 +390,8 @@ def with_accelerators(resources: Resources, accelerator: str, number: int) -> Js
     }
 
 
-def _resources_json(resources: Resources) -> Json:
-    parts: Json = {
+def _resources_json(resources: api.Resources) -> api.Json:
+    parts: api.Json = {
         "limits": resources.limits,
         "requests": resources.requests,
         "claims": list(resources.claims) if resources.claims else None,
@@ -412,7 +399,7 @@ def _resources_json(resources: Resources) -> Json:
     return {key: value for key, value in parts.items() if value is not None}
 
 
-def side_channel_port(variables: tuple[EnvVar, ...]) -> int | None:
+def side_channel_port(variables: tuple[api.EnvVar, ...]) -> int | None:
     """Return the port of vLLM's side channel, if its first variable names one literally."""
     for variable in variables:
         if variable.name == names.SIDE_CHANNEL_VARIABLE:

@@ -20,6 +20,7 @@ from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
 from reporter.probes.scope import evaluated
 from reporter.snapshot.snapshot import Served
+from reporter.stacks.otterscale import objects as api
 from reporter.stacks.otterscale import operator_flags as given
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.manifests import names
@@ -32,13 +33,6 @@ from reporter.stacks.otterscale.manifests.wanted import (
     metrics_auth,
     side_channel_port,
     unwanted,
-)
-from reporter.stacks.otterscale.objects import (
-    MASKED,
-    MetricsEndpoint,
-    ModelService,
-    Monitor,
-    PluginsConfigMap,
 )
 from reporter.stacks.otterscale.probes.compared import (
     COMPARED,
@@ -159,7 +153,7 @@ def _invalid(scope: ModelServiceScope) -> Iterator[tuple[int, str, str]]:
         yield 10, f"pool deleted for {others}", text
 
 
-def _listed(others: tuple[ModelService, ...]) -> str:
+def _listed(others: tuple[api.ModelService, ...]) -> str:
     if not others:
         return ""
     shown = ", ".join(each.name for each in others[:_NAMED])
@@ -349,7 +343,7 @@ def _differences(
     yield from _of_leaves(scope, manifest, resource, there=there)
     config = scope.snapshot[reasons.PLUGINS_CONFIGMAPS].get(scope.place, f"{scope.epp_name}-config")
     data = (config.data if config else None) or {}
-    if isinstance(there, PluginsConfigMap) and (key := config_key(scope.object)) not in data:
+    if isinstance(there, api.PluginsConfigMap) and (key := config_key(scope.object)) not in data:
         yield "data", f"data has no key {key}"
     if isinstance(there, Deployment) and there.name == scope.epp_name:
         told = (there.spec.template.metadata.annotations or {}).get(names.CHECKSUM)
@@ -387,7 +381,7 @@ def _of_script(scope: ModelServiceScope, there: Deployment) -> Iterator[tuple[st
     """
     unpack = container_of(there, names.MODEL_UNPACK)
     script = " ".join((unpack and unpack.args) or ())
-    if not script or MASKED in script:
+    if not script or api.MASKED in script:
         return
     service = scope.object
     parts = (
@@ -438,7 +432,7 @@ def _given_entries(scope: ModelServiceScope, obj: KubeObject) -> Iterator[tuple[
                 yield f"{path}.args", _arguments(scope, each)
             if each.name in {names.PICKER, names.ROUTING_PROXY} and given.TRACING in told:
                 yield f"{path}.env", _variables(scope, each)
-    elif isinstance(obj, Monitor) and given.METRICS_AUTH in told:
+    elif isinstance(obj, api.Monitor) and given.METRICS_AUTH in told:
         yield "spec.podMetricsEndpoints.authorization", _tokens(obj.spec.pod_metrics_endpoints)
         yield "spec.endpoints.authorization", _tokens(obj.spec.endpoints)
 
@@ -470,7 +464,7 @@ def _variables(scope: ModelServiceScope, container: TemplateContainer) -> Entrie
     return found
 
 
-def _tokens(endpoints: Iterable[MetricsEndpoint] | None) -> Entries:
+def _tokens(endpoints: Iterable[api.MetricsEndpoint] | None) -> Entries:
     return {
         str(n): f"{token.name}/{token.key}"
         for n, each in enumerate(endpoints or ())
