@@ -25,6 +25,7 @@ object that lacks a required field makes a typed list fail as a whole, where her
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -153,6 +154,7 @@ class Informer(Generic[ObjectT]):
         now: Now = real_now,
         chance: random.Random | None = None,
         turn: asyncio.Lock | None = None,
+        in_all: Counter[str] | None = None,
         on_change: Callable[[], None] = lambda: None,
         on_missing: Callable[[], None] = lambda: None,
     ) -> None:
@@ -168,7 +170,9 @@ class Informer(Generic[ObjectT]):
         self._backoff = errors.Backoff(self._seconds, self._chance, self._timing.backoff)
         self._ours = place.resource is EVENTS
         # Our own Events are written with the version that was read.
-        self.store: Store[ObjectT] = Store(place.resource, versions_matter=self._ours)
+        self.store: Store[ObjectT] = Store(
+            place.resource, versions_matter=self._ours, in_all=in_all
+        )
         self._scope: asyncio.Timeout | None = None
         self._page = self._timing.page
         self._version = ""

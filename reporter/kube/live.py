@@ -25,6 +25,7 @@ not used: a 503 for one API version counts there as a version without resources.
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -72,6 +73,7 @@ class Informers:
         self._chance = random.Random()  # noqa: S311 - jitter is no secret
         # Pages of twenty kinds come at once; decoded in one turn of the loop they would hold it up.
         self._turn = asyncio.Lock()
+        self._bytes: Counter[str] = Counter()
         self._on_change = on_change
         self._on_missing = on_missing
         self._running: dict[AnyPlace, AnyInformer] = {}
@@ -87,7 +89,7 @@ class Informers:
     def want(self, places: AbstractSet[AnyPlace], tasks: asyncio.TaskGroup) -> None:
         for place in self._running.keys() - places:
             self._tasks.pop(place).cancel()
-            del self._running[place]
+            self._running.pop(place).store.close()
             log.info("informer_stopped", resource=str(place.resource), version=place.version)
             self._on_change(place.resource)
         for place in places - self._running.keys():
@@ -107,6 +109,7 @@ class Informers:
             timing=self._timing,
             chance=self._chance,
             turn=self._turn,
+            in_all=self._bytes,
             on_change=lambda: self._on_change(place.resource),
             on_missing=self._on_missing,
         )

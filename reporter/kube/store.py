@@ -29,8 +29,14 @@ MOST_BYTES: Final = 32 * 2**20
 some 5 KiB each. Beyond it objects are unknown: who may write in one namespace must not fill what
 all share."""
 
+MOST_IN_ALL: Final = 96 * 2**20
+"""The same for objects of all kinds. Cluster-scoped objects are not of one tenant."""
+
 _TOO_MUCH: Final = (
     f"the objects of this kind in its namespace take more than {MOST_BYTES >> 20} MiB of memory"
+)
+_TOO_MUCH_IN_ALL: Final = (
+    f"the objects of its namespace take more than {MOST_IN_ALL >> 20} MiB of memory"
 )
 
 
@@ -41,7 +47,14 @@ class Store(Generic[ObjectT]):
     Such a change does not count, unless `versions_matter`, because the objects are to be written.
     """
 
-    def __init__(self, resource: Resource[ObjectT], *, versions_matter: bool = False) -> None:
+    def __init__(
+        self,
+        resource: Resource[ObjectT],
+        *,
+        versions_matter: bool = False,
+        in_all: Counter[str] | None = None,
+    ) -> None:
+        """`in_all` counts the bytes of each namespace in the stores of all kinds."""
         self._resource = resource
         self._versions_matter = versions_matter
         self.objects: dict[Key, ObjectT] = {}
@@ -51,6 +64,7 @@ class Store(Generic[ObjectT]):
         self._values = SharedValues()
         self._bytes: dict[Key, int] = {}
         self._spent: Counter[str] = Counter()
+        self._in_all: Counter[str] = in_all if in_all is not None else Counter()
 
     def take_touched(self) -> AbstractSet[Key] | None:
         """Return the keys of objects that changed, came or went since the last call; None: any."""
@@ -100,15 +114,25 @@ class Store(Generic[ObjectT]):
         taken += self._values.measured(new, like)
         if self._spent[new.namespace] + taken > MOST_BYTES:
             return skipped(self._resource, *key, cause=_TOO_MUCH)
+        if new.namespace and self._in_all[new.namespace] + taken > MOST_IN_ALL:
+            return skipped(self._resource, *key, cause=_TOO_MUCH_IN_ALL)
         self._spent[new.namespace] += taken
+        self._in_all[new.namespace] += taken
         self._bytes[key] = taken
         return new
 
     def _forget(self, key: Key) -> None:
         taken = self._bytes.pop(key, 0)
-        self._spent[key[0]] -= taken
-        if self._spent[key[0]] <= 0:
-            del self._spent[key[0]]
+        for counts in (self._spent, self._in_all):
+            counts[key[0]] -= taken
+            if counts[key[0]] <= 0:
+                del counts[key[0]]
+
+    def close(self) -> None:
+        """Give its share back, as its kind is not read any more."""
+        self._in_all.subtract(self._spent)
+        self._spent.clear()
+        self._bytes.clear()
 
     def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> bool:
         """Take one change and tell whether it is one; an object of which nothing changed that we

@@ -1,16 +1,17 @@
 """What counts as a change of an object."""
 
 import copy
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from reporter.catalogue.resources import ENVOYFILTERS, PODS
+from reporter.catalogue.resources import ENVOYFILTERS, NAMESPACES, PODS, SERVICES
 from reporter.kube.decode import FrameType
 from reporter.kube.store import MOST_BYTES, Store
-from reporter.model.objects import EnvoyFilter, Pod
+from reporter.model.objects import EnvoyFilter, Namespace, Pod, Service
 from reporter.model.report import SkippedObject
 from reporter.snapshot.dump import load_dump
 from reporter.stacks import BUILT_IN
@@ -119,6 +120,30 @@ def test_a_namespace_has_a_share_of_memory():
     store.apply(FrameType.MODIFIED, pods[3])
     assert ("n", "d") in store.objects
     assert ("n", "d") not in store.skipped
+
+
+def test_a_namespace_has_a_share_of_memory_for_all_kinds(monkeypatch):
+    """Of which a kind that is not read any more gives its own back."""
+    monkeypatch.setattr("reporter.kube.store.MOST_IN_ALL", 100_000)
+    in_all = Counter()
+    stores = [Store(kind, in_all=in_all) for kind in (PODS, SERVICES)]
+    labels = {"a": "x" * 60_000}
+    stores[0].apply(FrameType.ADDED, pod("1", labels=labels))
+    service = msgspec.convert(
+        {"metadata": {"name": "s", "namespace": "n", "labels": {"b": "y" * 60_000}}}, Service
+    )
+    stores[1].apply(FrameType.ADDED, service)
+    assert "the objects of its namespace take more than" in stores[1].skipped["n", "s"].cause
+    stores[0].close()
+    stores[1].apply(FrameType.MODIFIED, service)
+    assert ("n", "s") in stores[1].objects
+
+
+def test_what_is_in_no_namespace_is_nobodys_share(monkeypatch):
+    monkeypatch.setattr("reporter.kube.store.MOST_IN_ALL", 100)
+    store = Store(NAMESPACES)
+    store.apply(FrameType.ADDED, msgspec.convert({"metadata": {"name": "a" * 200}}, Namespace))
+    assert store.skipped == {}
 
 
 def test_what_an_object_takes_is_what_it_holds_now():
