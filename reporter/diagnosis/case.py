@@ -186,6 +186,11 @@ REFUSALS: Final = (
         r"(?:, but [^\n,.\]]{1,60}|\.  ?No \w{1,10} is specified))",
         "a LimitRange of namespace {namespace} refuses it: {what}",
         "Change the container's requests and limits, or the LimitRange."),
+    TextRow("pod-security", r'violates PodSecurity "(?P<level>[^"]{1,80})": '
+        r'(?=[^\n]{0,260}"istio-init")(?P<what>[^\n]{1,260})',
+        "Pod Security {level} of namespace {namespace} refuses it: {what}",
+        "Install Istio's CNI plugin, with which pods need no istio-init; for the rest set "
+        "securityContext as it asks, or change the namespace's pod-security label."),
     TextRow("pod-security", r'violates PodSecurity "(?P<level>[^"]{1,80})": (?P<what>[^\n]{1,260})',
         "Pod Security {level} of namespace {namespace} refuses it: {what}",
         "Set securityContext as it asks, or change the namespace's pod-security label."),
@@ -209,7 +214,12 @@ REFUSALS: Final = (
         "webhook {webhook} refuses every pod: {service} has no port {port}",
         "Correct the port in the webhook's configuration, or in {service}.", "Service"),
     TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
-        r"(?P<why>connection refused|context deadline exceeded|x509: [^\n]{1,120}|i/o timeout|EOF"
+        r"(?P<why>x509: [^\n]{1,120})",
+        "webhook {webhook} refuses every pod: {service} fails ({why})",
+        "The API server does not trust {service}: its certificate and caBundle in the webhook's "
+        "configuration do not fit.", "Service"),
+    TextRow(REFUSES_ALL, r'failed calling webhook "(?P<webhook>[^"]{1,253})"[^\n]{0,600}?'
+        r"(?P<why>connection refused|context deadline exceeded|i/o timeout|EOF"
         r"|no such host|no route to host|bad certificate)",
         "webhook {webhook} refuses every pod: {service} fails ({why})",
         "Look at what stands behind {service}.", "Service"),
@@ -250,6 +260,28 @@ def refusal(text: str | None, namespace: str) -> Diagnosis | None:
         return found
     ref = ObjectRef("v1", "Service", service["namespace"], service["name"])
     return replace(found, object=ref, shared=True)
+
+
+ERRORS: Final = (
+    TextRow("kind-missing",
+        r'no matches for kind "(?P<what>[^"]{1,120})" in version "(?P<version>[^"]{1,200})"',
+        "the cluster does not serve {what} of {version}",
+        "Install the CRD of {what} in {version}, or a version of the controller that does without.",
+        missing=True),
+    TextRow("rights-missing", r'is forbidden: User "(?P<user>[^"]{1,300})" cannot '
+        r'(?P<verb>\w{1,30}) resource "(?P<what>[^"]{1,200})"',
+        "{user} may not {verb} {what}", "Add the rule to its role."),
+)  # fmt: skip
+"""What keeps a controller from making what a model needs, in the API server's words."""
+
+
+def why_it_fails(text: str | None, namespace: str) -> Diagnosis | None:
+    """Return why the API server does not do what a controller asks of it; None if unknown."""
+    found = meaning(ERRORS, text, Context(namespace=namespace)) or refusal(text, namespace)
+    if found is None or found.code != REFUSES_ALL:
+        return found
+    cause = found.cause.replace(" refuses every pod: ", " cannot be asked: ")
+    return replace(found, cause=cause, shared=False)
 
 
 def _service(text: str) -> str:

@@ -217,6 +217,11 @@ _ANSWERS: Final = tuple(
         ("probe-unready", r"statuscode: (5\d\d)", "answers {0}", "Its log says what it waits for."),
         ("probe-answer", r"statuscode: (\d{3})", "answers {0}",
             "Correct the probe, or what it asks."),
+        ("probe-service", r'responded with \\?"SERVICE_UNKNOWN',
+            "answers that it has no such service",
+         "Correct grpc.service of the probe, or use an image that has it."),
+        ("probe-unready", r'responded with \\?"NOT_SERVING', "answers NOT_SERVING",
+         "Its log says what it waits for."),
         ("probe-scheme", r"HTTP response to HTTPS client|malformed HTTP response|tls: first record",
          "does not speak the scheme that it is asked by", "Correct the probe's scheme."),
         ("probe-refused", r"connection refused", "is refused: nothing listens there",
@@ -242,7 +247,7 @@ def asks(probe: Probe | None) -> str:
         return cut(clean(f"GET :{probe.http_get.port}{path}"), 120)
     for name, target in (("tcp", probe.tcp_socket), ("grpc", probe.grpc)):
         if target is not None:
-            return cut(clean(f"{name} :{target.port}"), 80)
+            return cut(clean(f"{name} :{target.port} {target.service}".rstrip()), 120)
     return "its command"
 
 

@@ -38,6 +38,11 @@ _GATE: Final = Wording("gate", "it waits for the scheduling gate {gates}",
 _NO_QUEUE: Final = Wording("queue-missing", "its LocalQueue {name} does not exist in {place}",
     "no LocalQueue {name}",
     "Create the LocalQueue, or name one that exists.", missing=True)  # fmt: skip
+_NO_NAME: Final = Wording("queue-missing",
+    "Kueue does not admit it: it names no LocalQueue, and the namespace has no default one",
+    "no LocalQueue is named",
+    "Label what makes it kueue.x-k8s.io/queue-name, or create LocalQueue {place}/default.",
+    missing=True)  # fmt: skip
 _INACTIVE: Final = Wording("queue-inactive", "ClusterQueue {name} admits nothing: {said}",
     "ClusterQueue {name} is inactive", "Mend what the ClusterQueue names.")  # fmt: skip
 _TOO_LARGE: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
@@ -90,8 +95,16 @@ def _kueue(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:
         return _INACTIVE.of(CLUSTERQUEUES.ref(cluster), name=cluster.name, said=_said(inactive))
     if workload is None:
         return None
+    if not queue and _says_no_queue(workload):
+        return _NO_NAME.of(place=pod.namespace)
     place = CLUSTERQUEUES.ref(cluster) if cluster else LOCALQUEUES.ref(local) if local else None
     return _refused(workload, queue, place)
+
+
+def _says_no_queue(workload: KueueWorkload) -> bool:
+    """Tell whether Kueue says that there is no LocalQueue (pkg/cache/queue, Inadmissible)."""
+    said = workload.status.condition("QuotaReserved", "False")
+    return said is not None and "LocalQueue" in (said.message or "")
 
 
 def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:

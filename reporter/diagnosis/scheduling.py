@@ -87,6 +87,13 @@ _USED_UP: Final = Wording("node-full", "{nodes} could take it, but {what} used u
 _NONE_FREE: Final = Wording(
     "node-full", "{cause}", "no {asks} {resource} free", "Free {resource}, or add nodes."
 )
+_HELD_BY_ITS_OLDER: Final = Wording(
+    "node-full",
+    "{cause}; {older} is of an older revision of the same Deployment, which a rolling update ends "
+    "only once the new pod is ready",
+    "its older pod has the {resource}",
+    "End the older pod first (strategy Recreate, or maxSurge 0), or add nodes.",
+)
 _CORDONED: Final = Wording(
     "node-cordoned", "{cause}", "{name} {why}", "Run kubectl uncordon {name}."
 )
@@ -140,6 +147,15 @@ def _unseen(pod: Pod, now: datetime | None) -> Diagnosis | None:
     if now is None or pod.created is None or now - pod.created < _UNSEEN:
         return None
     return _NO_SCHEDULER.of(name=pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+
+
+def _revision_of(pod: Pod) -> tuple[str, str] | None:
+    """Return the Deployment of a pod and which revision of it, by the name of its ReplicaSet."""
+    for owner in pod.metadata.owner_references or ():
+        if owner.kind == "ReplicaSet" and "-" in owner.name:
+            deployment, _, revision = owner.name.rpartition("-")
+            return deployment, revision
+    return None
 
 
 def _by_words(counts: fit.NodeCounts | None, said: str) -> Diagnosis | None:
@@ -294,7 +310,22 @@ class _Look:
                 f"{names} could take it, but at most {most} {resource} are free there, and it asks "
                 f"for {asks}{holders}"
             )
-        return _NONE_FREE.of(cause=cause, asks=asks, resource=resource)
+        older = self._older(able, demand)
+        told = _HELD_BY_ITS_OLDER if older else _NONE_FREE
+        return told.of(cause=cause, asks=asks, resource=resource, older=older)
+
+    def _older(self, able: list[Node], demand: fit.Demand) -> str:
+        """Return a pod of an older revision of its Deployment whose end would make enough room."""
+        mine = _revision_of(self.pod)
+        for node in able if mine else ():
+            lacks = demand.asks - self.free(node, demand.what)
+            for key, count in self.held.get((node.name, demand.what), {}).items():
+                namespace, _, name = key.partition("/")
+                other = self.snapshot[PODS].get(namespace, name)
+                of = _revision_of(other) if other and namespace == self.pod.namespace else None
+                if count >= lacks and mine and of and of[0] == mine[0] and of[1] != mine[1]:
+                    return name
+        return ""
 
     def _state(self, ask: Ask | None) -> Diagnosis | None:
         groups: dict[fit.Demand, list[Node]] = {}

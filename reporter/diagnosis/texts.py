@@ -147,6 +147,11 @@ IMAGES: Final = (
 )  # fmt: skip
 
 _OBJECTS: Final = (
+    TextRow("object-missing",
+        r'(?P<kind>secret) "(?P<name>[^"]{0,240}(?:-cert|-certs|-tls)(?:-[^"]{0,60})?)" not found',
+        "{kind} {name} does not exist",
+        "Create {kind} {namespace}/{name}, or look why cert-manager does not, if a Certificate "
+        "names it.", "kind", missing=True),
     TextRow("object-missing", r'(?P<kind>secret|configmap) "(?P<name>[^"]{1,253})" not found',
         "{kind} {name} does not exist", "Create {kind} {namespace}/{name}.", "kind", missing=True),
     TextRow("key-missing", r"couldn't find key (?P<key>\S{1,253}) in (?P<kind>secret|configmap) "

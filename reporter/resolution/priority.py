@@ -83,10 +83,13 @@ def outrank(state: PassState) -> PassState:
 
 
 def _on_nodes(candidates: Iterable[Candidate], disposition: Disposition) -> dict[Subject, set[str]]:
-    """Return the reasons of each model that a node suppresses, or holds."""
+    """Return the reasons of each model that a node, or what its faults rest on, suppresses or
+    holds.
+    """
     found: dict[Subject, set[str]] = defaultdict(set)
     for each in candidates:
-        on_node = each.by and OF_FAULTS.issuperset(each.by) and each.disposition is disposition
+        causes = OF_FAULTS.union(reason for reason, _ in each.rests_on)
+        on_node = each.by and causes.issuperset(each.by) and each.disposition is disposition
         if on_node and each.reason.layer is Layer.DEPLOYMENT:
             found[each.key.subject].add(each.key.reason)
     return found

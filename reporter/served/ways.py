@@ -170,6 +170,10 @@ def judge_routes(scope: SubjectScope[o.KubeObject], ways: Ways) -> Iterator[Find
         for fault in routing.route_faults(route, scope.snapshot):
             ref = r.HTTPROUTES.ref(route)
             yield refused_way(scope, ref, fault, reason=reason, made=route.created)
+    for pool in ways.pools if not ways.routes else ():
+        for route, fault in routing.astray(pool, scope.snapshot):
+            ref = r.HTTPROUTES.ref(route)
+            yield refused_way(scope, ref, fault, reason=reason, made=pool.created)
 
 
 NOT_AVAILABLE: Final = WorkloadFault("not available", "", passing=True)

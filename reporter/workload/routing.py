@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
@@ -19,6 +19,7 @@ from reporter.setting_types import PartMode
 from reporter.settings import EvaluationSettings
 from reporter.snapshot.index import grouped
 from reporter.snapshot.snapshot import Snapshot
+from reporter.workload import backends
 from reporter.workload.deployment import judge_deployment
 from reporter.workload.engines import command_line
 from reporter.workload.pod import counts
@@ -56,6 +57,9 @@ class ParentFault:
     transition: datetime | None = None
     diagnosis: Diagnosis | None = None
     """Where more can be said than the action of its reason: what to do about this one."""
+    said: o.Condition | None = None
+    controller: str = ""
+    """The condition, and who wrote it."""
 
 
 def parent_of(reference: o.RouteReference, namespace: str) -> Parent:
@@ -81,7 +85,7 @@ def judge_entries(parent: Parent, entries: Iterable[o.ParentStatus]) -> ParentFa
     if any(all(map(serves, own)) for own in by_controller.values()):
         return None
     failing = [
-        condition
+        (condition, controller)
         for controller in sorted(by_controller)
         for entry in by_controller[controller]
         for name in _SEVERITY
@@ -89,15 +93,39 @@ def judge_entries(parent: Parent, entries: Iterable[o.ParentStatus]) -> ParentFa
     ]
     if not failing:
         return None
-    worst = max(
-        failing, key=lambda each: (_SEVERITY[each.type], each.reason or "", each.message or "")
+    worst, controller = max(
+        failing,
+        key=lambda each: (_SEVERITY[each[0].type], each[0].reason or "", each[0].message or ""),
     )
     return ParentFault(
         f"{worst.type} is False" + (f" ({worst.reason})" if worst.reason else ""),
         f"{worst.type} is False for {parent}, {detail(worst.reason, worst.message) or 'no reason'}",
         _SEVERITY[worst.type],
         worst.last_transition_time,
+        said=worst,
+        controller=controller,
     )
+
+
+def explained(fault: ParentFault, route: o.HttpRoute, snapshot: Snapshot) -> ParentFault:
+    """Return what a parent says of a route with what it means, where its words leave that out."""
+    said = fault.said
+    why = backends.why_refused(said, route, fault.controller, snapshot=snapshot) if said else None
+    if why is None:
+        return fault
+    made = backends.last_made(route, snapshot) if why.code == backends.STALE else None
+    return replace(
+        fault,
+        text=f"{fault.text}; {why.cause}",
+        diagnosis=why,
+        transition=max(filter(None, (fault.transition, made)), default=None),
+    )
+
+
+def astray(pool: o.InferencePool, snapshot: Snapshot) -> Iterator[tuple[o.HttpRoute, ParentFault]]:
+    """Yield the routes of other namespaces that are probably meant for a pool and miss it."""
+    for route, why in backends.elsewhere(pool, snapshot):
+        yield route, ParentFault(why.brief, why.cause, OTHER_GROUP, diagnosis=why)
 
 
 def serves(entry: o.ParentStatus) -> bool:
@@ -131,7 +159,7 @@ def route_faults(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault
             yield ParentFault("no status of its parent", text, NO_PARENT)
             continue
         if fault := judge_entries(parent, entries):
-            yield fault
+            yield explained(fault, route, snapshot)
 
 
 def other_group(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:

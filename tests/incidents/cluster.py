@@ -10,6 +10,7 @@ controllers write it. Keys of a case that shape it:
 | `gpus`, `container`, `spec` | what its pods ask for; patches of the engine's container and of the pod's spec |
 | `pod` | the state of its pod: one of `_STATES`; `init` names the init container that it is about, `log` is its log |
 | `engine` | false where nothing shows that its container serves a model |
+| `body`, `pods` | of a kind that a dialect describes: the object, and labels of each pod by its name |
 | `refused`, `bare` | why no pod can be made; there is neither pod nor workload |
 | `nodes` | by name: `gpu` offered, or offered/had; null is none; `labels`, `taints`, `conditions` |
 | `status`, `deployment`, `objects` | patches of the model's status, of its workload, and of any object by `Kind namespace/name` |
@@ -43,16 +44,21 @@ _CRDS = {str(each) for each in BUILT_IN.resources if each.custom}
 _CRDS |= {"clustertriggerauthentications.keda.sh"}
 _API = {each.kind: f"{each.group}/{each.versions[0]}".lstrip("/") for each in reversed(ALL)} | {
     "APIService": "apiregistration.k8s.io/v1",
+    "ClusterQueue": "kueue.x-k8s.io/v1beta1",
     "ClusterServingRuntime": "serving.kserve.io/v1alpha1",
     "ConfigMap": "v1",
     "DaemonSet": "apps/v1",
+    "HorizontalPodAutoscaler": "autoscaling/v2",
     "Job": "batch/v1",
+    "LimitRange": "v1",
+    "LocalQueue": "kueue.x-k8s.io/v1beta1",
     "MutatingWebhookConfiguration": "admissionregistration.k8s.io/v1",
     "NodeClaim": "karpenter.sh/v1",
     "NodePool": "karpenter.sh/v1",
     "PersistentVolume": "v1",
     "PersistentVolumeClaim": "v1",
     "Queue": "scheduling.volcano.sh/v1beta1",
+    "ReferenceGrant": "gateway.networking.k8s.io/v1beta1",
     "ReplicaSet": "apps/v1",
     "ResourceQuota": "v1",
     "RuntimeClass": "node.k8s.io/v1",
@@ -61,6 +67,7 @@ _API = {each.kind: f"{each.group}/{each.versions[0]}".lstrip("/") for each in re
     "StatefulSet": "apps/v1",
     "StorageClass": "storage.k8s.io/v1",
     "VolumeAttachment": "storage.k8s.io/v1",
+    "Workload": "kueue.x-k8s.io/v1beta1",
 }
 _RUNNING = {"running": {"startedAt": "now"}}
 

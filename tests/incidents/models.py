@@ -230,12 +230,22 @@ def _plain(cluster: Cluster) -> None:
     )
 
 
+def _described(cluster: Cluster) -> None:
+    """An object of a kind that a dialect describes, and its pods as the case names and labels them."""
+    name, case = cluster.name, cluster.case
+    cluster.put(f"{cluster.kind} {NAMESPACE}/{name}", case["body"])
+    for pod, labels in case.get("pods", {}).items():
+        cluster.pod(pod, labels, cluster.owner(cluster.kind, name))
+
+
 MODELS = {
     "Deployment": _plain,
+    "DynamoGraphDeployment": _described,
     "InferenceService": _inference_service,
     "InferenceSet": _inference_set,
     "LLMInferenceService": _llm_inference_service,
     "ModelServing": _model_serving,
+    "RayService": _described,
     "StatefulSet": _plain,
 }
 

@@ -25,10 +25,12 @@ PLAIN = ("Deployment", "StatefulSet")
 
 _TRUE_OF = {
     "Deployment": ("workload",),
+    "DynamoGraphDeployment": ("dynamographdeploymentPodsNot",),
     "InferenceService": ("inferenceservicePodsNot", "inferenceserviceModelLoadFailed", "inferenceserviceStorageFailed", "inferenceserviceRolloutStuck", "inferenceserviceNotReady"),
     "InferenceSet": ("inferencesetModelPodsNotReady",),
     "LLMInferenceService": ("llminferenceservicePodsNotReady", "llminferenceserviceNotReady"),
     "ModelServing": ("modelservingGroupNotReady", "modelservingRoleStuckCreating", "modelservingGangNotSchedulable"),
+    "RayService": ("rayservicePodsNot",),
     "StatefulSet": ("workload",),
 }  # fmt: skip
 """Reasons, or how they begin, that are true of each model whose pods are at fault."""

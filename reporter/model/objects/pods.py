@@ -14,6 +14,7 @@ class ProbeTarget(base.Part, frozen=True):
     scheme: str = ""
     path: str = ""
     port: int | str = ""
+    service: str = ""
 
 
 class ProbeCommand(base.Part, frozen=True):

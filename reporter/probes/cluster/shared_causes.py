@@ -71,6 +71,8 @@ def with_shared_causes(parts: Sequence[Evaluation], snapshot: Snapshot) -> tuple
             return finding
         if key[0].kind == NODES.kind:
             return replace(finding, lost_node=key[0].name)
+        if finding.governs and shared[key] == (finding.reason, ""):
+            return _behind_itself(finding)
         return replace(finding, rests_on=shared[key])
 
     return tuple(replace(part, findings=tuple(map(rest, part.findings))) for part in parts)
@@ -81,6 +83,22 @@ def _cause_of(finding: Finding) -> _Cause | None:
     if finding.lost_node or found is None or not found.shared or found.object is None:
         return None
     return found.object, found.code
+
+
+def _behind_itself(finding: Finding) -> Finding:
+    """Return the finding of a part whose pods the webhook refuses that it answers itself.
+
+    It rests on nothing: all that the webhook refuses rests on it.
+    """
+    why = finding.diagnosis and replace(finding.diagnosis, action=_EXEMPT)
+    message = f"{finding.message}; it answers that webhook itself"
+    return replace(finding, message=message, diagnosis=why)
+
+
+_EXEMPT: Final = (
+    "Exempt its namespace from the webhook (namespaceSelector), or remove the webhook's "
+    "configuration until it runs."
+)
 
 
 def _behind(ref: ObjectRef, snapshot: Snapshot) -> Deployment | None:

@@ -50,7 +50,8 @@ def _pods(scope: DialectScope) -> Iterator[Finding]:
             wanted = role.wanted * role.size
             yield scope.finding(
                 reason=scope.reason("PodsNotCreated"),
-                related=scope.ref,
+                # the log of a controller that ends says why nothing is made
+                related=r.DEPLOYMENTS.ref(scope.controller) if scope.controller else scope.ref,
                 cause=f"{role.title}pods are missing",
                 text=f"{wanted - role.missing} of {wanted} {role.title}pods are there, and {why}"
                 f"{scope.controller_down}",

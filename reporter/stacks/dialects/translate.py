@@ -15,7 +15,7 @@ from reporter.served.role import Containers, CountedRole, Workload
 from reporter.served.ways import Ways
 from reporter.snapshot.table import Table
 from reporter.stacks.dialects.reading import ClaimData, Dialect, Match, RoleData, Runs, Through
-from reporter.workload.deployment import deployments_like, is_available
+from reporter.workload.deployment import deployments_like, is_available, judge_deployment
 from reporter.workload.owners import words
 
 ObjectT = TypeVar("ObjectT", bound=o.KubeObject)
@@ -182,12 +182,20 @@ class DialectScope(SubjectScope[o.KubeObject]):
                 yield SaidClaim(claim, text, None)
 
     @cached_property
+    def controller(self) -> o.Deployment | None:
+        """Its controller, where that is not available."""
+        controller = self.dialect.controller
+        return self._down(controller) if controller else None
+
+    @cached_property
     def controller_down(self) -> str:
         """What to add to a message where its controller is not available; empty where it is."""
-        controller = self.dialect.controller
-        down = self._down(controller) if controller else None
-        where = f"Deployment {down.namespace}/{down.name}" if down else ""
-        return f"; its controller, {where}, is not available" if down else ""
+        down = self.controller
+        if down is None:
+            return ""
+        fault = judge_deployment(down, self.snapshot)
+        why = f": {fault.detail}" if fault else ""
+        return f"; its controller, Deployment {down.namespace}/{down.name}, is not available{why}"
 
     def _down(self, through: Through) -> o.Deployment | None:
         """Return a Deployment that a file names, if none of these is available."""

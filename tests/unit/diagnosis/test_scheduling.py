@@ -166,6 +166,39 @@ def test_the_cause_is_worked_out(pod, docs, wanted):
     assert words in found.cause
 
 
+def revision(pod, name):
+    """A pod of a ReplicaSet."""
+    pod["metadata"]["ownerReferences"] = [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "name": name,
+            "uid": name,
+            "controller": True,
+        }
+    ]
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("older", "holds", "expected"),
+    [
+        ("qwen-7c4b", 2, True),
+        ("qwen-5d8f", 2, False),
+        ("llama-7c4b", 2, False),
+        ("qwen-7c4b", 1, False),
+    ],
+    ids=["older revision", "same revision", "other Deployment", "holds too little"],
+)
+def test_a_rolling_update_that_waits_for_itself(older, holds, expected):
+    """The new pod waits for the devices of the one that is to end once the new one is ready."""
+    new = revision(waiting(said(1, "1 Insufficient nvidia.com/gpu"), 2), "qwen-5d8f")
+    others = [placed("other", "a", 2 - holds)] if holds < 2 else []
+    found = why(new, node("a", 2), revision(placed("old", "a", holds), older), *others)
+    assert ("old is of an older revision" in found.cause) is expected
+    assert ("strategy Recreate" in found.action) is expected
+
+
 def test_the_node_at_fault_is_named():
     pod, docs, _ = CASES["one device is unhealthy"]
     found = why(pod, *docs)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from reporter.catalogue.resources import PODS
-from reporter.diagnosis.case import refusal
+from reporter.diagnosis.case import REFUSALS, refusal, why_it_fails
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.diagnosis.storage import why_not_attached
 from reporter.diagnosis.texts import IMAGES, MOUNTS, NODE_REFUSALS, STARTS, Context, end_of, meaning
@@ -143,6 +143,14 @@ QUEUES = {
     "more than the queue can ever give": (
         GATED, [LOCAL, workload(condition("QuotaReserved", "False", "Pending", "insufficient quota for nvidia.com/gpu in flavor a, request > maximum capacity (8)"))], [],
         "queue lq can never admit it",
+    ),
+    "no LocalQueue is named": (
+        {**GATED, "metadata": {"uid": "of-m"}},
+        [document("Workload", "pod-m", "ns", {
+            "metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "m", "uid": "of-m"}]},
+            "status": {"conditions": [condition("QuotaReserved", "False", "Inadmissible", "LocalQueue  doesn't exist")]},
+        })], [],
+        "it names no LocalQueue, and the namespace has no default one",
     ),
     "no LocalQueue": (GATED, [], [], "its LocalQueue lq does not exist in ns"),
     "an inactive ClusterQueue": (
@@ -380,6 +388,8 @@ REFUSED = [
     ('pods "a" is forbidden: failed quota: q: must specify limits.memory for: vllm', "quota", "ResourceQuota q wants each pod to say limits.memory for: vllm"),
     ('pods "a" is forbidden: [maximum cpu usage per Container is 4, but limit is 8]', "limit-range", "maximum cpu usage per Container is 4, but limit is 8"),
     ('pods "a" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "vllm")', "pod-security", "Pod Security restricted:latest of namespace models refuses it"),
+    ('pods "a" is forbidden: violates PodSecurity "baseline:latest": non-default capabilities (container "istio-init" must not include "NET_ADMIN")', "pod-security", '(container "istio-init" must not include "NET_ADMIN")'),
+    (f"{CALL}tls: failed to verify certificate: x509: certificate signed by unknown authority", "webhook-down", "Service tools/hook fails (x509: certificate signed by unknown authority)"),
     (f'{CALL}no endpoints available for service "hook"', "webhook-down", "webhook pods.example.com refuses every pod: Service tools/hook has no endpoint"),
     (f'{CALL}service "hook" not found', "webhook-down", "Service tools/hook does not exist"),
     (f"{CALL}context deadline exceeded", "webhook-down", "Service tools/hook fails (context deadline exceeded)"),
@@ -428,6 +438,39 @@ def test_a_text_is_quoted_from_its_end():
         "unable to start container process: the thing that went wrong"
     )
     assert len(end_of("x" * 5_000)) <= 160
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "does"),
+    [
+        (MOUNTS, 'volume "cert" : secret "webhook-server-cert" not found', "look why cert-manager does not"),
+        (MOUNTS, 'volume "t" : secret "hf-token" not found', "Create Secret models/hf-token."),
+        (MOUNTS, 'volume "t" : secret "concert-hall" not found', "Create Secret models/concert-hall."),
+        (REFUSALS, 'violates PodSecurity "baseline:latest": x (container "istio-init" must', "Istio's CNI plugin"),
+        (REFUSALS, 'violates PodSecurity "baseline:latest": x (container "vllm" must', "Set securityContext"),
+        (REFUSALS, f"{CALL}x509: unknown authority", "The API server does not trust"),
+    ],
+)  # fmt: skip
+def test_what_to_do_fits_what_is_refused(rows, text, does):
+    assert does in meaning(rows, text, PLACE, service="Service tools/hook").action
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "cause"),
+    [
+        ('no matches for kind "InferencePool" in version "inference.networking.x-k8s.io/v1alpha2"',
+         "kind-missing", "the cluster does not serve InferencePool of inference.networking.x-k8s.io/v1alpha2"),
+        ('pools is forbidden: User "system:serviceaccount:a:b" cannot create resource "pools" in API group "x"',
+         "rights-missing", "system:serviceaccount:a:b may not create pools"),
+        (f"{CALL}x509: unknown authority", "webhook-down", "webhook pods.example.com cannot be asked: Service tools/hook fails"),
+    ],
+)  # fmt: skip
+def test_why_a_controller_fails(text, code, cause):
+    """What the API server refuses it need not be a pod, so that it keeps nobody else's from being made."""
+    found = why_it_fails(text, "models")
+    assert (found.code, found.shared) == (code, False)
+    assert cause in found.cause
+    assert why_it_fails("the server is on fire", "models") is None
 
 
 def test_a_text_that_nobody_knows_means_nothing():

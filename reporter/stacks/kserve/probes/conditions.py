@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Final
 
 from reporter.catalogue.resources import DEPLOYMENTS
-from reporter.model.finding import Finding
+from reporter.diagnosis.texts import Wording
+from reporter.model.finding import Finding, Sureness
 from reporter.model.objects import Deployment, Pod
 from reporter.served.pods import not_ready
 from reporter.stacks.kserve import objects as api
@@ -148,7 +149,9 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
     ingress = stored.condition(api.INGRESS_READY, "False")
     if ingress is None or ingress.reason in _OF_KSERVE or scope.says_no_more(ingress):
         return
-    why = words(ingress)
+    why, refused = words(ingress), None
+    if ingress.reason == "UnsupportedValue" and len((ingress.message or "").split()) <= 1:
+        refused = _UNSUPPORTED.of()
     if not (ingress.reason or ingress.message):  # KServe may have said it in an Event instead
         why = warning_about(scope.snapshot, scope.ref) or why
     yield scope.finding(
@@ -160,7 +163,16 @@ def _ingress(scope: InferenceServiceScope) -> Iterator[Finding]:
             ingress.last_transition_time,
             _became_ready(scope) if scope.follows_components(ingress) else None,
         ),
+        diagnosis=refused,
     )
+
+
+_UNSUPPORTED: Final = Wording("route-field",
+    "the Gateway does not support something in the HTTPRoute that KServe makes, such as its "
+    "timeouts (GKE's does not)", "the route has what the Gateway does not support",
+    "Set disableHTTPRouteTimeout in ingress of inferenceservice-config, if it is the timeouts.",
+    Sureness.LIKELY)  # fmt: skip
+"""Without words of the Gateway; kserve/kserve#5311."""
 
 
 def _became_ready(scope: InferenceServiceScope) -> datetime | None:

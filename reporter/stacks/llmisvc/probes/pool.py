@@ -8,7 +8,7 @@ from reporter.catalogue.needs import is_of_istio
 from reporter.model import objects as o
 from reporter.model.finding import Finding
 from reporter.probes.scope import of_workload
-from reporter.served.ways import NOT_AVAILABLE, selects_ready
+from reporter.served.ways import NOT_AVAILABLE, refused_way, selects_ready
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
@@ -121,9 +121,14 @@ def _entries(scope: LlmScope) -> Iterator[tuple[o.ParentStatus, routing.Parent]]
 
 def _leads_here(scope: LlmScope, pool: o.InferencePool) -> bool:
     """Tell whether a route may lead to the pool: some Gateways write no status of pools."""
-    return not scope.known(r.HTTPROUTES) or any(
-        routing.routes_to(scope.snapshot, scope.place, pool.name, group=each.group)
+    return not scope.known(r.HTTPROUTES) or bool(_to_pool(scope, pool))
+
+
+def _to_pool(scope: LlmScope, pool: o.InferencePool) -> tuple[o.HttpRoute, ...]:
+    return tuple(
+        route
         for each in (r.INFERENCEPOOLS, r.FORMER_POOLS)
+        for route in routing.routes_to(scope.snapshot, scope.place, pool.name, group=each.group)
     )
 
 
@@ -243,6 +248,31 @@ def probe_route(scope: LlmScope) -> Iterator[Finding]:
             transition=worst.transition,
             created=route.created,
             independent=parent is None or not is_of_istiod(scope, parent),
+            diagnosis=worst.diagnosis,
+        )
+
+
+def probe_others_route(scope: LlmScope) -> Iterator[Finding]:
+    """Yield what is wrong with routes that KServe knows nothing of, where no way leads to the pool.
+
+    Without spec.router.route somebody else makes the route to the pool.
+    """
+    pool = scope.pool
+    if scope.wanted.route is not None or pool is None or scope.snapshot.absent(r.HTTPROUTES):
+        return
+    routes = _to_pool(scope, pool)
+    if is_accepted(scope) or routing.is_reachable(routes):
+        return
+    found = [
+        (route, fault)
+        for route in routes
+        for fault in routing.route_faults(route, scope.snapshot)
+        if fault.said is not None
+    ]
+    for route, fault in found or ([] if routes else [*routing.astray(pool, scope.snapshot)]):
+        ref = r.HTTPROUTES.ref(route)
+        yield refused_way(
+            scope, ref, fault, reason=reasons.ROUTE_NOT_READY, made=route.created or pool.created
         )
 
 
@@ -262,12 +292,14 @@ def _faults(
     for parent in sorted(parents):
         if parent.is_gateway and at_fault(scope, parent):
             continue
-        fault = _of_parent(route, parent)
+        fault = _of_parent(scope, route, parent)
         if fault is not None:
             yield fault, parent
 
 
-def _of_parent(route: o.HttpRoute, parent: routing.Parent) -> routing.ParentFault | None:
+def _of_parent(
+    scope: LlmScope, route: o.HttpRoute, parent: routing.Parent
+) -> routing.ParentFault | None:
     """Judge what one parent says; entries without Accepted are of controllers of policies."""
     said = (
         each
@@ -279,8 +311,10 @@ def _of_parent(route: o.HttpRoute, parent: routing.Parent) -> routing.ParentFaul
         text = f"no controller has accepted it for {parent}"
         return routing.ParentFault("not accepted", text, _NO_STATUS)
     fault = routing.judge_entries(parent, [each for each, _ in entries])
-    if fault or any(is_of(each, route.metadata.generation) for _, each in entries):
-        return fault
+    if fault is not None:
+        return routing.explained(fault, route, scope.snapshot)
+    if any(is_of(each, route.metadata.generation) for _, each in entries):
+        return None
     return routing.ParentFault(
         "stale status", f"{parent} has not looked at its present spec", _STALE
     )

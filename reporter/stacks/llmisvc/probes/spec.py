@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reporter.catalogue import resources as r
+from reporter.diagnosis.case import why_it_fails
 from reporter.model.finding import Finding
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.resource import Resource
@@ -135,4 +136,5 @@ def _errors(scope: LlmScope) -> Iterator[Finding]:
             cause=f"{each.type} {each.reason}",
             text=f"KServe fails, {each.type}: {words(each)}",
             transition=each.last_transition_time,
+            diagnosis=why_it_fails(each.message, scope.place),
         )

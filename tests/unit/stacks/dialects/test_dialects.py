@@ -236,7 +236,17 @@ def test_what_its_controller_tells():
     message = told(done)["chatserverReconcileFailed"]
     assert "Ready is False" in message
     assert "no licence" in message
-    assert "its controller, Deployment acme/chat-operator, is not available" in message
+    assert "its controller, Deployment acme/chat-operator, is not available: " in message
+
+
+def test_pods_that_a_controller_that_is_down_does_not_make():
+    """The finding is about the controller too, so that its log is read."""
+    down = merged(
+        deployment("acme", "chat-operator", ready=0), {"status": {"availableReplicas": 0}}
+    )
+    done = report_of(server(), down, seconds=3600)
+    (found,) = (each for each in done.findings if each.reason == "chatserverPodsNotCreated")
+    assert str(found.related) == "Deployment acme/chat-operator"
 
 
 def test_not_ready_yet_is_silent_within_the_budget():

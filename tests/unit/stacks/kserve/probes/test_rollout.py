@@ -439,6 +439,24 @@ def test_ingress(text, component_ready, told):
         assert finding.transition == SINCE_AT
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("False UnsupportedValue: Predictor ", True),
+        ("False UnsupportedValue: Predictor filter is not supported", False),
+        ("False NotAllowedByListeners: Predictor ", False),
+    ],
+)
+def test_a_gateway_that_refuses_a_field_without_a_word(text, told):
+    """GKE's does so with the timeouts that KServe writes (kserve/kserve#5311)."""
+    kept = {k: v for k, v in UP.items() if k != "IngressReady"}
+    found = only(
+        seen(on_knative(), inferenceservice=has(**kept, IngressReady=text)), c.INGRESS_NOT_READY
+    )
+    assert (found.diagnosis is not None) is told
+    assert not told or "disableHTTPRouteTimeout" in found.diagnosis.action
+
+
 @pytest.mark.parametrize("address", [None, {"url": "http://llm.models.svc.cluster.local"}])
 def test_ready_without_a_url(address):
     """It leads nowhere, whatever its address within the cluster."""
