@@ -61,10 +61,10 @@ class Session:
 
 
 def environment_proxy(host: str) -> str | None:
-    """Return the proxy of the environment for the API server, None for none.
+    """Return the proxy that the environment names for the API server, or None.
 
-    As client-go does (Go, golang.org/x/net/http/httpproxy): never for `localhost` and loopback
-    addresses, which would give the token to whoever is named, and for nothing that NO_PROXY names.
+    Same rules as client-go (Go, golang.org/x/net/http/httpproxy): hosts in NO_PROXY bypass the
+    proxy, and so do `localhost` and loopback addresses: a proxy must not see their token.
     """
     url = yarl.URL(host)
     if not url.host or _is_direct(url.host.lower().rstrip("."), url.port):
@@ -82,7 +82,7 @@ def _is_direct(host: str, port: int | None) -> bool:
 
 
 def _names(entry: str, host: str, port: int | None) -> bool:
-    """Whether an entry of NO_PROXY is `*`, a range, an address, or a domain that the host is in."""
+    """True if a NO_PROXY entry (`*`, a range, an address or a domain) covers the host."""
     if entry in {"", "*"}:
         return bool(entry)
     address = _address(host)
@@ -112,7 +112,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def tls_identity(configuration: "Configuration") -> tuple[object, ...]:
-    """Return what the TLS context was made of; it is made again when that changes."""
+    """Return the inputs of the TLS context, which is rebuilt when they change."""
     files = (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
     return (configuration.host, configuration.verify_ssl, *map(_file_identity, files))
 
@@ -133,7 +133,7 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 USER_AGENT: Final = f"{COMPONENT}/{__version__}"
 
 REQUEST_SECONDS: Final = 30.0
-"""Default limit of a request; the server's own is 60 s (kube-apiserver, `--request-timeout`)."""
+"""Default timeout of a request; the server's own is 60 s (kube-apiserver, `--request-timeout`)."""
 
 _CONNECT_SECONDS: Final = 10.0
 _ANSWER_BYTES: Final = 8 * 2**20
@@ -142,7 +142,7 @@ _REFUSAL_BYTES: Final = 2**16
 
 class RequestObserver(Protocol):
     def __call__(self, verb: str, resource: str, code: str, /) -> None:
-        """Count one request; `code` is the HTTP status, or `error` where there was no answer."""
+        """Count one request; `code` is the HTTP status, or `error` if there was no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +195,16 @@ class KubeClient:
             await session.close()
 
     def prepare(self) -> None:
-        """Make the connections' TLS contexts, which blocks for some 20 ms each."""
+        """Create the TLS contexts of both connections, which blocks for about 20 ms each.
+
+        Raises ConfigurationError if the server's URL or the certificates cannot be used.
+        """
         try:
             url = yarl.URL(self._credentials.host)
             usable = url.scheme in {"http", "https"} and bool(url.host)
         except ValueError:
             usable = False
-        if not usable:  # it is not repeated, as it may hold a password
+        if not usable:  # the message leaves the URL out: it may contain a password
             raise errors.ConfigurationError(
                 "the server's address in the kubeconfig is not a URL like https://host:6443"
             )
@@ -215,7 +218,7 @@ class KubeClient:
 
     @property
     def in_cluster(self) -> bool:
-        """Whether we are a pod of the cluster, so that its pods are within reach."""
+        """True if we run as a pod of the cluster and can reach other pods directly."""
         return self._credentials.in_cluster
 
     @property
@@ -243,11 +246,11 @@ class KubeClient:
     ) -> Response:
         """Send one request and read the whole answer, of at most `max_bytes`.
 
-        `verb` and `resource` are for the observer. `timeout` is seconds for everything, a
-        repetition after 401 included. `lease` takes the connections kept for the Lease, which
-        nothing else can starve. Raises ApiStatusError where the server refused, ConnectionFailed
-        without a complete answer in time, NotJson where somebody other than an API server answered,
-        and AnswerTooLarge.
+        `verb` and `resource` are for the observer. `timeout` limits the whole call in seconds,
+        including a retry after a 401. `lease` selects the connections reserved for the Lease, so
+        that other requests cannot starve it. Raises ApiStatusError if the server refuses,
+        ConnectionFailed without a complete answer in time, NotJson if the answer is not from an API
+        server, and AnswerTooLarge.
         """
         with errors.mapped(f"{method} {path}"):
             async with asyncio.timeout(timeout), AsyncExitStack() as stack:
@@ -261,7 +264,7 @@ class KubeClient:
     async def stream(
         self, path: str, *, resource: str, params: Mapping[str, str], idle_seconds: float
     ) -> AsyncIterator[LineStream]:
-        """Open a watch and give its lines; raises as `request` does. After `idle_seconds` without a
+        """Open a watch and yield its lines; raises like `request`. After `idle_seconds` without a
         byte the connection counts as lost.
         """
         call = _Call("GET", path, "watch", resource, params, idle_seconds=idle_seconds)
@@ -276,10 +279,10 @@ class KubeClient:
     async def pod_proxy(
         self, path: str, headers: Mapping[str, str]
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a GET that the API server hands on to a pod, and give the answer as it is.
+        """Send a GET that the API server forwards to a pod, and yield the raw answer.
 
-        It may be the pod's and then deserves no trust: nothing is decompressed, its Date is not our
-        server's clock, and the reader must bound size and time, and map what that raises.
+        The pod may have written it, so do not trust it: it is not decompressed, and its Date header
+        is ignored. The caller must limit its size and time, and map exceptions from reading it.
         """
         call = _Call("GET", path, "get", "pods/proxy", headers=headers, of_pod=True)
         async with AsyncExitStack() as stack:
@@ -289,7 +292,7 @@ class KubeClient:
             yield answer
 
     async def _open(self, stack: AsyncExitStack, call: "_Call") -> aiohttp.ClientResponse:
-        """Send, and once more with renewed credentials where those were refused."""
+        """Send a request; if the credentials are refused, renew them and retry once."""
         try:
             return await self._attempt(stack, call)
         except (errors.Unauthorized, errors.CertificateRejected):
@@ -318,7 +321,7 @@ class KubeClient:
         headers = {
             "User-Agent": USER_AGENT,
             "Accept": JSON,
-            # Saves the server's time, and no small answer can grow into a large one.
+            # Saves the server's time, and rules out decompression bombs.
             "Accept-Encoding": "identity",
             **(call.headers or {}),
             **await self._credentials.headers(),
@@ -411,9 +414,9 @@ async def connect(
     observer: RequestObserver = lambda *_: None,
     clock_offset: ClockOffset | None = None,
 ) -> KubeClient:
-    """Load the configuration of the cluster and return a client for it; sends no request.
+    """Load the cluster's configuration and return a client for it; send no request.
 
-    Raises ConfigurationError: there is none, or it is invalid.
+    Raises ConfigurationError if the configuration is missing or invalid.
     """
     credentials = await Credentials.load(choose_source(kubeconfig, context))
     client = KubeClient(credentials, observer, clock_offset or ClockOffset())

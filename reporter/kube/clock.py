@@ -1,4 +1,4 @@
-"""The real clock, and how far the API server's is ahead of it; everything else is given a `Now`."""
+"""The real clock, and its offset from the API server's; all other code is passed a `Now`."""
 
 import statistics
 import time
@@ -12,7 +12,7 @@ from reporter.model.instant import Instant
 
 Now: TypeAlias = Callable[[], Instant]
 
-# Counts suspend and is never set; where the platform has none, monotonic time is the nearest.
+# Counts suspend and is never set. Platforms without it get monotonic time, the closest substitute.
 _BOOT: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -26,11 +26,11 @@ def real_now() -> Instant:
 
 _SAMPLES: Final = 9
 _FARTHEST: Final = 2.0**37
-"""Seconds since 1970 that no clock shows: graces are added to it, and the calendar ends."""
+"""Seconds since 1970. Later dates are ignored: adding a grace to them could overflow datetime."""
 
 
 class ClockOffset:
-    """The difference of two clocks, from the Date headers of the API server's answers."""
+    """The offset between two clocks, measured from the Date headers of the API server's answers."""
 
     def __init__(self) -> None:
         self._server_clock: deque[float] = deque(maxlen=_SAMPLES)
@@ -43,14 +43,14 @@ class ClockOffset:
             return
         if not 0 <= sent < _FARTHEST:
             return
-        # The header is cut to whole seconds, so the middle of that second is the best guess.
+        # The header is truncated to seconds, so the middle of that second is the best guess.
         self._server_clock.append(sent + 0.5 - received)
 
     def seconds(self) -> float:
-        """Return how far the server's clock is ahead, 0 before the first answer.
+        """Return by how many seconds the server's clock is ahead; 0 before the first answer.
 
-        The median is right to about half a second. The server's clock is measured against one that
-        is never set: when ours is, that is known at once.
+        The median is accurate to about half a second. Samples are taken against boot time, which
+        nobody can set, so the offset is right at once when our wall clock is set.
         """
         if not self._server_clock:
             return 0.0

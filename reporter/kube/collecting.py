@@ -1,7 +1,7 @@
-"""Everything that is read of the cluster, listed once and raw, for a dump.
+"""Lists everything that the program reads of a cluster, once, as raw JSON for a dump.
 
-What is listed, and what it means that something cannot be, is as in `live.py`. Objects stay JSON:
-a dump has them as the API server wrote them, as far as they are read.
+The same rules as in `live.py` say what is listed and what a failed list means. Objects stay JSON:
+a dump keeps them as the API server wrote them, reduced to the fields that are read.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ AnyResource: TypeAlias = Resource[KubeObject]
 
 _CONCURRENT: Final = 4
 _PAGES: Final = (250, 50, 5)
-"""Objects in a page: fewer where an answer is too large."""
+"""Objects per page; the next smaller size is tried if an answer is too large."""
 
 _EVENTS: Final = 500
 _EVENT_PAGES: Final = 40
-"""Events in a page, and pages that are read: in a large cluster not all explain something."""
+"""Events per page, and the most pages read: in a large cluster few Events explain anything."""
 
 _PAGE_BYTES: Final = 64 * 2**20
 _SECONDS: Final = 60.0
@@ -51,8 +51,8 @@ def lease_places(settings: EvaluationSettings) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """`versions`: the one in which each resource that is served was listed. `failures`: of each
-    resource that could not be listed, why. `namespace`: the only one that was read; empty for all.
+    """`versions`: the version in which each served resource was listed. `failures`: why a resource
+    could not be listed. `namespace`: the only namespace that was read; empty for all.
     """
 
     discovered: Discovered
@@ -66,7 +66,7 @@ class Collection:
 async def collect(
     client: KubeClient, settings: EvaluationSettings, namespace: str = ""
 ) -> Collection:
-    """List everything that `check` reads, each once; with a namespace, only what is in it."""
+    """List everything that `check` reads, once; with `namespace`, only the objects in it."""
     discoverer = Discoverer(client)
     await discoverer.poll()
     collector = _Collector(client, ReadPlan(settings, namespace), discoverer.current)
@@ -93,7 +93,7 @@ class _Collector:
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_CONCURRENT))
 
     async def run(self) -> None:
-        """List all; the order of the results does not depend on who answers first."""
+        """List every resource; the order of the results does not depend on who answers first."""
         resources = [*self.reading.resources()]
         async with asyncio.TaskGroup() as tasks:
             for resource in resources:
@@ -146,7 +146,7 @@ class _Collector:
         return bool(self.reading.namespace) and not resource.namespaced
 
     async def _take_by_place(self) -> None:
-        """Take what is read in some places only; they are outside of a tenant's namespace."""
+        """List the resources that are read in a few namespaces only, none of them a tenant's."""
         if self.reading.namespace:
             not_asked = ResourceState(Served.UNKNOWN, cause=NOT_ASKED)
             self.states.update(dict.fromkeys(r.BY_PLACE, not_asked))
@@ -157,7 +157,7 @@ class _Collector:
         await self._take_configmaps()
 
     async def _take_on_demand(self) -> None:
-        """Take what explains faults, as far as it exists and may be read; nobody misses it."""
+        """List the kinds that explain faults; skip those that do not exist or are refused."""
         for resource in r.ON_DEMAND:
             served = self.discovered.discovery.state(resource.crd_name) is Served.SERVED
             version = self.discovered.version(resource) if served else None
@@ -165,7 +165,7 @@ class _Collector:
                 continue
             places = [self.reading.place(resource, version)]
             if resource is r.LEASES and not self.reading.namespace:
-                # Nodes renew thousands of others, in a namespace of their own.
+                # Nodes renew thousands of other Leases, in kube-node-lease.
                 names = {_names(each)[1] for each in self.objects.get(r.NAMESPACES, ())}
                 found = sorted(names & lease_places(self.reading.settings))
                 places = [replace(places[0], namespace=each) for each in found]
@@ -196,7 +196,7 @@ class _Collector:
             self.states[r.CONFIGMAPS] = self.states[r.NAMESPACES]
 
     def _types(self, resource: AnyResource) -> tuple[type[KubeObject], ...]:
-        """Return all that objects are decoded into, for a kind may be read for several purposes."""
+        """Return every struct that objects of the kind are decoded into; there may be several."""
         sought = (resource.group, resource.kind, resource.label_selector)
         every = (*self.reading.settings.catalogue.resources, *r.BY_PLACE, *r.ON_DEMAND)
         alike = (each for each in every if (each.group, each.kind, each.label_selector) == sought)
@@ -284,10 +284,10 @@ _NO_COPY: Final[Json] = {}
 
 
 def join_lists(objects: dict[Resource[KubeObject], list[Json]]) -> None:
-    """Put all fields that were read of an object into the list of its kind without a label.
+    """Merge the fields that label-selected lists read into the kind's list without a selector.
 
-    Two copies would be two statements. Where an object changed between the lists, the plain one
-    counts.
+    Otherwise a dump would contain two copies of an object. If the object changed between the two
+    lists, the copy from the unselected list is kept as it is.
     """
     plain = {(each.group, each.kind): each for each in objects if not each.label_selector}
     for resource in [each for each in objects if each.label_selector]:

@@ -27,7 +27,7 @@ _REFRESH_SECONDS: Final = 60.0
 """How often tokens are read again, as the library does in a cluster."""
 
 _RELOAD_SECONDS: Final = 10.0
-"""Least time between two complete reloads, so that a 401 that lasts starts no storm of plugins."""
+"""Least time between two full reloads, so that persistent 401s do not start plugin after plugin."""
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +36,7 @@ class CredentialSource(Protocol):
     async def load(self) -> "Configuration": ...
 
     async def refresh(self, configuration: "Configuration") -> None:
-        """Bring the token of `configuration` up to date, if it can run out."""
+        """Refresh the token of `configuration` if it can expire."""
         ...
 
     def renewal(self) -> str: ...
@@ -49,7 +49,7 @@ class InCluster:
         return configuration
 
     async def refresh(self, configuration: "Configuration") -> None:
-        """Do nothing: the library's hook reads the token again once a minute."""
+        """Do nothing: the library's hook re-reads the token every minute."""
 
     def renewal(self) -> str:
         return "the token of the pod's ServiceAccount: does the ServiceAccount still exist?"
@@ -66,22 +66,22 @@ class Kubeconfig:
         return self._paths
 
     async def load(self) -> "Configuration":
-        # The library logs what a plugin writes to stderr, which may hold credentials; the
-        # exception says the same, and its text is cleaned.
+        # The library logs the stderr of a plugin, which may contain credentials; the exception
+        # carries the same text, and that is cleaned.
         logging.getLogger("kubernetes_asyncio.config.kube_config").setLevel(logging.CRITICAL)
         configuration = library().configuration()
         self._loader = await library().config.load_kube_config(
             config_file=self._paths,
             context=self._context,
             client_configuration=configuration,
-            persist_config=False,  # a file of the user's is not ours to write
+            persist_config=False,  # never write to the user's file
         )
         return configuration
 
     async def refresh(self, configuration: "Configuration") -> None:
-        """Run the plugin again before its token expires; read a token file again.
+        """Run the plugin again before its token expires, or re-read the token file.
 
-        A plugin that names no expiry is trusted until a 401, as client-go does.
+        The token of a plugin without an expiry is used until a 401, as in client-go.
         """
         loader = self._loader
         if loader is None:
@@ -92,7 +92,7 @@ class Kubeconfig:
         await loader.load_and_set(configuration)
 
     def renewal(self) -> str:
-        """Name the user of the kubeconfig and what it presents; no credential is repeated."""
+        """Name the kubeconfig's user and the kind of its credentials, never the credentials."""
         user = getattr(self._loader, "_user", None)
         of = f" of {self._user_name()} in {self._paths}"
         if user is None:
@@ -120,7 +120,7 @@ _PRESENTED: Final = {
     "client-certificate": "client certificate",
     "username": "password",
 }
-"""What a user of a kubeconfig may present, in the order in which the library takes it."""
+"""The credentials that a kubeconfig user may have, in the library's order of preference."""
 
 
 class Credentials:
@@ -133,7 +133,7 @@ class Credentials:
 
     @classmethod
     async def load(cls, source: CredentialSource) -> "Credentials":
-        """Raises ConfigurationError: what is missing or invalid, and what to do."""
+        """Load from a source; ConfigurationError says what is wrong with it, and the remedy."""
         return cls(source, await _load(source))
 
     @property
@@ -156,9 +156,9 @@ class Credentials:
         try:
             settings = await self.configuration.auth_settings()
         except Exception as error:  # noqa: BLE001 - the hook reads files and raises what it likes
-            raise ConfigurationError(f"cannot read the token: {_said(error)}") from None
+            raise ConfigurationError(f"cannot read the token: {_error_text(error)}") from None
         value = settings.get("BearerToken", {}).get("value")
-        # The mounted token may end in a newline, which no header may hold.
+        # The mounted token may end in a newline, which a header must not contain.
         return {"Authorization": value.strip()} if value else {}
 
     async def _refresh(self) -> None:
@@ -166,16 +166,16 @@ class Credentials:
             async with asyncio.timeout(_LOAD_SECONDS):
                 await self._source.refresh(self.configuration)
         except Exception as error:  # noqa: BLE001 - plugins raise anything; the old token is kept
-            log.warning("token_refresh_failed", cause=_said(error))
+            log.warning("token_refresh_failed", cause=_error_text(error))
         finally:
             self._refreshing = None
 
     async def reload(self) -> bool:
-        """Read everything again after the server refused us; tell whether that took place."""
+        """Reload the whole configuration after a refusal; True if that happened."""
         asked = boot_seconds()
         async with self._reloading:
             if self._loaded_at > asked:
-                return True  # somebody else did it while we waited
+                return True  # another request reloaded it while we waited
             if boot_seconds() - self._loaded_at < _RELOAD_SECONDS:
                 return False
             self._loaded_at = boot_seconds()
@@ -206,18 +206,18 @@ async def _load(source: CredentialSource) -> "Configuration":
         raise
     except Exception as error:  # noqa: BLE001 - ConfigException, YAML, OSError, TypeError, ...
         raise ConfigurationError(
-            f"the cluster's configuration cannot be used: {_said(error)}; "
+            f"the cluster's configuration cannot be used: {_error_text(error)}; "
             "check --kubeconfig, KUBECONFIG and --context"
         ) from None
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     if isinstance(error, (AssertionError, AttributeError, LookupError, TypeError)):
-        # What the library raises then has no message.
+        # The library raises these without a useful message.
         return "it is not well-formed; a context must name a cluster and a user of the file"
     if isinstance(error, OSError) and error.filename and error.strerror:
         name = clean(str(error.filename))
-        # Of all that is named here only a credential plugin is looked for on PATH.
+        # Of everything named here, only a credential plugin is looked up on PATH.
         hint = "" if os.sep in name else "; install this credential plugin, or put it on PATH"
         return f"{cut(name, 200)}: {error.strerror}{hint}"
     return cut(clean(str(error)), 300) or type(error).__name__
@@ -234,7 +234,7 @@ def choose_source(
     home: Path | None = None,
     service_account: Path = _SERVICE_ACCOUNT,
 ) -> CredentialSource:
-    """Choose --kubeconfig, KUBECONFIG, our pod's service account, or ~/.kube/config."""
+    """Choose the first of --kubeconfig, KUBECONFIG, our pod's service account, ~/.kube/config."""
     if kubeconfig is not None:
         if not kubeconfig.is_file():
             raise ConfigurationError(f"--kubeconfig {kubeconfig}: there is no such file")
@@ -254,7 +254,7 @@ def choose_source(
 
 
 def context_names(kubeconfig: Path | None) -> tuple[str, ...]:
-    """Return the contexts of the kubeconfig, in its order; of several files, those of all."""
+    """Return the names of the kubeconfig's contexts, in file order; several files are merged."""
     source = choose_source(kubeconfig, None)
     if not isinstance(source, Kubeconfig):
         raise ConfigurationError(

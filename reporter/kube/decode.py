@@ -1,14 +1,14 @@
-"""List pages and watch frames become typed structs; a malformed object is skipped by name.
+"""Decodes list pages and watch frames into typed structs; malformed objects are skipped by name.
 
-An object may be nested as deeply as the API server accepts, which is 10,000 levels (the limit of
-Go's encoding/json), and ten times what the decoder does. It is taken apart in Python, to be skipped
-by name, and that takes long: `off_the_loop` does it in a thread.
+The API server accepts objects nested up to 10,000 levels deep (the limit of Go's encoding/json),
+ten times what the decoder handles. Python code splits such an object, so that it can be skipped by
+name. That is slow, so `off_the_loop` does it in a thread.
 
-Nothing here keeps the bytes of an answer alive, and equal strings and times are one value. Most
-strings of a cluster's objects are the same again and again: types and reasons of conditions,
-labels, names of nodes and images; so are times, which are whole seconds: what starts together
-changes its conditions together. A decoder makes each of them again: strings were half of the memory
-that objects took, times a tenth.
+Nothing here keeps the bytes of an answer alive, and equal strings and times share one value. Most
+strings in a cluster's objects repeat: condition types and reasons, labels, names of nodes and
+images. So do times, which are whole seconds: objects that start together change their conditions
+together. A decoder creates each value again: strings took half of the memory of all objects, times
+a tenth.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ _MALFORMED: Final = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 class TooDeep(Exception):  # noqa: N818 - it says what the answer is
-    """An answer is nested too deeply for the decoder; `deeply` takes it apart nevertheless."""
+    """An answer is nested too deeply for the decoder; decode it again with `deeply`."""
 
 
 async def off_the_loop(
     decode: Callable[..., ResultT], resource: Resource[KubeObject], body: bytes
 ) -> ResultT:
-    """Return what one of the functions below makes of an answer; long work goes to a thread."""
+    """Decode an answer with one of the functions below, in a thread if it is deeply nested."""
     try:
         return decode(resource, body)
     except TooDeep:
@@ -66,7 +66,7 @@ class ListBody(msgspec.Struct, Generic[ItemT], frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ListPage(Generic[ObjectT]):
-    """`resource_version`: where a watch starts that continues the list."""
+    """`resource_version`: where to start the watch that continues the list."""
 
     objects: tuple[ObjectT, ...]
     skipped: tuple[SkippedObject, ...]
@@ -86,7 +86,7 @@ def decode_page(
     resource: Resource[ObjectT], body: bytes, *, deeply: bool = False
 ) -> ListPage[ObjectT]:
     if resource.slim is not None:
-        # One by one: a page of objects as their authors wrote them would be there all at once.
+        # One by one: decoding the page at once would hold all of its full objects in memory.
         return _decode_each(resource, body, deeply=deeply)
     try:
         page = _page_decoder(resource.type).decode(body)
@@ -111,7 +111,7 @@ def _require_shallow(body: bytes) -> None:
     except RecursionError:
         raise TooDeep from None
     except (msgspec.DecodeError, UnicodeError):
-        pass  # which the decoder says of it, too
+        pass  # decode_object reports this fault
 
 
 def _slim(resource: Resource[ObjectT], raw: msgspec.Raw) -> ObjectT | SkippedObject:
@@ -139,7 +139,7 @@ def _members(document: bytes) -> dict[bytes, bytes]:
 
 
 def _split(body: bytes) -> ListBody[msgspec.Raw]:
-    """Take a page apart in which an object is nested too deeply for the decoder."""
+    """Split a page with an object that is nested too deeply for the decoder."""
     members = _members(body)
     return ListBody(
         kind=msgspec.json.decode(members.get(b'"kind"', b'""'), type=str),
@@ -155,7 +155,7 @@ def _page(
     *,
     results: list[ObjectT | SkippedObject],
 ) -> ListPage[ObjectT]:
-    # Any JSON object decodes as an empty page; taken for one it would empty the store.
+    # Any JSON object decodes as an empty page, and an empty page would empty the store.
     if not kind.endswith("List") or not metadata.resource_version:
         raise NotJson(f"list {resource}: the answer is not a list with a resourceVersion")
     return ListPage(
@@ -175,8 +175,8 @@ class FrameType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Frame(Generic[ObjectT]):
-    """`content`: the object, or why it is skipped; None in a bookmark. `resource_version`: where a
-    watch continues after this frame; empty if it cannot be read.
+    """`content`: the object, or why it is skipped; None for a bookmark. `resource_version`: where a
+    watch resumes after this frame; empty if unreadable.
     """
 
     type: FrameType
@@ -216,7 +216,7 @@ def decode_frames(
 ) -> list[Frame[ObjectT]]:
     """Decode lines of a watch; raises ApiStatusError for an ERROR frame.
 
-    That a version is too old comes so too: as code 410 in a frame of an answer 200.
+    An expired version is reported that way too: an ERROR frame with code 410 in a 200 answer.
     """
     if resource.slim is None:
         with suppress(*_MALFORMED):
@@ -274,24 +274,25 @@ def _version(raw: msgspec.Raw) -> str:
 
 
 _LONGEST: Final = 120
-"""A longer string, such as the message of a scheduler, is seldom there twice."""
+"""Longest string that is shared; longer ones, such as a scheduler's message, rarely repeat."""
 
 _MOST: Final = 4_096
-"""Names and uids are there once and fill it; what is common is there again with the next object."""
+"""Most values kept before starting over: names and uids, which never repeat, fill the table, and
+the next object brings the common values back."""
 
 
 class SharedValues:
-    """Values that objects share; it begins again when it is large, to keep little alive."""
+    """Values that objects share; the table is emptied when it is large, to keep little alive."""
 
     def __init__(self) -> None:
         self._known: dict[object, object] = {}
         self._bytes = 0
 
     def measured(self, obj: msgspec.Struct, old: msgspec.Struct | None = None) -> int:
-        """Give an object that was just decoded the values of others where they are equal; return
-        about how many bytes of memory it takes, or takes more than `old`, whose parts it is given.
+        """Replace the values of a newly decoded object by equal ones that are already in memory.
 
-        Nobody else may have it yet.
+        With `old`, take equal parts from that object. Return roughly how many bytes the object
+        takes, or takes more than `old`. Call this before anything else refers to the object.
         """
         self._bytes = 0
         if len(self._known) > _MOST:

@@ -1,7 +1,7 @@
 """Which resources the cluster serves, and in which versions.
 
-One request answers it where the API server speaks aggregated discovery (Kubernetes 1.30, and 1.26
-as v2beta1); older ones are asked for each version of each group.
+API servers with aggregated discovery (Kubernetes 1.30, and 1.26 as v2beta1) answer that in two
+requests, for /api and /apis; older ones are asked for each version of each group.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GroupVersion:
-    """One version of one group, and the plurals it serves; None if that could not be learned."""
+    """One version of an API group; `plurals` is None if its resources could not be read."""
 
     group: str
     version: str
@@ -117,14 +117,14 @@ class _Root:
 
 
 class Discoverer:
-    """Polls discovery, and at once when asked to; tells `on_answer` of changes.
+    """Polls discovery periodically and on request; calls `on_answer` when the answer changes.
 
-    What was served is believed to be absent the second time, a second later: an API server that
-    starts lists no custom kinds until it has read their definitions, and all that is known of
-    their objects would be forgotten (kubernetes/kubernetes, pull request 89145).
+    A served resource counts as absent only when a second answer, a second later, omits it too: an
+    API server that starts lists no custom kinds until it has read their definitions, and believing
+    it would discard all that is known of their objects (kubernetes/kubernetes, pull request 89145).
 
-    `current` is the last answer; after `unknown_after` seconds of failures nothing is known.
-    `confirmed_since`: each poll has succeeded and the process has not paused.
+    `current` is the last answer; after `unknown_after` seconds of failures it is empty (unknown).
+    `confirmed_since`: since then every poll has succeeded and the process has not paused.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class Discoverer:
             await self.poll()
             if before != (self.current, self.confirmed):
                 self._on_answer()
-            # Requests to poll again within a second wait for it: a 404 that lasts is no storm.
+            # At most one poll a second, so that a persistent 404 does not flood the server.
             await asyncio.sleep(min(1.0, self._interval))
             try:
                 async with asyncio.timeout(self._interval):
@@ -177,7 +177,7 @@ class Discoverer:
                 continue
 
     async def poll(self) -> None:
-        """Ask once; a failure keeps the last answer for a while."""
+        """Ask once; after a failure the last answer stays for a while."""
         try:
             found = [each for root in self._roots for each in await self._read(root)]
         except KubeError as error:
@@ -204,7 +204,7 @@ class Discoverer:
             self._failing_since = now
             log.warning("discovery_failed", cause=str(error))
         self.confirmed_since = None
-        self._doubted = False  # the next answer may be that of a server that starts
+        self._doubted = False  # the next answer may come from a server that is starting
         for root in self._roots:
             root.etag = ""
         if (now.boot - self._failing_since.boot).total_seconds() >= self._unknown_after:
@@ -272,9 +272,9 @@ def _plurals(names: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """What is read of a cluster, and where. A dump, which lists once what is watched otherwise,
-    reproduces a verdict only as long as both agree, so both ask here. With `namespace`
-    only what is in it is read, with the rights that somebody has there.
+    """What is read of a cluster, and where. The live cluster and the dump, which lists once what
+    the daemon watches, both ask here: a dump reproduces a verdict only if both read the same.
+    With `namespace`, only that namespace is read, with the user's rights there.
     """
 
     settings: EvaluationSettings
@@ -282,7 +282,7 @@ class ReadPlan:
 
     @cached_property
     def declared(self) -> frozenset[Resource[KubeObject]]:
-        """Kinds that only a declaration of the user has read."""
+        """Return the kinds that are read only because the user declared them."""
         declared = self.settings.catalogue.declared
         found = {each.resource for each in declared if each.component.condition}
         return frozenset(filter(None, found)) - {*self.settings.built_in().resources}
@@ -291,19 +291,18 @@ class ReadPlan:
         yield from filter(self.settings.reads, self.settings.catalogue.resources)
 
     def follows_discovery(self, resource: Resource[KubeObject]) -> bool:
-        """True if a resource is read only while discovery lists it in a version of ours.
+        """True if a resource is read only while discovery lists it in a version that we know.
 
-        A declared resource is read in the version that its author wrote, even if the kind is
-        built in.
+        A declared resource is read in the declared version, even if the kind is built in.
         """
         return resource.custom or resource in self.declared
 
     def is_of_use(
         self, resource: Resource[KubeObject], discovery: Discovery, *, while_unknown: bool
     ) -> bool:
-        """True if the stack that a resource is read for may have subjects, or needs of its parts.
+        """True if the resource's stack may have subjects, or if the resource shows needs.
 
-        `while_unknown` says what holds while discovery does not tell of its subjects.
+        `while_unknown` is the answer while discovery of the subjects is unknown.
         """
         if not resource.stack or resource.subject_kind:
             return True
@@ -316,7 +315,7 @@ class ReadPlan:
         return Served.SERVED in states or (while_unknown and Served.UNKNOWN in states)
 
     def is_outside(self, resource: Resource[KubeObject]) -> bool:
-        """True if only one namespace is read, and a resource is not in it."""
+        """True if only one namespace is read and the resource is outside of it."""
         elsewhere = resource in BY_PLACE or not resource.namespaced
         return bool(self.namespace) and elsewhere and resource is not NAMESPACES
 
@@ -329,11 +328,11 @@ class ReadPlan:
     def configmaps(
         self, namespaces: Collection[str] | None, deployments: Iterable[Key]
     ) -> Iterator[AnyPlace]:
-        """Yield where Istio's ConfigMaps are: one of each revision, in the candidates that exist.
+        """Yield the places of Istio's ConfigMaps: one per revision in each candidate that exists.
 
-        RBAC often grants ConfigMaps by a Role in the namespace that exists; asking elsewhere
-        would make the resource unknown without need. Where it is not known which exist
-        (`namespaces` is None), all are asked.
+        RBAC often grants ConfigMaps by a Role in the existing namespace; asking elsewhere would
+        make the resource unknown without need. If `namespaces` is None (unknown), all candidates
+        are asked.
         """
         if not self.settings.istiod_deployment:
             return

@@ -1,7 +1,7 @@
-"""Everything that can go wrong with the API server, in our own exceptions.
+"""Everything that can go wrong with the API server, as exceptions of our own.
 
 No exception of aiohttp, kubernetes_asyncio, ssl, msgspec or the operating system leaves this
-package; `mapped` is the boundary. Messages hold no credentials: text from elsewhere is cleaned.
+package; `mapped` is the boundary. Messages contain no credentials: foreign text is cleaned.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from reporter.model.text import clean, cut
 
 _TEXT_BYTES: Final = 300
 _LONGEST_RETRY_AFTER: Final = 120.0
-"""A longer one is not believed: priority and fairness asks for 32 s at most, and a proxy's page for
-maintenance must not keep us from asking for an hour after the API server is back."""
+"""Seconds; longer values are capped. API priority and fairness asks for 32 s at most, and a proxy's
+maintenance page must not keep us waiting for an hour after the API server is back."""
 
 
 class KubeError(Exception):
@@ -43,22 +43,22 @@ class ConnectionFailed(KubeError):
 
 
 class CertificateRejected(ConnectionFailed):
-    """TLS could not be agreed on; most often the certificate authority is not the server's."""
+    """The TLS handshake failed, most often because the certificate authority is the wrong one."""
 
 
 class NotJson(KubeError):
-    """The answer is not what an API server says: a proxy's HTML page, or JSON cut short."""
+    """The answer is not an API server's: a proxy's HTML page, or truncated JSON."""
 
 
 class AnswerTooLarge(KubeError):
-    """The answer exceeds the limit for one answer; smaller pages may fit."""
+    """The answer exceeds the size limit; smaller pages may fit."""
 
 
 class ApiStatusError(KubeError):
-    """The API server refused.
+    """The API server refused the request.
 
-    `reason` is the word of the Status object, such as `AlreadyExists`. `is_status_object` is False
-    for plain-text answers: `404 page not found` of a group that is not served, and 429 of API
+    `reason` comes from the Status object, such as `AlreadyExists`. `is_status_object` is False for
+    plain-text answers: `404 page not found` for a group that is not served, and the 429 of API
     priority and fairness.
     """
 
@@ -101,7 +101,7 @@ class AlreadyExists(Conflict):
 
 
 class Invalid(ApiStatusError):
-    """400 or 422: the request itself is wrong; to repeat it is useless."""
+    """400 or 422: the request itself is wrong; a retry cannot succeed."""
 
 
 class Gone(ApiStatusError):
@@ -109,7 +109,7 @@ class Gone(ApiStatusError):
 
 
 class TooManyRequests(ApiStatusError):
-    """429: overload; `retry_after` says for how long."""
+    """429: overload; `retry_after` says how long to wait."""
 
 
 class ServerError(ApiStatusError):
@@ -160,7 +160,7 @@ def status_error(status: int, body: bytes, retry_after: str | None = None) -> Ap
     if answer is None or answer.kind != _Status.STATUS:
         answer, is_status_object = _Status(kind=""), False
         text = body[:_TEXT_BYTES].decode("utf-8", "replace")
-        # A page of a proxy helps nobody; its status code does.
+        # A proxy's HTML page is of no use to the reader; its status code is.
         text = "" if "<" in text else text
     else:
         is_status_object = True
@@ -193,7 +193,7 @@ def _class_of(code: int, reason: str) -> type[ApiStatusError]:
 
 
 def parse_retry_after(header: str | None, now: datetime | None = None) -> float | None:
-    """Return the seconds that a Retry-After header asks for, bounded; None if it is unreadable."""
+    """Return the seconds that a Retry-After header asks for, capped; None if it is unreadable."""
     if not header:
         return None
     try:
@@ -210,7 +210,7 @@ def parse_retry_after(header: str | None, now: datetime | None = None) -> float 
 
 @contextmanager
 def mapped(action: str) -> Iterator[None]:
-    """Turn what the libraries raise into our exceptions; cancellation passes."""
+    """Turn the libraries' exceptions into ours; cancellation passes through."""
     try:
         yield
     except KubeError:
@@ -228,12 +228,12 @@ LOWER: Final = (
     asyncio.LimitOverrunError,
     EOFError,
     ValueError,  # json, msgspec, Unicode, and URLs that aiohttp refuses
-    OverflowError,  # numbers and times beyond all bounds
+    OverflowError,  # numbers and times out of range
     RecursionError,
     RuntimeError,  # aiohttp: session or transport is closing
-    AssertionError,  # aiohttp, on a connection that was lost at a bad moment
+    AssertionError,  # aiohttp, if the connection is lost at a bad moment
 )
-"""What the libraries raise where a request fails."""
+"""The exceptions that the libraries raise when a request fails."""
 
 
 def _translate(error: BaseException, action: str) -> KubeError:
@@ -284,7 +284,7 @@ _TRANSLATIONS: Final[tuple[tuple[tuple[type[BaseException], ...], type[KubeError
         "the answer is not JSON as an API server writes it",
     ),
 )
-"""The first row that fits counts, so subclasses stand before their bases."""
+"""The first matching row wins, so subclasses come before their bases."""
 
 
 def _os_text(error: BaseException) -> str:
@@ -298,8 +298,8 @@ _RESET_SECONDS: Final = 120.0
 
 @dataclass(slots=True)
 class Backoff:
-    """0.8 s, doubled up to 30 s, plus up to as much again at random; it starts again after 2 min of
-    quiet. `seconds` is any steady clock.
+    """Delays of 0.8 s, doubling up to 30 s, plus up to 100 % jitter; they start over after 2 min
+    without a failure. `seconds` is any steady clock.
     """
 
     seconds: Callable[[], float]
@@ -310,11 +310,11 @@ class Backoff:
     _last: float = float("-inf")
 
     def reset(self) -> None:
-        """Start again with the first delay: earlier failures say nothing about the next one."""
+        """Start over with the first delay: earlier failures say nothing about the next one."""
         self._failures = 0
 
     def next(self, at_least: float = 0.0) -> float:
-        """Return how long to wait after one more failure, and not less than `at_least`."""
+        """Return how many seconds to wait after another failure, no less than `at_least`."""
         now = self.seconds()
         if now - self._last > _RESET_SECONDS:
             self._failures = 0
@@ -322,6 +322,6 @@ class Backoff:
         delay = max(delay, at_least)
         if delay < self.most:
             self._failures += 1
-        # Counted from the end of the wait, so that a long one is not taken for quiet.
+        # Counted from the end of the wait, so that a long wait does not count as quiet.
         self._last = now + delay
         return delay

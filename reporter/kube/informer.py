@@ -1,26 +1,25 @@
-"""One resource, listed and then watched: a local copy that knows how far it can be trusted.
+"""List-then-watch of one resource: a local copy that knows how far it can be trusted.
 
-A pass asks the API server for nothing, so it needs a copy of what it reads, and it must know when
-that copy may be old: a verdict on old data is a false one. A list gives a consistent state and its
-version; a watch from that version gives what changed since, until one side ends it. What can go
-wrong:
+A pass makes no requests, so it reads a local copy, and it must know when that copy may be stale: a
+verdict on stale data is false. A list returns a consistent state and its version; a watch from that
+version returns the changes since, until one side ends it. Four things can go wrong:
 
 - **The version is too old.** Between the pages of a list the answer is 410; in a watch it is an
-  ERROR frame with code 410 in an answer 200. Only a new list helps. The version of a quiet kind
-  grows old although nothing is wrong: bookmarks renew it about once a minute, but nobody promises
-  them, and a watch of Events has none (Kubernetes,
+  ERROR frame with code 410 in a 200 answer. Only a new list helps. The version of a quiet kind
+  expires although nothing is wrong: bookmarks renew it about once a minute, but they are not
+  guaranteed, and a watch of Events has none (Kubernetes,
   pkg/kubeapiserver/default_storage_factory_builder.go).
-- **A connection that dies without a word.** So the server is asked to end each watch after 5 to 10
-  min, TCP keep-alive is on (`store.py`), and a watch that brings nothing for 2 min is listed again.
-  That is no loss yet: the list tells whether the server is there.
-- **A connection that was lost.** The copy is unconfirmed until a new list: a watch that is taken up
-  again is old until what was missed has arrived, and nothing says when.
-- **A proxy that ends every watch at once.** A watch shorter than a second counts as a failure.
+- **A connection dies silently.** So the server is asked to end each watch after 5 to 10 min, TCP
+  keep-alive is on (`store.py`), and a watch without a frame for 150 s leads to a new list. That is
+  not a loss yet: the list shows whether the server is there.
+- **A connection is lost.** The copy is unconfirmed until a new list: a resumed watch is stale until
+  it has delivered the missed changes, and nothing marks that moment.
+- **A proxy ends every watch at once.** A watch shorter than a second is followed by a back-off.
 
-client-go's reflector (tools/cache/reflector.go) is the same loop, with the same back-off and
-watches of the same length. `Watch` of kubernetes_asyncio 36.1.0 (watch/watch.py) is not used: it
-never looks at the HTTP status, never waits between two tries, never lists after a 410, and an
-object that lacks a required field makes a typed list fail as a whole, where here it is skipped.
+client-go's reflector (tools/cache/reflector.go) is the same loop, with the same back-off and watch
+length. `Watch` of kubernetes_asyncio 36.1.0 (watch/watch.py) is not used: it never checks the HTTP
+status, never waits between two attempts and never lists after a 410. In its typed lists, an object
+without a required field fails the whole list; here only that object is skipped.
 """
 
 import asyncio
@@ -54,13 +53,13 @@ from reporter.snapshot.snapshot import (
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 _PAGE_BYTES: Final = 24 * 2**20
-"""Most that is taken of one page; a page of fewer objects is asked for then."""
+"""Largest page that is read; beyond it, pages with fewer objects are requested."""
 
 _AGAIN_SECONDS: Final = 60.0
-"""How often an object that is got alone is got again."""
+"""Interval between two GETs of an object that is read alone."""
 
 _FRESH_SECONDS: Final = 1.0
-"""What is read sooner after a pause may have waited in the connection since before it."""
+"""Frames read sooner after a pause may have been buffered in the connection since before it."""
 
 log = structlog.get_logger(__name__)
 
@@ -69,9 +68,9 @@ log = structlog.get_logger(__name__)
 class Timing:
     """Intervals of an informer, in seconds, and the size of its pages.
 
-    `watch` is the shortest and longest time after which the server is to end one. After `idle` a
-    watch counts as dead: bookmarks come about once a minute, but of a quiet kind the first was
-    measured at 120.2 s (kube-apiserver 1.36).
+    The server is asked to end a watch after a random time within `watch`. After `idle` without a
+    frame a watch counts as dead: bookmarks come about once a minute, but for a quiet kind the first
+    one was measured at 120.2 s (kube-apiserver 1.36).
     """
 
     unknown_after: float = 120.0
@@ -84,11 +83,11 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place(Generic[ObjectT]):
-    """What one informer reads; restricted to one namespace, or one object of that name.
+    """What one informer reads: a resource, optionally limited to a namespace and to one name.
 
-    RBAC rules with `resourceNames` grant list and watch only with a selector of the name
-    (Kubernetes documentation, "Using RBAC Authorization"). `alone` gets that object from time to
-    time: RBAC grants a tenant to get the Namespace that a Role is in, but not to list or watch it.
+    RBAC rules with `resourceNames` grant list and watch only with a field selector on the name
+    (Kubernetes documentation, "Using RBAC Authorization"). With `alone`, that object is read by a
+    periodic GET: a Role lets a tenant get its Namespace, but not list or watch it.
     """
 
     resource: Resource[ObjectT]
@@ -117,7 +116,7 @@ class Place(Generic[ObjectT]):
     def permission(self, verbs: str) -> str:
         name = f"/{self.name}" if self.name else ""
         if self.alone:
-            # A Role in the Namespace grants to get it.
+            # A Role in the Namespace can grant get on it.
             return f"get on {self.resource}{name} in {self.name}"
         where = f" in {self.namespace}" if self.namespace else ""
         return f"{verbs} on {self.resource}{name}{where}"
@@ -130,19 +129,19 @@ class Counters:
 
 
 class _Idle(errors.ConnectionFailed):
-    """Nothing came of a watch for so long that its connection may be dead."""
+    """A watch delivered nothing for so long that its connection may be dead."""
 
 
 class Informer(Generic[ObjectT]):
     """Keeps a copy of one place; `run` never returns and never raises a `KubeError`.
 
-    **When the copy counts as confirmed.** A complete list confirms, and each frame keeps it so. A
-    connection that was lost takes that away, and then only a new list gives it back; a pause of the
-    process does too, and a watch that goes on delivering gives it back as well. After a loss, a
-    watch that is taken up again sends nothing for a quiet kind, and its HTTP 200 may come from a
-    proxy. A watch that the server ends properly is no loss: the next one continues it.
+    **When the copy is confirmed.** A complete list confirms it. A lost connection makes it
+    unconfirmed until a new list: a resumed watch sends nothing for a quiet kind, and its HTTP 200
+    may come from a proxy. A pause of the process makes it unconfirmed too; then a watch that goes
+    on delivering also confirms it. A watch that the server ends properly is not a loss: the next
+    watch continues it.
 
-    `last_frame` is when a list or frame came last, or a watch ended as it should.
+    `last_frame` is the time of the last list or frame, or of the last proper end of a watch.
     """
 
     def __init__(
@@ -212,10 +211,10 @@ class Informer(Generic[ObjectT]):
         self._restart_in(0.0)
 
     def doubt(self, seconds: float) -> None:
-        """Trust nothing until the watch delivers or it is listed again: the process has paused.
+        """Unconfirm the copy after a pause of the process, until the watch delivers or a new list.
 
-        A watch whose connection survived delivers what was missed, in order, and needs no list. One
-        that brings nothing for so many seconds is listed again.
+        A watch whose connection survived delivers the missed changes in order and needs no list. If
+        it delivers nothing for `seconds`, a new list starts.
         """
         self._pauses += 1
         self._lose()
@@ -228,7 +227,7 @@ class Informer(Generic[ObjectT]):
             self._scope.reschedule(None if seconds is None else now + seconds)
 
     def _confirm(self) -> None:
-        """Trust a watch that delivers again, later than what may have waited in its connection."""
+        """Confirm the copy by a frame that is too recent to have been buffered before the pause."""
         if self._doubted is not None and self._seconds() - self._doubted >= _FRESH_SECONDS:
             self._doubted = None
             self._unconfirmed = None
@@ -243,15 +242,15 @@ class Informer(Generic[ObjectT]):
                         wait = await self._round()
                         await asyncio.sleep(wait)
             except TimeoutError:
-                # Asked for by `unconfirm` or `doubt`; time limits of requests never come as
-                # TimeoutError.
+                # From `unconfirm` or `doubt`; timeouts of requests are never raised as
+                # TimeoutError here.
                 self._relist = True
                 log.info("informer_restarted", resource=str(self.place.resource))
             finally:
                 self._scope = None
 
     async def look(self) -> None:
-        """List once and watch nothing: try until that succeeded or was refused."""
+        """List once without a watch; retry until the list succeeds or is refused."""
         while not self.settled:
             try:
                 await self._list()
@@ -267,7 +266,7 @@ class Informer(Generic[ObjectT]):
                 return _AGAIN_SECONDS
             return await self._watch()
         except _Idle:
-            # Not a failure yet: a quiet kind without bookmarks looks the same. The list decides.
+            # Not a failure yet: a quiet kind without bookmarks looks the same. The list will tell.
             self._relist = True
             return 0.0
         except errors.KubeError as error:
@@ -282,8 +281,8 @@ class Informer(Generic[ObjectT]):
             try:
                 page = await (self._got() if self.place.alone else self._listed_page(token))
             except errors.Gone:
-                # Paging took longer than the server keeps history: next time all at once, as
-                # client-go does.
+                # Paging took longer than the server keeps history: list without pages next time,
+                # as client-go does.
                 self._page = 0
                 raise
             except errors.AnswerTooLarge:
@@ -308,7 +307,7 @@ class Informer(Generic[ObjectT]):
         self._listed = True
         if skipped:
             log.warning("objects_skipped", resource=str(self.place.resource), count=len(skipped))
-        # A list that was under way when the process paused may be older than the pause.
+        # A list that was in flight when the process paused may be older than the pause.
         if pauses == self._pauses:
             self._relist = False
             self._unconfirmed = None
@@ -327,7 +326,7 @@ class Informer(Generic[ObjectT]):
 
     @asynccontextmanager
     async def _taking_turns(self) -> AsyncIterator[None]:
-        """Do what takes milliseconds while no other informer does, then let the loop run."""
+        """Run milliseconds of decoding for one informer at a time, then yield to the loop."""
         async with self._turn:
             yield
             await asyncio.sleep(0)
@@ -353,10 +352,10 @@ class Informer(Generic[ObjectT]):
         )
 
     async def _watch(self) -> float:
-        """Watch until the server ends it; return the seconds to wait before the next one."""
+        """Watch until the server ends the watch; return the seconds to wait before the next one."""
         seconds = self._chance.randint(*self._timing.watch)
-        # The API server keeps no watch cache for Events, which is what sends bookmarks: only the
-        # end of such a watch shows that it was alive.
+        # Bookmarks come from the watch cache, and the API server has none for Events: only the end
+        # of such a watch shows that it was alive.
         bookmarks = self.place.resource.plural != "events"
         idle = self._timing.idle if bookmarks else seconds + 30.0
         parameters = {
@@ -381,7 +380,7 @@ class Informer(Generic[ObjectT]):
                     self._on_change()
                 heard = self._seconds()
                 if self._unconfirmed is not None:
-                    # Granted again after it was refused: what was missed is only in a list.
+                    # Allowed again after a refusal: only a list has the changes in between.
                     self._relist = True
                     return 0.0
                 async for each in lines:
@@ -410,7 +409,8 @@ class Informer(Generic[ObjectT]):
         self._confirm()
         before = self.store.changes
         for frame in frames:
-            # Watches start at a list's version, so each frame's is newer and may be continued from.
+            # Watches start at a list's version, so each frame's version is newer and can be
+            # resumed from.
             self._version = frame.resource_version or self._version
             if (
                 frame.content is not None
@@ -425,8 +425,8 @@ class Informer(Generic[ObjectT]):
                     name=frame.content.name,
                     cause=frame.content.cause,
                 )
-        # The echo of our own writes asks for no pass: nothing is decided by it, and the next
-        # one comes with a resync at the latest.
+        # The echo of our own writes does not trigger a pass: no verdict depends on it, and the
+        # next resync picks it up.
         if self.store.changes != before and not self._ours:
             self._on_change()
 
@@ -439,7 +439,7 @@ class Informer(Generic[ObjectT]):
         self.counters.failures += 1
         match error:
             case errors.Forbidden() | errors.Unauthorized() if self._was_away:
-                # An API server that starts refuses everybody until it has read its roles.
+                # An API server that starts refuses every client until it has read its roles.
                 self._was_away = False
                 self._backoff.reset()
             case errors.Forbidden() | errors.Unauthorized():
@@ -470,7 +470,7 @@ class Informer(Generic[ObjectT]):
         if isinstance(error, errors.Unauthorized):
             permission = CREDENTIALS
         else:
-            # A refused watch asks for no new list, so that it is the watch that is retried.
+            # A refused watch does not relist, so the watch itself is retried.
             permission = self.place.permission("list, watch" if self._relist else "watch")
         before = self._refused
         since = before.since if before else self._now()

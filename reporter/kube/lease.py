@@ -1,32 +1,32 @@
 """Leader election on a Lease: client-go's algorithm with a fence.
 
-The API server enforces nothing: whoever may update a Lease can take it. So replicas follow the
-algorithm of client-go (tools/leaderelection/leaderelection.go):
+The API server enforces nothing: any client that may update a Lease can take it. So replicas follow
+client-go's algorithm (tools/leaderelection/leaderelection.go):
 
-- The holder renews every 2 s. Who is not the holder takes the Lease once its record has not
-  *changed* for the duration that stands in it. The times in the record are never compared with a
-  clock, so clocks may differ.
-- A holder that could not renew for the renew deadline, which is shorter, stops leading. Both write
-  with the version that they have read, so of two that try at once one gets a conflict.
+- The holder renews every 2 s. A candidate takes the Lease once its record has not *changed* for the
+  duration written in it. The times in the record are never compared with a clock, so clocks may
+  differ.
+- A holder that could not renew for the renew deadline, which is shorter, stops leading. All writes
+  carry the version that was read, so if two replicas try at once, one gets a conflict.
 - A candidate that has just started waits for the whole duration, unless the holder released the
-  Lease when it ended. The wait between two tries has jitter, and ends early when a watch says that
-  the Lease is free (`LeaseWatch`), which client-go does not do: those are seconds in which a new
-  fault is told by nobody. Only a read decides who may lead.
-- Identities are those of processes. Under the name of its pod a container that restarts would take
-  its own Lease back at once, and begin all graces again, from a standby that knows them. For the
-  same end a candidate that never saw the record change waits for as long as another one may take to
-  look: who has been here for longer leads first.
+  Lease on exit. The wait between two attempts has jitter, and ends early when a watch shows that
+  the Lease is free (`LeaseWatch`). client-go does not do that; it saves seconds in which no replica
+  reports a new fault. Only a read decides who may lead.
+- Each process has its own identity. If the pod's name were the identity, a restarted container
+  would retake its Lease at once, and start all graces again, although a standby knows them. For the
+  same reason a candidate that has never seen the record change waits one jittered retry period
+  longer: a replica that has been running for longer leads first.
 
-**The fence.** client-go does not guarantee a single leader: a process that stood still wakes up and
-writes before it notices that its lease is over. So every write here asks `fence_left` right before
-it starts; that is counted from the moment *before* the last renewal was sent, so it is up before
-another replica may take the Lease, unless its clock runs faster by more than the lease is longer.
-What is sent at the very last moment is made harmless elsewhere: names of Events follow from what
-they tell, and updates name the version that they change. The clock counts suspend
+**The fence.** client-go does not guarantee a single leader: a suspended process wakes up and writes
+before it notices that its lease has expired. So every write here checks `fence_left` right before
+it starts. The fence is counted from *before* the last renewal was sent, so it closes before another
+replica may take the Lease, unless that replica's clock runs faster by more than the lease exceeds
+the renew deadline. A write sent at the last moment is made harmless elsewhere: names of Events are
+derived from their content, and updates carry the version that they change. The clock counts suspend
 (`CLOCK_BOOTTIME`); with `time.monotonic` the fence would still be open after one.
 
 `leaderelection` of kubernetes_asyncio 36.1.0 is not used: a dropped connection ends the election
-while the leader's task goes on, requests have no time limit, and it never releases the Lease.
+while the leader's task goes on, its requests have no timeout, and it never releases the Lease.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ _JITTER: Final = 1.2
 _GROUP: Final = "coordination.k8s.io"
 
 HANDED_ON_ANNOTATION: Final = f"{LABEL_PREFIX}pending-since"
-"""What a leader leaves on its Lease for the next one."""
+"""Data that a leader leaves on its Lease for the next leader."""
 
 log = structlog.get_logger(__name__)
 
@@ -61,7 +61,8 @@ log = structlog.get_logger(__name__)
 class LeaseTimes:
     """Seconds: `duration` > `renew_deadline` > 1.2 x `retry`, as in client-go.
 
-    Others wait for `duration`; a leader starts no request `renew_deadline` after its last renewal.
+    Candidates wait for `duration`; a leader starts no request later than `renew_deadline` after its
+    last renewal.
     """
 
     duration: float = 15.0
@@ -78,11 +79,11 @@ class LeaseTimes:
 
     @property
     def patience(self) -> float:
-        """Longest that one request may take: short enough that one that hangs costs no Lease.
+        """Return the timeout of one request: short enough that a hung request costs no Lease.
 
-        As in client-go (tools/leaderelection/resourcelock/interface.go, `NewFromKubeconfig`). Less
-        would take the Lease from a leader whose API server is slow, and nobody would lead for as
-        long as it is.
+        As in client-go (tools/leaderelection/resourcelock/interface.go, `NewFromKubeconfig`). A
+        shorter timeout would take the Lease from a leader whose API server is slow, and no replica
+        could lead until the server is fast again.
         """
         return max(self.retry, self.renew_deadline / 2)
 
@@ -107,7 +108,7 @@ class _Lease(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What another process left on the Lease for whoever comes next, and when it wrote so last."""
+    """The data that another process left on the Lease for its successor, and when it last wrote."""
 
     text: str
     renewed: str
@@ -115,10 +116,10 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The Lease as it was seen last; any change of its `raw` spec shows that its holder lives.
+    """The Lease as last read; any change of its `raw` spec shows that the holder is alive.
 
-    `document` is whole, so that a PUT keeps what others wrote on it. `changed_at` is when a change
-    was seen here, in seconds on our clock; at the first read none was seen yet.
+    `document` is complete, so that a PUT keeps fields of other writers. `changed_at` is when this
+    process saw the last change, or the record for the first time, in seconds on our clock.
     """
 
     document: dict[str, object]
@@ -134,10 +135,10 @@ class _Record:
 
 
 class Elector:
-    """Tries to hold the Lease. `fence_left` is what every write asks before it starts.
+    """Tries to hold the Lease. Every write checks `fence_left` before it starts.
 
     A former leader goes on as a candidate. `run` ends only by cancellation, and then releases the
-    Lease: cancel it after the work that it guards has ended.
+    Lease: cancel it only after the guarded work has ended.
     """
 
     def __init__(
@@ -151,8 +152,8 @@ class Elector:
         chance: random.Random | None = None,
         hand_on: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`identity`: no other process may ever have had it. `hand_on`: what to leave on the Lease
-        for the next leader; None leaves what stands there.
+        """`identity` must be unique to this process, for ever. `hand_on` returns the text to leave
+        on the Lease for the next leader; None keeps the current text.
         """
         self._client = client
         self._identity = identity
@@ -175,8 +176,8 @@ class Elector:
     def fence_left(self) -> float:
         """Return for how many seconds requests may still be started; 0 if not leading.
 
-        It is counted from before the last renewal was sent, so others, who count the longer lease
-        duration from when they saw that renewal, always wait longer.
+        Counted from before the last renewal was sent. Other replicas count the longer lease
+        duration from when they saw that renewal, so they always wait longer.
         """
         if self._renewed_at is None:
             return 0.0
@@ -227,7 +228,7 @@ class Elector:
                 held = await self._try(self._times.renew_deadline)
 
     async def _hold(self) -> None:
-        """Renew every retry period; return once the fence has closed or another one holds it."""
+        """Renew every retry period; return once the fence has closed or the Lease is taken."""
         while True:
             await asyncio.sleep(min(self._times.retry, self.fence_left()))
             while (left := self.fence_left()) > 0:
@@ -236,7 +237,7 @@ class Elector:
                     break
                 if self.holder != self._identity:
                     return
-                # A try that hung has used up its period already.
+                # An attempt that hung has already used up its period.
                 spent = self._seconds() - began
                 pause = max(0.0, self._times.retry - spent)
                 await asyncio.sleep(min(pause, self.fence_left()))
@@ -257,17 +258,17 @@ class Elector:
         return False
 
     def _failed(self, cause: str) -> None:
-        """Say once why tries fail, not at every retry."""
+        """Log why attempts fail, once for each cause and not at every retry."""
         if cause != self._failure:
             log.warning("lease_try_failed", lease=self._name, cause=cause)
         self._failure = cause
 
     async def _renew_at_once(self) -> bool:
-        """Renew with the version last seen: one request while all is well."""
+        """Renew with the version last seen: one request in the normal case."""
         record = self._record
         if record is None or record.holder != self._identity or not self.is_leader():
             return False
-        # If this fails, the complete way finds out why.
+        # If this fails, `_get_and_put` finds out why.
         with suppress(KubeError):
             return await self._put(record)
         return False
@@ -278,7 +279,7 @@ class Elector:
         except NotFound as error:
             if not error.is_status_object:
                 raise
-            # Somebody has deleted the Lease, but its holder may still write.
+            # The Lease was deleted, but its holder may still write.
             return self._held_for() <= 0 and await self._create()
         record = self._observe(response)
         return self._held_for() <= 0 and await self._put(record)
@@ -293,7 +294,7 @@ class Elector:
         return max(0.0, record.changed_at + lasts - self._seconds())
 
     async def _create(self) -> bool:
-        # By PUT: RBAC cannot grant a create by POST for one name only, as the request has none.
+        # By PUT: RBAC cannot limit a POST to one name, as the request's path has none.
         now = rfc3339_micro(self._now().wall)
         spec = self._spec(acquired=now, renewed=now, transitions=0)
         document: dict[str, object] = {
@@ -304,7 +305,7 @@ class Elector:
         try:
             return await self._write(self._changed(document, spec), "create")
         except (Invalid, Conflict):
-            # Another one has made it since: a PUT without a version is then refused with 422.
+            # Another replica has created it since: a PUT without a version is refused with 422.
             log.debug("lease_made_by_another", lease=self._name)
             return False
 
@@ -343,7 +344,7 @@ class Elector:
         except TimeoutError:
             log.warning("lease_release_failed", lease=self._name, cause="no answer in time")
         except Forbidden as error:
-            # As when the chart is uninstalled: its Role is gone before its pods are.
+            # Expected when the chart is uninstalled: its Role is deleted before its pods.
             log.info("lease_not_released", lease=self._name, cause=str(error))
         except KubeError as error:
             log.warning("lease_release_failed", lease=self._name, cause=str(error))
@@ -354,7 +355,7 @@ class Elector:
     def _spec(self, *, acquired: str, renewed: str, transitions: int) -> dict[str, object]:
         return {
             "holderIdentity": self._identity,
-            # The API takes whole seconds; others may wait longer than asked, never shorter.
+            # The API takes whole seconds; candidates may wait longer than configured, never less.
             "leaseDurationSeconds": math.ceil(self._times.duration),
             "acquireTime": acquired,
             "renewTime": renewed,
@@ -362,7 +363,7 @@ class Elector:
         }
 
     def _observe(self, response: Response) -> _Record:
-        """Take over a Lease that the server sent; note when its spec changes."""
+        """Store a Lease that the server sent; note when its spec changes."""
         lease = response.decode(_Lease)
         raw = bytes(lease.spec)
         before = self._record
@@ -449,7 +450,7 @@ class _Frame(msgspec.Struct, frozen=True):
 
 
 class LeaseWatch:
-    """Watches one Lease while `run` runs, and sets `free` when nobody holds it."""
+    """Watches one Lease while `run` runs, and sets `free` when it has no holder."""
 
     def __init__(self, client: KubeClient, path: str, name: str, *, chance: random.Random) -> None:
         self.free = asyncio.Event()

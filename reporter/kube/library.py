@@ -1,12 +1,11 @@
-"""The part of kubernetes_asyncio that is used, without the rest of it.
+"""Imports only the part of kubernetes_asyncio that we use.
 
-The packages of the library import its whole generated client, 860 modules for all kinds of the API.
-We need its configuration and its connections: lists, watches and writes are our own. To import only
-these saves a third of what a small daemon has resident, and time at its start.
+The library's packages import its whole generated client, 860 modules for all kinds of the API. We
+need only its configuration and its connections: lists, watches and writes are our own. Importing
+only these saves a third of a small daemon's resident memory, and time at startup.
 
-The modules are imported below bare packages, which leave nothing behind: whoever imports
-kubernetes_asyncio afterwards gets the whole. This is the only module that knows how the library is
-laid out.
+The modules are imported below empty stand-in packages, which are removed again: a later import of
+kubernetes_asyncio gets the whole library. Only this module knows the library's layout.
 """
 
 import importlib
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 _ROOT: Final = "kubernetes_asyncio"
 _BARE: Final = (_ROOT, f"{_ROOT}.client", f"{_ROOT}.client.models")
 _UNUSED: Final = "urllib3"
-"""For basic authentication, which no API server has had since Kubernetes 1.19."""
+"""Only for basic authentication, which API servers dropped in Kubernetes 1.19."""
 
 
 class Config(Protocol):
@@ -81,7 +80,7 @@ def _import() -> Library:
 
 @contextmanager
 def _bare_packages(folder: Path) -> Iterator[None]:
-    """Put packages in place that import nothing, and take them and their modules out again."""
+    """Install packages that import nothing; on exit remove them and their modules again."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_ours(name)}
     for name in _BARE:
         module = ModuleType(name)

@@ -1,26 +1,25 @@
-"""The live cluster: informers for everything that is read, and snapshots of what they hold.
+"""The live cluster: informers for everything that is read, and snapshots of their objects.
 
-The hard part is to say what it means that nothing is there. A kind without objects may be empty,
-or not installed, or not readable, or not read yet, and only in the first two cases may a probe
-conclude anything. So a resource has one of three states, and each rests on a question that only one
-side can answer:
+The hard part is to interpret an empty result. A kind without objects may be empty, or not
+installed, or not readable, or not read yet, and a probe may draw a conclusion only in the first two
+cases. So a resource has one of three states:
 
 - **served**: discovery lists it, and an informer has listed it.
-- **absent**: discovery answered and does not list it. There are no objects, so what was told of
-  them ends. What is read only for a stack without subjects counts as absent too.
+- **absent**: discovery answered and does not list it. It has no objects, so findings about them
+  end. A resource that is read only for a stack without subjects counts as absent too.
 - **unknown**: RBAC refuses it, or there was no answer for 120 s, or it is served only in versions
-  that are not read. It is neither healthy nor a fault: what was told stays, marked stale.
+  that we do not read. That is neither healthy nor a fault: findings stay, marked stale.
 
-A 404 on a list does not make a kind absent. An API server that starts answers so for every custom
+A 404 on a list does not make a kind absent. An API server that starts answers 404 for every custom
 kind until it has read the definitions, and behind a load balancer another server may know more. So
-a 404 only has discovery asked at once, and that something is gone is believed the second time
-(`discovery.py`). Discovery is polled, not derived from a watch of CustomResourceDefinitions: it
-also knows the kinds of aggregated API servers, and everybody may read it.
+a 404 only triggers a discovery poll, and a kind counts as gone when two polls omit it
+(`discovery.py`). Discovery is polled rather than derived from a watch of CustomResourceDefinitions:
+it also lists the kinds of aggregated API servers, and every client may read it.
 
-Which places are watched follows from what discovery lists, from the stacks that are switched on or
-have subjects, and, for the ConfigMaps of Istio, from the namespaces and the Deployments that exist.
-While discovery is away, what is watched stays. The `DynamicClient` of kubernetes_asyncio 36.1.0 is
-not used: a 503 for one API version counts there as a version without resources.
+The watched places follow from discovery, from the stacks that are switched on or have subjects,
+and, for Istio's ConfigMaps, from the namespaces and Deployments that exist. While discovery fails,
+existing watches stay. The `DynamicClient` of kubernetes_asyncio 36.1.0 is not used: it takes a 503
+for one API version for a version without resources.
 """
 
 import asyncio
@@ -71,7 +70,7 @@ class Informers:
         self._timing = timing
         self._watch = watch
         self._chance = random.Random()  # noqa: S311 - jitter is no secret
-        # Pages of twenty kinds come at once; decoded in one turn of the loop they would hold it up.
+        # Pages of twenty kinds arrive together; decoding them in one go would block the loop.
         self._turn = asyncio.Lock()
         self._bytes: Counter[str] = Counter()
         self._on_change = on_change
@@ -132,16 +131,16 @@ class Informers:
 
 
 _DECLARED_UNKNOWN_SECONDS: Final = 30.0
-"""A kind that is not listed by then counts as declared unknown for `/readyz`."""
+"""After this time `/readyz` no longer waits for kinds that are not listed yet."""
 
 _DELIVER_SECONDS: Final = 1.5
-"""For so long a watch may show after a pause that it lives."""
+"""How long a watch has after a pause to show that it is alive."""
 
 _SPREAD_SECONDS: Final = 2.0
 _MOST_SPREAD_SECONDS: Final = 60.0
 
 _PLACES_FOLLOW: Final = (r.NAMESPACES, r.DEPLOYMENTS)
-"""Changes of these may change where ConfigMaps are read."""
+"""Changes of these objects may change where ConfigMaps are read."""
 
 
 log = structlog.get_logger(__name__)
@@ -149,10 +148,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WatchHealth:
-    """How the watches of one resource are, for metrics.
+    """The health of one resource's watches, for metrics.
 
-    `age_seconds` is since the oldest watch heard something; None if one never did. `relists` counts
-    the first list, too.
+    `age_seconds` is the time since the quietest watch received something; None if one never did.
+    `relists` includes the first list.
     """
 
     resource: str
@@ -179,7 +178,7 @@ class LiveCluster:
         watch: bool = True,
     ) -> None:
         """`on_change` is called whenever a snapshot would differ, in addition to setting `changed`.
-        With `namespace` only what is in it is read, with the rights that somebody has there.
+        With `namespace`, only that namespace is read, with the user's rights there.
         """
         self.client = client
         self._settings = settings
@@ -242,8 +241,8 @@ class LiveCluster:
             )
         )
         for each in sorted(found - self._unserved):
-            tell = log.warning if each.near else log.info
-            tell("declared_kind_not_served", reason=each.reason, cause=str(each))
+            write = log.warning if each.near else log.info
+            write("declared_kind_not_served", reason=each.reason, cause=str(each))
         self._unserved = found
 
     def _notify(self) -> None:
@@ -268,7 +267,7 @@ class LiveCluster:
             elif version := current.version(resource):
                 yield self._reading.place(resource, version)
             elif current.discovery.state(resource.crd_name) is Served.UNKNOWN:
-                # What is watched goes on while discovery is away.
+                # Existing watches go on while discovery is unknown.
                 yield from (informer.place for informer in self._informers.of(resource))
 
     def _is_of_use(self, resource: Resource[KubeObject]) -> bool:
@@ -290,10 +289,10 @@ class LiveCluster:
         return ()
 
     def unconfirm_all(self) -> None:
-        """Trust nothing until it is heard of again: the process has paused.
+        """Unconfirm everything after a pause of the process.
 
-        What does not deliver is listed again, spread over more seconds the more pauses there are:
-        with little processor time, to list everything at once is the next pause.
+        Watches that do not deliver soon are listed again, spread over more seconds the more pauses
+        there were: with little CPU, listing everything at once would cause the next pause.
         """
         self._discoverer.unconfirm()
         spread = self._pauses.next()
@@ -310,7 +309,7 @@ class LiveCluster:
             return True
         if self._discoverer.current.discovery.served is None:
             return False
-        # What an answer asks for is watched a moment later; until then it is not listed.
+        # New places get their informers only a moment after a discovery answer.
         settled = {informer.place for informer in self._informers if informer.settled}
         return self._wanted() <= settled
 
@@ -325,7 +324,7 @@ class LiveCluster:
                 continue
 
     def awaited(self) -> str:
-        """Say what no answer came for yet, and what failed last; empty if each kind is listed."""
+        """Say what has not been answered yet, and a failure; empty if each kind is listed."""
         if self._discoverer.current.discovery.served is None:
             return f"API discovery: {self._discoverer.failure or 'no answer'}"
         waiting = [informer for informer in self._informers if not informer.settled]
@@ -358,7 +357,7 @@ class LiveCluster:
         )
 
     def served_version(self, resource: Resource[KubeObject]) -> str:
-        """Return the version in which a kind is read on demand; empty where it is not served."""
+        """Return the version in which a kind is read on demand; empty if it is not served."""
         if not resource.custom:
             return resource.versions[0]
         return self._discoverer.current.version(resource) or ""
@@ -398,10 +397,10 @@ class LiveCluster:
         return self._not_watched(resource)
 
     def _is_lasting(self, state: ResourceState) -> bool:
-        """Tell whether a kind cannot be reached although the API server answers.
+        """True if a kind stays unreachable although the API server answers.
 
-        By then each kind has been tried again since the API server was away, if it was: none of
-        them waits for longer than that.
+        Discovery must have succeeded for `unknown_after`: no retry waits for longer than that, so
+        every kind has been tried again since the last outage.
         """
         if state.cause != UNREACHABLE:
             return False
@@ -430,7 +429,7 @@ class LiveCluster:
         for resource in (*self._reading.resources(), *r.BY_PLACE):
             selected = resource.stack or resource in self._reading.declared
             name = resource.selection if selected else str(resource)
-            if name in named:  # a declaration reads the conditions of a kind that is read anyway
+            if name in named:  # a declaration reads a kind that is read anyway
                 name = f"{name} {resource.versions[0]}"
             named[name] = resource
         return [self._health(name, resource) for name, resource in named.items()]
@@ -453,7 +452,7 @@ class LiveCluster:
 
 def _touched(informers: Iterable[AnyInformer]) -> AbstractSet[Key] | None:
     touched: set[Key] = set()
-    # Each is asked, as it begins to count again then.
+    # Ask every store, even after a None: the call resets its count.
     for each in [informer.store.take_touched() for informer in informers]:
         if each is None:
             return None
@@ -466,7 +465,7 @@ def _together(informers: Iterable[AnyInformer]) -> dict[Key, KubeObject]:
 
 
 def _merged(states: list[ResourceState]) -> ResourceState:
-    """Return the state of several places: as little is known as of the worst of them."""
+    """Return the combined state of several places: unknown if one of them is unknown."""
     for state in states:
         if state.served is Served.UNKNOWN:
             return state

@@ -1,10 +1,10 @@
-"""Reads what explains a fault, when it is asked for: Events, a few kinds of objects, ends of logs.
+"""Reads evidence for a fault on demand: Events, a few kinds of objects, and the ends of logs.
 
-Nothing here is watched. A watch of Events would decode each of a cluster's for ever, and the API
-server keeps none of them in its watch cache, so that even a list of one namespace reads all of it
-from etcd (kubernetes, pkg/kubeapiserver/default_storage_factory_builder.go): hence one list a
-namespace, paged, and only while something there is unexplained. `turn` is waited for before each
-request, so that whoever calls sets the pace.
+Nothing here is watched. A watch of Events would decode every Event of the cluster, for ever. The
+API server has no watch cache for Events, so even a list of one namespace reads them all from etcd
+(kubernetes, pkg/kubeapiserver/default_storage_factory_builder.go). Hence one paged list per
+namespace, only while a fault there is unexplained. Each request first awaits `turn`, with which the
+caller sets the pace.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -24,7 +24,7 @@ from reporter.snapshot.foreign_events import EventObject, foreign_event
 PAGE: Final = 500
 
 MOST_PAGES: Final = 4
-"""Pages that are read of one namespace; with more Events, they are asked for by object."""
+"""Most pages read per namespace; beyond that, Events are requested by object."""
 
 _OBJECT_PAGE: Final = 250
 _SECONDS: Final = 10.0
@@ -37,10 +37,12 @@ Turn = Callable[[], Awaitable[None]]
 async def read_events(
     client: KubeClient, namespace: str, *, uids: Iterable[str], turn: Turn
 ) -> list[ForeignEvent]:
-    """Return the Events of others in a namespace; among thousands, only those of `uids`."""
+    """Return the Events of others in a namespace; if there are too many to page through, also read
+    those about the objects with `uids`.
+    """
     found: list[ForeignEvent] = []
     page = await _event_page(client, namespace, {}, turn=turn)
-    found += _told(page)
+    found += _foreign_events(page)
     for _ in range(MOST_PAGES - 1):
         if (
             not page.metadata.continue_token
@@ -50,11 +52,11 @@ async def read_events(
         page = await _event_page(
             client, namespace, {"continue": page.metadata.continue_token}, turn=turn
         )
-        found += _told(page)
+        found += _foreign_events(page)
     if page.metadata.continue_token:
         for uid in uids:
             selector = {"fieldSelector": f"involvedObject.uid={uid}"}
-            found += _told(await _event_page(client, namespace, selector, turn=turn))
+            found += _foreign_events(await _event_page(client, namespace, selector, turn=turn))
     return found
 
 
@@ -75,13 +77,13 @@ async def _event_page(
         return msgspec.json.decode(response.body, type=ListBody[msgspec.Raw])
 
 
-def _told(page: ListBody[msgspec.Raw]) -> list[ForeignEvent]:
+def _foreign_events(page: ListBody[msgspec.Raw]) -> list[ForeignEvent]:
     found: list[ForeignEvent] = []
     for item in page.items or ():
         try:
             event = foreign_event(msgspec.json.decode(item, type=EventObject))
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            continue  # one that is malformed explains nothing, and hides no other
+            continue  # a malformed Event explains nothing, and must not hide the others
         if event is not None:
             found.append(event)
     return found
@@ -90,7 +92,7 @@ def _told(page: ListBody[msgspec.Raw]) -> list[ForeignEvent]:
 async def read_objects(
     client: KubeClient, resource: Resource[KubeObject], version: str, *, turn: Turn
 ) -> tuple[list[KubeObject], bool]:
-    """Return the objects of a kind, and whether these are all."""
+    """Return the objects of a kind, and whether the list is complete."""
     found: list[KubeObject] = []
     token, whole = "", True
     for _ in range(MOST_PAGES):
@@ -116,7 +118,7 @@ async def read_objects(
 async def read_object(
     client: KubeClient, resource: Resource[ObjectT], name: str, *, namespace: str = "", turn: Turn
 ) -> ObjectT | None:
-    """Return one object, None if there is none."""
+    """Return one object, or None if it does not exist or is malformed."""
     await turn()
     place = ("namespaces", namespace) if namespace else ()
     try:
@@ -134,7 +136,7 @@ async def read_object(
 
 
 LINES: Final = 1_000
-"""Lines that are asked for: an engine of eight workers says in as many why it failed."""
+"""Lines to request; enough for an engine with eight workers to say why it failed."""
 
 _BYTES: Final = 1024 * 1024
 _FEWER: Final = 10
@@ -142,11 +144,11 @@ _LOG_SECONDS: Final = 5.0
 
 
 async def fetch_log(client: KubeClient, crash: ContainerLog) -> str:
-    """Return the last lines of a run, as the kubelet gives them.
+    """Return the last lines of a container's run, as the kubelet sends them.
 
-    Of what `limitBytes` cuts off, the kubelet keeps the beginning (kubernetes,
-    pkg/kubelet/kuberuntime/logs): where it did, fewer lines are asked for. Raises ApiStatusError
-    where the kubelet has that log no more, or the pod is gone.
+    With `limitBytes` the kubelet cuts off the end (kubernetes, pkg/kubelet/kuberuntime/logs), so if
+    the limit is reached, fewer lines are requested. Raises ApiStatusError if the kubelet no longer
+    has the log or the pod is gone.
     """
     body = await _read(client, crash, LINES)
     if len(body) >= _BYTES:

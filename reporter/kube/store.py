@@ -1,4 +1,4 @@
-"""The objects that an informer holds, and the lines of a watch's body that change them."""
+"""The objects of an informer, and the reader of a watch's lines."""
 
 import socket
 from collections import Counter
@@ -22,12 +22,12 @@ ObjectT = TypeVar("ObjectT", bound=KubeObject)
 Key: TypeAlias = tuple[str, str]
 
 SKIPPED: Final = 1000
-"""Most skipped objects that are remembered by name."""
+"""Most skipped objects that are kept by name."""
 
 MOST_BYTES: Final = 32 * 2**20
-"""About how much memory the objects of one namespace may take, of one kind; pods of models take
-some 5 KiB each. Beyond it objects are unknown: who may write in one namespace must not fill what
-all share."""
+"""Approximate memory limit for one kind's objects in one namespace; a model's pod takes about
+5 KiB. Objects beyond it are skipped and count as unknown: a tenant of one namespace must not use up
+the memory that all share."""
 
 MOST_IN_ALL: Final = 96 * 2**20
 """The same for objects of all kinds. Cluster-scoped objects are not of one tenant."""
@@ -41,10 +41,10 @@ _TOO_MUCH_IN_ALL: Final = (
 
 
 class Store(Generic[ObjectT]):
-    """The objects by namespace and name; counts its changes.
+    """The objects by namespace and name, and a counter of their changes.
 
-    Many objects change all the time in fields that nobody reads, such as the heartbeats of Nodes.
-    Such a change does not count, unless `versions_matter`, because the objects are to be written.
+    Many objects keep changing in fields that we do not read, such as the heartbeats of Nodes. Such
+    a change counts only with `versions_matter`, for objects that we also write.
     """
 
     def __init__(
@@ -67,12 +67,14 @@ class Store(Generic[ObjectT]):
         self._in_all: Counter[str] = in_all if in_all is not None else Counter()
 
     def take_touched(self) -> AbstractSet[Key] | None:
-        """Return the keys of objects that changed, came or went since the last call; None: any."""
+        """Return the keys of objects that changed, came or went since the last call; None means
+        that any may have.
+        """
         touched, self._touched = self._touched, set()
         return touched
 
     def replace(self, objects: dict[Key, ObjectT], skipped: dict[Key, SkippedObject]) -> None:
-        """Take a complete list, made of what `known` gave for each page."""
+        """Replace all objects by a complete list, made of the results of `known` for each page."""
         known = self.objects
         same = len(objects) == len(known) and all(
             known.get(key) is obj for key, obj in objects.items()
@@ -86,9 +88,9 @@ class Store(Generic[ObjectT]):
         self.changes += 1
 
     def known(self, page: Iterable[ObjectT]) -> tuple[dict[Key, ObjectT], list[SkippedObject]]:
-        """Return the objects of a page as they are held, and those that are left out.
+        """Return the objects of a page as stored, and those left out for lack of memory.
 
-        What did not change stays the object that it was.
+        An unchanged object is returned as the instance already stored.
         """
         objects: dict[Key, ObjectT] = {}
         left_out: list[SkippedObject] = []
@@ -104,8 +106,8 @@ class Store(Generic[ObjectT]):
         return objects, left_out
 
     def _held(self, new: ObjectT, like: ObjectT | None) -> ObjectT | SkippedObject:
-        """Return an object as it is held, with the parts of another that are the same; why it is
-        not, where its namespace has taken its share of memory.
+        """Return an object that shares equal parts with `like`; or, if its namespace has used up
+        its memory, the reason why it is skipped.
         """
         key = (new.namespace, new.name)
         like = like if like is not None and _is_typed(type(new)) else None
@@ -135,13 +137,11 @@ class Store(Generic[ObjectT]):
         self._bytes.clear()
 
     def apply(self, type_: FrameType, content: ObjectT | SkippedObject) -> bool:
-        """Take one change and tell whether it is one; an object of which nothing changed that we
-        read stays the same one.
-        """
+        """Apply one change; False if nothing that we read has changed, and the old object stays."""
         key = (content.namespace, content.name)
         if type_ is not FrameType.DELETED and self._is_no_news(key, content):
             return False
-        # A malformed object takes the place of its last good state, which is history.
+        # A malformed object replaces its last good state, which is outdated.
         old = self.objects.pop(key, None)
         self.skipped.pop(key, None)
         if type_ is FrameType.DELETED or isinstance(content, SkippedObject):
@@ -168,7 +168,7 @@ class Store(Generic[ObjectT]):
 
 @cache
 def _is_typed(type_: type[KubeObject]) -> bool:
-    """Tell whether equal objects are the same JSON: where anything may stand, 1 equals true."""
+    """True if equal objects are the same JSON; with untyped fields they may not be: 1 == True."""
     shape = repr(msgspec.inspect.type_info(type_))
     return "AnyType" not in shape and repr(object) not in shape
 
@@ -190,10 +190,10 @@ def _reads_equal(one: KubeObject, other: KubeObject) -> bool:
 
 
 FRAME_BYTES: Final = 8 * 2**20
-"""Longest watch frame that is read; etcd takes 1.5 MiB at most (`--max-request-bytes`)."""
+"""Longest watch frame that is read; etcd accepts at most 1.5 MiB (`--max-request-bytes`)."""
 
 _KEEP_ALIVE: Final = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-"""A vanished peer is noticed after a minute; aiohttp sets none of this."""
+"""Detects a vanished peer after a minute; aiohttp sets none of these options."""
 
 
 def keep_alive(response: aiohttp.ClientResponse) -> None:
@@ -203,7 +203,7 @@ def keep_alive(response: aiohttp.ClientResponse) -> None:
     sock = transport.get_extra_info("socket") if transport is not None else None
     if sock is None:
         return
-    with suppress(OSError):  # the connection may just have been lost, which reading will tell
+    with suppress(OSError):  # if the connection was just lost, the next read fails
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, value in _KEEP_ALIVE:
             if hasattr(socket, option):
@@ -215,9 +215,9 @@ class LineStream:
         self._content = content
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the whole lines that have come, all at once; a clean end of the stream ends the
-        iteration. Raises ConnectionFailed: the stream was cut, or nothing came for too long;
-        AnswerTooLarge: a line exceeds the limit; what follows cannot be read.
+        """Yield the complete lines received so far, joined; a clean end of the stream ends the
+        iteration. Raises ConnectionFailed if the stream was cut or idle for too long, and
+        AnswerTooLarge if a line exceeds the limit; the rest cannot be read then.
         """
         pending = bytearray()
         with mapped("watching"):

@@ -1,11 +1,11 @@
 """Writes of our Events and of their mirrors in workload namespaces, through core/v1.
 
-There Events stay mutable. An update through events.k8s.io/v1 may change nothing but `series` and
-the metadata (Kubernetes, pkg/apis/core/validation/events.go, ValidateEventUpdate).
+Events stay mutable there. An update through events.k8s.io/v1 may change only `series` and the
+metadata (Kubernetes, pkg/apis/core/validation/events.go, ValidateEventUpdate).
 
-Mirrors are written without reading any. Server-side apply with force under our own field manager:
-it creates what is not there, and the same again changes nothing, whoever applied it. RBAC asks for
-`patch`, and for `create` where the Event is not there.
+Mirrors are written without being read, by forced server-side apply under our own field manager: it
+creates a missing Event, and applying the same again changes nothing, whichever replica did it. RBAC
+requires `patch`, and `create` if the Event does not exist.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ from reporter.snapshot.decode import decode_object
 APPLY: Final = "application/apply-patch+yaml"
 
 FIELD_MANAGER: Final = COMPONENT
-"""Under which name managedFields list what is ours."""
+"""Our name in managedFields."""
 
 WRITE_SECONDS: Final = 5.0
-"""Limit of one write; a write that began within the fence ends before the lease does."""
+"""Timeout of one write; a write that starts within the fence ends before the lease does."""
 
 
 class KubeEvents:
@@ -41,7 +41,7 @@ class KubeEvents:
     async def patch_event(
         self, name: str, patch: Mapping[str, object], *, resource_version: str
     ) -> Event:
-        """Merge-patch an Event, if it is still of that version, and return it as stored."""
+        """Merge-patch an Event if it still has that version, and return it as stored."""
         metadata = patch.get("metadata")
         guarded = {**metadata} if isinstance(metadata, Mapping) else {}
         guarded["resourceVersion"] = resource_version
@@ -74,7 +74,7 @@ class KubeMirrors:
         self._seconds = seconds
 
     async def apply_mirror(self, namespace: str, name: str, body: Mapping[str, object]) -> None:
-        """Make an Event be as `body`, whether it is there or not."""
+        """Create or update an Event so that it equals `body`."""
         await self._patch(namespace, name, body, content_type=APPLY, params={"force": "true"})
 
     async def patch_mirror(self, namespace: str, name: str, patch: Mapping[str, object]) -> None:
