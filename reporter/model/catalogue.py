@@ -1,4 +1,4 @@
-"""The closed vocabulary of reasons, as a value: what is built in, and what users add to it."""
+"""The closed vocabulary of reasons: the built-in ones and those that users declare."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from reporter.model.subject import CLUSTER_KIND, NAMESPACE_KIND, Layer, SubjectK
 
 
 class WorkloadKind(StrEnum):
-    """Kinds of `apps/v1` that say how many of their replicas are available."""
+    """Kinds of `apps/v1` whose status counts available replicas."""
 
     DEPLOYMENT = "Deployment"
     STATEFULSET = "StatefulSet"
@@ -23,10 +23,10 @@ class WorkloadKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomWorkload:
-    """A workload that must be there and available.
+    """A workload that must exist and be available.
 
-    In the layer `cluster` the first of `namespaces` that has it counts. In the layer `modelharness`
-    each of these workload namespaces must have it, or, where empty, each that there is.
+    In the layer `cluster`, the first of `namespaces` that has the workload counts. In the layer
+    `modelharness`, each of `namespaces` must have it; empty means every workload namespace.
     """
 
     kind: WorkloadKind
@@ -45,11 +45,10 @@ class CustomCrd:
 class CustomCondition:
     """A condition that every object of a kind must have in a status.
 
-    An object that has no such condition yet, or has it with the status Unknown, is no fault. Of
-    objects that are not `namespaced` the layer is `cluster`. `selector` is a label selector of
-    those that count. In the layer `modeldeployment` the value of `subject_label` names the subject;
-    where it is empty, that is the one that owns the object (`metadata.ownerReferences`), or that it
-    is.
+    An object without the condition, or with status Unknown, is not at fault. Objects that are not
+    `namespaced` belong to the layer `cluster`. `selector` is a label selector for the objects to
+    check. In the layer `modeldeployment`, the value of `subject_label` names the subject; if that
+    is empty, the subject is the object itself or its owner (`metadata.ownerReferences`).
     """
 
     group: str
@@ -65,15 +64,15 @@ class CustomCondition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomComponent:
-    """One declaration of a user: a reason, its place in the catalogue, and exactly one thing that
-    raises it: a workload that must be available, a CustomResourceDefinition that must be served, or
-    a condition that must have a status.
+    """One user declaration: a reason, its place in the catalogue, and exactly one check that raises
+    it: a workload that must be available, a CustomResourceDefinition that must be served, or a
+    condition that must have a status.
 
-    `reason` begins as those of its layer do: `cluster`, `modelharness`, or the kind of its subjects
-    (`inferenceset`, `modelserving`, ...). Its priority is just above that of `before`, or just
-    below that of `after`, another reason of its layer; with neither it is the last one.
-    `grace_seconds` of None takes the global grace. `why` is the evidence that what it suppresses
-    has no valid input then; required with it. `blocks_ready`: its layer's Ready waits for it.
+    `reason` has the prefix of its layer: `cluster`, `modelharness`, or the kind of its subjects
+    (`inferenceset`, `modelserving`, ...). Its priority is just above that of `before` or just below
+    that of `after`, another reason of its layer; with neither, it is last. `grace_seconds` None
+    means the global grace. `why` is required with `suppresses`: the evidence that those reasons
+    have no valid input while this one fires. `blocks_ready`: its layer's Ready waits for it.
     """
 
     reason: str
@@ -92,12 +91,12 @@ class CustomComponent:
 
 
 Priority: TypeAlias = tuple[bool, int]
-"""Order of reasons of one subject: the smaller is looked at first."""
+"""Sort key of the reasons of one subject; the smallest is to be looked at first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A component that a user declared, and what is read for it; None for a missing CRD."""
+    """A component that a user declared and the resource it reads; None for a CRD check."""
 
     component: CustomComponent
     resource: Resource[KubeObject] | None
@@ -105,10 +104,10 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Catalogue:
-    """Reasons in the order of their priority, which of them suppresses which, and what is read.
+    """Reasons by priority, suppression rows, and the resources to read.
 
-    `reasons` are per layer in the order of the priority chain. `declared` are those of the user's
-    file.
+    `reasons` are in the order of the priority chain within each layer. `declared` comes from the
+    user's file.
     """
 
     reasons: tuple[Reason, ...]
@@ -185,11 +184,11 @@ class Catalogue:
         return iter(self.reasons)
 
     def rank(self, name: str) -> int:
-        """The smaller wins within a chain; an unknown one is last."""
+        """Return the rank of a reason; the smallest wins within a chain, unknown names are last."""
         return self._ranks.get(name, len(self._ranks))
 
     def priority(self, name: str) -> Priority:
-        """Return what reasons of a subject are ordered by: the chain first, then the others."""
+        """Return the sort key of a reason: those in the chain come before the others."""
         return (not self._by_name[name].chain, self._ranks[name])
 
     def upstreams_of(self, name: str) -> tuple[SuppressionRow, ...]:
@@ -207,11 +206,11 @@ class Catalogue:
         return (CLUSTER_KIND, NAMESPACE_KIND, *deployments)
 
     def of_subject(self, kind: SubjectKind) -> tuple[Resource[KubeObject], ...]:
-        """Return the resources whose objects are subjects of a kind; none in the upper layers."""
+        """Return the resources whose objects are subjects of a kind; empty in the upper layers."""
         return self._of_subject.get(kind, ())
 
     def of_kind(self, kind: str, group: str | None = None) -> tuple[Resource[KubeObject], ...]:
-        """Return the resources of a kind, of all groups or of one; several stacks may read one."""
+        """Return the resources of a kind, optionally of one group; stacks may share a kind."""
         found = self._of_kind.get(kind, ())
         return found if group is None else tuple(each for each in found if each.group == group)
 
@@ -226,8 +225,8 @@ class Catalogue:
 
     @property
     def metrics_kind(self) -> SubjectKind:
-        """The kind by whose names settings call the reasons that come from metrics.
+        """The kind whose reason names stand in settings of metrics-based reasons.
 
-        These are the same for all kinds whose pods are scraped, and are set once for all of them.
+        All scraped kinds have the same such reasons, and one setting applies to all of them.
         """
         return next(each.scraped.kind for each in self.stacks if each.scraped)

@@ -1,6 +1,6 @@
-"""What to type to look at an object: commands with its names, to be copied into a shell.
+"""Shell commands for looking at an object, to be copied by an operator.
 
-They only read. A part of a name that is no proper name never gets into a command.
+They only read. A name that is not valid in Kubernetes never gets into a command.
 """
 
 import re
@@ -20,7 +20,8 @@ _CONDITIONS: Final = (
     '{.type}={.status} {.reason}: {.message}{"\\n"}{end}\''
 )
 _ALL: Final = "--all-containers --ignore-errors --prefix"
-"""Containers that never ended have no previous run, and one such error would end the command."""
+"""Flags for `kubectl logs`. Containers without a previous run cause errors; the first would abort
+the command."""
 
 _CONTAINER: Final = re.compile(r"(?:init )?container ([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)")
 
@@ -32,7 +33,7 @@ def is_name(text: str) -> bool:
 def describe_command(ref: ObjectRef) -> str:
     """Return the kubectl command that shows an object.
 
-    It is empty for what is no object, and where a part of the name is not proper.
+    It is empty if `ref` is not an object or if part of its name is invalid.
     """
     if ref.kind == API_RESOURCE or not _is_proper(ref):
         return ""
@@ -48,11 +49,11 @@ def commands_for(
     missing: Collection[ObjectRef] = (),
     fails: Fails = Fails.OTHERWISE,
 ) -> tuple[str, ...]:
-    """Return what to type to look at an object at fault, the first thing to do in front.
+    """Return the commands for looking at an object at fault, the most useful first.
 
-    `more` belongs to the reason and comes behind. `about` is the part at fault, such as `container
-    vllm`. `mend` is another object that must be mended; it comes first. Of what is `missing` it is
-    shown what is there instead.
+    `more` are the commands of the reason and come last. `about` is the part at fault, such as
+    `container vllm`. `mend` is another object that must be repaired; its command comes first. For
+    an object in `missing`, the commands show what exists instead.
     """
     first: tuple[str, ...] = ()
     if mend is not None and mend != ref and _is_proper(mend):
@@ -71,7 +72,7 @@ def conditions_command(ref: ObjectRef) -> str:
 
 def _is_proper(ref: ObjectRef) -> bool:
     if not ref.api_version:
-        return False  # no object, such as an image
+        return False  # not an API object, such as an image
     names = [ref.name, *filter(None, (ref.namespace, ref.group))]
     return bool(_KIND.fullmatch(ref.kind)) and all(map(is_name, names))
 
@@ -82,7 +83,7 @@ def _place(ref: ObjectRef) -> str:
 
 def _resource(ref: ObjectRef) -> str:
     group = ref.group
-    # Groups without a dot are Kubernetes' own, and their kinds need no group to be found.
+    # kubectl finds the kinds of Kubernetes' own groups, which have no dot, without the group.
     return f"{ref.kind.lower()}.{group}" if "." in group else ref.kind.lower()
 
 
@@ -145,7 +146,7 @@ _WAYS: Final[Mapping[Fails, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     ),
     Fails.UNREADY: (("{logs}",), ("{logs}", "get pods -o wide", "rollout history {named}")),
 }  # fmt: skip
-"""What to type behind `describe`, by the way in which a pod, or what makes pods, fails."""
+"""Commands to follow `describe`, by failure mode: those for a pod, and those for its workload."""
 
 _DESCRIBE: Final = "{place}describe {resource} {name}"
 _STATUS: Final = "{place}get {resource} {name} {conditions}"
@@ -172,4 +173,4 @@ _LOOKS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("networking.istio.io", "EnvoyFilter"): _PLAIN,
     ("cilium.io", "CiliumNetworkPolicy"): _PLAIN,
 }  # fmt: skip
-"""How to look at an object by its group and kind; any other has conditions."""
+"""Commands by group and kind of the object; other kinds are expected to have conditions."""

@@ -1,19 +1,19 @@
-"""What a credential looks like: by the key before it, by its own shape or value, or by where it
-stands.
+"""Recognize credentials by the key before them, by their shape or value, or by their position.
 
-Messages, logs, reports, the page and dumps share these rules. The shapes are those that the issuers
-document; gitleaks (config/gitleaks.toml, v8) collects them, and is where the tests' forms come
-from. Names of objects stay: `secret "hf-token" not found` is what an operator has to look for.
+Messages, logs, reports, the page and dumps share these rules. Issuers document the shapes; gitleaks
+(config/gitleaks.toml, v8) collects them and is the source of the examples in the tests. Names of
+objects stay: an operator has to search for `secret "hf-token" not found`.
 
-Names of keys are never complete, so a long word is judged by its value too: in a random one a
-letter, capital or digit is followed by another class in six of ten places, in
-`DeepSeek-R1-Distill-Qwen-32B` in three. Shannon's entropy, which detect-secrets and gitleaks ask,
-does not tell the two apart at this length: 20 characters have at most 4.3 bits each, and that name
-has 4.1. What Kubernetes makes (uids, digests, hashes of templates) is hexadecimal or shorter.
+A list of key names is never complete, so long words are also judged by their value. In a random
+word, the character class (small letter, capital, digit) changes at six of ten places; in
+`DeepSeek-R1-Distill-Qwen-32B`, at three. Shannon entropy, which detect-secrets and gitleaks use,
+cannot distinguish the two at this length: 20 characters have at most 4.3 bits each, and that name
+has 4.1. Identifiers that Kubernetes makes (uids, digests, template hashes) are hexadecimal or
+shorter.
 
-Nearly all texts have no credential, and the rules are slow on those. So each is looked at first for
-a literal, for which Python's `re` and `str` search at the speed of memory: that may say yes for
-nothing, never no for something.
+Nearly all texts have no credential, and the rules are slow on them. So each text is first searched
+for literals, which Python's `re` and `str` find at the speed of memory. This search may have false
+positives but no false negatives.
 """
 
 import re
@@ -43,10 +43,10 @@ _KEYS: Final = tuple(
         ("pat", ""),
     )
 )
-"""How the keys of credentials end, and what stands between them and the value."""
+"""Endings of credential keys, with what separates them from the value."""
 
 _BEFORE_KEY: Final = 16
-"""Most characters before the word `key`, as in `subscription-key`; before others, none."""
+"""Maximum length of a prefix of `key`, as in `subscription-key`; other words need no prefix."""
 
 _FLAG: Final = re.compile(r"-(?<![\w-]-)", re.ASCII)
 _WORDS: Final = ("password", "passphrase", "sharedaccesssignature")
@@ -66,7 +66,7 @@ _SHAPES: Final = (
     )),
     (".", ("ya29.", "hvs.", "hvb.", "hvr.", "sg.", "dp.")),
 )  # fmt: skip
-"""What issuers write first, in lower case, below a mark without which none of it is there."""
+"""Prefixes that issuers use, in lower case, grouped by a character that all of the group have."""
 
 _SHORT: Final = {
     "sk-": re.compile(r"sk-(?<=\bsk.)", re.ASCII),
@@ -74,7 +74,7 @@ _SHORT: Final = {
     "sg.": re.compile(r"sg\.(?<=\bsg.)", re.ASCII),
     "dp.": re.compile(r"dp\.(?<=\bdp.)", re.ASCII),
 }
-"""The same, where only a word that begins so is meant: `task-` and `msg.` are none."""
+"""Prefixes that count only at the start of a word: not in `task-` or `msg.`."""
 
 _CAPITALS: Final = (
     "A3T", "AKIA", "ASIA", "ABIA", "ACCA", "AROA", "AIDA", "AIza", "AKCp", "ATATT3",
@@ -82,7 +82,7 @@ _CAPITALS: Final = (
 
 _LOWER: Final = {ord(upper): upper.lower() for upper in ascii_uppercase}
 LONG_LINE: Final = 60
-"""Characters of a line of a private key, at least: 64 in PEM (RFC 7468), 70 in OpenSSH's form."""
+"""Minimum length of a line of a private key: 64 in PEM (RFC 7468), 70 in OpenSSH's format."""
 
 KEY_END: Final = "-----END"
 
@@ -101,32 +101,31 @@ _FIELD_WORDS: Final = re.compile(
     "|LMHeadModel|ChatModel|(?:Fused)?MoE(?:Method)?|LinearMethod|CompressedTensors"
     "|ModelOpt|MiniMax"
 )
-"""Parts of names of models, of their classes and of quantizations: with a number or two before them
-such a name changes its class as often as a random word."""
+"""Parts of the names of models, their classes and quantizations. With a number or two before them,
+such names change the character class as often as random words."""
 
 _LONG: Final = 20
-"""Characters of a value that is judged by itself."""
+"""Minimum length of a value that is judged by itself."""
 
 _MIXED, _NO_DIGIT, _ONE_CASE = 0.38, 0.5, 0.2
-"""Changes of class for each character, from which a word is random: of capitals and small letters
-with digits, without, and of one case with digits. Of 1,000 random words of 32 letters and digits 8
-have less."""
+"""Minimum class changes per character of a random word: mixed case with digits, mixed case without,
+one case with digits. Of 1,000 random words of 32 letters and digits, 8 are below."""
 
 _USER_INFO: Final = re.compile(r"@(?!sha\d+:)[\w\[]", re.ASCII)
 
 
 def in_lower_case(text: str) -> str:
-    """Return a text with its ASCII letters in lower case: no rule is about others."""
+    """Return a text with its ASCII letters in lower case; no rule depends on other letters."""
     return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
 def may_have_user_info(text: str) -> bool:
-    """Tell whether a name or a password may stand before a host."""
+    """Tell whether a user name or a password may precede a host."""
     return _USER_INFO.search(text) is not None
 
 
 def beginnings_of_keys(lowered: str) -> list[int]:
-    """Return where keys with a value may begin in a text in lower case, in order."""
+    """Return the sorted positions where keys with a value may begin in a lower-case text."""
     found = {
         match.start() - more
         for begin, key in _KEYS
@@ -142,7 +141,7 @@ def may_have_flag(lowered: str) -> bool:
 
 
 def may_have_shape(text: str, lowered: str) -> bool:
-    """Tell whether a text, given in lower case too, may hold something shaped like a credential."""
+    """Tell whether a text (`lowered`: in lower case) may contain the shape of a credential."""
     for mark, beginnings in _SHAPES:
         if mark in lowered:
             for beginning in beginnings:
@@ -154,7 +153,7 @@ def may_have_shape(text: str, lowered: str) -> bool:
 
 
 def may_have_key_lines(text: str) -> bool:
-    """Tell whether lines of a private key may be in a text, without its beginning."""
+    """Tell whether a text may contain lines of a private key whose beginning is missing."""
     if len(text) < LONG_LINE:
         return KEY_END in text
     return max(map(len, text.split()), default=0) >= LONG_LINE or KEY_END in text
@@ -171,7 +170,7 @@ _KEY_ENDS: Final = (
     r"|subscription|license|ssh|storage|[^\W_]hub|openai)[-_]?key|credentials?"
     r"|(?<![a-z])auth(?:orization)?|(?<![a-z])sig|signature|(?<![a-z])cookie|jwt|bearer"
 )
-"""Ends of keys whose values are credentials. Tokenizers have other tokens: `eos_token`."""
+"""Endings of keys whose values are credentials. Tokens of tokenizers, as `eos_token`, are not."""
 
 _QUOTE: Final = r"(?:\\*[\"']|%2[27])"
 _NO_VALUE: Final = (
@@ -181,7 +180,7 @@ _NO_VALUE: Final = (
     r"|should|the|to|true|false|server\s+message|unable|unauthorized|unknown|was|with|wrong)"
     r"(?=[.,;:)\]]{0,3}(?:\s|\Z)))"
 )
-"""Words that follow `token:` in the sentences of errors."""
+"""Words that follow `token:` in error messages and are not values."""
 
 _VALUE: Final = (
     rf"{_NO_VALUE}(?:(?:bearer|basic|token|negotiate|digest|apikey)\s{{1,9}})?"
@@ -203,7 +202,7 @@ BY_KEY: Final = re.compile(
     rf"|b64))?{_TO_VALUE}){_VALUE}",
     re.IGNORECASE | re.ASCII,
 )
-"""A key that ends like one of a credential, and its value: `DB_PASSWORD=x`, `"password": "x"`."""
+"""A credential's key and its value: `DB_PASSWORD=x`, `"password": "x"`."""
 
 BY_FLAG: Final = re.compile(
     rf"((?<![\w-]){CREDENTIAL_FLAG}(?:\s{{1,9}}|{_QUOTE}\s{{0,9}},\s{{0,9}}(?={_QUOTE}))|(?:pass"
@@ -246,11 +245,11 @@ BY_SHAPE: Final = re.compile(
     """,
     re.ASCII,
 )  # fmt: skip
-"""What its issuer writes into a credential so that it is found; a private key to its end."""
+"""Marks that issuers put into credentials so that scanners find them; a private key to its end."""
 
 _BREAK: Final = r"(?>(?:\s{1,9}+|(?:\\{1,4}+[rn]){1,2}+){1,2}+)"
-"""The end of a line, as it is, as a blank, or written out. It is read in one way alone: what may be
-read in two doubles the time with each line."""
+"""The end of a line: literal, as a blank, or escaped. It can match in one way only: with two ways,
+the time would double with each line."""
 
 _BREAK_BACKWARDS: Final = r"(?>(?:\s{1,9}+|(?:[rn]\\{1,4}+){1,2}+){1,2}+)"
 
@@ -262,7 +261,7 @@ KEY_LINES: Final = re.compile(
     """,
     re.ASCII,
 )
-"""Two long lines of base64 or more, the rest of the line before, and the last, shorter one."""
+"""Two or more long lines of base64, the rest of the line before, and the shorter last line."""
 
 _END_OF_KEY: Final = re.compile(
     rf"{KEY_END} [A-Z ]*+(?:(?<=PRIVATE KEY)|(?<=PRIVATE KEY BLOCK))-----"
@@ -274,11 +273,11 @@ _LINES_BEFORE: Final = re.compile(
     """,
     re.ASCII,
 )
-"""What stands before the end of a private key without a beginning, read backwards."""
+"""The lines before the end of a private key whose beginning is missing, read backwards."""
 
 _NAMES_CREDENTIAL: Final = re.compile(rf"(?:\A|[^a-z0-9])(?:{_KEY_ENDS})\Z", re.IGNORECASE)
 _LONGEST_END: Final = 40
-"""Characters at the end of a key that are looked at: more than `_KEY_ENDS` and what precedes."""
+"""Characters read at the end of a key: more than `_KEY_ENDS` with its lookbehinds needs."""
 _IS_FLAG: Final = re.compile(CREDENTIAL_FLAG, re.IGNORECASE)
 
 
@@ -291,7 +290,7 @@ def is_credential_flag(argument: str) -> bool:
 
 
 def without_credentials(text: str) -> str:
-    """Return a text in which credentials are replaced; the keys before them stay."""
+    """Return a text with its credentials replaced; the keys before them stay."""
     if may_have_user_info(text):
         text = _BEFORE_HOST.sub(_without_user_info, text)
     lowered = in_lower_case(text)
@@ -346,14 +345,14 @@ def _without_ends_of_keys(text: str) -> str:
 
 
 def _without_key_lines(match: re.Match[str]) -> str:
-    """Return what stays of lines of base64: digests in hexadecimal and paths are no keys."""
+    """Replace lines of base64, but not hexadecimal digests or paths."""
     lines = match[0]
     mixed = any(map(str.isupper, lines)) and any(map(str.islower, lines))
     return REDACTED if mixed and any(map(str.isdigit, lines)) else lines
 
 
 def _without_values(text: str, beginnings: Iterable[int]) -> str:
-    """Return what `BY_KEY` leaves of a text, tried only where a key may begin."""
+    """Replace what `BY_KEY` matches, trying it only where a key may begin."""
     parts, done = [], 0
     for beginning in beginnings:
         match = BY_KEY.match(text, beginning) if beginning >= done else None
@@ -364,7 +363,7 @@ def _without_values(text: str, beginnings: Iterable[int]) -> str:
 
 
 def _without_user_info(match: re.Match[str]) -> str:
-    """Return what stands before a host without credentials: `https://token`, `user:password`."""
+    """Replace credentials before a host: `https://token`, `user:password`."""
     scheme, separator, rest = match[1].rpartition("://")
     user, colon, _ = rest.partition(":")
     if _PORT_AND_PATH.match(rest) or user == "mailto":
@@ -386,11 +385,11 @@ _CLOSES: Final = ".,;:!)]}\"'"
 
 
 def without_links(text: str) -> str:
-    """Return a text with the host and the port of each link.
+    """Return a text with each link reduced to its host and port.
 
-    Which host could not be reached is what a message is about; a path or a query may carry a
-    secret, and nobody should be led to a page that whoever wrote the text chose. What is no plain
-    host is taken out.
+    A message has to name the host that could not be reached. Paths and queries may carry secrets,
+    and a tenant's text must not lead readers to a page of the tenant's choice. A link without a
+    plain host is removed.
     """
     return _URL.sub(_host_of, text) if "://" in text else text
 
@@ -399,5 +398,5 @@ def _host_of(url: re.Match[str]) -> str:
     parts = _HOST.fullmatch(url[0])
     if parts is None:
         return REMOVED
-    # What closes the sentence around a link is no part of it.
+    # Punctuation after a link belongs to the sentence.
     return f"{parts['host'].lower()}{parts['port']}{url[0][len(url[0].rstrip(_CLOSES)) :]}"

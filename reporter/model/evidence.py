@@ -1,7 +1,7 @@
-"""What others said about objects at fault: their Events, and what the logs of containers mean.
+"""Evidence from elsewhere about objects at fault: Events of other components, and container logs.
 
-Neither is watched. Both are read beside the passes, for what is at fault only, or stand in a dump;
-a pass takes them as it takes samples. Without them a fault is told all the same, as a symptom.
+Neither is watched. Both are read outside the passes, for objects at fault only, or come from a
+dump; a pass takes them as it takes samples. Without them a fault is still reported, as a symptom.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from reporter.model.subject import ObjectRef
 
 
 class ContainerLog(NamedTuple):
-    """The log of a container; `previous`: of the run before the present one."""
+    """The log of a container; `previous`: of its previous run."""
 
     namespace: str
     pod: str
@@ -26,8 +26,8 @@ class ContainerLog(NamedTuple):
 class ForeignEvent:
     """An Event that another component wrote about an object.
 
-    `about` may have a `uid`. `field_path` is such as `spec.containers{main}`. Much of the best
-    evidence is of type Normal.
+    `about` may have a `uid`. An example of a `field_path` is `spec.containers{main}`. Much of the
+    best evidence has type Normal.
     """
 
     about: ObjectRef
@@ -42,20 +42,20 @@ class ForeignEvent:
 
 
 _COMPARED: Final = 200
-"""Characters of a line by which it is found among lines that are cut off."""
+"""Characters compared to find a line among truncated lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCause:
-    """What the log of a container says by the table of signatures.
+    """What the table of signatures makes of a container's log.
 
-    `signature`, `kind` and `sentence` are empty where no row matched. `certain`: the line alone is
-    the cause; `symptom`: any other evidence is better. `listens` is the address and port that its
-    server says it listens on last, such as `0.0.0.0:8000`. `loads`: it tells of steps of loading a
+    `signature`, `kind` and `sentence` are empty if no row matched. `certain`: the line alone proves
+    the cause; `symptom`: any other evidence is better. `listens` is the last address and port that
+    the server logged as listening, such as `0.0.0.0:8000`. `loads`: the log has steps of loading a
     model.
 
-    What is masked and stands in no message, as it is for people who may read the log: `lines` are
-    its last ones, `failure` is the first that failed, where no row matched.
+    `lines` are the last lines of the log, and `failure` is the first failing line if no row
+    matched. Both are masked and stand in no message: they are for people who may read the log.
     """
 
     signature: str = ""
@@ -73,7 +73,7 @@ class LogCause:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The last lines, after the failure where they do not have it."""
+        """The last lines, preceded by the failure unless they contain it."""
         begin = self.failure[:_COMPARED]
         if not begin or any(begin in each for each in self.lines):
             return self.lines
@@ -82,9 +82,10 @@ class LogCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is at hand about objects at fault: Events by namespace, kind and name, the newest first.
+    """The available evidence. `events` are by namespace, kind and name, newest first; `logs` by
+    namespace, pod and container.
 
-    `events_read`: namespaces whose Events could be read; None is all of them.
+    `events_read`: namespaces whose Events could be read; None means all.
     """
 
     events: Mapping[tuple[str, str, str], tuple[ForeignEvent, ...]] = field(default_factory=dict)
@@ -94,7 +95,7 @@ class Evidence:
     def events_about(
         self, namespace: str, kind: str, name: str, *, uid: str = ""
     ) -> tuple[ForeignEvent, ...]:
-        """Return the Events about an object, the newest first; none of another of its name."""
+        """Return the Events about an object, newest first, without those of a former namesake."""
         found = self.events.get((namespace, kind, name), ())
         if not uid:
             return found
@@ -108,7 +109,7 @@ class Evidence:
         return tuple(sorted(found))
 
     def reads_events(self, namespace: str) -> bool:
-        """Tell whether a namespace's Events could be read; if not, their absence says nothing."""
+        """Tell whether a namespace's Events could be read; if not, their absence proves nothing."""
         return self.events_read is None or namespace in self.events_read
 
     def log_of(self, namespace: str, pod: str, container: str) -> LogCause | None:

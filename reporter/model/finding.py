@@ -1,4 +1,4 @@
-"""What probes return: findings, evidence of readiness, and statuses derived for others' objects."""
+"""Results of probes: findings, evidence of readiness, and statuses derived for other objects."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -14,16 +14,16 @@ Document: TypeAlias = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The status that one object should have, in the shape of the object's own API.
+    """The status that an object should have, in the schema of its own API.
 
-    A condition without `lastTransitionTime` has changed since the status on record was written.
+    A condition without `lastTransitionTime` has changed since the recorded status was written.
     """
 
     object: ObjectRef
     status: Document
 
     def dated(self, now: datetime) -> "Derived":
-        """Return the same with `now` as the time of each condition that has changed."""
+        """Return a copy with `now` as the transition time of each changed condition."""
         conditions = self.status.get("conditions")
         if not isinstance(conditions, list):
             return self
@@ -35,7 +35,7 @@ class Derived:
 class Sureness(StrEnum):
     """How sure a cause is.
 
-    `CERTAIN`: an object says so. `LIKELY`: worked out, or read from a log; the message says
+    `CERTAIN`: an object states it. `LIKELY`: inferred, or read from a log; the message says
     "probably". `UNKNOWN`: only the symptom is known.
     """
 
@@ -45,11 +45,11 @@ class Sureness(StrEnum):
 
 
 class Fails(StrEnum):
-    """In which way what is at fault fails, which decides what shows something of it.
+    """The failure mode of an object, which decides what commands help.
 
-    `ZERO`: somebody asked for no replica. `REFUSED`: its pods are not made. `UNSCHEDULED`: its pod
-    has no node. `WAITING`: no container of its pod has run. `CRASHING`: one ended and was started
-    again. `UNREADY`: it runs, or did once.
+    `ZERO`: it is scaled to zero. `REFUSED`: its pods are not created. `UNSCHEDULED`: its pod has no
+    node. `WAITING`: no container of its pod has run. `CRASHING`: a container ended and was
+    restarted. `UNREADY`: it runs, or did once.
     """
 
     OTHERWISE = "otherwise"
@@ -66,10 +66,10 @@ class Diagnosis:
     """The cause of a pod's fault.
 
     `code` is stable and short, such as `gpu-size`. `cause` is one clean line without the pod's own
-    name and running values: `it asks for 4 nvidia.com/gpu, no node has more than 2`; `brief` is for
-    places without room. `object` is what must be mended, None where that is the pod's own workload;
-    `missing`: it does not exist. `shared`: other pods have the same cause at the same object (a
-    node, a claim, a quota, an image), so that it is told there once.
+    name and without changing values: `it asks for 4 nvidia.com/gpu, no node has more than 2`;
+    `brief` is its short form. `object` is the object to repair, None if that is the pod's own
+    workload; `missing`: it does not exist. `shared`: other pods have the same cause at the same
+    object (a node, a claim, a quota, an image), so it is reported once, there.
     """
 
     code: str
@@ -85,7 +85,7 @@ class Diagnosis:
 
     @property
     def told(self) -> str:
-        """The cause as a message has it: one that is worked out or read from a log is probable."""
+        """The cause as worded in messages, with "probably" if it is only likely."""
         worded = self.sureness is not Sureness.LIKELY or "probably" in self.cause
         return self.cause if worded else f"probably {self.cause}"
 
@@ -104,30 +104,29 @@ class Finding:
     others.
 
     `involved` is the cluster-scoped object that the Event refers to; `related` is the precise
-    object at fault, and tells faults under one key apart. `message` is one clean line without ages
-    and running values; `cause` is the same in a few words, for `(also: <reason>: <cause>)`. Larger
-    `severity` is worse. `uids` are those of both objects: references compare without them, but a
-    finding about a recreated object is another one.
+    object at fault, and distinguishes faults under one key. `message` is one clean line without
+    ages or changing values; `cause` is its short form, for `(also: <reason>: <cause>)`. Larger
+    `severity` is worse. `uids` are those of both objects: references compare without uids, but a
+    finding about a recreated object is a different one.
 
-    When it began: `transition` is when the condition whose *status* is the fault took that status,
-    and None where only its reason or text is. `created` is the creation of the object at fault, or
-    when what the fault follows from last changed. Nothing is older than `no_older_than`.
+    Its start: `transition` is when the condition whose *status* is the fault took that status, None
+    if only the condition's reason or text is the fault. `created` is when the object at fault was
+    created, or when the source of the fault last changed. Nothing is older than `no_older_than`.
 
-    When it fires: `exempt` at once; after `budget` seconds, which it may legitimately last also
-    where graces are off; `sustains` continues an episode of the same object, never starts one;
-    `lingers` belongs to what ends only when the object is well or gone, as with a pod's containers.
-    `passing`: it is at a step of its recovery, and what was told of the same object before says
-    more.
+    When it fires: at once if `exempt`; after `budget`, the time it may legitimately last, even
+    where graces are off. `sustains`: it continues an episode of the same object and never starts
+    one. `lingers`: it ends only when the object is well or gone, as with a pod's containers.
+    `passing`: it is a step of a recovery, and the earlier message about the object says more.
 
-    What explains it: `governs` keeps the status that downstream reasons read from being written, so
-    it holds and suppresses them; `independent` is neither held nor suppressed. `lost_node` is the
-    node that it rests on; `rests_on` the reason and name of another cause, which tells it.
-    `by_spec`: no status, however old, can make it untrue.
+    What explains it: `governs`: it prevents the status that downstream reasons read from being
+    written, so it holds and suppresses them. `independent`: it is neither held nor suppressed.
+    `lost_node` is the node that it depends on; `rests_on` is the reason and name of another cause,
+    which reports it. `by_spec`: no status, however old, can make it untrue.
 
-    What hangs on it: `down`: nothing of what is at fault works. `unneeded`: nothing uses it, apart
-    from what it comes with. `sole_place` is the namespace of all that needs what is missing.
-    `about` is the part of the object that the words are about; words about another part do not
-    stay.
+    What depends on it: `down`: nothing of the object at fault works. `unneeded`: nothing uses it,
+    apart from what it comes with. `sole_place` is the one namespace where everything is that needs
+    the missing part. `about` is the part of the object that the message describes; a message about
+    another part is not kept.
     """
 
     reason: str
@@ -168,7 +167,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadyEvidence:
-    """Positive evidence that a subject works; absence of faults is not enough.
+    """Positive evidence that a subject works; the absence of faults is not enough.
 
     `uids` are those of `involved` and `related`, as in a `Finding`.
     """
@@ -190,10 +189,10 @@ Entrance: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingEvidence:
-    """How much of a subject works, by what its Ready rests on.
+    """How many replicas of a subject work, from the same objects as its Ready.
 
-    `reached`: requests find their way to it through its own endpoint picker and route. `entrances`
-    are the Gateways that they come through; `closed` those of a namespace that let nothing through.
+    `reached`: requests reach it through its own endpoint picker and route. `entrances` are the
+    Gateways that they come through; `closed` are a namespace's Gateways that let nothing through.
     """
 
     subject: Subject
@@ -208,7 +207,7 @@ class ServingEvidence:
 class KnownSubject:
     """A subject that exists and is not being deleted.
 
-    `created` decides whether it is younger than an Event's lifetime; None for the cluster.
+    `created` tells whether it is younger than an Event's lifetime; None for the cluster.
     """
 
     subject: Subject
@@ -216,16 +215,15 @@ class KnownSubject:
 
 
 Undecided: TypeAlias = Mapping[ObjectRef, frozenset[str]]
-"""Reasons that cannot be judged for a pod now; the uid of its reference tells it from another."""
+"""Reasons that cannot be judged now, by pod; the reference has the pod's uid."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unjudged:
-    """A subject, or a reason, that a probe failed on: our own fault, of which others must not
-    suffer.
+    """A subject or reason on which a probe failed: a bug of ours, which must not affect others.
 
-    `cause` has no word of the object's. `reason` is what alone cannot be judged; empty: all about
-    the subject.
+    `cause` quotes nothing from the object. `reason` is the only reason that cannot be judged; empty
+    means all reasons of the subject.
     """
 
     about: Subject
@@ -244,9 +242,9 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All that the probes say about one snapshot.
+    """All results of the probes for one snapshot.
 
-    A fault that fires for what is `undecided` goes on, and none begins.
+    An `undecided` fault that fires continues; a new one does not start.
     """
 
     findings: tuple[Finding, ...]
@@ -266,4 +264,4 @@ class Evaluation:
 
 
 EpisodeKey: TypeAlias = tuple[FindingKey, datetime]
-"""What is at fault, and since when: its last lines are read once."""
+"""A finding and its start; the last lines of a log are read once for each."""

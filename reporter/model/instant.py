@@ -1,4 +1,4 @@
-"""The one moment a pass takes place."""
+"""The time of a pass."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 class Instant:
     """One moment on two clocks.
 
-    `wall` is the time of day (UTC, aware), comparable with timestamps of API objects. `boot` is
-    the time since some fixed point on a clock that counts suspend and is never set
-    (CLOCK_BOOTTIME): intervals that must survive a wall-clock jump are measured on it.
+    `wall` is the time of day (UTC, aware), comparable with timestamps of API objects. `boot` is the
+    time since a fixed point on a clock that counts suspend and is never set (CLOCK_BOOTTIME); it
+    measures intervals that must survive a jump of the wall clock.
     """
 
     wall: datetime
@@ -34,7 +34,7 @@ def rfc3339_micro(moment: datetime) -> str:
 
 
 def _utc(moment: datetime) -> datetime:
-    """Return the time of day in UTC; one that its offset moves out of the calendar stays."""
+    """Return the time in UTC, or as given if its offset moves it out of the calendar."""
     try:
         return moment.astimezone(UTC).replace(tzinfo=None)
     except OverflowError:
@@ -42,8 +42,8 @@ def _utc(moment: datetime) -> datetime:
 
 
 def parse_rfc3339(text: str) -> datetime:
-    """Parse an RFC 3339 time with a zone. Raises ValueError: the text is no time, has no zone, or
-    is beyond the calendar in UTC.
+    """Parse an RFC 3339 time. Raises ValueError if the text is not a time, has no zone, or is
+    beyond the calendar in UTC.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

@@ -1,9 +1,9 @@
-"""What is read of objects of kinds that no code knows: by paths, a subset of kubectl's JSONPath.
+"""Read objects of kinds that only a description knows, by paths: a subset of kubectl's JSONPath.
 
 `.a.b`, `['a/b']`, `[*]`, one filter for equality (`[type=Ready]`, `[?(@.type=="Ready")]`); ` | `
-means else, and the last may be a literal; `#key` is the key of the entry of a map; `@name.a` begins
-at another object. Paths become msgspec structs, so that only what they name is decoded; they cannot
-fail or loop. Conditions are read of every kind.
+separates alternatives, the last of which may be a literal; `#key` is the key of a map's entry;
+`@name.a` starts at another object. Paths become msgspec structs, so only the fields they name are
+decoded; evaluation cannot fail or loop. Conditions are read for every kind.
 """
 
 import re
@@ -22,12 +22,12 @@ from reporter.model.objects.base import Part
 Scalar: TypeAlias = str | int | bool
 KEY: Final = "#key"
 MOST: Final = 100
-"""So many entries and objects are looked at of one object."""
+"""Maximum entries and objects read from one object."""
 
 _MOST_COUNTED: Final = 100_000
 _MOST_LETTERS: Final = 1_000
 _LONGER: Final = 20
-"""Letters that no int64 has."""
+"""A number of digits that no int64 has."""
 
 _STEP: Final = re.compile(
     r"\.(?P<name>[A-Za-z_][\w-]{0,99})|\['(?P<quoted>[^']{1,320})'\]|\[(?P<all>\*)\]"
@@ -41,7 +41,7 @@ _OF_OBJECTS: Final = ("metadata", "name", "namespace", "created", "deleting")
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A step of a path: a field; or the entries of a list or map, all or those with a value."""
+    """A step of a path: a field, or entries of a list or map (all, or those with a value)."""
 
     name: str = ""
     key: str = ""
@@ -57,14 +57,14 @@ Steps: TypeAlias = tuple[PathStep, ...]
 
 
 class Way(NamedTuple):
-    """One path: where it begins (empty: the object, or the entry that is looked at), its steps."""
+    """One path: its root (empty: the object or the current entry), and its steps."""
 
     root: str
     steps: Steps
 
 
 class Path:
-    """Paths of which the first that finds something counts, and what is the value otherwise."""
+    """Alternative paths, of which the first that finds something counts, and a default value."""
 
     def __init__(self, text: str, ways: tuple[Way, ...], literal: Scalar | None = None) -> None:
         self.text, self.ways, self.literal = text, ways, literal
@@ -78,12 +78,12 @@ class Template:
 
 
 def path_or_template(type_: type, said: object) -> Path | Template:
-    """Return what stands in a file as one of both; for msgspec, which tells where."""
+    """Parse a path or a template; a decoding hook for msgspec, which adds the place to errors."""
     return path_of(said) if type_ is Path else template_of(said)
 
 
 def path_of(said: object) -> Path:
-    """Return a path as it stands in a file. Raises ValueError: it is none."""
+    """Parse a path as written in a file. Raises ValueError if it is not a path."""
     if isinstance(said, int):
         return Path(str(said), (), said)
     if not isinstance(said, str) or len(said) > _MOST_LETTERS:
@@ -120,9 +120,9 @@ def _way(text: str) -> Way:
 
 
 def template_of(said: object) -> Template:
-    """Return a text with holes as it stands in a file.
+    """Parse a text with holes as written in a file.
 
-    Raises TypeError: it is no text. Raises ValueError: a hole of it is no path.
+    Raises TypeError if it is not a text, ValueError if a hole is not a path.
     """
     if not isinstance(said, str):
         raise TypeError(f"{said!r:.60} is not a text")
@@ -136,7 +136,7 @@ def template_of(said: object) -> Template:
 
 
 def paths_in(part: object) -> Iterator[Path]:
-    """Yield the paths that stand in a part of a file."""
+    """Yield the paths in a part of a description."""
     if isinstance(part, Path):
         yield part
     elif isinstance(part, Template):
@@ -151,7 +151,7 @@ def paths_in(part: object) -> Iterator[Path]:
 
 @dataclass(slots=True)
 class _Node:
-    """What is read of one place: fields, entries, or all of it."""
+    """The parts to read of a value: fields, entries, or all of it."""
 
     fields: "dict[str, _Node]" = field(default_factory=dict)
     items: "_Node | None" = None
@@ -175,11 +175,11 @@ class _Node:
 
 
 def struct_of(kind: str, reads: Iterable[Steps] = ()) -> type[KubeObject]:
-    """Return the struct for objects of a kind: conditions, and what is at the end of some steps."""
+    """Return the struct for objects of a kind: conditions, and the values that steps lead to."""
     root = _Node()
     for steps in reads:
         root.follow(steps)
-    for name in _OF_OBJECTS:  # which all have, in their own way
+    for name in _OF_OBJECTS:  # KubeObject reads these
         root.fields.pop(name, None)
     status = root.fields.pop("status", _Node())
     status.fields.pop("conditions", None)
@@ -190,7 +190,7 @@ def struct_of(kind: str, reads: Iterable[Steps] = ()) -> type[KubeObject]:
 
 @cache
 def conditioned(kind: str) -> type[KubeObject]:
-    """Return the struct for objects of a kind of which only conditions are read."""
+    """Return the struct for objects of a kind, with conditions only."""
     return struct_of(kind)
 
 
@@ -216,7 +216,7 @@ def _attribute(name: str) -> str:
 
 
 def look(start: object, steps: Steps) -> Iterator[tuple[str, object]]:
-    """Yield what is at the end of some steps, each with the key of the entry that it is in."""
+    """Yield the values that steps lead to, each with the key of its entry."""
     found: list[tuple[str, object]] = [("", start)]
     for step in steps:
         if step.name and len(found) == 1:  # nearly always
@@ -234,7 +234,7 @@ def look(start: object, steps: Steps) -> Iterator[tuple[str, object]]:
 
 
 def entries_of(value: object) -> Iterable[tuple[str, object]]:
-    """Return the entries of a map, each with its key, or of a list; anything else has none."""
+    """Return the entries of a list, or of a map with their keys; other values have no entries."""
     if isinstance(value, dict):
         return value.items()
     return (("", each) for each in value) if isinstance(value, list | tuple) else ()
@@ -248,7 +248,7 @@ def _field(value: object, name: str) -> object:
 
 @dataclass(frozen=True, slots=True)
 class PathReader:
-    """An object as paths read it, beside `others`, at which `@<key>` begins; `{name}` is `name`."""
+    """Read an object by paths. `@<key>` starts at `others[key]`; `{name}` stands for `name`."""
 
     name: str
     obj: object
@@ -257,7 +257,7 @@ class PathReader:
     def values(
         self, path: Path | None, at: object = None, key: str = ""
     ) -> tuple[tuple[str, object], ...]:
-        """Return what a path finds from `at`, or the object, on; each with the key of its entry."""
+        """Return what a path finds, starting at `at` or the object; each with its entry's key."""
         for way in path.ways if path else ():
             if way.root == KEY:
                 return (("", key),) if key else ()
@@ -270,26 +270,26 @@ class PathReader:
         return () if path is None or path.literal is None else (("", path.literal),)
 
     def entries(self, path: Path | None, obj: object) -> list[tuple[str, object]]:
-        """Return the entries of what a path finds, each with its key; without a path the object."""
+        """Return the entries of the values of a path, with their keys; without a path, `obj`."""
         if path is None:
             return [("", obj)]
         found = (one for _, listed in self.values(path, obj) for one in entries_of(listed))
         return list(islice(found, MOST))
 
     def number(self, path: Path | None, at: object, default: int) -> int:
-        """Return the number that a path finds; what is none counts as not there."""
+        """Return the number that a path finds, or `default` if it finds anything else."""
         value = next((each for _, each in self.values(path, at)), default)
         return max(0, min(value, _MOST_COUNTED)) if type(value) is int else default
 
     def has(self, path: Path, among: tuple[Scalar, ...], at: object = None) -> bool:
-        """Tell whether a path finds one of some values; without any, whether it finds something."""
+        """Tell whether a path finds a value in `among`; if that is empty, any value at all."""
         found = [each for _, each in self.values(path, at)]
         if among:
             return any(each in among for each in found)
         return any(each not in (False, "", None) for each in found)
 
     def text(self, template: Template, at: object = None, key: str = "", *, role: str = "") -> str:
-        """Return a text with its holes filled; empty where one has nothing."""
+        """Return a text with its holes filled, or an empty string if a hole has no value."""
         filled = []
         for part in template.parts:
             if isinstance(part, str):
@@ -304,18 +304,18 @@ class PathReader:
     def labels(
         self, templates: Mapping[str, Template] | None, at: object = None, role: str = ""
     ) -> Labels:
-        """Return labels with their holes filled; none where one has nothing."""
+        """Return labels with their holes filled, or no labels if a hole has no value."""
         found = {key: self.text(each, at, role=role) for key, each in (templates or {}).items()}
         return found if all(found.values()) else {}
 
 
 def condition_of(obj: KubeObject, type_: str) -> Condition | None:
-    """Return a condition of an object of any kind; None where it has none of that type."""
+    """Return the condition of a type of an object of any kind, or None."""
     status = getattr(obj, "status", None)
     return status.condition(type_) if isinstance(status, Conditioned) else None
 
 
 def generation_of(observed: object) -> int:
-    """Return an `observedGeneration` as a number, 0 where there is none; Istio's may be text."""
+    """Return an `observedGeneration` as a number (Istio's may be text), 0 if it is missing."""
     text = str(observed)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < _LONGER else 0

@@ -1,4 +1,4 @@
-"""Quantities of the API as exact numbers, to tell whether two say the same.
+"""Quantities of the API as exact numbers, to tell whether two are equal.
 
 Source: apimachinery, pkg/api/resource/quantity.go.
 """
@@ -17,7 +17,7 @@ _SUFFIXES: Final = {
 
 
 def quantity(value: object) -> object:
-    """Return the number that a quantity stands for (`1000m` is 1); what is none, as it is."""
+    """Return the number that a quantity stands for (`1000m` is 1), or any other value unchanged."""
     found = _WRITTEN.fullmatch(str(value))
     if found is None or found[1].count(".") > 1 or not any(map(str.isdigit, found[1])):
         return value

@@ -1,4 +1,4 @@
-"""What a row of the catalogue says, and a row of which firing reason hides which others.
+"""Rows of the catalogue: reasons, and which firing reason suppresses which others.
 
 Suppression needs evidence that the downstream check has no valid input while the upstream fires. A
 correlation is not enough.
@@ -32,19 +32,17 @@ class Threshold:
 class Reason:
     """One row of the catalogue.
 
-    `of` is the kind of its subjects, in the layer of deployments. `says_ready`: its Event is
-    written by the rules for Ready. `silent` is what looks similar and does not raise it. `reads`
-    are resources whose being unknown makes its findings stale and its subject not ready;
-    `also_reads` are those that findings about a kind of object read in addition. `chain`: it takes
-    part in its layer's priority chain, in table order. `grace_seconds` of None is the global one;
-    `grace_note` says which faults fire at once, and which budgets apply. `blocks_ready`: its
-    layer's Ready waits for it.
+    `of` is the kind of its subjects, in the layer of deployments. `says_ready`: the rules for Ready
+    write its Event. `silent` describes similar situations that do not raise it. While one of
+    `reads` is unknown, its findings are stale and its subject is not ready; `also_reads` are read
+    in addition for findings about a kind of object. `chain`: it takes part in its layer's priority
+    chain, in table order. `grace_seconds` None means the global grace; `grace_note` says which
+    faults fire at once and which budgets apply. `blocks_ready`: its layer's Ready waits for it.
 
-    `window_seconds` is how long what it is about must last in the metrics of a pod, and its grace;
-    None where it does not come from metrics. In `look` `<namespace>` and `<name>` are the
-    subject's. `on_path`: requests through a Gateway pass through it, at `stage` if that is not
-    where `way` says for its layer. `slows_only`: it takes no service from a model that serves
-    otherwise.
+    `window_seconds` is how long the fault must last in a pod's metrics, and its grace; None if it
+    does not come from metrics. In `look`, `<namespace>` and `<name>` are the subject's. `on_path`:
+    requests through a Gateway pass through it, at `stage` or else at the default stage of its layer
+    (`way`). `slows_only`: a model with this fault still serves.
     """
 
     name: str
@@ -71,19 +69,19 @@ class Reason:
 
     @property
     def heading(self) -> str:
-        """Its heading in `docs/reasons.md`, which says once what holds for models of all kinds."""
+        """Its heading in `docs/reasons.md`, which has one section for models of all kinds."""
         if self.layer is Layer.DEPLOYMENT:
             return self.name.removeprefix(str(self.of))
         return self.name
 
     @property
     def may_stop(self) -> bool:
-        """Whether a model may not serve for it; what is outside of the chain leaves it serving."""
+        """Whether it can stop a model from serving; reasons outside the chain cannot."""
         return self.chain and not self.slows_only
 
     @property
     def way(self) -> RequestStage | None:
-        """Where on the request path it is; None for what no request passes."""
+        """Its stage on the request path, or None if no request passes through it."""
         match self.layer:
             case Layer.CLUSTER:
                 return RequestStage.GATEWAY if self.on_path else None
@@ -102,12 +100,12 @@ class Reason:
 
     @property
     def mutable(self) -> bool:
-        """Whether an object can carry a mute of it: a fault, and one of something that is read."""
+        """Whether an annotation can mute it: it is a fault, and an object is read for it."""
         return not self.says_ready and bool(self.reads)
 
     @property
     def subject_kind(self) -> SubjectKind:
-        """Raises ValueError where a reason of the layer of deployments names no kind."""
+        """Raises ValueError if a reason of the layer of deployments has no `of`."""
         match self.layer:
             case Layer.CLUSTER:
                 return CLUSTER_KIND
@@ -121,7 +119,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class SuppressionRow:
-    """While `upstream` fires, `downstream` is suppressed, for the subjects that it governs.
+    """While `upstream` fires, `downstream` is suppressed for the subjects that it governs.
 
     `crd` narrows a row of `clusterCRDMissing` to one CustomResourceDefinition.
     """
@@ -133,13 +131,13 @@ class SuppressionRow:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The reason of the upstream, and the CustomResourceDefinition it is about, if only one."""
+        """The upstream reason, and the CustomResourceDefinition that the row is limited to."""
         return self.upstream, self.crd
 
 
 @dataclass(frozen=True, slots=True)
 class PodSuppressionRow:
-    """While `upstream` fires for a pod, `downstream` is suppressed for that pod alone."""
+    """While `upstream` fires for a pod, `downstream` is suppressed for that pod only."""
 
     upstream: str
     downstream: tuple[str, ...]

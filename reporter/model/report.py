@@ -15,20 +15,19 @@ from reporter.model.subject import Layer, ObjectRef, Subject
 from reporter.model.text import clean
 
 OBJECT: Final = "object"
-"""In place of a field: the object itself."""
+"""Value of `SpecChange.field` for a change of the object as a whole."""
 
 REMOVED: Final = "removed"
-"""What an object became that is gone."""
+"""Value of `SpecChange.after` for a deleted object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecChange:
-    """A change of what is wanted of an object: a fact, and no proof that it is the cause of
-    anything.
+    """A change of an object's desired state: a fact, not a proof that it caused anything.
 
-    All texts are clean, short, and without credentials. `at` of what nobody signed is when it was
-    seen. `by` is the field manager, and the subresource that it wrote. `field`, such as
-    `spec.replicas`, is empty where only who wrote last is known.
+    All texts are clean, short, and without credentials. `at` is when the change was seen if no
+    field manager dates it. `by` is the field manager and the subresource that it wrote. `field`,
+    such as `spec.replicas`, is empty if only the last writer is known.
     """
 
     object: ObjectRef
@@ -48,7 +47,7 @@ class SpecChange:
         return f"{self.field} {values}"
 
     def __str__(self) -> str:
-        """Return what was changed, by whom and at what time of day, in UTC."""
+        """Return what was changed, by whom, and the time of day in UTC."""
         by = f" by {self.by}" if self.by else ""
         return f"{self.what}{by} at {rfc3339(self.at).partition('T')[2]}"
 
@@ -59,7 +58,7 @@ class SpecChange:
 _LISTED: Final = 20
 
 BLIND: Final = "clusterStatusUnknown"
-"""The reason of what the reporter cannot see."""
+"""The reason for things that the reporter cannot see."""
 
 
 class Disposition(StrEnum):
@@ -94,11 +93,11 @@ WORST_FIRST: Final = (
     ServingState.NOT_SERVING, ServingState.DEGRADED, ServingState.UNKNOWN, ServingState.SERVING,
     ServingState.IDLE,
 )  # fmt: skip
-"""The order in which states are told; what is not known comes before what is well."""
+"""The order in which states are listed; unknown comes before the healthy ones."""
 
 
 class Severity(StrEnum):
-    """How soon somebody has to look: at once where a model does not serve; never at a notice."""
+    """How urgent a finding is: critical if a model does not serve, info for a Normal Event."""
 
     CRITICAL = "critical"
     WARNING = "warning"
@@ -107,9 +106,8 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubjectState:
-    """`since` is None where the state was found at the first look and nothing tells when it began.
-
-    `cause` is the reason of the first cause that hits it.
+    """The state of a subject. `since` is None if the state was there at the first look and nothing
+    dates it. `cause` is the reason of the first cause that affects it.
     """
 
     subject: Subject
@@ -120,10 +118,10 @@ class SubjectState:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """The deployments of models that a cause explains, or that rest on what is at fault, by state.
+    """The models that a cause explains, or that depend on the object at fault, counted by state.
 
-    `otherwise`: how many more do not serve, for other causes. `hit` has the other two groups by
-    name, those that do not serve in front.
+    `otherwise`: how many more do not serve, for other causes. `hit` lists the affected models by
+    name, those that do not serve first.
     """
 
     not_serving: int = 0
@@ -135,10 +133,10 @@ class Impact:
 
 @dataclass(frozen=True, slots=True)
 class Mute:
-    """Reasons that somebody does not want to be told.
+    """Reasons that a user has muted.
 
-    `object` carries the annotation; what is muted is its own, or below it. `until` None: until it
-    is taken away.
+    `object` has the annotation, which mutes faults of the object and of what is below it. `until`
+    None: until the annotation is removed.
     """
 
     object: ObjectRef
@@ -156,16 +154,16 @@ class MuteFault:
 class ResolvedFinding:
     """The merged faults of one key with their disposition.
 
-    `message` is exactly what the Event says, suffixes included. `stale`: something the reason reads
-    is unknown now; the disposition is the last one known. `since` starts the episode; where it was
-    neither seen nor stands in the object (`age_known`), one look counts it as long there as it
-    needs to fire, but no older than `not_before`. `fires_at` is when it fires or its hold ends at
-    the earliest. `by` are reasons that hold, suppress or outrank it. `rests_on` has the causes that
-    its single faults rest on, such as a lost node. `mutes` of one that fires mute others of its
-    faults, of which its message does not speak. `primary`: the one to look at first for its
-    subject. `impact` is None of what is no cause. `changes` came shortly before it began, the one
-    that the message tells in front. `last_lines` is what the container said before it crashed,
-    clean and short.
+    `message` is exactly the Event's message, suffixes included. `stale`: a resource that the reason
+    reads is unknown now; the disposition is the last known one. `since` is the start of the
+    episode; if the start was neither seen nor written in the object (`age_known` is false), a
+    single look takes the fault to be as old as it needs to be to fire, but not older than
+    `not_before`. `fires_at` is the earliest time at which it fires or its hold ends. `by` are the
+    reasons that hold, suppress or outrank it. `rests_on` are the causes that its faults depend on,
+    such as a lost node. `mutes` of a firing finding mute some of its faults, which the message
+    leaves out. `primary`: the one to look at first for its subject. `impact` is None unless it is a
+    cause. `changes` came shortly before it began, the one in the message first. `last_lines` are
+    the container's last lines before it crashed, clean and short.
     """
 
     reason: str
@@ -194,7 +192,7 @@ class ResolvedFinding:
 
     @property
     def is_blind(self) -> bool:
-        """Whether it says what the reporter cannot see, which is no cause of the stack."""
+        """Whether it reports what the reporter cannot see, which is not a fault of the stack."""
         return self.reason == BLIND
 
     @property
@@ -221,9 +219,9 @@ class ResolvedFinding:
 class ReadySubject:
     """A subject that is ready by the rules.
 
-    `due` says that its Event is to be written. `episode` tells one recovery from
-    the next; two replicas that see the same records derive the same. `state` says whether it serves
-    with a fault all the same.
+    `due`: its Event is to be written. `episode` distinguishes one recovery from the next; two
+    replicas that see the same records derive the same. `state` is degraded, for example, if the
+    subject serves in spite of a fault.
     """
 
     reason: str
@@ -238,7 +236,7 @@ class ReadySubject:
 
     @property
     def caveat(self) -> str:
-        """What `ready` alone would hide; empty where it serves and nothing is wrong."""
+        """The state to add to `ready`; empty if the subject simply serves."""
         plain = self.state in {ServingState.SERVING, ServingState.UNKNOWN}
         return "" if plain else self.state.word
 
@@ -250,17 +248,17 @@ class UnknownResource:
 
 
 NOT_IN_DUMP: Final = "not in the dump"
-"""Cause of a resource that is unknown because nobody put it into the dump."""
+"""Cause of a resource that is unknown because the dump does not contain it."""
 
 SUPERSEDED: Final = "superseded by a newer copy"
-"""Cause of an older copy of an object that a dump holds more than once; it is not malformed."""
+"""Cause of an older copy of an object that a dump has more than once; it is not malformed."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class SkippedObject:
-    """An object that was left out, and why: mostly because it is malformed.
+    """An object that was left out, usually because it is malformed.
 
-    What could be read of its names is there. `labels` are None if they could not be.
+    Names that could not be read are empty; `labels` are then None.
     """
 
     resource: str
@@ -277,7 +275,7 @@ def skipped_line(skipped: SkippedObject) -> str:
 
 
 def skipped_lines(skipped: Iterable[SkippedObject]) -> tuple[str, ...]:
-    """Return a line for each of the first that were left out, and how many more there are."""
+    """Return a line for each of the first skipped objects, and the number of the others."""
     lines = [skipped_line(each) for each in skipped]
     more = len(lines) - _LISTED
     return (*lines[:_LISTED], *([f"and {more} more"] if more > 0 else []))
@@ -285,9 +283,10 @@ def skipped_lines(skipped: Iterable[SkippedObject]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Objects of a stack that nobody judges, so that silence about them is not taken for health.
+    """Objects of a stack that are not judged, so that silence about them is not taken for health.
 
-    `judged` says which ones are. `is_model`: somebody serves a model of which nothing is said.
+    `judged` says which objects of the kind are. `is_model`: one of them serves a model, about which
+    the report is silent.
     """
 
     kind: str
@@ -307,12 +306,12 @@ class Outside:
 class Report:
     """Everything one pass decided. Lists are sorted; the same input gives the same report.
 
-    In `findings` the causes come first: by layer, by whom they hit, by chain, by age.
+    `findings` has the causes first: by layer, impact, chain, age.
 
-    `catalogue` says what the reasons mean. `subjects` are those that exist; one that is neither
-    ready nor in a finding has no verdict. `mutes` are those that count now, also where they mute
-    nothing; `mute_faults` says which annotations are wrong. `outside` are objects that no stack
-    judges although they are of its kind. `states` has one line for each subject.
+    `catalogue` defines the reasons. `subjects` are those that exist; a subject that is neither
+    ready nor in a finding has no verdict. `mutes` are in effect now, even if they mute nothing;
+    `mute_faults` are wrong annotations. `outside` are objects of a stack's kind that the stack does
+    not judge. `states` has one entry per subject.
     """
 
     catalogue: Catalogue

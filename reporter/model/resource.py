@@ -19,19 +19,20 @@ ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 class Resource(Generic[ObjectT_co]):
     """One resource: how it is addressed, how it is decoded, and why it is read.
 
-    Of `versions`, the preferred first, the first one that the cluster serves is used. `purpose`
-    goes into the documentation and the rendered RBAC rules. `custom`: defined by a
-    CustomResourceDefinition, so it may be absent. An empty `stack` is read in any case.
-    `subject_kind`: its objects are subjects; what else is read for a stack is watched while a
-    resource with subjects of that stack is served.
+    The reporter uses the first of `versions` that the cluster serves; the preferred one comes
+    first. `purpose` goes into the documentation and the rendered RBAC rules. `custom`: a
+    CustomResourceDefinition defines it, so it may be absent. A resource without a `stack` is always
+    read. `subject_kind`: its objects are subjects; the other resources of a stack are watched while
+    a resource with subjects of that stack is served.
 
-    `wide`: the right to read it reaches much further than what is selected, for RBAC knows no
-    labels; so it is read only where its stack is `on`, and missed nowhere else. `opt_in` is the
-    setting that asks for it; of a dump it is read where it is there. `observes_another`:
-    `status.observedGeneration` is that of another object. `seldom`: a dump without it says that
-    there is none. `explains`: no verdict rests on its absence, and a dump without it lacks nothing.
-    `unjudged`: its objects are counted only. `slim` leaves out what the daemon need not keep.
-    `wraps` tells whether a subject is judged in place of models of other kinds that it controls.
+    `wide`: RBAC cannot select by label, so the right to read it covers far more than the selected
+    objects; it is read only if its stack is `on`, and expected nowhere else. `opt_in` is the
+    setting that turns it on; a dump is read for it in any case. `observes_another`:
+    `status.observedGeneration` is the generation of another object. `seldom`: a dump without the
+    resource means that there are no objects. `explains`: no verdict depends on its absence, and a
+    dump without it is complete. `unjudged`: its objects are only counted. `slim` removes what the
+    daemon need not keep. `wraps` tells whether a subject is judged in place of the models of other
+    kinds that it controls.
     """
 
     group: str
@@ -75,7 +76,7 @@ class Resource(Generic[ObjectT_co]):
 
     def ref_named(self, namespace: str, name: str) -> ObjectRef:
         if len(name) > _LONGEST_NAME or len(namespace) > _LONGEST_NAME:
-            # No object has it; whoever writes a megabyte there must not have it told everywhere.
+            # No object has such a name; a tenant could have a megabyte repeated in every output.
             namespace, name = cut(namespace, _LONGEST_NAME), cut(name, _LONGEST_NAME)
         return ObjectRef(self.api_version(), self.kind, namespace, name)
 
@@ -87,7 +88,7 @@ _EXISTENCE: Final = re.compile(r"(!?)\s*([^=!\s()]+)")
 
 
 def parse_selector(text: str) -> LabelSelector:
-    """Return what a label selector selects; empty: all. Raises ValueError if it is none."""
+    """Parse a label selector; an empty one selects all. Raises ValueError if it is invalid."""
     terms = []
     if text.strip():
         terms = [each.removesuffix(",") for each in _TERM.findall(f"{text},") if each]
@@ -115,15 +116,15 @@ def _read(term: str) -> Iterator[SelectorRequirement]:
 
 
 PartKey: TypeAlias = tuple[str, str]
-"""A reason of the cluster and what it is about: the name of a Deployment, or of a CRD."""
+"""A reason of the cluster layer, and the name of the Deployment or CRD that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What earlier passes saw, and our Events on record tell.
+    """What earlier passes saw, or our recorded Events show.
 
-    `there`: Deployments and CRDs of shared parts. `needed`: which object showed the need of a part
-    last.
+    `there`: Deployments and CRDs of shared parts. `needed`: the object that last showed the need
+    for a part.
     """
 
     there: Mapping[PartKey, ObjectRef] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""What the tables hold of a stack: a way of deploying models, with the project that it is of.
+"""The table rows of a stack: a way of deploying models, and the project that it belongs to.
 
-Everything here is data. What a stack looks at, derives and writes is added to it by
-`reporter.stacks.stack.Stack`.
+Everything here is data. `reporter.stacks.stack.Stack` adds what a stack looks at, derives and
+writes.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,10 +28,11 @@ class Objects(Protocol):
 class Need:
     """Objects that do nothing without a part.
 
-    `words` say which of them in the plural, for the documentation; `evidence` why they need the
-    part, with its public source. `shows` tells whether an object is one of them; others may have to
-    be looked up. `alone` tells the same of an object that is not being deleted, where none has to
-    be. `detail` is what a message says of one behind its name, with a space before it.
+    `words` describe them in the plural, for the documentation; `evidence` says why they need the
+    part, with a public source. `shows` tells whether an object is one of them, and may look up
+    other objects. `alone` does the same for an object that is not being deleted; it is None if
+    other objects have to be looked up. `detail` is what a message adds after the object's name,
+    starting with a space.
     """
 
     by: Resource[KubeObject]
@@ -42,7 +43,7 @@ class Need:
     detail: Callable[[KubeObject], str]
 
     def first(self, objects: Objects) -> str:
-        """Return the first object that shows it, as a message names it; empty where none does."""
+        """Return the first object that shows the need, as named in messages, or an empty string."""
         for each in objects[self.by]:
             if not each.deleting and self.shows(each, objects):
                 return self.names(each)
@@ -53,7 +54,7 @@ class Need:
 
 
 class _NoOthers:
-    """Nothing can be looked up: what shows a need says so where it looks up others."""
+    """Raise on lookups, to find needs that look up other objects but do not say so."""
 
     def __getitem__(self, resource: Resource[ObjectT], /) -> Iterable[ObjectT]:
         raise TypeError(f"{resource} is looked up by a need that looks at each object alone")
@@ -76,8 +77,7 @@ def need(
 ) -> Need:
     """Return a need that some or all objects of a resource show; see `Need`.
 
-    `looks_up` says that other objects decide too, so that it has to be asked again when they
-    change.
+    `looks_up`: other objects matter too, so the need must be evaluated again when they change.
     """
 
     def _shows(obj: KubeObject, objects: Objects) -> bool:
@@ -107,25 +107,25 @@ SettingName: TypeAlias = str
 class Controller:
     """A shared Deployment that a stack brings along, or the controller of its objects.
 
-    `reason` is raised when it is not ready. `part` is the shared part that it is of, by its name in
-    `--components`; the stack's own if empty.
+    `reason` is raised when it is not ready. `part` is the shared part that it belongs to, by its
+    name in `--components`; empty means the stack's own.
 
-    Where it is: `deployment` is the setting that names it, or `names` are those of Deployments that
-    no setting changes; `namespaces` is the setting that says where, `else_namespaces` the one that
-    does where that is empty, and all of `given` must have a value too. Where it is in none of
-    these, it is found in any by how the image of each of `names` ends, in a path of two or three
-    parts (`images`), or by a label that its project ships it with, `key=value` (`labels`): behind
-    some mirrors of registries its image has another name. `revisions`: Deployments named
-    `<deployment>-<revision>` are its instances too. Where it is not found, one of its `leases` of
-    leader election that is renewed in a namespace of its own or in kube-system shows that it works.
+    Where it is: `deployment` is the setting with its name; or `names` are Deployments whose names
+    no setting changes. `namespaces` is the setting with its namespaces, `else_namespaces` the
+    fallback if that is empty; all settings in `given` must have a value too. If it is in none of
+    these namespaces, it is found in any other by the end of the image for each of `names`, a path
+    of two or three parts (`images`), or by a label that its project ships it with, `key=value`
+    (`labels`), because some registry mirrors rename the image. `revisions`: Deployments named
+    `<deployment>-<revision>` are also its instances. If it is not found, a leader election Lease of
+    `leases` that is renewed in one of its namespaces or in kube-system shows that it works.
 
-    What it does: `observes`: it writes `observedGeneration` of what needs it. `makes_for` are kinds
-    for whose objects it makes others. `governs`: it writes a status that downstream reasons read.
-    `reads_pods`: it reads the metrics of model pods, so network policies have to admit it.
+    What it does: `observes`: it writes `observedGeneration` of the objects that need it.
+    `makes_for` are kinds for whose objects it creates others. `governs`: it writes a status that
+    downstream reasons read. `reads_pods`: it reads the metrics of model pods, so network policies
+    have to admit it.
 
-    Whether it is expected: any of `needs` shows that it has to be there. `with_stack`: it is
-    switched off with the stack, and on where the stack is `on`; `optional`: it is not missed just
-    for that.
+    When it is expected: when any of `needs` is shown. `with_stack`: it is off if the stack is off,
+    and expected if the stack is `on`; `optional`: the latter does not apply.
     """
 
     reason: str
@@ -150,12 +150,12 @@ class Controller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredKind:
-    """A CustomResourceDefinition that a shared part cannot do without, or what uses the part.
+    """A CustomResourceDefinition that a shared part, or a user of the part, cannot do without.
 
-    `part` and `needs` are as in `Controller`. One of `instead` is as good, as where a kind has
-    moved to another group. No Deployment of the parts in `of` can run without it. `only_needed`: it
-    is missed only where something needs it, also where its part is `on`. `with_stack`: it follows
-    the stack's mode where its part has none.
+    `part` and `needs` are as in `Controller`. Any of `instead` is as good, for example after a kind
+    has moved to another group. No Deployment of the parts in `of` can run without it.
+    `only_needed`: it is expected only if something needs it, even if its part is `on`.
+    `with_stack`: it follows the stack's mode if its part has none.
     """
 
     crd: str
@@ -173,15 +173,19 @@ class RequiredKind:
 class ScrapedPods:
     """The pods of a stack that serve metrics.
 
-    The value of `label` names the subject, in the pod's namespace; a setting has it where it is
-    empty. Only pods that have the `container` that serves are scraped. Its image name has one of
-    `images`, where servers that are not judged serve under that name too, or where users choose the
-    name: then the first container of such an image that has a port serves, and no router; else the
-    first with a port named `port`. Where neither is given, the first container serves that is no
-    mesh proxy, on the port of the settings. `port` names the container's port; its first port where
-    none has that name. The value of `index_label` is a pod's place in its group, of which the first
-    one serves the page; where it is empty, the ordinal of a StatefulSet's pod tells. `not_ready` is
-    the reason that tells of pods that are not Ready: their pages say nothing more.
+    The value of `label` names the subject in the pod's namespace; if it is empty, `label_setting`
+    is the setting with the label.
+
+    `container` is the name of the container that serves; its image must contain one of `images`, if
+    given, as servers that are not judged may use the same name. With `images` only, for stacks
+    whose users choose the name, the first container with such an image and a port serves, else the
+    first with a port named `port`; routers are left out. With neither, the first container that is
+    not a mesh proxy serves, on the port from the settings. Pods without such a container are not
+    scraped. `port` names the container's port; if no port has that name, the first one counts.
+
+    The value of `index_label` is a pod's index in its group, whose first pod serves the page; if it
+    is empty, the ordinal of a StatefulSet's pod is used. `not_ready` is the reason for pods that
+    are not Ready; their pages add nothing.
     """
 
     kind: SubjectKind
@@ -205,10 +209,10 @@ class ScrapedPods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrapedPickers:
-    """The endpoint pickers of a stack, whose metrics say what no pod's do.
+    """The endpoint pickers of a stack, which have metrics that pods do not have.
 
-    `value` makes the label's value of the subject's name. The InferencePools that name them are in
-    `pools`.
+    `value` turns the subject's name into the label's value. `pools` has the InferencePools that
+    reference them.
     """
 
     kind: SubjectKind
@@ -220,10 +224,10 @@ class ScrapedPickers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackWords:
-    """What docs/stacks.md says of a stack beyond what the tables hold.
+    """What docs/stacks.md says about a stack in addition to the tables.
 
-    `derived` is which status, or which objects, are worked out by the project's own rules; `unsaid`
-    of each kind what its description leaves open.
+    `derived` names the status or objects that are derived by the project's own rules; `unsaid`
+    lists, for each kind, what its description leaves open.
     """
 
     derived: str
@@ -233,13 +237,13 @@ class StackWords:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackRows:
-    """What the tables hold of a stack, by its `name` in `--stacks`.
+    """The table rows of a stack. `name` is its name in `--stacks`.
 
-    `expected`: a dump that holds nothing of it lists what is read for it as unknown. Some objects
-    of the shared resources that it `shares` are its subjects too. `reasons` are those of its
-    subjects in the order of priority, Ready last; `cluster_reasons` those of its controllers.
-    `scraped` are the pods that serve metrics, `scales`: HorizontalPodAutoscalers of its models are
-    judged. `made_with` is a label of what its controllers make for a subject, with the subject's
+    `expected`: a dump that contains nothing of the stack lists its resources as unknown. Some
+    objects of the shared resources in `shares` are its subjects too. `reasons` are those of its
+    subjects by priority, Ready last; `cluster_reasons` those of its controllers. `scraped` are the
+    pods that serve metrics. `scales`: HorizontalPodAutoscalers of its models are judged.
+    `made_with` is a label that its controllers put on the objects they create, with the subject's
     name as value.
     """
 
@@ -261,7 +265,7 @@ class StackRows:
 
     @property
     def subjects(self) -> tuple[Resource[KubeObject], ...]:
-        """The resources whose objects are its subjects; of two of a name the first counts."""
+        """The resources whose objects are its subjects; the first wins if names are equal."""
         return tuple(each for each in self.resources if each.subject_kind)
 
     @property

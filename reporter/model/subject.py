@@ -1,4 +1,4 @@
-"""What a finding is about, and how Kubernetes objects are named."""
+"""Subjects of findings, and references to Kubernetes objects."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,7 +12,7 @@ class Layer(StrEnum):
 
 
 SubjectKind = NewType("SubjectKind", str)
-"""What a subject is; the value is the prefix of its text form. Each stack has kinds of its own."""
+"""The kind of a subject, which is also the prefix of its text form. Stacks add their own kinds."""
 
 CLUSTER_KIND: Final = SubjectKind("cluster")
 NAMESPACE_KIND: Final = SubjectKind("namespace")
@@ -21,8 +21,8 @@ NAMESPACE_KIND: Final = SubjectKind("namespace")
 class Subject(NamedTuple):
     """The cluster, one workload namespace, or one deployment of a model.
 
-    Its text form is that of the contract: `cluster`, `namespace/<ns>`, `<kind>/<ns>/<name>`. A
-    tuple, because thousands are sorted and looked up in each pass.
+    Its text form is `cluster`, `namespace/<ns>` or `<kind>/<ns>/<name>`. It is a tuple because each
+    pass sorts and looks up thousands.
     """
 
     kind: SubjectKind
@@ -40,7 +40,7 @@ class Subject(NamedTuple):
 CLUSTER = Subject(CLUSTER_KIND)
 
 API_RESOURCE: Final = "APIResource"
-"""Kind of what stands for a built-in resource, as API discovery names it: it is no object."""
+"""Kind of a reference to a built-in resource, as API discovery names it, and not to an object."""
 
 
 Place: TypeAlias = tuple[str, str, str, str]
@@ -51,8 +51,8 @@ Place: TypeAlias = tuple[str, str, str, str]
 class ObjectRef:
     """A reference to one object, as in `involvedObject` and `related` of an Event.
 
-    `uid` is carried along and does not take part in comparison: the same name is the same place
-    for an operator, also after the object was recreated.
+    `uid` does not take part in comparison: to an operator, the same name is the same place, even
+    after the object was recreated.
     """
 
     api_version: str
@@ -67,7 +67,7 @@ class ObjectRef:
 
     @property
     def place(self) -> Place:
-        """What it is in any version of its API."""
+        """The identity of the object across versions of its API."""
         return self.group, self.kind, self.namespace, self.name
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ def crd_ref(name: str) -> ObjectRef:
 
 
 class RequestStage(StrEnum):
-    """A place on the way, in the order in which requests pass; the value is its title."""
+    """A stage of the request path, in the order of requests; the value is its title."""
 
     GATEWAY = "Gateway"
     ROUTING = "Routing"

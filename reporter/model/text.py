@@ -1,4 +1,4 @@
-"""Hygiene of messages: one clean line within the API server's limits; names of Kubernetes."""
+"""Sanitize messages to one clean line within the API server's limits, and validate names."""
 
 import json
 import re
@@ -15,7 +15,7 @@ MESSAGE_BYTES = 1024
 _UPSTREAM_CHARACTERS = 4096
 _KEPT_CHARACTERS = 512
 _KEPT = 2048
-"""Texts whose clean form is kept, as the same ones come with each pass: at most 8 MiB."""
+"""Texts whose clean form is cached, since each pass has the same ones: at most 8 MiB."""
 
 _ELLIPSIS = "..."
 _DIGITS = 9
@@ -32,7 +32,7 @@ _INVISIBLE = re.compile(
     r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Controls, and Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt): unseen."""
+"""Control characters, and Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt)."""
 
 
 _UNSEEN = re.compile(
@@ -46,54 +46,53 @@ _ON_TERMINAL = re.compile(r"\x1b(?!\[[0-9;]{0,20}m)|[\x00-\x08\x0b-\x1a\x1c-\x1f
 def remembered(
     most: int, characters: int
 ) -> Callable[[Callable[ParametersT, ResultT]], Callable[ParametersT, ResultT]]:
-    """Remember what a function answered last about `most` texts, and nothing about longer ones.
+    """Cache the last `most` results of a function, but none for texts over `characters`.
 
-    Whoever writes ever other texts, each of a megabyte, must not fill the memory.
+    A tenant who keeps writing new texts of a megabyte must not fill the memory.
     """
 
     def decorate(function: Callable[ParametersT, ResultT]) -> Callable[ParametersT, ResultT]:
         known = cast("Callable[ParametersT, ResultT]", lru_cache(most)(function))
 
         @wraps(function)
-        def ask(*given: ParametersT.args, **named: ParametersT.kwargs) -> ResultT:
+        def call(*given: ParametersT.args, **named: ParametersT.kwargs) -> ResultT:
             is_short = sum(len(each) for each in given if isinstance(each, str)) <= characters
             return (known if is_short else function)(*given, **named)
 
-        return ask
+        return call
 
     return decorate
 
 
 def small_number(text: str) -> int:
-    """Return what at most nine digits say; 0 for any other text."""
+    """Return a number of at most nine digits; 0 for any other text."""
     return int(text) if len(text) <= _DIGITS and text.isascii() and text.isdecimal() else 0
 
 
 def unseen_escaped(text: str) -> str:
-    """Return JSON, or YAML in double quotes, with escapes for what nobody sees, ends of lines of
-    Unicode among them.
+    """Return JSON, or double-quoted YAML, with invisible characters and Unicode line ends escaped.
 
-    It reads back the same. RFC 8259 names code points beyond 16 bits by two escapes.
+    It parses to the same value. RFC 8259 writes code points beyond 16 bits as two escapes.
     """
     return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escape, text)
 
 
 def json_text(document: object, indent: int = 2) -> str:
-    """Return JSON for a person: indented, in UTF-8, with escapes for what nobody sees."""
+    """Return JSON for a person: indented, in UTF-8, with invisible characters escaped."""
     return unseen_escaped(json.dumps(document, indent=indent, ensure_ascii=False))
 
 
 def for_terminal(text: str) -> str:
-    """Return a text whose control characters are written out, but for ends of lines and colours.
+    """Return a text with control characters escaped, except line ends and colours.
 
-    Names of files and contexts are shown as they are; they must not write on the terminal.
+    Names of files and contexts are printed; they must not control the terminal.
     """
     return unseen_escaped(_ON_TERMINAL.sub(_escape, text))
 
 
 def _escape(match: re.Match[str]) -> str:
     if "\ud800" <= match[0] <= "\udfff":
-        return "\\ufffd"  # half of a pair is no character
+        return "\\ufffd"  # half of a surrogate pair is not a character
     units = match[0].encode("utf-16-be")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
@@ -103,28 +102,28 @@ def has_unseen(text: str) -> bool:
 
 
 def redact(text: str) -> str:
-    """Return `text` without credentials, what hides them, and queries of URLs."""
+    """Return `text` without credentials, invisible characters that hide them, and URL queries."""
     text = text if text.isascii() else _visible(text)
     return without_credentials(_QUERY.sub(r"\1", text) if "://" in text else text)
 
 
 def _visible(text: str) -> str:
-    # What is removed must not leave a gap: `to<U+200B>ken` is read as `token`. Line ends stay.
+    # Removal must not leave a gap: a person reads `to<U+200B>ken` as `token`. Line ends stay.
     return _INVISIBLE.sub("", text)
 
 
 def clean(text: str) -> str:
-    """Return `text` from elsewhere as one line without credentials, control characters or links."""
+    """Return foreign `text` as one line without credentials or control characters; of links only
+    the host stays.
+    """
     return _cleaned_before(text) if len(text) <= _KEPT_CHARACTERS else _cleaned(text)
 
 
 def clean_lines(text: str) -> list[str]:
-    """Return the last lines of a text from elsewhere, each as `clean` returns it, without empty
-    ones.
+    """Return the last non-empty lines of a foreign text, each cleaned by `clean`.
 
-    Credentials are taken out before lines are told apart: their key may stand on the line before.
-    Of a text longer than what is read, the line that is cut off at its start is left out, as its
-    key may be.
+    Credentials are removed before the text is split: their key may be on the line before. If the
+    text is too long to be read as a whole, the first line is dropped, as its key may be cut off.
     """
     kept = _visible(_TERMINAL.sub("", text[-_UPSTREAM_CHARACTERS:]))
     lines = without_credentials(kept).splitlines()
@@ -152,7 +151,7 @@ def _one_line(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return `text` in at most `limit` UTF-8 bytes, cut on a character boundary and marked."""
+    """Return `text` in at most `limit` UTF-8 bytes; a cut is marked by an ellipsis."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= limit:
         return raw.decode("utf-8")
@@ -161,18 +160,18 @@ def cut(text: str, limit: int) -> str:
 
 
 def with_suffix(text: str, suffix: str, limit: int = MESSAGE_BYTES) -> str:
-    """Return `text` and `suffix` within `limit` bytes; the text is cut, the suffix is not."""
+    """Return `text` and `suffix` within `limit` bytes; only the text is cut."""
     return cut(text, limit - len(suffix.encode("utf-8", "replace"))) + suffix
 
 
 def detail(reason: str | None, message: str | None, limit: int = 400) -> str:
-    """Return a condition's or container's reason and text as `reason: text`, clean and bounded."""
+    """Return the reason and message of a condition or container as `reason: message`, cleaned."""
     parts = [clean(part) for part in (reason, message) if part]
     return cut(": ".join(part for part in parts if part), limit)
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean ...?` with the nearest of the known names, empty if none is near."""
+    """Return `; did you mean ...?` with the closest known name, or an empty string."""
     near = get_close_matches(name, known, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 

@@ -1,8 +1,8 @@
-"""The API objects we read, with just the fields we read.
+"""The API objects that the reporter reads, with only the fields that it reads.
 
 Pages and watch frames are decoded straight into these structs. Field names are the API's in snake
 case; lists that the API may write as `null` are optional. An object that does not fit is malformed
-and skipped, so each limit here is one that no working object meets.
+and skipped, so no working object may exceed a limit set here.
 """
 
 from reporter.model.objects.base import *

@@ -1,4 +1,4 @@
-"""What all objects have: metadata, conditions, and label selectors for them."""
+"""Common parts of all objects: metadata, conditions, label selectors."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -10,23 +10,23 @@ from msgspec import Meta, Struct, field, structs
 from msgspec.structs import force_setattr
 
 MUTE: Final = "status-reporter.io/mute"
-"""Annotation with the reasons that are not to be told of an object."""
+"""Annotation with the reasons that are muted for an object."""
 
 MUTE_UNTIL: Final = "status-reporter.io/mute-until"
-"""Annotation with the time at which that ends."""
+"""Annotation with the end of the mute."""
 
 IS_MODEL: Final = "status-reporter.io/model"
-"""Annotation that makes a model of a workload (`"true"`), or none (`"false"`)."""
+"""Annotation that declares a workload a model (`"true"`) or not a model (`"false"`)."""
 
 NOT_READ: Final = "status-reporter.io/not-read"
-"""For a field's name that a kind does not read although its base does: nothing has it."""
+"""JSON name that no object has, for a field of the base class that a kind does not read."""
 
 Timestamp: TypeAlias = Annotated[datetime, Meta(tz=True)]
 Labels: TypeAlias = dict[str, str]
 
 
 class Part(Struct, frozen=True, gc=False, rename="camel"):
-    """A part of an object; names are camel case in JSON."""
+    """A part of an object, with camel-case names in JSON."""
 
 
 class OwnerReference(Part, frozen=True):
@@ -38,10 +38,10 @@ class OwnerReference(Part, frozen=True):
 
 
 class Annotations(Struct, frozen=True, gc=False):
-    """The annotations that are read of every object.
+    """The annotations that are read from every object.
 
-    Others are large and of no use: they are skipped while an object is decoded. A kind of which
-    more are read names them in a subclass.
+    Others can be large and are skipped while decoding. A kind with more annotations to read names
+    them in a subclass.
     """
 
     mute: str | None = field(name=MUTE, default=None)
@@ -53,7 +53,7 @@ class Annotations(Struct, frozen=True, gc=False):
         return self.mute is not None or self.mute_until is not None
 
     def get(self, key: str) -> str | None:
-        """Raises KeyError where the struct does not name it, so that it was not read."""
+        """Raises KeyError if the struct has no such annotation, so it was not read."""
         value: str | None = getattr(self, _attributes(type(self))[key])
         return value
 
@@ -64,13 +64,13 @@ def _attributes(type_: type[Annotations]) -> Mapping[str, str]:
 
 
 class _Something(Struct, frozen=True, gc=False):
-    """An object of which nothing is read."""
+    """An object whose presence alone matters."""
 
 
 class OwnedFields(Part, frozen=True):
-    """Of the field set of a manager only whether it has anything of what is wanted.
+    """The field set of a manager, reduced to whether it has fields of the desired state.
 
-    The sets are the larger part of many objects: they are skipped while an object is decoded.
+    The sets are the larger part of many objects and are skipped while decoding.
     """
 
     spec: _Something | None = field(name="f:spec", default=None)
@@ -78,9 +78,9 @@ class OwnedFields(Part, frozen=True):
 
 
 class ManagerEntry(Part, frozen=True):
-    """An entry of `metadata.managedFields`; `fields_v1` is None where a dump leaves that out.
+    """An entry of `metadata.managedFields`; `fields_v1` is None if a dump omits it.
 
-    `time` is in the API's own form, in which the later one is the larger.
+    `time` is in the API's own format, which sorts by time.
     """
 
     manager: str = ""
@@ -97,18 +97,17 @@ class ManagerEntry(Part, frozen=True):
 
 
 _AT_CREATION: Final = timedelta(seconds=5)
-"""What is written so soon after an object was created belongs to its creation."""
+"""Writes within this time after an object's creation belong to its creation."""
 
 _WRITES: Final = 4
-"""Writes that are kept of an object, the newest: a manager has one entry for all that it wrote."""
+"""Number of newest writes kept per object; a manager has one entry for all its writes."""
 
 
 def wanted_writes(
     entries: Iterable[ManagerEntry], created: datetime | None
 ) -> tuple[ManagerEntry, ...] | None:
-    """Return who changed what is wanted of an object after its creation, the newest last.
-
-    Nearly all objects have none, so that this takes no memory.
+    """Return the managers that changed the desired state of an object after its creation, the
+    newest last, or None, which takes no memory: nearly all objects have no such write.
     """
     after = _end_of_creation(created)
     found = [each for each in entries if each.owns_wanted and _instant(each.time) > after]
@@ -139,7 +138,7 @@ def _instant(time: str) -> str:
 
 
 class Metadata(Part, frozen=True):
-    """`managed_fields`: who wrote what is wanted of it after its creation, the newest last."""
+    """`managed_fields`: the writes of its desired state after its creation, the newest last."""
 
     name: str
     namespace: str = ""
@@ -154,13 +153,13 @@ class Metadata(Part, frozen=True):
     managed_fields: tuple[ManagerEntry, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Forget the managers that changed nothing that is wanted since the creation."""
+        """Drop the managers that have not changed the desired state since the creation."""
         if self.managed_fields is not None:
             kept = wanted_writes(self.managed_fields, self.creation_timestamp)
             force_setattr(self, "managed_fields", kept)
 
     def reads_as(self, other: Self) -> bool:
-        """Tell whether what is read is the same, apart from the version and who wrote it last."""
+        """Tell whether all fields but the resource version and the managers are equal."""
         return self == structs.replace(
             other, resource_version=self.resource_version, managed_fields=self.managed_fields
         )
@@ -176,13 +175,13 @@ class Metadata(Part, frozen=True):
 
 
 class UnmanagedMetadata(Metadata, frozen=True):
-    """Of a kind of which nothing that is wanted can be changed, or nobody asks who did."""
+    """Metadata of kinds whose desired state cannot change, or whose changes are not reported."""
 
     managed_fields: tuple[ManagerEntry, ...] | None = field(name=NOT_READ, default=None)
 
 
 class Condition(Part, frozen=True):
-    """`observed_generation` may be text where the CRD is Istio's."""
+    """`observed_generation` may be text in Istio's CRDs."""
 
     type: str
     status: str = "Unknown"
@@ -199,7 +198,7 @@ class Conditioned(Part, frozen=True):
     conditions: Conditions | None = None
 
     def condition(self, type_: str, status: str = "") -> Condition | None:
-        """Return the condition of a type; None too where its status is not the one asked for."""
+        """Return the condition of a type, or None; with `status`, only if it has that status."""
         for condition in self.conditions or ():
             if condition.type == type_:
                 return condition if status in ("", condition.status) else None

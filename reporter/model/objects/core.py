@@ -1,5 +1,5 @@
-"""Kinds of the core group (Namespaces, Services, Nodes, ConfigMaps, Events), and what runs pods
-apart from Deployments.
+"""Kinds of the core group (Namespaces, Services, Nodes, ConfigMaps, Events), Leases, and workloads
+other than Deployments.
 """
 
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ class Service(base.KubeObject, frozen=True):
 
     @property
     def targets_names(self) -> bool:
-        """Whether all its ports lead to ports by their names, which pods have to declare."""
+        """Whether all its target ports are names, which pods have to declare."""
         return all(isinstance(each.target_port, str) for each in self.spec.ports or ())
 
 
@@ -42,12 +42,12 @@ class NodeStatus(base.Conditioned, frozen=True):
 
     @property
     def devices(self) -> dict[str, float]:
-        """How many devices of each extended resource pods may have, such as `nvidia.com/gpu`."""
+        """The allocatable devices by extended resource, such as `nvidia.com/gpu`."""
         return {k: amount(v) for k, v in (self.allocatable or {}).items() if is_device(k)}
 
 
 class NodeSpec(base.Part, frozen=True):
-    """`pod_cidrs` has one range for each family."""
+    """`pod_cidrs` has one range for each IP family."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] | None = None
@@ -80,7 +80,7 @@ class EventSource(base.Part, frozen=True):
 
 
 class EventAnnotations(base.Annotations, frozen=True):
-    """What our Events say of themselves."""
+    """Annotations of our own Events."""
 
     since: str | None = field(name="status-reporter.io/since", default=None)
     subject: str | None = field(name="status-reporter.io/subject", default=None)
@@ -107,7 +107,7 @@ class Event(base.KubeObject, frozen=True):
 
 
 class LeaseSpec(base.Part, frozen=True):
-    """`holder_identity` is empty where its holder gave it back."""
+    """`holder_identity` is empty after the holder has released the Lease."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
@@ -115,16 +115,16 @@ class LeaseSpec(base.Part, frozen=True):
 
 
 _LATE: Final = timedelta(seconds=60)
-"""How late a Lease is taken to be renewed yet: dumps take a while, and clocks differ."""
+"""How overdue a renewal may be: dumps take a while, and clocks differ."""
 
 
 class Lease(base.KubeObject, frozen=True):
-    """coordination.k8s.io/v1 Lease, as leaders of controllers hold one."""
+    """coordination.k8s.io/v1 Lease, which the leader of a controller holds."""
 
     spec: LeaseSpec = LeaseSpec()
 
     def is_held(self, now: datetime) -> bool:
-        """Tell whether its holder has renewed it lately."""
+        """Tell whether its holder has renewed it recently."""
         renewed, seconds = self.spec.renew_time, self.spec.lease_duration_seconds or 0
         lasts = _LATE + timedelta(seconds=min(seconds, _LATE.seconds))
         return bool(self.spec.holder_identity and renewed and now - renewed <= lasts)
@@ -191,7 +191,7 @@ class DaemonSet(base.KubeObject, frozen=True):
 
     @property
     def wanted(self) -> int:
-        """How many nodes should run its pod, as its controller counted them."""
+        """How many nodes should run its pod, as counted by its controller."""
         return self.status.desired_number_scheduled
 
 
@@ -225,7 +225,7 @@ class LeaderWorkerSet(base.KubeObject, frozen=True):
 
     @property
     def size(self) -> int:
-        """Pods of a group, the leader included; the API's default is 1."""
+        """Pods per group, including the leader; the API's default is 1."""
         size = self.spec.leader_worker_template.size
         return 1 if size is None else size
 

@@ -1,7 +1,7 @@
-"""What a pod asks of nodes, and the objects that decide whether it gets it.
+"""A pod's requirements of nodes, and the objects that decide whether they are met.
 
-Most pods run and are Ready: nobody asks why they do not. `settled` leaves of them what others need
-to know: how many devices they hold, and which claims they use.
+Most pods are Ready, so nobody needs to know why they do not run. `settled` keeps only what matters
+to other pods: how many devices they hold, and which claims they use.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,10 +33,9 @@ _LARGEST: Final = 2.0**63
 
 
 def amount(written: str | float | None) -> float:
-    """Return the number that a quantity stands for; 0 where there is none, or it is none.
+    """Return the number that a quantity stands for; 0 if it is missing or invalid.
 
-    One that is larger than 64 bits hold is their largest (apimachinery,
-    pkg/api/resource/quantity.go).
+    Numbers beyond 64 bits are capped (apimachinery, pkg/api/resource/quantity.go).
     """
     return _amount(str(written or 0).strip()[:64])
 
@@ -74,7 +73,7 @@ class Taint(Part, frozen=True):
 
 
 class NodeSelectorTerm(Part, frozen=True):
-    """A term of node affinity: all its requirements, and it selects nothing if it has none."""
+    """A term of node affinity: requires all its expressions; without any, it selects nothing."""
 
     match_expressions: tuple[SelectorRequirement, ...] | None = None
     match_fields: tuple[SelectorRequirement, ...] | None = None
@@ -91,7 +90,7 @@ class NodeAffinity(Part, frozen=True):
 
 
 class Affinity(Part, frozen=True):
-    """`affinity` of a pod; what it asks of other pods is not worked out."""
+    """`affinity` of a pod; affinity to other pods is not evaluated."""
 
     node_affinity: NodeAffinity | None = None
 
@@ -105,7 +104,7 @@ class ClaimSource(Part, frozen=True):
 
 
 class Something(Part, frozen=True):
-    """Something of which only counts that it is there."""
+    """A value whose presence alone matters."""
 
 
 class Volume(Part, frozen=True):
@@ -127,7 +126,7 @@ def amounts(written: Quantities | None) -> dict[str, float]:
 
 
 class ClaimSpec(Part, frozen=True):
-    """`spec` of a PersistentVolumeClaim; a class that is not set is the default one's."""
+    """`spec` of a PersistentVolumeClaim; class None means the default class."""
 
     volume_name: str = ""
     storage_class_name: str | None = None
@@ -187,7 +186,7 @@ class VolumeAttachment(KubeObject, frozen=True):
 
 
 class CsiNodeSpec(Part, frozen=True):
-    """`spec` of a CSINode: the drivers that its kubelet knows."""
+    """`spec` of a CSINode: the drivers registered with its kubelet."""
 
     drivers: tuple[Named, ...] | None = None
 

@@ -40,7 +40,9 @@ class Gateway(KubeObject, frozen=True):
 
 
 class RouteReference(Part, frozen=True):
-    """To a parent, a Gateway by default, or to a backend; in the same namespace by default."""
+    """A reference to a parent, by default a Gateway, or to a backend; by default in the same
+    namespace.
+    """
 
     name: str = ""
     namespace: str | None = None
@@ -54,7 +56,7 @@ class ParentStatus(Conditioned, frozen=True):
 
 
 class PathMatch(Part, frozen=True):
-    """The path that a request must have: the whole of it, its beginning, or an expression."""
+    """The path of a request to match: exact, a prefix, or a regular expression."""
 
     value: str = ""
 
@@ -102,14 +104,14 @@ class InferencePoolSpec(Part, frozen=True):
 
 
 class InferencePool(KubeObject, frozen=True):
-    """inference.networking.k8s.io/v1 InferencePool; its conditions sit under `parents`."""
+    """inference.networking.k8s.io/v1 InferencePool; its conditions are under `parents`."""
 
     spec: InferencePoolSpec = InferencePoolSpec()
     status: ParentsStatus = ParentsStatus()
 
 
 class FormerPoolSpec(Part, frozen=True):
-    """`spec` of an InferencePool of the former group: the selector has labels alone."""
+    """`spec` of an InferencePool of the former group; the selector has labels only."""
 
     selector: Labels | None = None
     target_port_number: int | None = None
@@ -162,7 +164,7 @@ class ValidationMessage(Part, frozen=True):
 
 
 class EnvoyFilterSpec(Part, frozen=True):
-    """`spec` of an EnvoyFilter; of its free-form patches `without_patches` keeps what is sought."""
+    """`spec` of an EnvoyFilter; `without_patches` reduces its free-form patches."""
 
     workload_selector: WorkloadSelector | None = None
     target_refs: tuple[RouteReference, ...] | None = None
@@ -174,7 +176,7 @@ class EnvoyFilterSpec(Part, frozen=True):
 
 
 class AskedService(Part, frozen=True):
-    """A service that a filter sends each request to, and whether requests pass without its answer.
+    """A service that a filter calls for each request, and whether requests pass without an answer.
 
     `host` is an Envoy cluster or an address. Without `failure_mode_allow` both filters fail closed
     (Envoy, extensions/filters/http/ext_proc/v3/ext_proc.proto and ext_authz/v3/ext_authz.proto).
@@ -247,11 +249,11 @@ def _asked(patch: object) -> AskedService | None:
 
 
 _DEEP: Final = 7
-"""How deep below a patch the host that is asked stands."""
+"""Depth of the host below a patch."""
 
 
 def _snake(tree: object, depth: int = 0) -> object:
-    """Return a tree with its names as Envoy's sources have them; JSON may say `grpcService` too."""
+    """Return a tree with the names in Envoy's snake case; JSON also allows `grpcService`."""
     if not isinstance(tree, dict) or depth > _DEEP:
         return tree
     return {
@@ -264,16 +266,14 @@ _UPPER: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
 
 _HOST: Final = re.compile(rb'"([A-Za-z0-9_.:/|+?=&%~@-]{3,400})"')
-"""A string that may name a host or an Envoy cluster: all that is sought in a patch."""
+"""A string that may name a host or an Envoy cluster; patches are searched only for these."""
 
 _HOSTS: Final = 1000
 
 
 def without_patches(obj: KubeObject) -> KubeObject:
-    """Return an EnvoyFilter whose patches are what they ask, strings that may name a host, and a
-    digest.
-
-    A megabyte of them would be twenty in memory.
+    """Return an EnvoyFilter with its patches replaced by the services that they call, strings that
+    may name a host, and a digest. A megabyte of patches would take twenty in memory.
     """
     if not isinstance(obj, EnvoyFilter) or not obj.spec.config_patches:
         return obj
@@ -285,7 +285,7 @@ def without_patches(obj: KubeObject) -> KubeObject:
 
 
 class EnvoyFilterStatus(Conditioned, frozen=True):
-    """`status` of an EnvoyFilter; empty unless Istio runs with its analysis on."""
+    """`status` of an EnvoyFilter; empty unless Istio's analysis is enabled."""
 
     validation_messages: tuple[ValidationMessage, ...] | None = None
 
@@ -308,7 +308,7 @@ class CiliumNetworkPolicy(KubeObject, frozen=True):
 
 
 class ScaleTarget(Part, frozen=True):
-    """`spec.scaleTargetRef` of what scales; without a kind it is a Deployment."""
+    """`spec.scaleTargetRef` of an autoscaler; the default kind is Deployment."""
 
     kind: str = ""
     name: str = ""
@@ -324,7 +324,7 @@ class ScaledObject(KubeObject, frozen=True):
 
 
 class PodAutoscaler(KubeObject, frozen=True):
-    """autoscaling/v2 HorizontalPodAutoscaler, without its metrics, which change all the time."""
+    """autoscaling/v2 HorizontalPodAutoscaler, without its constantly changing metrics."""
 
     spec: ScaledObjectSpec = ScaledObjectSpec()
     status: Conditioned = Conditioned()

@@ -33,13 +33,13 @@ class Probe(base.Part, frozen=True):
 
     @property
     def port(self) -> int | None:
-        """The port that it asks; None for a command, and for one that is named."""
+        """The port number that it probes; None for a command or a named port."""
         target = self.http_get or self.tcp_socket or self.grpc
         return target.port if target is not None and isinstance(target.port, int) else None
 
     @property
     def budget_seconds(self) -> int:
-        """Seconds until the probe gives up, with the API's defaults of 10 s and 3 tries."""
+        """Seconds until the probe gives up; the API's defaults are 10 s and 3 tries."""
         tries = (self.period_seconds or 10) * (self.failure_threshold or 3)
         return (self.initial_delay_seconds or 0) + tries
 
@@ -63,23 +63,23 @@ class Container(base.Part, frozen=True):
 
     @property
     def serves_tls(self) -> bool:
-        """Whether the kubelet asks it by HTTPS, and so whoever reads its metrics."""
+        """Whether the kubelet probes it by HTTPS, so its metrics are read by HTTPS too."""
         probe = self.readiness_probe
         return bool(probe and probe.http_get and probe.http_get.scheme == "HTTPS")
 
     def settled(self) -> "Container":
-        """Return it without what explains why it does not work."""
+        """Return it without the fields that explain why a container does not work."""
         readiness = self.readiness_probe if self.serves_tls else None
         return Container(self.name, self.image, readiness_probe=readiness, ports=self.ports)
 
 
 Devices: TypeAlias = tuple[tuple[str, int], ...]
-"""How many of each extended resource, in the order of their names."""
+"""Extended resources and their counts, sorted by name."""
 
 
 class PodSpec(base.Part, frozen=True):
-    """`volumes` are claims alone, and None once `claims` names them. `devices`: how many of each
-    extended resource it asks for, such as `nvidia.com/gpu`.
+    """`volumes` are read for claims only, and None once `claims` has their names. `devices` are the
+    extended resources that it requests, such as `nvidia.com/gpu`.
     """
 
     node_name: str | None = None
@@ -113,10 +113,10 @@ class PodSpec(base.Part, frozen=True):
     def demand(self) -> dict[str, float]:
         """What a node must have free for it, by resource.
 
-        Of each resource the larger of what the main containers and the sidecars ask for together,
-        and what an init container asks for with the sidecars before it; what the pod asks for as a
-        whole takes the place of its containers' processors and memory; and the overhead is added
-        (Kubernetes, component-helpers, resource/helpers.go).
+        For each resource, the larger of two sums counts: the requests of the main containers and
+        sidecars, or those of an init container and the sidecars before it. Requests of the pod as a
+        whole replace its containers' CPU and memory, and the overhead is added (Kubernetes,
+        component-helpers, resource/helpers.go).
         """
         sidecars: dict[str, float] = {}
         most: dict[str, float] = {}
@@ -134,7 +134,7 @@ class PodSpec(base.Part, frozen=True):
         return demands.total([found, demands.amounts(self.overhead)])
 
     def settled(self) -> "PodSpec":
-        """Return it without what explains why it does not run, for it does."""
+        """Return it without the fields that explain why a pod does not run."""
         return PodSpec(
             node_name=self.node_name,
             containers=tuple(each.settled() for each in self.containers or ()),
@@ -145,17 +145,17 @@ class PodSpec(base.Part, frozen=True):
 
 
 _FEW_CHARACTERS: Final = 512
-"""In the names of a pod's devices; of more nothing is kept."""
+"""Maximum length of the names of a pod's devices, in sum, for the cache."""
 
 
 @lru_cache(maxsize=1_024)
 def _kept(devices: Devices) -> Devices:
-    """Return the same tuple for the same devices: most pods ask for the same."""
+    """Return one shared tuple for equal devices: most pods request the same."""
     return devices
 
 
 def _asked(resources: demands.ResourceRequests | None) -> demands.Quantities | None:
-    """Return the requests; the API server derives some from limits, a manifest has not."""
+    """Return the requests, derived from limits where missing, as the API server does."""
     if resources is None or not resources.limits:
         return resources.requests if resources else None
     return {**resources.limits, **(resources.requests or {})}
@@ -197,7 +197,7 @@ class ContainerState(base.Part, frozen=True):
 
 
 class ContainerStatus(base.Part, frozen=True):
-    """`started` is whether its start-up probe has succeeded, or it has none."""
+    """`started`: its startup probe has succeeded, or it has no such probe."""
 
     name: str
     ready: bool = False
@@ -218,7 +218,7 @@ class PodStatus(base.Conditioned, frozen=True):
 
 
 class PodAnnotations(base.Annotations, frozen=True):
-    """What else is read of a pod: the PodGroup that it is a member of."""
+    """`group` is the PodGroup that the pod is a member of."""
 
     group: str | None = msgspec.field(name="scheduling.k8s.io/group-name", default=None)
 
@@ -231,14 +231,16 @@ class PodMetadata(base.UnmanagedMetadata, frozen=True):
 
 
 class Pod(base.KubeObject, frozen=True):
-    """v1 Pod; of one that is Ready, `spec` has only what others ask it for."""
+    """v1 Pod; if it is Ready, `spec` has only what matters to other objects."""
 
     metadata: PodMetadata
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
     def __post_init__(self) -> None:
-        """Name its claims, and forget why it might not run if it does: nobody asks of thousands."""
+        """Keep the names of its claims, and if it is Ready, drop what explains why it might not
+        run: there are thousands of Ready pods.
+        """
         if self.spec.volumes is not None:
             found = tuple(name for each in self.spec.volumes if (name := self._claim(each)))
             force_setattr(self.spec, "volumes", None)
@@ -260,14 +262,14 @@ _TRACING: Final = "OTEL_"
 
 
 class TracingVariable(base.Part, frozen=True):
-    """An environment variable of OpenTelemetry; the value is empty if it is from elsewhere."""
+    """An environment variable of OpenTelemetry; the value is empty if it comes from a reference."""
 
     name: str
     value: str | None = ""
 
 
 class TemplateContainer(base.Part, frozen=True):
-    """A container of a pod template; of its environment only what OpenTelemetry reads."""
+    """A container of a pod template; `env` has only the variables of OpenTelemetry."""
 
     name: str
     image: str = ""
@@ -277,7 +279,7 @@ class TemplateContainer(base.Part, frozen=True):
     ports: tuple[ContainerPort, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Forget all other variables: there are many, and passwords among them."""
+        """Drop all other variables: there are many, and some are passwords."""
         if self.env is not None:
             kept = tuple(each for each in self.env if each.name.startswith(_TRACING))
             force_setattr(self, "env", kept or None)
@@ -317,12 +319,12 @@ class DeploymentSpec(base.Part, frozen=True):
 
     @property
     def recreates(self) -> bool:
-        """Whether all old pods have to end before a new one is made."""
+        """Whether all old pods have to end before a new one is created."""
         return self.strategy is not None and self.strategy.type == "Recreate"
 
     @property
     def may_lack(self) -> int:
-        """How many replicas a rollout may take away: percents are rounded down, 25 % by default."""
+        """How many replicas a rollout may remove: 25 % by default, percents are rounded down."""
         update = self.strategy.rolling_update if self.strategy else None
         written = update.max_unavailable if update else None
         if isinstance(written, int):
