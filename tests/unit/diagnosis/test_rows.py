@@ -83,6 +83,29 @@ LINES = {
     "no-locks": ("NotImplementedError: FileSystem does not appear to support flock; use SoftFileLock instead", "no file locks"),
     "cpu-instruction": ("/bin/bash: line 1:     7 Illegal instruction     (core dumped) vllm serve m", "lacks instructions"),
     "no-package": ("ImportError: Please install bitsandbytes>=0.46.1 by running `pip install bitsandbytes>=0.46.1`", "package bitsandbytes>=0.46.1"),
+    "tgi-killed": ("Error: Download process was signaled to shutdown with signal 7", "killed (signal 7)"),
+    "cuda": ("RuntimeError: HIP error: invalid argument", "a call of HIP failed (invalid argument)"),
+    "v-weights": ("RuntimeError: weight model.layers.0.self_attn.rotary_emb.inv_freq does not exist", "do not agree"),
+    "port": ("RuntimeError: engine_info_bootstrap_port 8998 is already in use. When running multiple instances on the same node", "one port"),
+    "corrupt": ("ValueError: Corrupted Header: Tensor 'lm_head.weight' missing data_offsets", "truncated"),
+    "ks-denied": ("RuntimeError: HTTP access denied for 'https://store.example/m.zip'. Verify permissions.", "may not read store.example/m.zip"),
+    "ks-missing": ("RuntimeError: HTTP resource not found at 'https://store.example/m.zip'.", "store.example/m.zip does not exist"),
+    "ks-s3": ("RuntimeError: S3 error [SlowDown]: Please reduce your request rate.", "said SlowDown"),
+    "ks-http": ("RuntimeError: HTTP request to 'https://store.example/m.zip' failed with status code 502.", "store.example/m.zip is answered with 502"),
+    "denied": ("failed to make directory /config/shared: mkdir /config: permission denied", "/config is not accessible"),
+    "hf-incomplete": (
+        "IncompleteSnapshotError: The cached snapshot for 'a/b' (revision 'main', commit 1f2e) is incomplete: 3 file(s) are missing (x).",
+        "a/b is incomplete: 3 files",
+    ),
+    "hf-mirror": (
+        "FileMetadataError: Response from https://hub.corp/a/b/resolve/main/config.json is missing the 'X-Repo-Commit' header, so it does",
+        "hub.corp is no model hub",
+    ),
+    "rdma-retry": ("E0325 09:33:41.551047  8274 worker_pool.cpp:294] Worker: Process failed for slice (retry_cnt: 0): transport retry counter exceeded", "do not reach"),
+    "tr-stub": ("Internal: Stub process 'vllm_0_0' is not healthy.", "vllm_0_0 died"),
+    "numba": ("RuntimeError: cannot cache function 'create_fsm_info': no locator available for file '/opt/x.py'", "numba"),
+    "v-processor": ("OSError: Can't load image processor for '/models/vl'. If you were trying to load it from", "image processor are missing in /models/vl"),
+    "s-warmup": ("AssertionError: res=<Response [403]>, res.text='<html>'", "answered with 403"),
 }  # fmt: skip
 
 
@@ -93,3 +116,9 @@ def test_a_row(row):
     cause = read_log(line, built_in()).cause
     assert cause.signature == row
     assert told in cause.sentence
+
+
+def test_a_comparison_is_not_a_feature():
+    """Python's own "not supported" says nothing of what an engine can do."""
+    line = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
+    assert read_log(line, built_in()).cause.signature == ""
