@@ -1,4 +1,4 @@
-"""Pure: findings, memory and now become a report, by the rules of docs/architecture.md."""
+"""Turn findings, memory and the time into a report, by the rules of docs/architecture.md; pure."""
 
 from reporter.resolution.grace import OneLook
 from reporter.resolution.memory import Memory

@@ -1,41 +1,41 @@
-"""Rules 1 and 2: since when a fault lasts, and when it has lasted long enough to fire.
+"""Rules 1 and 2: when a fault began, and when it has lasted long enough to fire.
 
-Most faults that one can see in a cluster heal by themselves within a minute, so a fault has to last
-before it is told. Prometheus has `for`: its clock begins when the rule is first true. That is too
-late here: a reporter that starts next to a pod which has been broken for an hour would wait again,
-and one that is restarted every minute would never tell anything. Kubernetes says more: a condition
-has a `lastTransitionTime`, which moves with its status only (Kubernetes API conventions, "Typical
-status properties"). So that time counts, where it can be believed:
+Most faults in a cluster heal within a minute, so a fault has to last before it is reported.
+Prometheus has `for`: its clock starts when the rule is first true. That is too late here: a
+reporter that starts next to a pod which has been broken for an hour would wait again, and a
+reporter that is restarted every minute would never report anything. Kubernetes knows more: a
+condition has a `lastTransitionTime`, which changes with its status only (Kubernetes API
+conventions, "Typical status properties"). So that time counts, if it is plausible:
 
 - It is 1970 in conditions that no controller has touched: the CRD of Gateways creates them with
   that default (Gateway API, apis/v1/gateway_types.go).
-- It may lie before the object's creation, when a backup was restored, or in the future, when the
+- It may be before the object's creation, after a backup was restored, or in the future, if the
   clock of another machine is ahead.
 
-Without such a time the object's creation is only believed while the object is younger than the
-grace and no earlier pass saw it without the fault. To believe it always fails: a Deployment that is
-a week old and breaks now would be told at once, and a model that is edited in its first hour when
-it is as old as its start-up budget. To ignore it fails too: each new object would have its grace
-twice after a restart.
+Without such a time, the object's creation counts, but only while the object is younger than the
+grace and no earlier pass saw it without the fault. Always using it fails: a week-old Deployment
+that breaks now would be reported at once, and so would a model that is edited in its first hour and
+is as old as its start-up budget. Ignoring it fails too: each new object would have its grace twice
+after a restart.
 
-In one look nobody knows more, and a fault without a time counts as old enough to be told; but
-nothing has been wrong with a subject for longer than the subject exists.
+A single look knows nothing else, so a fault without a time counts as old enough to be reported, but
+never as older than its subject.
 
-A budget is what may rightly take long, such as loading a model. It has a clock of its own for the
-same object (`FaultKey`). With one clock for both, a pod that loaded for twenty minutes and then
-crashed for a second would be told without any grace; and a pod that loads and crashes by turns
-would never be told if each began the other's time again.
+A budget is for what may legitimately take long, such as loading a model. It has its own clock for
+the same object (`FaultKey`). With one clock for both, a pod that loaded for twenty minutes and then
+crashed for a second would be reported without any grace; and a pod that alternates between loading
+and crashing would never be reported if each reset the other's clock.
 
-Ages are the larger of two: by the time of day, which survives restarts, and by the boot clock,
+An age is the larger of two: by the time of day, which survives restarts, and by the boot clock,
 which nobody can set back.
 
-What a leader hands on of the faults that have not been told yet: our Events on record say since
-when a fault lasts that has fired. Of one in its grace nobody but the processes that saw it begin
-know that. If each of them ends before the grace does, as where memory runs out every few minutes,
-the fault would never be told. So the leader writes the starts of these faults on its Lease, which
-it renews anyway, and whoever comes next takes them over: a standby that has started later, or a new
-process. What stands in an object as the time of a condition can be read again and is left out. The
-text is bounded, and names nothing: an entry is a hash.
+A leader hands on the starts of faults that are not reported yet. Our recorded Events contain the
+start of a fault that has fired, but only the processes that saw a fault begin know the start of one
+in its grace. If each of them ended before the grace, as when memory runs out every few minutes, the
+fault would never be reported. So the leader writes these starts on its Lease, which it renews
+anyway, and the next leader takes them over, whether it is a standby or a new process. A start that
+is the time of a condition can be read again and is left out. The text is bounded and contains
+hashes, not names.
 """
 
 import hashlib
@@ -61,16 +61,16 @@ _NEVER = datetime(1971, 1, 1, tzinfo=UTC)
 ZERO = timedelta(0)
 
 PASSING: Final = timedelta(minutes=10)
-"""How long a recovery may stay at a step. The kubelet waits 5 min at most between two tries."""
+"""How long a recovery may stay at a step. The kubelet waits at most 5 min between two tries."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneLook:
     """An evaluation without earlier passes, as `check` makes it.
 
-    A finding without a time of its own counts as first seen `observed_for` ago; None stands for
-    as long as it needs to fire. Neither is longer than its subject exists. Without `metrics` of
-    pods, what a daemon has told of them goes on.
+    A finding without a time of its own counts as first seen `observed_for` ago, or, with None, as
+    old as it needs to be to fire, but never as older than its subject. Without `metrics` of pods,
+    the faults that a daemon reported from them continue.
     """
 
     observed_for: timedelta | None = None
@@ -79,17 +79,16 @@ class OneLook:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is seen of one object under one key, with its place in time.
+    """The findings of one object under one key, with their timing.
 
-    It is remembered by `clock`. `finding` is the worst one, and `says` speaks for it: the
-    remembered one while the present one is within its own time, as when a crashed container runs
-    again without being Ready; `passing_since` is since when it has the words of before a passing
-    state.
+    `clock` is its key in the memory. `finding` is the worst finding; `says` is the finding whose
+    message is used, which is an earlier one during a passing state, as when a crashed container
+    runs again without being Ready; `passing_since` is when that state began.
 
-    `remaining` is how long it must still last to fire by its own clock, until it is ripe. `next_in`
-    is the time until another of its findings is ripe, None where none will be. `began_seen` is when
-    each present start of a budget was first seen, on the boot clock. `age_known`: `since` rests on
-    a time that was seen or stands in the object.
+    `remaining` is how long it must still last until it is ripe, that is, may fire. `next_in` is the
+    time until another of its findings is ripe, or None. `began_seen` is when each current start of
+    a budget was first seen, on the boot clock. `age_known`: `since` is a time that was seen or that
+    the object contains.
     """
 
     clock: FaultKey
@@ -110,10 +109,10 @@ def global_grace(settings: EvaluationSettings) -> timedelta:
 
 
 def grace_of(reason: str, settings: EvaluationSettings, *, exempt: bool = False) -> timedelta:
-    """Return the grace of a reason: set for it alone, its own, or the global one.
+    """Return the grace of a reason: set by the user, from the catalogue, or the global one.
 
-    A global grace of 0 turns the catalogue's own graces off too; one that the user set for a
-    single reason stays.
+    A global grace of 0 turns off the catalogue's graces too, but not those that the user set for
+    single reasons.
     """
     if exempt:
         return ZERO
@@ -144,13 +143,12 @@ def place_in_time(
     judged: datetime | None = None,
     handed: datetime | None = None,
 ) -> Fault:
-    """Return the findings of one clock as a fault: since when it lasts and whether it is ripe.
+    """Return the findings of one clock as a fault: when it began and whether it is ripe.
 
-    Several findings about one object are one fault; the worst whose time has come speaks for it.
-    Once it was ripe it stays so, for another cause of it is no other fault; a budget may begin
-    again. `subject_created` is when the subject of the findings was made, which one look goes by.
-    `judged` is when an earlier pass looked at the same reason, `handed` when another process saw
-    the fault begin.
+    Several findings about one object are one fault; the worst ripe one provides the message. A ripe
+    fault stays ripe if its cause changes, unless it has a budget, which may start again.
+    `subject_created` limits the age in a single look. `judged` is when an earlier pass could judge
+    the same reason, `handed` when another process saw the fault begin.
     """
     before = remembered
     if remembered is not None and not remembered.is_of(findings[0].related):
@@ -197,13 +195,13 @@ def place_in_time(
 def _words(
     finding: Finding, remembered: FaultMemory | None, now: Instant
 ) -> tuple[Finding, timedelta | None]:
-    """Return what to say of a finding: while it is passing, what was said before.
+    """Return a finding with the message to use: during a passing state, the earlier message.
 
-    A container that crashes alternates between two states, and one that recovers passes some. To
-    tell each would be a write each time, and the last of them would be what a closed Event says of
-    its cause. An object that was missing and is made again recovers too. What does not move on for
-    `PASSING` is told as it is, and so is what rests on another node than before: the earlier words
-    are about that one.
+    A crashing container alternates between two states, and a recovering one goes through several.
+    Reporting each would cost a write each time, and the closed Event would name the last of them as
+    the cause. An object that was missing and is created again recovers too. A state that lasts for
+    `PASSING` is reported as it is; so is one that depends on another node, because the earlier
+    message is about the former node.
     """
     if not finding.passing or remembered is None:
         return finding, None
@@ -228,9 +226,9 @@ def _words(
 def sustained(
     finding: Finding, faults: Mapping[FaultKey, FaultMemory], next_in: timedelta | None = None
 ) -> Fault | None:
-    """Return the fault that fired for the same object and that a finding continues, if any.
+    """Return the fired fault of the same object that a finding continues, or None.
 
-    `next_in` is the time until the finding is ripe by itself, None where it never will be.
+    `next_in` is the time until the finding itself is ripe, None if it never will be.
     """
     for clock in ((finding.related, False), (finding.related, True)):
         remembered = faults.get(clock)
@@ -254,12 +252,12 @@ def sustained(
 
 
 def severity_key(finding: Finding) -> tuple[int, ObjectRef, str]:
-    """Return what findings are ordered by: never by the order of a list."""
+    """Return a sort key that is independent of the order of any list."""
     return (-finding.severity, finding.related, finding.message)
 
 
 def believed_transition(finding: Finding) -> datetime | None:
-    """Return when the condition took the status that is the fault, if that can be believed."""
+    """Return when the condition took the status that is the fault, or None if implausible."""
     if finding.transition is None or finding.transition < _NEVER:
         return None
     return max(finding.transition, finding.created or finding.transition)
@@ -274,7 +272,7 @@ def _since(
     subject_created: datetime | None,
     judged: datetime | None,
 ) -> tuple[datetime, bool]:
-    """Return since when a fault that is not remembered lasts, and whether anything tells."""
+    """Return the start of a fault that is not remembered, and whether it is known or assumed."""
     transition = believed_transition(finding)
     if transition is not None:
         return min(transition, now.wall), True
@@ -305,7 +303,7 @@ def _remaining(
     if finding.budget is None:
         return remaining
     spent, began = age, believed_transition(finding)
-    if began is not None:  # what the budget is for may have begun again
+    if began is not None:  # the budget may have started again
         spent = max(now.wall - began, now.boot - _began_seen(began, remembered, now), ZERO)
     return max(remaining, finding.budget - spent)
 
@@ -316,9 +314,9 @@ def _began_seen(began: datetime, remembered: FaultMemory | None, now: Instant) -
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Since when a fault lasts, as another process saw it: to the second, never too early.
+    """The start of a fault as seen by another process: rounded up to the second.
 
-    `object` is a hash of the uid of the object at fault; empty where that process did not know it.
+    `object` is a hash of the uid of the object at fault; empty if that process did not know it.
     """
 
     since: datetime
@@ -326,23 +324,23 @@ class Start:
 
 
 Handed: TypeAlias = Mapping[str, Start]
-"""What was handed on, by tokens."""
+"""The starts that were handed on, by token."""
 
 NOTHING: Final[Handed] = {}
 
 MOST: Final = 200
-"""How many are handed on: 8 kB at most, which are written with each renewal. Those in their grace
-come first, then the oldest: what is past it and not told is suppressed, held or secondary, and may
-be many."""
+"""How many starts are handed on: at most 8 kB, written with each renewal. Faults in their grace
+come first, then the oldest: those past their grace and not reported are suppressed, held or
+secondary, and may be many."""
 
 WITHIN: Final = timedelta(minutes=6)
-"""How long nobody may have looked. The kubelet waits 5 min at most before it starts a container
-again that crashed (Kubernetes, "Pod Lifecycle", restart policy); a fault that is seen before and
-after that is taken for the same."""
+"""The longest gap between two leaders. The kubelet waits at most 5 min before it restarts a crashed
+container (Kubernetes, "Pod Lifecycle", restart policy); a fault that is seen before and after the
+gap is taken for the same."""
 
 
 def token(key: FindingKey, clock: FaultKey) -> str:
-    """Return what a fault is called on the Lease."""
+    """Return the key of a fault on the Lease."""
     related, budgeted = clock
     return _hash("\n".join(map(str, (*key, related, budgeted))), 12)
 
@@ -356,10 +354,10 @@ def _object(uid: str) -> str:
 
 
 def since_of(handed: Handed, key: FindingKey, clock: FaultKey) -> datetime | None:
-    """Return since when a fault lasts by what was handed on, None if that says nothing of it.
+    """Return the start of a fault that was handed on, or None.
 
-    Another object of the same name is another fault. Where one process does not know the uid, as of
-    a Deployment that is missing, the name decides.
+    Another object of the same name is another fault. If one of the processes does not know the uid,
+    as with a missing Deployment, the name decides.
     """
     start = handed.get(token(key, clock)) if handed else None
     if start is None:
@@ -369,7 +367,7 @@ def since_of(handed: Handed, key: FindingKey, clock: FaultKey) -> datetime | Non
 
 
 def hand_on(memory: Memory) -> str:
-    """Return the starts of the faults that are remembered and not told, as text; maybe empty."""
+    """Return the starts of remembered faults that were not reported, as text; it may be empty."""
     first = heapq.nsmallest(MOST, _untold(memory))
     if not first:
         return ""
@@ -390,9 +388,9 @@ def _untold(memory: Memory) -> Iterator[tuple[bool, datetime, FindingKey, FaultK
 
 
 def take_over(text: str, renewed: datetime | None, now: datetime) -> Handed:
-    """Read what a process that was there last when it `renewed` handed on.
+    """Parse the starts that the former leader, which last `renewed` its Lease then, handed on.
 
-    That is nothing if it was too long ago, or is no such text.
+    Return `NOTHING` if that was too long ago or the text is invalid.
     """
     if not text or renewed is None or now - renewed > WITHIN:
         return NOTHING

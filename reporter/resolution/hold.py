@@ -1,42 +1,41 @@
-"""Rule 3: a cause is told before its symptoms, and instead of them.
+"""Rule 3: report a cause before its symptoms, and instead of them.
 
 A controller that is down leaves dozens of objects in a state that looks like as many faults.
-Alertmanager's inhibition mutes a target while a source fires, and that is not enough: while the
-cause is still in its grace the symptom is told first; and once the cause is over the symptoms are
-told at once, although the controller that is back has not looked at its objects yet. So an upstream
+Alertmanager's inhibition mutes a target while a source fires. That is not enough: while the cause
+is still in its grace, the symptom would be reported first; and once the cause is over, the symptoms
+would be reported at once, although the controller has not looked at its objects yet. So an upstream
 goes through three states here:
 
-- pending: it holds. Only what does not fire yet is held. To take back what was told would close an
-  Event and write it again each time that a component restarts for a few seconds.
-- firing, and clearing as well: it suppresses, also what fired before. To let go of the symptoms
-  while it is clearing would tell them each time that the component comes and goes.
-- released, for a grace after it recovered: it holds again, until statuses have been rewritten.
+- pending: it holds downstream findings that do not fire yet. It does not withdraw those that fire:
+  each restart of a component for a few seconds would close an Event and write it again.
+- firing or clearing: it suppresses, even findings that fired before. Releasing the symptoms while
+  it is clearing would report them each time that the component comes and goes.
+- released, for a grace after its recovery: it holds again, until statuses have been rewritten.
 
-What a finding is held or suppressed by is part of it, and the cause's message names the reasons
-that it hides.
+A finding names what holds or suppresses it, and the cause's message names the reasons that it
+hides.
 
-Not every fault of an upstream stops work: `governs` says whether it does, and one that only
-lacks a replica suppresses nothing. Not every fault of a downstream reason is explained either: a
-pod that was Ready does not need the node provisioner any more. Such a fault is `independent`, and
-a candidate that has one is told with it alone; to suppress by key would hide it.
+Not every fault of an upstream stops work: `governs` says whether it does; a missing replica
+suppresses nothing. Not every fault of a downstream reason is explained either: a pod that was Ready
+does not need the node provisioner any more. Such a fault is `independent`. A candidate with an
+independent fault is reported with that fault only; suppression by key would hide it.
 
-What is known of an upstream may be less than its state. One that nobody can read now neither
-suppresses nor holds, for nothing is known of it; if it turns out to have recovered, it holds from
-then on. One that is known from our Event alone only holds: the Event does not say whether it
-governs, and what fires must not be taken back on a guess.
+An upstream may be only partly known. One that cannot be read now neither suppresses nor holds; if
+it turns out to have recovered, it holds from then on. One that is known from our Event only holds:
+the Event does not say whether it governs, and a firing finding must not be withdrawn on a guess.
 
-What is on a node at fault, or waits for it, is explained by the node. One lost node, or one Secret
-that several models wait for, would else be told once for each part and each model that needs it.
-Unlike a controller, it explains single faults: those that rest on it, or are about it. So which
-fault it is decides, and not only which reason; a candidate with another fault is told with that
-one.
+A node at fault explains the faults of pods that are on it or wait for it. Otherwise one lost node,
+or one Secret that several models wait for, would be reported once for each part and each model that
+needs it. Unlike a controller, a node or a shared object explains single faults: those that depend
+on it or are about it. So the fault decides, not the reason alone; a candidate with other faults is
+reported with those.
 
-While the node is seen at fault, what is seen of a fault now says whether it rests on it: a pod that
-was made again elsewhere does not. A node that is back leaves its pods not Ready for a while, and
-nothing in them speaks of it any more. So until the node is recovered and released, the faults that
-rested on it still do. What such a fault outranks stays behind it (rule 5).
+While the node is seen at fault, the current fault shows whether it depends on the node: a pod that
+was recreated elsewhere does not. When the node is back, its pods are not Ready for a while, and
+nothing in them refers to the node any more. So faults that depended on the node still do until the
+node has recovered and is released. Reasons that such a fault outranks stay outranked (rule 5).
 
-Last, between the faults of one pod: one of them explains others.
+Finally, one fault of a pod may explain others of the same pod.
 """
 
 from collections import defaultdict
@@ -57,11 +56,11 @@ from reporter.resolution.memory import UpstreamKey
 from reporter.resolution.state import Candidate, PassState, Upstreams, rests_on
 
 OF_FAULTS: Final = frozenset({CLUSTER_NODE, CLUSTER_SHARED})
-"""Reasons of causes that explain single faults, not all of a reason: those that rest on them."""
+"""Reasons of causes that explain the faults that depend on them, not all faults of a reason."""
 
 
 def upstream_key(key: FindingKey) -> UpstreamKey:
-    """Return what the rows of the suppression table are matched with."""
+    """Return the key that is matched with rows of the suppression table."""
     if key.reason == CLUSTER_SHARED:
         return (key.reason, str(key.involved))
     of_one = key.involved.kind in {"CustomResourceDefinition", "Node"}
@@ -78,19 +77,19 @@ def hold_and_suppress(state: PassState) -> PassState:
 def explainers(
     reason: str, by: Container[str], catalogue: Catalogue, *, rests_on: Iterable[UpstreamKey]
 ) -> set[UpstreamKey]:
-    """Return which upstreams a finding of a reason waits for, given its `by` and `rests_on`."""
+    """Return the upstreams that a finding waits for, given its reason, `by` and `rests_on`."""
     rows = catalogue.upstreams_of(reason)
     found = {row.key for row in rows if row.upstream in by and row.upstream not in OF_FAULTS}
     return found | {each for each in rests_on if each[0] in by}
 
 
 def _survey(state: PassState) -> Upstreams:
-    """Return which upstreams suppress and hold in this pass.
+    """Return the upstreams that suppress and hold in this pass.
 
-    An upstream that is clearing still suppresses: its episode goes on, and a component that comes
-    and goes must not let the symptoms through in between. One that is known from its Event only,
-    which does not say whether it governs, holds instead. An unknown one does neither; should it
-    be found recovered once it is known, it holds then.
+    An upstream that is clearing still suppresses: its episode continues, and a component that comes
+    and goes must not let symptoms through in between. An upstream known from its Event only holds,
+    as the Event does not say whether it governs. An unknown upstream does neither; if it is found
+    to have recovered once it is known, it holds from then on.
     """
     governing, boot = state.memory.governing, state.now.boot
     firing: set[UpstreamKey] = set()
@@ -127,11 +126,11 @@ def _survey(state: PassState) -> Upstreams:
 
 
 def _judge(candidate: Candidate, upstreams: Upstreams, catalogue: Catalogue) -> Candidate:
-    """Return the candidate suppressed, held, with the faults that nothing explains, or untouched.
+    """Return the candidate suppressed, held, reduced to independent faults, or unchanged.
 
-    One that may not start to fire because its data is unconfirmed is suppressed and held the same.
-    A pending one knows what it waits for apart from its grace: behind an upstream that fires it is
-    never told, and behind one that is pending it is held next.
+    This includes candidates that may not start to fire because their data is unconfirmed. A pending
+    candidate gets a `by` too: behind a firing upstream it will not be reported, and behind a
+    pending one it will be held next.
     """
     keys = {row.key for row in catalogue.upstreams_of(candidate.key.reason)}
     firing, holding = _names(keys & upstreams.firing), _names(keys & upstreams.waiting)
@@ -158,7 +157,7 @@ def _names(upstreams: Iterable[UpstreamKey]) -> tuple[str, ...]:
 
 
 def _until(keys: AbstractSet[UpstreamKey], upstreams: Upstreams) -> timedelta | None:
-    """Return when the last of these upstreams lets go; None while one is pending."""
+    """Return when the last of these upstreams is released; None while one is pending."""
     if not keys.isdisjoint(upstreams.pending):
         return None
     return max(
@@ -167,7 +166,7 @@ def _until(keys: AbstractSet[UpstreamKey], upstreams: Upstreams) -> timedelta | 
 
 
 def suppress_by_nodes(state: PassState) -> PassState:
-    """Suppress and hold what a node, or what several share, explains, or may soon."""
+    """Suppress and hold what a node or a shared object explains, or may soon explain."""
     explained = {
         name
         for row in state.catalogue.suppression
@@ -187,7 +186,7 @@ def suppress_by_nodes(state: PassState) -> PassState:
 
 
 def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Candidate:
-    """Return the candidate with its faults resting on the nodes that they rested on before."""
+    """Return the candidate with its faults still depending on the causes of the last pass."""
     episode = candidate.episode
     if episode is None or not unseen:
         return candidate
@@ -209,7 +208,7 @@ def _still_resting(candidate: Candidate, unseen: AbstractSet[UpstreamKey]) -> Ca
 def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
     """Return the candidate suppressed, held, or without the faults that a node suppresses.
 
-    A pending one says what it waits for where all of its faults do.
+    A pending candidate gets a `by` if all of its faults wait for a cause.
     """
     if candidate.disposition in {Disposition.SUPPRESSED, Disposition.HELD}:
         return candidate
@@ -221,7 +220,7 @@ def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
     if not candidate.ripe:
         if rest and not held:
             return candidate
-        if rest and candidate.by:  # the other one may tell no time, or let go later
+        if rest and candidate.by:  # the other upstream may have no time, or a later one
             until = until and candidate.holds_until and max(until, candidate.holds_until)
         return replace(candidate, by=tuple(sorted({*candidate.by, *by})), holds_until=until)
     if not rest or held:
@@ -231,17 +230,17 @@ def _judge_node(candidate: Candidate, upstreams: Upstreams) -> Candidate:
 
 
 def _cause_of(fault: Fault) -> UpstreamKey | None:
-    """Return the cause that a fault rests on, or the node that it is about, if any."""
+    """Return the cause that a fault depends on, or the node that it is about, if any."""
     about = fault.says.related
     of_node = (CLUSTER_NODE, about.name) if about.kind == NODES.kind else None
     return rests_on(fault.says) or of_node
 
 
 def suppress_within_pods(state: PassState) -> PassState:
-    """Take from the candidates the faults that another fault of the same pod explains.
+    """Remove faults that another fault of the same pod explains.
 
-    Where all of its faults are explained, a candidate is suppressed. A fault explains others
-    also while it is itself explained, and while it is clearing: the numbers are no better then.
+    A candidate without remaining faults is suppressed. A fault explains others even while it is
+    itself explained or is clearing: the metrics are no better then.
     """
     can_explain = {row.upstream for row in state.catalogue.pod_suppression}
     pods: dict[str, set[ObjectRef]] = defaultdict(set)

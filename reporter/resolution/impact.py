@@ -1,21 +1,21 @@
-"""Rule 8: the state of each subject, whom each cause hits, and the order of causes that follows.
+"""Rule 8: the state of each subject, the models that each cause affects, and the order of causes.
 
-A state goes by the evidence that Ready rests on. That many findings are listed says nothing of what
-serves: a pod that fails next to three that are Ready takes nothing from users, and a model whose
-replicas are all gone may have one finding that is suppressed. So states are not counted from
-findings. Probes say how many replicas work and whether requests reach them (`ServingEvidence`);
-findings decide only whether what serves is degraded.
+States come from the same evidence as Ready. The number of findings says nothing about service: one
+failing pod next to three Ready ones takes nothing from users, and a model that has lost all its
+replicas may have a single finding, which is suppressed. So states are not counted from findings.
+Probes say how many replicas work and whether requests reach them (`ServingEvidence`); findings only
+decide whether a model that serves is degraded.
 
-What an upstream suppresses takes part in nothing here: its own evidence may be as stale as the
-status that it was read from.
+Suppressed findings take no part in this: their evidence may be as stale as the status that it was
+read from.
 
-A cause hits the deployments that it explains, that is those with a finding that it suppresses or
-holds, and those that rest on what is at fault: its own subject, the models behind a Gateway, and
-for a part of the cluster that requests pass through every model that is reached through a Gateway.
-Of those only the ones count that do not serve, or serve degraded.
+A cause affects the models that it explains, which have a finding that it suppresses or holds, and
+those that depend on the object at fault: its own subject; the models behind a Gateway; and, for a
+part of the cluster that requests pass through, every model that is reached through a Gateway. Only
+those that do not serve or are degraded are counted.
 
-A model does not serve because of what stops it: of its own faults and of what it rests on the
-nearest without which it would serve. Any other cause that hits it counts it separately.
+A model that does not serve is charged to what stops it: the nearest of its own faults and its
+dependencies without which it would serve. Other causes that affect it count it as `otherwise`.
 """
 
 from collections import defaultdict
@@ -54,7 +54,7 @@ _TELLS_SINCE: Final = _AT_FAULT | {Disposition.SUPPRESSED}
 
 @dataclass(frozen=True)
 class PassEvidence:
-    """What the probes say of how much works, of each subject where that is known."""
+    """What the probes know about how much of each subject works."""
 
     serving: Mapping[Subject, ServingEvidence]
     ready: frozenset[Subject]
@@ -72,7 +72,7 @@ class PassEvidence:
 
     @cached_property
     def entering(self) -> Mapping[Entrance, tuple[Subject, ...]]:
-        """The deployments whose requests come through each Gateway."""
+        """The models whose requests come through each Gateway."""
         found: dict[Entrance, list[Subject]] = defaultdict(list)
         for each in self.serving.values():
             for entrance in each.entrances:
@@ -81,19 +81,19 @@ class PassEvidence:
 
     @cached_property
     def _entering_at(self) -> Mapping[str, frozenset[Subject]]:
-        """The deployments whose requests come through a Gateway of each namespace."""
+        """The models whose requests come through a Gateway of each namespace."""
         found: dict[str, set[Subject]] = defaultdict(set)
         for (namespace, _), subjects in self.entering.items():
             found[namespace].update(subjects)
         return {namespace: frozenset(subjects) for namespace, subjects in found.items()}
 
     def reached_through(self, namespace: str) -> bool:
-        """Tell whether models of other namespaces are reached through a Gateway of this one."""
+        """Tell whether models of other namespaces are reached through a Gateway in this one."""
         return any(each.namespace != namespace for each in self._entering_at.get(namespace, ()))
 
     @cached_property
     def shut(self) -> frozenset[Subject]:
-        """The deployments all of whose Gateways let nothing through."""
+        """The models whose Gateways all let nothing through."""
         closed = frozenset[Entrance]().union(*(each.closed for each in self.serving.values()))
         return frozenset(
             each.subject
@@ -103,7 +103,7 @@ class PassEvidence:
 
     @cached_property
     def out(self) -> tuple[ServingEvidence, ...]:
-        """Those that want to serve and do not."""
+        """The evidence of models that should serve and do not."""
         return tuple(
             each
             for each in self.serving.values()
@@ -111,7 +111,7 @@ class PassEvidence:
         )
 
     def behind(self, finding: ResolvedFinding) -> Iterable[Subject]:
-        """Return the deployments whose requests pass the entrance that a finding is about."""
+        """Return the models whose requests pass the Gateways that a finding is about."""
         place, at_fault = finding.subject.namespace, finding.related
         if at_fault.kind == "Gateway":
             return self.entering.get((at_fault.namespace, at_fault.name), ())
@@ -126,15 +126,15 @@ def judge_states(
     hit: Iterable[Subject],
     lost: Mapping[Subject, Loss],
 ) -> tuple[SubjectState, ...]:
-    """Return the state of each subject, and since when it is in it.
+    """Return the state of each subject, and when it began.
 
-    Those `hit` rest on a part at fault, which need not be their own. `lost` is what those of them
-    lose that pass a part of the cluster.
+    `hit` are subjects that depend on something at fault, which need not be their own. `lost` is the
+    loss of subjects whose requests pass through a part of the cluster that is down.
     """
     faults: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
     for finding in findings:
         told = finding.disposition in _TELLS_SINCE and not finding.is_blind
-        # An object that several models need is no part of the control plane.
+        # An object that several models need is not part of the control plane.
         told &= finding.reason != CLUSTER_SHARED
         if told and finding.type is EventType.WARNING:
             faults[finding.subject].append(finding)
@@ -147,7 +147,7 @@ def judge_states(
         "states",
         (state.subjects, evidence, burdened, lost, state.memory.states),
         lambda: tuple(_states(state, evidence, faults, burdened=burdened, lost=lost)),
-        # Of one without a time of its beginning a fault may still come to light that tells it.
+        # A later fault may still date a state that has no start yet.
         lasts=lambda found: (
             not any(each.since is None and each.state.is_impaired for each in found)
         ),
@@ -197,7 +197,7 @@ def _state(
 
 
 def _began(faults: Iterable[ResolvedFinding], before: SubjectState | None) -> datetime | None:
-    """Return when the first fault began of those that came since the state before."""
+    """Return when the first fault since the previous state began, or None if unknown."""
     after = before.since if before is not None else None
     times = (each.since for each in faults if each.age_known)
     return min((each for each in times if after is None or each >= after), default=None)
@@ -211,14 +211,14 @@ def is_deployment(subject: Subject) -> bool:
 _Order: TypeAlias = tuple[int, bool, int, int, Priority, datetime, FindingKey]
 
 _BEHIND: Final = frozenset({Disposition.SUPPRESSED, Disposition.HELD, Disposition.PENDING})
-"""Dispositions of what an upstream keeps from being told; not of what its own subject outranks."""
+"""Dispositions of findings behind an upstream, as opposed to those outranked in their subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Impacts:
-    """The findings, the causes in front with whom they hit, and the state of each subject.
+    """The findings, with the causes and their impact first, and the state of each subject.
 
-    `primaries` are to be remembered, and `wake_in` is the time until one of them changes by itself.
+    `primaries` are to be remembered; `wake_in` is the time until one of them changes by itself.
     """
 
     findings: tuple[ResolvedFinding, ...]
@@ -229,7 +229,7 @@ class Impacts:
 
 
 def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impacts:
-    """Return whom each cause hits, put the causes into their order, and mark the primary ones."""
+    """Determine the impact of each cause, sort the causes, and mark the primary ones."""
     listed = tuple(findings)
     evidence = PassEvidence.of(state)
     causes = [each for each in listed if each.is_cause]
@@ -242,7 +242,7 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
         worst[subject] = max(loss, worst.get(subject, loss))
     states = judge_states(state, listed, evidence, hit=burdened, lost=worst)
     explained = _explained(listed, evidence, state.catalogue)
-    # Nearly always nothing fires, and there are thousands of subjects.
+    # Usually nothing fires, and there are thousands of subjects.
     serving = {each.subject: each.state for each in states} if causes else {}
     stops = _Stops.of(listed, evidence, state.catalogue) if causes else _Stops()
     hit: dict[FindingKey, Mapping[Subject, bool]] = {}
@@ -275,9 +275,9 @@ def judge_impact(state: PassState, findings: Iterable[ResolvedFinding]) -> Impac
 
 
 def _down(candidates: Iterable[Candidate]) -> Mapping[FindingKey, tuple[ObjectRef, ...]]:
-    """Return of the parts that requests pass through the Deployments of which nothing works.
+    """Return the Deployments that are fully down, for each part on the request path.
 
-    The one that only writes statuses is in no request's way.
+    Controllers that only write statuses (`governs`) are left out: no request passes them.
     """
     return {
         each.key: tuple(
@@ -291,10 +291,10 @@ def _down(candidates: Iterable[Candidate]) -> Mapping[FindingKey, tuple[ObjectRe
 def _apart(
     candidates: Iterable[Candidate], states: Iterable[SubjectState], evidence: PassEvidence
 ) -> frozenset[FindingKey]:
-    """Return what is at fault for one namespace alone, while models of others serve.
+    """Return the candidates that only one namespace needs, while models of others serve.
 
-    Whoever may write objects in one namespace must not point everybody to it. Models that are
-    reached through a Gateway there need what it needs.
+    A tenant who can write objects in one namespace must not direct everybody's attention to it.
+    Models of other namespaces that are reached through a Gateway there need what it needs.
     """
     places = {each.key: each.sole_place for each in candidates if each.sole_place}
     if not places:
@@ -322,9 +322,9 @@ def _passed(
     state: PassState,
     evidence: PassEvidence,
 ) -> _Lost:
-    """Return what each deployment loses whose requests pass Deployments of a part that are down.
+    """Return the loss of each model whose requests pass through Deployments that are down.
 
-    One that is reached through several Gateways is stopped only where all of them are.
+    A model that is reached through several Gateways is stopped only if all of them are.
     """
     refs = down.get(cause.key)
     if not refs:
@@ -344,7 +344,7 @@ def _passed(
 
 
 def _resting(cause: ResolvedFinding, evidence: PassEvidence, passed: _Lost) -> frozenset[Subject]:
-    """Return the deployments that rest on what is at fault."""
+    """Return the models that depend on the object at fault."""
     match cause.layer:
         case Layer.DEPLOYMENT:
             return frozenset((cause.subject,))
@@ -356,10 +356,10 @@ def _resting(cause: ResolvedFinding, evidence: PassEvidence, passed: _Lost) -> f
 
 @dataclass(frozen=True, slots=True)
 class _Stops:
-    """What stops each model that works not, or that no request reaches, by its own evidence.
+    """What stops the models that do not work or are not reached, by their own evidence.
 
-    These are its `own` faults, where any is known. Of those `shut` the Gateways let nothing
-    through.
+    `own` has the reasons of their own faults that stop them. The Gateways of models in `shut` let
+    nothing through.
     """
 
     own: Mapping[Subject, frozenset[str]] = field(default_factory=dict)
@@ -369,7 +369,9 @@ class _Stops:
     def of(
         cls, findings: Iterable[ResolvedFinding], evidence: PassEvidence, catalogue: Catalogue
     ) -> "_Stops":
-        """Return it: pods stop what has none that works, and the way there what is not reached."""
+        """Attribute models without working pods to faults of pods, the others to faults of the
+        request path.
+        """
         found: dict[Subject, set[str]] = defaultdict(set)
         for each in findings:
             told = each.by or each.disposition is not Disposition.PENDING
@@ -387,7 +389,7 @@ class _Stops:
     def by(
         self, cause: ResolvedFinding, subject: Subject, *, explained: Iterable[str], passed: _Lost
     ) -> bool:
-        """Tell whether a cause is what stops a model: the nearest of what does."""
+        """Tell whether a cause is the nearest that stops a model."""
         if subject in self.own:
             return not {cause.reason, *explained}.isdisjoint(self.own[subject])
         if subject in self.shut:
@@ -398,7 +400,7 @@ class _Stops:
 def _explained(
     findings: Iterable[ResolvedFinding], evidence: PassEvidence, catalogue: Catalogue
 ) -> Mapping[UpstreamKey, Mapping[Subject, set[str]]]:
-    """Return the deployments with findings that each upstream suppresses or holds, with reasons."""
+    """Return the models whose findings each upstream suppresses or holds, with their reasons."""
     explained: dict[UpstreamKey, dict[Subject, set[str]]] = defaultdict(lambda: defaultdict(set))
     for finding in findings:
         if not finding.by or finding.disposition not in _BEHIND:
@@ -420,9 +422,8 @@ def _first_causes(
     serving: Mapping[Subject, ServingState],
     stops: _Stops,
 ) -> dict[Subject, str]:
-    """Return of each subject the first, in order, that stops it, or that hits what serves.
-
-    What stops it may be outranked by another of its faults, which is the one that is written.
+    """Return the first cause of each subject: one that stops it, or, if it serves, one that hits
+    it. A cause that stops it may be outranked by another of its faults, which has the Event.
     """
     first: dict[Subject, str] = {}
     for each in findings:
@@ -439,7 +440,7 @@ def _first_causes(
 
 def _with_cause(state: SubjectState, first: str) -> SubjectState:
     cause = first if state.state.is_impaired else ""
-    # A state that lasts is the one of the pass before, with the cause of then.
+    # A lasting state is taken from the last pass, with its former cause.
     return state if state.cause == cause else replace(state, cause=cause)
 
 
@@ -457,7 +458,7 @@ def _impact(hit: Mapping[Subject, bool], serving: Mapping[Subject, ServingState]
 
 
 def _order(cause: ResolvedFinding, last: AbstractSet[FindingKey], catalogue: Catalogue) -> _Order:
-    """Return the place of a cause: in its layer, what nothing uses, or one namespace, is last."""
+    """Return the sort key of a cause; in its layer, causes in `last` come last."""
     impact = cause.impact or Impact()
     return (
         list(Layer).index(cause.layer),

@@ -1,11 +1,10 @@
-"""What one pass hands to the next. Immutable; an empty one starts a process.
+"""The state that one pass hands to the next. Immutable; a process starts with an empty one.
 
-Steps among it are not taken again while what they are made of is the same. Most passes follow a
-change that changes no answer, or one of thousands; to sort, to count and to compare all subjects
-again costs more than all that is then said. So a pass remembers of a few steps what they were given
-and what came out, and hands that to the next one. An evaluation whose parts are the same has the
-very objects of the one before (`reporter.probes.reuse`), so that comparing is cheap. It is a matter
-of speed only: a step follows from what it is given, and from nothing else.
+It includes a cache of steps. Most passes follow a change that affects no result, or one of
+thousands; sorting, counting and comparing all subjects again would cost more than the rest of the
+pass. So a few steps keep their inputs and results for the next pass. An evaluation with equal parts
+has the very objects of the one before (`reporter.probes.reuse`), so comparisons are cheap. The
+cache only affects speed: a step depends on its inputs and nothing else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +29,12 @@ class TakenStep:
 
 
 class Steps:
-    """Takes the steps of one pass, unless the pass before has taken the same."""
+    """Runs the steps of one pass, or takes the results of the last pass for equal inputs."""
 
     def __init__(self, before: Mapping[str, TakenStep] = MappingProxyType({})) -> None:
         self._before = before
         self.taken: dict[str, TakenStep] = {}
-        """Those of this pass, for the next one."""
+        """The steps of this pass, for the next one."""
 
     def take(
         self,
@@ -45,14 +44,13 @@ class Steps:
         *,
         lasts: Callable[[ValueT], bool] = lambda _: True,
     ) -> ValueT:
-        """Return what a step comes to, which is made of what is `given`, and of nothing else.
+        """Return the result of a step, which depends on `given` and nothing else.
 
-        `lasts`: whether what came out stays the same while the time goes on.
+        `lasts` tells whether a result stays valid as time goes on.
         """
         known = self._before.get(name)
         if known is not None and known.given == given:
-            # With what it is given now: the next pass may be given the very same, which is seen at
-            # once.
+            # Keep the new inputs: the next pass may have the same objects, which compare faster.
             self.taken[name] = TakenStep(given, known.value)
             return cast("ValueT", known.value)
         value = step()
@@ -62,15 +60,15 @@ class Steps:
 
 
 UpstreamKey: TypeAlias = tuple[str, str]
-"""A reason that can suppress others, and the CRD or Node it is about, if any."""
+"""A reason that can suppress others, and the one CRD, Node or shared object it is about, if any."""
 
 Writing: TypeAlias = tuple[str, datetime]
-"""An Event of ours by its name, and when it was last written."""
+"""The name of one of our Events, and when it was last written."""
 
 FaultKey: TypeAlias = tuple[ObjectRef, bool]
 """The object at fault, and whether the fault has a budget.
 
-Time within a budget is no fault yet, so it is no part of the grace of an error that follows it.
+Time within a budget is not a fault yet, so it does not count for the grace of a later error.
 """
 
 
@@ -82,12 +80,12 @@ def fault_key(finding: Finding) -> FaultKey:
 class FaultMemory:
     """One fault of an episode.
 
-    `since` is the time of day it began, `first_seen` and `last_seen` lie on the boot clock, and so
-    does `began_seen`: when each present start of a budget was first seen.
-    `ripe` stays set once its grace has passed; `told` says that it was while its episode fired, so
-    that it may go on. `uid` tells an object from a later one of the same
-    name. `finding` is what it said last, None where only an Event on record tells of it.
-    `passing_since` is since when it says what it said before a passing state, on the boot clock.
+    `since` is the time of day when it began. `first_seen`, `last_seen` and `began_seen` (when each
+    current start of a budget was first seen) are on the boot clock. `ripe` stays set once its grace
+    has passed; `told`: it was ripe while its episode fired, so it may be continued. `uid`
+    distinguishes an object from a later one of the same name. `finding` has its last message, None
+    if it is known only from a recorded Event. `passing_since` is when the current passing state
+    began, on the boot clock.
     """
 
     since: datetime
@@ -105,19 +103,19 @@ class FaultMemory:
         return self.finding is not None and self.finding.exempt
 
     def is_of(self, ref: ObjectRef) -> bool:
-        """Tell whether this is about `ref` and not about an earlier object of that name."""
+        """Tell whether this is about `ref` and not about another object of that name."""
         return not self.uid or not ref.uid or self.uid == ref.uid
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A key from when it was first seen until its recovery has lasted.
+    """The time of one key from when it was first seen until its recovery has lasted.
 
-    `since` is fixed when it fires, for the Event's name contains it. `last_seen` is when a fault of
-    it that is past its grace was seen last, and `stale_since` since when it is stale, both on the
-    boot clock. It has `fired` also if only a mute kept it from that. One that has not is remembered
-    for a while after it is gone, without being `listed`. `shown` is its last form in a report.
-    `exempt`: a fault that fires at once is among those seen last.
+    `since` is fixed when it fires, since the Event's name contains it. `last_seen` is when one of
+    its ripe faults was last seen, `stale_since` when it became stale, both on the boot clock.
+    `fired` is also set if only a mute prevented it from firing. An episode that has not fired is
+    remembered for a while after it is gone, without being `listed`. `shown` is its line in the last
+    report. `exempt`: an exempt fault is among those seen last.
     """
 
     since: datetime
@@ -131,7 +129,7 @@ class Episode:
 
     @property
     def active(self) -> bool:
-        """Whether it fired, openly, outranked or muted, when it was last looked at."""
+        """Whether it was firing, secondary, clearing or muted in its last report."""
         return self.shown.disposition in (
             Disposition.FIRING,
             Disposition.SECONDARY,
@@ -146,9 +144,9 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class StandingReady:
-    """A subject that is ready and was told so: nothing is decided again until something changes.
+    """The decision about a subject whose Ready was reported, valid until something changes.
 
-    `own` are all its Events on record, `told` those that need no answer.
+    `own` are all its recorded Events, `told` those that need no Ready in answer.
     """
 
     evidence: ReadyEvidence
@@ -165,7 +163,7 @@ class StandingReady:
         *,
         own: Sequence[Record],
     ) -> bool:
-        """Tell whether it rests on the same; what the probes said is the same object then."""
+        """Tell whether the inputs are the same; equal results of probes are the same objects."""
         same = self.evidence is evidence and self.known is known and self.told is told
         return same and self.own == own
 
@@ -174,7 +172,7 @@ class StandingReady:
 class Primary:
     """The cause of a subject to look at first.
 
-    `behind_since` is since when others are in front of it, on the boot clock.
+    `behind_since` is when other causes came to be ordered before it, on the boot clock.
     """
 
     key: FindingKey
@@ -183,15 +181,15 @@ class Primary:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """State between passes; grace survives a failover because standbys keep one too.
+    """State between passes; graces survive a failover because standbys keep a memory too.
 
-    `episodes` are seen, clearing, stale, or gone for less than it takes to recover. Those `ended`
-    are over; the record may not say so yet, and they are not taken up again from it. `governing`
-    and `released` are those of `Upstreams`. `told` are the records that a subject had when it was
-    found ready without a Ready being due; none of them calls for another. A mute that counted goes
-    on while its object cannot be read. `judged` is when a pass last looked that could see all that
-    a reason reads: what is older and was not at fault then has been seen without the fault.
-    `standing` and `steps` are a matter of speed only.
+    `episodes` are seen, clearing, stale, or gone for less than the recovery time. Those in `ended`
+    are over and are not taken up again from a record that may not say so yet. `governing` and
+    `released` are those of `Upstreams`. `told` are the records that a subject had when it was found
+    ready without a Ready being due; none of them needs another Ready. `mutes` stay in effect while
+    their objects cannot be read. `judged` is when a pass last could read everything that a reason
+    reads: an object that is older and was not at fault then was seen without the fault. `standing`
+    and `steps` only affect speed.
     """
 
     episodes: Mapping[FindingKey, Episode] = field(default_factory=dict)

@@ -1,6 +1,5 @@
-"""What an Event says: the worst fault, how many more, and what else it explains.
-
-What the rules decided, as the lines of the report.
+"""Compose messages (the worst fault, the number of others, and what else it explains), and turn
+what the rules decided into the lines of the report.
 """
 
 import re
@@ -29,10 +28,10 @@ _CAUSE_BYTES = 80
 _ADDED = re.compile(
     r"\((?=suppressing downstream|also: |node \S{1,253} also explains)", re.IGNORECASE
 )
-"""How an addition begins: where a foreign text does, another bracket tells it from ours."""
+"""Starts of our additions; in foreign text, another kind of bracket replaces theirs."""
 
 SUPPRESSING = " (suppressing downstream reasons: "
-"""How the last suffix of a message begins."""
+"""Start of the last suffix of a message."""
 
 
 def compose(
@@ -44,9 +43,8 @@ def compose(
 ) -> str:
     """Return the message of a candidate, at most 1,024 bytes.
 
-    `others` are the candidates of the same subject, the one to look at first in front. The base is
-    cut where it is too long, what is appended to it is not. The first of the `changes` is told
-    behind the cause where there is room for it.
+    `others` are the candidates of the same subject, by priority. A long message is cut, its
+    suffixes are not. The first of the `changes` follows the cause if there is room for it.
     """
     suffix, change = _more(candidate), ""
     if candidate.disposition is Disposition.FIRING:
@@ -64,7 +62,7 @@ def _more(candidate: Candidate) -> str:
     others = (candidate.told or candidate.ripe or candidate.faults)[1:]
     if not others:
         return ""
-    # Each of these is a cause of its own, which nothing else tells.
+    # Each of these is a cause of its own that is reported nowhere else.
     named = candidate.key.reason == CLUSTER_SHARED
     causes = [cut(clean(each.says.cause), _CAUSE_BYTES) for each in others] if named else []
     return f" (and {len(others)} more{f': {_first_of(causes)}' if named else ''})"
@@ -80,7 +78,7 @@ def _also(candidate: Candidate, others: Iterable[Candidate]) -> str:
 
 
 def _of_one_node(candidate: Candidate, others: Iterable[Candidate]) -> str:
-    """Return which causes rest on the same lost node: telling the first one is enough."""
+    """Return a suffix for the first of several causes that depend on the same lost node."""
     node = candidate.worst.says.lost_node
     if not node:
         return ""
@@ -106,9 +104,9 @@ def suppression_suffixes(
 ) -> dict[UpstreamKey, str]:
     """Return, per upstream, the suffix that says what it suppresses in this pass.
 
-    The whole row of the table is named once one of its reasons is being suppressed; of a node only
-    what it suppresses, for it explains single faults. The count is that of the namespaces; the
-    cluster is none.
+    All reasons of a table row are named once one of them is suppressed. A node or shared object has
+    no such row, as it explains single faults, so only what it suppresses is named. The count is of
+    namespaces, without the cluster.
     """
     places: dict[UpstreamKey, set[str]] = defaultdict(set)
     hit: dict[UpstreamKey, set[str]] = defaultdict(set)
@@ -133,9 +131,9 @@ def suppression_suffixes(
 
 
 def list_findings(state: PassState) -> tuple[ResolvedFinding, ...]:
-    """Return every candidate, and every episode that goes on unseen, by subject and priority.
+    """Return every candidate, and every episode that continues unseen, by subject and priority.
 
-    What the reporter cannot see comes last: it is no cause of the stack.
+    Findings about what the reporter cannot see come last: they are not faults of the stack.
     """
     catalogue = state.catalogue
     suffixes = suppression_suffixes(state.candidates, catalogue)
@@ -167,8 +165,7 @@ def _line(
     now, reason, worst = state.now, candidate.reason, candidate.worst.says
     wait, is_known = _fires_in(candidate, now), candidate.age_known(now)
     changes = changes_before(candidate, state)
-    # Where nothing tells since when an object is at fault, its age says at least how long it is
-    # not.
+    # If nothing dates a fault, the age of its object limits how old it can be.
     made = None if is_known else worst.created or worst.no_older_than
     return ResolvedFinding(
         reason=reason.name,
@@ -194,11 +191,11 @@ def _line(
 
 
 def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
-    """Return how long until it fires or its hold ends at the earliest, None where nothing tells."""
+    """Return the time until it fires or its hold ends at the earliest, None if unknown."""
     held = candidate.holds_until - now.boot if candidate.holds_until is not None else None
     if candidate.disposition is Disposition.HELD:
         return held
-    if candidate.ripe or (candidate.by and held is None):  # what it waits for tells no time
+    if candidate.ripe or (candidate.by and held is None):  # its upstream has no time
         return None
     return min(
         fault.remaining if fault.finding.independent else max(fault.remaining, held or ZERO)
@@ -207,7 +204,7 @@ def _fires_in(candidate: Candidate, now: Instant) -> timedelta | None:
 
 
 def changes(state: PassState, primary_in: timedelta | None) -> Iterator[timedelta]:
-    """Yield the times after which something changes without the cluster changing."""
+    """Yield the times until something changes although the cluster does not."""
     for candidate in (*state.candidates, *state.undercurrents):
         yield from (each.next_in for each in candidate.faults if each.next_in is not None)
         if candidate.clears_at is not None:

@@ -1,7 +1,4 @@
-"""Which mutes there are: annotations on the objects of the snapshot, read again in each pass.
-
-What the annotations about muting say, and what is wrong with them.
-"""
+"""Read mutes from the annotations of the snapshot's objects, and find faulty annotations."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,21 +20,21 @@ from reporter.snapshot.snapshot import Snapshot
 
 _SHOWN_BYTES: Final = 80
 LONGEST: Final = 8192
-"""Most characters that are read of one annotation; the names of 300 reasons take as many."""
+"""Maximum characters read of one annotation; the names of 300 reasons take as many."""
 
 _NAMED: Final = 5
-"""Most names of one annotation that are objected to one by one."""
+"""Maximum wrong names of one annotation that are listed one by one."""
 
 HINTS: Final = 100
-"""Most names compared with all reasons in a pass, to find the one that may be meant."""
+"""Maximum wrong names in a pass for which a similar reason is searched."""
 
 _SIMILAR: Final = 0.7
 
 
 class Hints:
-    """Which reason may be meant by a name that is none; of some names only, the first of a pass.
+    """Suggests reasons for wrong names, for a limited number of names per pass.
 
-    Whoever may annotate objects may annotate thousands, each with other names.
+    A tenant can annotate thousands of objects, each with different names.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -45,7 +42,7 @@ class Hints:
         self._names: set[str] = set()
 
     def of(self, name: str) -> str:
-        """Return what to add to an objection, empty if nothing is near."""
+        """Return a hint to append to the fault, or an empty string."""
         if len(self._names) < HINTS:
             self._names.add(name)
         return _hint(name, self._catalogue) if name in self._names else ""
@@ -53,9 +50,9 @@ class Hints:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What one object asks for: the reasons that are muted now, sorted, and when that ends.
+    """The request of one object: the reasons that are muted now, sorted, and when the mute ends.
 
-    There are none where the whole is in error, or over.
+    `reasons` is empty if the mute is invalid or over.
     """
 
     reasons: tuple[str, ...] = ()
@@ -66,10 +63,10 @@ class Asked:
 def asked(
     annotations: Annotations, now: datetime, catalogue: Catalogue, *, hints: Hints | None
 ) -> Asked:
-    """Read the annotations of one object as they count at `now`.
+    """Read the mute in the annotations of one object at `now`.
 
-    A time that cannot be read mutes nothing: what was meant to end must not go on for ever. Names
-    that are right count next to others that are not; without `hints` these are not objected to.
+    With an invalid end time nothing is muted: a mute that was meant to end must not last for ever.
+    Wrong names do not affect the right ones; without `hints`, wrong names are not reported.
     """
     if annotations.mute is None:
         return Asked(faults=(f"{MUTE_UNTIL} without {MUTE} mutes nothing",))
@@ -104,7 +101,7 @@ def _named(text: str, catalogue: Catalogue, hints: Hints | None) -> Asked:
 
 
 class _Names(NamedTuple):
-    """The reasons that can be muted, sorted; of the other names the first, and how many more."""
+    """The mutable reasons, sorted, the first of the wrong names, and the number of the others."""
 
     reasons: tuple[str, ...]
     wrong: tuple[str, ...]
@@ -145,7 +142,7 @@ def _quoted(text: str) -> str:
 
 
 FAULTS: Final = 1000
-"""Most faults of mutes that a report lists."""
+"""Maximum faults of mutes in a report."""
 
 
 _ON_EVENT: Final = (
@@ -155,9 +152,9 @@ _ON_EVENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Mutes:
-    """The mutes of one pass, and what is wrong with annotations, in the order of the objects.
+    """The mutes of one pass and the faults of annotations, in the order of the objects.
 
-    `next_in` is the time until the first of them ends.
+    `next_in` is the time until the first mute ends.
     """
 
     all: tuple[Mute, ...] = ()
@@ -167,7 +164,7 @@ class Mutes:
     _by_subject: Mapping[Subject, Mute] = field(default_factory=dict)
 
     def of(self, finding: Finding | ResolvedFinding) -> tuple[Mute, ...]:
-        """Return what mutes a finding: on the object at fault, its subject, and the namespace."""
+        """Return the mutes of a finding: on the object at fault, its subject, or the namespace."""
         if not self.all:
             return ()
         subject = finding.subject
@@ -184,9 +181,9 @@ class Mutes:
 def find_mutes(
     snapshot: Snapshot, before: Iterable[Mute], now: datetime, *, catalogue: Catalogue
 ) -> Mutes:
-    """Return the mutes that the objects of a snapshot carry at a time of day.
+    """Return the mutes on the objects of a snapshot that are in effect at `now`.
 
-    Of those of the pass before one whose object cannot be read now goes on.
+    A mute of the last pass stays in effect if its object cannot be read now.
     """
     found: dict[Place, Mute] = {}
     faults: set[MuteFault] = set()
@@ -218,9 +215,9 @@ def find_mutes(
 def _asked(
     snapshot: Snapshot, now: datetime, catalogue: Catalogue
 ) -> Iterator[tuple[ObjectRef, Asked]]:
-    """Yield what each object asks for, in the order of the objects.
+    """Yield the request of each annotated object, in the order of the objects.
 
-    The first have hints. Once there are more faults than a report lists, no more are looked for.
+    Once there are more faults than a report lists, wrong names are not reported any more.
     """
     hints = Hints(catalogue)
     faults = 0
@@ -244,10 +241,10 @@ def _carries_mute(obj: KubeObject) -> bool:
 
 
 def _is_readable(ref: ObjectRef, snapshot: Snapshot) -> bool:
-    """Tell whether the snapshot has an object, knows that it is gone, or has its kind no more.
+    """Tell whether the snapshot has an object, knows that it is gone, or does not have its kind.
 
-    Some kinds are read twice, the second time those of a stack alone: that there is no such stack
-    says nothing of the others.
+    Some kinds are read twice, the second time only the objects of a stack; the absence of that
+    stack says nothing about the other objects.
     """
     group, kind, namespace, name = ref.place
     tables = [each for each in snapshot.states if (each.group, each.kind) == (group, kind)]

@@ -1,15 +1,14 @@
-"""Rule 5: which of several faults of a subject is the one to look at.
+"""Rule 5: which of several faults of a subject to look at. Rule 8: which cause of a subject is
+primary, and for how long.
 
-Rule 8: which cause of a subject is the one to look at first, and for how long.
+The order of causes depends on impact, and impact depends on each model that comes and goes. If the
+primary mark followed the order, it would alternate between two causes with one model that is ready
+and not ready by turns: each time two Events are written, and whoever is on call is sent from one to
+the other. So a cause stays primary until others have been ordered before it for a whole grace. The
+order itself shows the current state.
 
-The order of causes follows the impact, and the impact follows each model that comes and goes. If
-the mark followed the order, two causes and one model that is ready and not ready by turns would
-pass it to and fro: two Events are written each time, and whoever is called by it is sent from one
-to the other. So it stays where it is until others have been in front for a grace without a break.
-The order itself is not held: it says what is true now.
-
-A cause that was not there before is news, and takes the mark at once if it comes first. One that
-ends, or cannot be judged any more while another can, gives it up at once.
+A new cause becomes primary at once if it comes first. A cause that ends, or cannot be judged any
+more while another can, loses the mark at once.
 """
 
 from collections import defaultdict
@@ -33,15 +32,15 @@ from reporter.setting_types import Emit
 
 
 def outrank(state: PassState) -> PassState:
-    """Decide of what nothing has been decided yet: it fires, or is secondary to what does.
+    """Decide the remaining candidates: each one fires, or is secondary to one that does.
 
-    What is clearing still outranks the others of its subject, or a fault that comes and goes would
-    make its followers come and go too. So does the fault of a model that a node explains: what it
-    would outrank is no more the one to look at while the node is told instead. What fires already
-    is not taken back while the node only holds. A status is written a moment after the pods are
-    Ready again: what is only said by the model's own object, or by the Deployment of these pods,
-    stays behind what it was outranked by. What the reporter cannot see is no cause of the stack: it
-    is told apart from the causes, and neither outranks them nor is outranked.
+    A clearing candidate still outranks the others of its subject; otherwise a fault that comes and
+    goes would make them come and go too. So does a model's fault that a node explains: the reasons
+    it outranks are no better to look at while the node is reported instead. A candidate that fires
+    already is not withdrawn while the node only holds. Statuses are written a moment after the pods
+    are Ready again, so a fault that only the model's own object or the Deployment of these pods
+    shows stays outranked for that long. Findings about what the reporter cannot see are not faults
+    of the stack: they neither outrank others nor are outranked.
     """
     active: dict[Subject, list[Candidate]] = defaultdict(list)
     decided: list[Candidate] = []
@@ -62,12 +61,12 @@ def outrank(state: PassState) -> PassState:
     left = _left_by_nodes(state)
     order = state.catalogue.priority
     for subject, group in active.items():
-        # What one namespace alone needs outranks nothing that others need.
+        # What only one namespace needs does not outrank what others need.
         group.sort(key=lambda each: (bool(each.sole_place), order(each.key.reason), each.key))
         ranked = [each for each in group if bool(each.sole_place) == bool(group[0].sole_place)]
         rivals = {each.key.reason for each in ranked} | clearing[subject] | suppressed[subject]
         for each in group:
-            # What fires already goes on next to what a node holds.
+            # A candidate that fires already continues next to those that a node holds.
             others = rivals if each.was_told else rivals | held[subject]
             if not each.was_told:
                 sums_up = partial(_sums_up, each, state)
@@ -83,9 +82,7 @@ def outrank(state: PassState) -> PassState:
 
 
 def _on_nodes(candidates: Iterable[Candidate], disposition: Disposition) -> dict[Subject, set[str]]:
-    """Return the reasons of each model that a node, or what its faults rest on, suppresses or
-    holds.
-    """
+    """Return the reasons, by model, that a node or shared object suppresses or holds."""
     found: dict[Subject, set[str]] = defaultdict(set)
     for each in candidates:
         causes = OF_FAULTS.union(reason for reason, _ in each.rests_on)
@@ -96,10 +93,7 @@ def _on_nodes(candidates: Iterable[Candidate], disposition: Disposition) -> dict
 
 
 def _left_by_nodes(state: PassState) -> Mapping[Subject, Mapping[str, Collection[str]]]:
-    """Return the reasons of each model that a node explained until just now, with its pods.
-
-    They are not seen any more.
-    """
+    """Return the unseen reasons, by model, that a node explained until just now, with the pods."""
     found: dict[Subject, dict[str, Collection[str]]] = defaultdict(dict)
     causes = state.upstreams.firing | state.upstreams.waiting
     for key, episode in state.absence.kept.items():
@@ -110,8 +104,8 @@ def _left_by_nodes(state: PassState) -> Mapping[Subject, Mapping[str, Collection
 
 
 def _sums_up(candidate: Candidate, state: PassState, pods: Collection[str]) -> bool:
-    """True if its faults are said by what sums up these pods: its own object, or their
-    Deployment.
+    """Tell whether its faults are seen only in objects that sum up these pods: the model's own
+    object, or the pods' Deployment.
     """
     subject = candidate.key.subject
     own = {
@@ -126,7 +120,7 @@ def _sums_up(candidate: Candidate, state: PassState, pods: Collection[str]) -> b
 
 
 def _above(candidate: Candidate, rivals: Iterable[str], state: PassState, *, is_first: bool) -> str:
-    """Return the reason that outranks a candidate, by what is written; empty where it fires."""
+    """Return the reason that outranks a candidate under `--emit`, or an empty string."""
     order, own = state.catalogue.priority, candidate.key.reason
     top = min(rivals, key=order)
     match state.settings.emit:
@@ -144,7 +138,7 @@ _NEXT_PASS: Final = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Primaries:
-    """The causes in the order they came in, marked, and what is remembered of primary ones."""
+    """The causes in their order, marked; the primary ones to remember."""
 
     causes: tuple[ResolvedFinding, ...]
     held: Mapping[Subject, Primary]
@@ -157,9 +151,9 @@ def mark_primary(
     *,
     apart: AbstractSet[FindingKey] = frozenset(),
 ) -> Primaries:
-    """Mark one cause of each subject, in their order; a stale one only where all are.
+    """Mark one cause of each subject, by their order; a stale one only if all are stale.
 
-    What is set apart is never marked.
+    Causes in `apart` are never marked.
     """
     ordered = tuple(causes)
     by_subject: dict[Subject, list[FindingKey]] = {}
@@ -168,11 +162,11 @@ def mark_primary(
             by_subject.setdefault(cause.subject, []).append(cause.key)
     stale = {each.key for each in ordered if each.stale}
     before = dict(state.memory.primaries)
-    # Our Events on record say which were; a single look follows the order alone.
+    # Our recorded Events say which were primary; a single look uses the order only.
     for record in state.records.going_on if state.one_look is None else ():
         if record.live and record.primary:
             before.setdefault(record.key.subject, Primary(record.key))
-    # Others must be in front for a grace; without graces until the next pass.
+    # Others must come first for a grace; without graces, until the next pass.
     grace = max(global_grace(state.settings), _NEXT_PASS)
     held = {
         subject: _held(before.get(subject), keys, stale, state=state, grace=grace)

@@ -1,29 +1,30 @@
-"""Rule 7: Ready needs positive evidence, and is told once.
+"""Rule 7: Ready needs positive evidence, and is reported once.
 
-That no alert fires is what Alertmanager calls resolved, and it is also what an operator sees whose
-monitoring has died. So a subject is ready only if a probe has seen it work, nothing that blocks
-Ready is listed of it in any disposition, and nothing is unknown or unconfirmed that decides about
-it. What was ready before is not taken back by a pass that waits for data.
+To Alertmanager, the absence of alerts means resolved; but an operator whose monitoring has died
+sees the same. So a subject is ready only if a probe has seen it work, no reason that blocks Ready
+is listed for it in any disposition, and nothing that decides about it is unknown or unconfirmed. A
+pass that waits for data does not take back a former Ready.
 
-To tell it once is harder, because Events expire (kube-apiserver `--event-ttl`, an hour by default):
-that there is no Ready on record says nothing. These fail:
+Reporting it once is harder, because Events expire (kube-apiserver `--event-ttl`, an hour by
+default), so the absence of a recorded Ready proves nothing. These approaches fail:
 
-- to write it when there is none: every healthy subject would be told again each hour;
-- to keep in memory that it was written: every restart, and every new leader, would tell all again;
-- to write it when the Warning is closed: nobody would answer a Warning that was closed while the
-  evidence was still missing, or by a process that died right afterwards.
+- write a Ready if there is none: every healthy subject would be reported again each hour;
+- remember in the process that it was written: every restart and every new leader would report all
+  subjects again;
+- write it when the Warning is closed: a Warning that was closed while the evidence was missing, or
+  by a process that died right afterwards, would never be answered.
 
-So the record decides. Ready is due when the newest Event that speaks of the subject's readiness is
-a Warning, which it answers. Without any it is due only for a subject younger than the lifetime of
-an Event, whose Ready cannot have expired, and for the cluster, which has no creation time. The
-episode in the name of the Event is that of the Warning, so that two replicas write the same Event.
+So the record decides. Ready is due when the newest Event about the subject's readiness is a
+Warning, which it answers. Without any such Event, it is due only for a subject younger than the
+lifetime of an Event, whose Ready cannot have expired, and for the cluster, which has no creation
+time. The episode in the Event's name is that of the Warning, so two replicas write the same Event.
 
 A Ready may expire before the Warning that it answered, which is refreshed while it lasts; and the
-clock of a writer may be set back, so that a Ready looks older than its Warning. Therefore a pass
-that finds a subject told remembers the records that it saw (`Memory.told`): only a record that
-came later calls for another Ready.
+clock of a writer may be set back, so that a Ready looks older than its Warning. So a pass that
+finds a subject ready and reported remembers the records that it saw (`Memory.told`): only a later
+record makes another Ready due.
 
-What to type to look at the object that a finding means. It follows from the finding alone.
+This module also has the commands for a finding, which depend on the finding alone.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -55,10 +56,10 @@ EVENT_LIFETIME = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Who is ready; `ages`: one is due only while it is young.
+    """The ready subjects; `ages`: a Ready is due only while its subject is young.
 
-    For the next pass: `told`, which records of each subject need no answer, and `standing`, those
-    about which nothing has to be decided again.
+    For the next pass: `told` are the records of each subject that need no answer, `standing` the
+    subjects that need no new decision.
     """
 
     ready: tuple[ReadySubject, ...]
@@ -68,7 +69,7 @@ class Readiness:
 
 
 def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readiness:
-    """Return which subjects are ready, given these findings, and whether their Event is due."""
+    """Return the subjects that are ready, given these findings, and whether their Event is due."""
     evaluation, snapshot, catalogue = state.evaluation, state.snapshot, state.catalogue
     blocked = {finding.subject for finding in findings if catalogue[finding.reason].blocks_ready}
     sight = state.steps.take(
@@ -95,7 +96,7 @@ def find_ready(state: PassState, findings: Iterable[ResolvedFinding]) -> Readine
 def _sight(
     unjudged: Collection[str], snapshot: Snapshot, catalogue: Catalogue
 ) -> tuple[frozenset[SubjectKind], frozenset[SubjectKind]]:
-    """Return of which kinds of subjects all is known, and confirmed, that decides about Ready."""
+    """Return the kinds of subjects for which all inputs of Ready are known, and confirmed."""
     known = (
         kind
         for kind in catalogue.kinds
@@ -147,7 +148,7 @@ def _readiness(
             related=evidence.related,
             message=cut(evidence.message, MESSAGE_BYTES),
             due=due,
-            # What tells this recovery from the next: the Warning it ends, or the beginning.
+            # Distinguishes this recovery from the next: the Warning it ends, or the creation.
             episode=newest.event.name if newest else begun,
         )
         ready.append(found)
@@ -157,7 +158,7 @@ def _readiness(
                 standing[subject] = StandingReady(evidence, about, recorded, answered, found)
             else:
                 told[subject] = writings
-    # The very mapping, where it is the same, so that the next pass sees at once that it is.
+    # Reuse an equal mapping: comparing the same object is faster in the next pass.
     now_told = state.memory.told if told == state.memory.told else told
     return Readiness(tuple(ready), now_told, standing, ages)
 
@@ -179,9 +180,9 @@ def _is_due(
 def _on_record(
     records: Iterable[Record], subject: KnownSubject, catalogue: Catalogue
 ) -> list[Record]:
-    """Return those Events of a subject that speak for or against its being ready.
+    """Return the Events of a subject that bear on its readiness.
 
-    Those written before the subject was created are about another of the same name.
+    Events written before the subject was created are about a former subject of the same name.
     """
     return [
         record
@@ -193,11 +194,10 @@ def _on_record(
 
 
 def _newest(records: Iterable[Record], answered: frozenset[Writing] | None) -> Record | None:
-    """Return the newest record that came since the subject was last found told.
+    """Return the newest record since the subject was last found ready and reported.
 
-    Times of writing decide only among those: the clock of the writer may have been set back. Of a
-    Ready and a Warning of the same instant, Ready counts as the newer: it ends what the Warning
-    told.
+    Only records since then are compared by time, as the clock of the writer may have been set back.
+    If a Ready and a Warning have the same time, the Ready counts as newer: it ends the Warning.
     """
     return max(
         (each for each in records if answered is None or _writing(each) not in answered),
@@ -211,7 +211,7 @@ def _writing(record: Record) -> Writing:
 
 
 def ready_confirmed(kind: SubjectKind, snapshot: Snapshot, catalogue: Catalogue) -> bool:
-    """Tell whether everything that decides about a kind of subject being ready is confirmed."""
+    """Tell whether all inputs of Ready for a kind of subjects are confirmed."""
     return not snapshot.state(EVENTS).awaited and all(
         confirmed(reason.name, snapshot, catalogue) for reason in catalogue.of_ready(kind)
     )
@@ -221,7 +221,7 @@ _micro = lru_cache(maxsize=16_384)(rfc3339_micro)
 
 
 def finding_commands(candidate: Candidate, state: PassState) -> tuple[str, ...]:
-    """Return two to five commands: the object at fault first, then what belongs to the reason."""
+    """Return two to five commands: for the object at fault first, then those of the reason."""
     says = candidate.worst.says
     why, related = says.diagnosis, says.related
     resource = _resource_of(related, state.catalogue)
@@ -246,7 +246,7 @@ def finding_commands(candidate: Candidate, state: PassState) -> tuple[str, ...]:
 
 
 def _resource_of(ref: ObjectRef, catalogue: Catalogue) -> Resource[KubeObject] | None:
-    """Return the resource of which all objects are read that a reference may mean."""
+    """Return the resource of a reference of which all objects are read, or None."""
     found = catalogue.of_kind(ref.kind, ref.group)
     return next((each for each in found if not each.label_selector), None)
 
@@ -281,7 +281,7 @@ def _commands(
             more.append(f"status-reporter status --pod {at_fault.namespace}/{at_fault.name}")
     every = of.of_subject(subject.kind)
     named = [each for each in every if each.kind == at_fault.kind] or every
-    # Of a subject that may be of several kinds nothing is typed that may not exist.
+    # If the subject may be of several kinds, leave out a command for an object that may not exist.
     if len({each.kind for each in named}) == 1:
         more.append(conditions_command(named[0].ref_named(subject.namespace, subject.name)))
     told = filter(None, more)

@@ -1,22 +1,21 @@
 """Rule 9: what was changed shortly before a fault began.
 
-An operator asks it first, and the answer is spread over histories that nobody keeps. Two sources
-have a part of it: `managedFields` say who wrote what is wanted of an object last, and when
-(Kubernetes documentation, "Server-Side Apply"); and what this process saw change itself says from
-what to what.
+It is the first question of an operator, and the answer is spread over histories that nobody keeps.
+Two sources have part of it: `managedFields` say who last wrote an object's desired state, and when
+(Kubernetes documentation, "Server-Side Apply"); and the changes that this process saw have the old
+and new values.
 
-Both are told as facts, for neither proves anything. The time of an entry moves with any write of
+Both are reported as facts, as neither proves anything. The time of an entry moves with any write of
 its manager, and controllers write as people do. Hence:
 
-- Only what came before the fault is told, and not what somebody tried afterwards; and only what
-  came shortly before. Nor is the creation of an object: a stack that has just been installed would
-  have it on each line.
-- Only of the object at fault, its subject, what made it, and what it names as its class or parent.
-  All that was looked up for an answer is too much: a change of the Gateway stands next to no
-  crashed pod.
-- Of a Node only what was seen: its taints are written by controllers because of the fault.
-- What was told stays while the episode lasts, word for word. A manager that writes again takes the
-  time of its earlier write away, and a message that changes for that would be news about nothing.
+- Only changes shortly before the fault are reported, not attempts to repair it. The creation of an
+  object is not a change: every line of a freshly installed stack would have it.
+- Only changes of the object at fault, its subject, its owners, and its class or parents are
+  reported. Everything that was read for a verdict would be too much: a change of the Gateway does
+  not belong next to a crashed pod.
+- For a Node, only seen changes count: controllers write its taints because of the fault.
+- A reported change stays the same, word for word, while the episode lasts. A manager that writes
+  again overwrites the time of its earlier write; a changed message would be false news.
 """
 
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ from reporter.resolution.state import Candidate, PassState
 from reporter.snapshot.snapshot import Snapshot
 
 MOST: Final = 5
-"""Changes that are told of one fault."""
+"""Maximum changes reported for one fault."""
 
 _INACCURATE: Final = timedelta(seconds=1)
 """Times of the API are whole seconds."""
@@ -47,10 +46,10 @@ _ASKED: Final = frozenset({Disposition.FIRING, Disposition.PENDING, Disposition.
 
 
 def changes_before(candidate: Candidate, state: PassState) -> tuple[SpecChange, ...]:
-    """Return what changed shortly before the fault began; the one to tell comes first.
+    """Return the changes shortly before the fault began, the one for the message first.
 
-    What was found while it was in its grace stays in front, but for a field that was changed again.
-    Once it fires with a change nothing is added to it, and after a while nobody looks any more:
+    Changes that were found during the grace stay first, unless the same field was changed again.
+    Once a fault fires with a change, no changes are added, and after a while none are searched:
     what came before a fault is known soon.
     """
     window = timedelta(seconds=state.settings.change_window_seconds)
@@ -61,12 +60,12 @@ def changes_before(candidate: Candidate, state: PassState) -> tuple[SpecChange, 
     ):
         return ()
     now, episode = state.now, candidate.episode
-    # Where nobody knows when a fault began, it may have begun just now.
+    # A fault whose start is unknown may have begun just now.
     began = candidate.since(now) if candidate.age_known(now) else now.wall
     first, last = began - window, began + _INACCURATE
     known = episode.shown.changes if episode else ()
     settled = False
-    if episode and episode.fired:  # so a thousand causes that go on cost nothing
+    if episode and episode.fired:  # a thousand lasting causes must cost nothing
         settled = bool(known) or now.wall - episode.since > LATE
     else:
         known = tuple(each for each in known if first <= each.at <= last)
@@ -88,9 +87,9 @@ def changes_before(candidate: Candidate, state: PassState) -> tuple[SpecChange, 
 def _found(
     candidate: Candidate, state: PassState, *, first: datetime, last: datetime
 ) -> Iterator[SpecChange]:
-    """Yield the changes of each object that the verdict rests on, made between two times.
+    """Yield the changes between two times of each object that the verdict depends on.
 
-    First those that were seen, then who wrote last, unless that was seen too.
+    For each object, seen changes come first, then the last write unless it was seen.
     """
     for ref in _rests_on(candidate, state):
         seen = [
@@ -107,7 +106,7 @@ def _found(
 
 
 def _rests_on(candidate: Candidate, state: PassState) -> tuple[ObjectRef, ...]:
-    """Return the object at fault, what made it, what it names, and the subject, each once."""
+    """Return the object at fault, its owners, its class or parents, and the subject, each once."""
     says, subject = candidate.worst.says, candidate.key.subject
     refs = [says.related]
     if obj := _object(says.related, state):
@@ -128,7 +127,7 @@ def _object(ref: ObjectRef, state: PassState) -> KubeObject | None:
 
 
 def _makers(obj: KubeObject, snapshot: Snapshot, catalogue: Catalogue) -> Iterator[ObjectRef]:
-    """Yield what an object was made by, as far as it is read."""
+    """Yield the owners of an object, and their owners, that the reporter reads."""
     generation = [obj]
     for _ in range(_GENERATIONS):
         owners = [owner for each in generation for owner in _owners(each, snapshot, catalogue)]
@@ -142,7 +141,7 @@ def _owners(
     for reference in obj.metadata.owner_references or ():
         kind, name = reference.kind, reference.name
         if kind == "ReplicaSet":
-            # They are not read; a Deployment names them after itself, with a hash behind.
+            # ReplicaSets are not read; their names are the Deployment's name and a hash.
             kind, name = r.DEPLOYMENTS.kind, name.rpartition("-")[0]
         for resource in catalogue.of_kind(kind):
             if owner := snapshot[resource].get(obj.namespace, name):
@@ -150,7 +149,7 @@ def _owners(
 
 
 def _named(obj: KubeObject) -> Iterator[ObjectRef]:
-    """Yield what an object names as its class, its parents or its backends."""
+    """Yield the class, the parents or the backends that an object references."""
     match obj:
         case Gateway():
             yield r.GATEWAYCLASSES.ref_named("", obj.spec.gateway_class_name)

@@ -1,12 +1,11 @@
-"""Our own Events as the cluster has them: the memory that survives us.
+"""Our own Events as recorded in the cluster: the memory that survives the process.
 
-Everything that has to be read back is written into labels and annotations of the Event and not
-parsed from its message, which is for people. An Event counts as ours only if all of them are there
-and agree: others may write Events with our reasons, and an older version may have written fewer.
+All data to be read back is in labels and annotations of the Event, never parsed from its message,
+which is for people. An Event counts as ours only if all of them are present and consistent: others
+may write Events with our reasons, and an older version may have written fewer annotations.
 
-An hour of trouble leaves thousands of Events, most of them over, and a pass asks for few of them.
-So each Event is read back once, and what the records are looked up by is mended where one has
-changed.
+An hour of trouble leaves thousands of Events, most of them over, and a pass needs few of them. So
+each Event is parsed once, and the indices are updated for changed Events only.
 """
 
 import re
@@ -46,10 +45,10 @@ _KIND: Final = re.compile(r"[a-z]{1,63}")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One Event of ours as it stands in the cluster.
+    """One of our Events as recorded in the cluster.
 
-    `written` is when it was last written, to the microsecond where it was written once. `muted`: it
-    is over for a mute only, and its episode, which began at `since`, goes on without being told.
+    `written` is when it was last written, to the microsecond if it was written once. `muted`: it
+    is over because of a mute, and its episode, which began at `since`, continues unreported.
     """
 
     event: Event
@@ -66,17 +65,17 @@ class Record:
 
     @property
     def primary(self) -> bool:
-        """Whether the record says that it is the one to look at first for its subject."""
+        """Whether it was recorded as the one to look at first for its subject."""
         return self.event.metadata.label(PRIMARY_LABEL) == "true"
 
     @property
     def goes_on(self) -> bool:
-        """Whether its episode goes on, told or muted."""
+        """Whether its episode continues, reported or muted."""
         return self.live or self.muted
 
 
 class Records(Collection[Record]):
-    """Our Events on record, and what they are looked up by."""
+    """Our recorded Events, with indices."""
 
     def __init__(self, records: Iterable[Record] = (), table: Table[Event] | None = None) -> None:
         self.table = table
@@ -99,14 +98,14 @@ class Records(Collection[Record]):
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Records) and self._all == other._all)
 
-    __hash__ = None  # type: ignore[assignment]  # compared by what they hold, which is much
+    __hash__ = None  # type: ignore[assignment]  # compared by contents, which are large
 
     def after(
         self, changes: Mapping[Place, Record | None], table: Table[Event] | None = None
     ) -> "Records":
-        """Return these with what stands now at some places, None where nothing does.
+        """Return a copy with some records replaced, or removed where None.
 
-        To read thousands again for a few costs more than what a pass then asks of them.
+        Parsing thousands again for a few would cost more than the lookups of a pass.
         """
         after = Records(table=table)
         after._all = self._all.copy()
@@ -123,7 +122,7 @@ class Records(Collection[Record]):
 
     @cached_property
     def going_on(self) -> tuple[Record, ...]:
-        """Those whose episode goes on, the oldest first."""
+        """The records whose episode continues, oldest first."""
         found = sorted(self._going_on.items(), key=lambda each: (each[1].since, each[0]))
         return tuple(record for _, record in found)
 
@@ -151,8 +150,7 @@ class Records(Collection[Record]):
         self._by_name.pop(place[1], None)
         subject = record.key.subject
         others = tuple(each for each in self._by_subject.pop(subject) if each is not record)
-        # Subjects come and go for as long as a process lasts: nothing is kept of those without
-        # Events.
+        # Subjects come and go as long as a process lasts: keep no entries for those without Events.
         if others:
             self._by_subject[subject] = others
 
@@ -163,7 +161,7 @@ NO_RECORDS: Final = Records()
 def records_of(snapshot: Snapshot, before: Records = NO_RECORDS) -> Records:
     """Return our Events of a snapshot; Events of others and unreadable ones are left out.
 
-    What is the same as in an earlier snapshot is not read again.
+    Events that are unchanged since an earlier snapshot are not parsed again.
     """
     table = snapshot[EVENTS]
     if before.table is None:
@@ -182,7 +180,7 @@ def _place(record: Record) -> Place:
 
 
 def record_of(event: Event) -> Record | None:
-    """Read an Event back, None unless it is one of ours."""
+    """Parse an Event; return None unless it is one of ours."""
     meta = event.metadata
     if event.source.component != COMPONENT:
         return None

@@ -1,28 +1,28 @@
 """Rule 6: when a fault that is not seen any more is over.
 
 A probe that yields nothing may mean four things: the fault is gone for good; it is gone for a
-moment, as in a crash loop; its object is gone; or nobody can look. Prometheus has one answer to
-all: the alert is resolved at the first evaluation without it, and a series that is not scraped any
-more is no longer there. `keep_firing_for` delays that by a fixed time, whatever the
-cause, and does nothing for what is pending: its `for` begins again after a single miss, so that a
-pod which is ready and not ready by turns is never told. Here:
+moment, as in a crash loop; its object is gone; or the reporter cannot look. Prometheus treats all
+alike: the alert is resolved at the first evaluation without it, and a series that is not scraped
+any more disappears. `keep_firing_for` delays that by a fixed time, whatever the cause, and does
+nothing for pending alerts: `for` starts again after a single miss, so a pod that is ready and not
+ready by turns is never reported. Here:
 
-- An episode that fired is clearing for a while. Seen again, it goes on as the same episode, with
-  the same Event. To end at once fails: each turn of a crash loop would be a new Event.
-- The while is the shorter of its own grace and the global one. With its own grace alone, a reason
-  that takes five minutes to fire would take as long to clear, and keep Ready back.
-- An episode that never fired is remembered as long, unlisted, so that its grace goes on.
-- It counts when a fault of the key that is past its grace was last seen. To count every fault
-  fails: pods of a rollout, one after the other in their grace, would keep an old episode for ever.
-- What cannot be judged is stale: it stays as it is, and ends without a word after an hour. It
-  neither recovers nor begins again. Where data is only not confirmed yet, nothing changes at all.
-- With its subject an episode is over at once, if it is certain that the subject is gone.
+- An episode that fired is clearing for a while. If it is seen again, it continues as the same
+  episode, with the same Event. Ending at once fails: each turn of a crash loop would have its own.
+- That while is the shorter of its own grace and the global one. With its own grace only, a reason
+  that takes five minutes to fire would take as long to clear, and delay Ready.
+- An episode that never fired is remembered for as long, unlisted, so its grace continues.
+- The while starts when a ripe fault of the key was last seen. Counting every fault fails: pods of a
+  rollout, one after the other in their grace, would keep an old episode alive for ever.
+- An episode that cannot be judged is stale: it stays as it is, neither recovers nor starts again,
+  and ends silently after an hour. While data is only unconfirmed, nothing changes at all.
+- An episode ends at once with its subject, if it is certain that the subject is gone.
 
-The memory of a process is no place for this alone: a restart must not tell a fault twice, nor
-leave the Event of a fault that ended meanwhile open. Our own Events on record are the second
-memory, so that there is nothing else to store, to migrate, or to disagree with them. They say what
-fired and since when, and no more; what an Event does not say is answered in the way that takes
-nothing back (see `_from_record`, and `hold.py`).
+The memory of a process is not enough for this: a restart must neither report a fault twice nor
+leave the Event of a fault open that has ended meanwhile. Our recorded Events are the second memory,
+so nothing else has to be stored or migrated, or can disagree with them. They only say what fired
+and since when; anything else is assumed so that nothing is withdrawn (see `_from_record` and
+`hold.py`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,10 +43,10 @@ from reporter.resolution.state import Absence, Candidate, PassState
 from reporter.resolution.unknown import confirmed, existence_known, verdict_unknown
 
 REFRESHED_WITHIN = timedelta(minutes=15)
-"""An Event that fires is refreshed at least every 10 min, however many fire (`events/plan.py`)."""
+"""A firing Event is refreshed at least every 10 min, however many fire (`events/plan.py`)."""
 
 STALE_LIFETIME = timedelta(hours=1)
-"""How long a finding is kept that cannot be judged any more."""
+"""How long a finding is kept that can no longer be judged."""
 
 
 def take_up(
@@ -57,14 +57,14 @@ def take_up(
     now: Instant,
     catalogue: Catalogue,
 ) -> Memory:
-    """Return the memory with the episodes that our Events on record say are firing, or muted.
+    """Return the memory with the episodes that our recorded Events show as firing or muted.
 
-    So a restart, a standby that takes over and a leader that lost its memory go on with the same
-    episode, also of a subject that cannot be read now. An upstream taken up counts as having
-    suppressed, so that its symptoms stay held for a while if it is found recovered.
+    So a restarted process, a standby that takes over, and a leader that lost its memory continue
+    the same episode, even if its subject cannot be read now. An upstream that is taken up counts as
+    having suppressed, so its symptoms stay held for a while if it is found to have recovered.
 
-    A replica that saw an episode begin a moment sooner or later than the one that wrote it takes
-    over the start on record, the earliest if there are several: the Event's name contains it.
+    A replica that saw an episode begin a moment before or after the writer did takes over the
+    recorded start, the earliest if there are several: the Event's name contains it.
     """
     episodes = dict(memory.episodes)
     governing = set(memory.governing)
@@ -126,9 +126,9 @@ def _from_record(record: Record, known: Episode | None, now: Instant, *, reason:
 
 
 def look_for_absence(state: PassState) -> PassState:
-    """Decide what becomes of each episode of which no ripe fault is seen.
+    """Decide what becomes of each episode without a visible ripe fault.
 
-    Faults in grace under such a key are candidates of their own once the earlier one is over.
+    Faults in grace under such a key become candidates of their own once the earlier fault is over.
     """
     merged = state.candidates
     candidates = tuple(each for each in merged if not each.under_an_episode)
@@ -137,7 +137,7 @@ def look_for_absence(state: PassState) -> PassState:
     memory = state.memory
     if state.one_look is None:
         absence = _absence(unseen, state)
-    else:  # a look without earlier passes sees nothing recover
+    else:  # a single look sees nothing recover
         kept = {} if state.one_look.metrics else _told_of_metrics(unseen, state)
         absence = Absence(kept, stale=frozenset(kept))
         memory = replace(memory, governing=frozenset())
@@ -154,10 +154,10 @@ def look_for_absence(state: PassState) -> PassState:
 def _told_of_metrics(
     unseen: Mapping[FindingKey, Episode], state: PassState
 ) -> dict[FindingKey, Episode]:
-    """Return what a daemon tells of the metrics of pods, which this look did not read.
+    """Return the episodes that a daemon reports from metrics of pods, which this look did not read.
 
-    To call such a model ready would contradict the daemon. An Event that nobody has refreshed for
-    long is of a daemon that is gone, and says nothing of now.
+    Calling such a model ready would contradict the daemon. An Event that was not refreshed for long
+    is from a daemon that is gone, and says nothing about the present.
     """
     fresh = {
         each.key for each in state.records if state.now.wall - each.written <= REFRESHED_WITHIN
@@ -212,10 +212,10 @@ def _absence(unseen: Mapping[FindingKey, Episode], state: PassState) -> Absence:
 def _beneath(
     merged: Iterable[Candidate], absence: Absence
 ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
-    """Split faults in grace under a key that fired into those hidden by it and those on their own.
+    """Split faults in grace under a key that fired: hidden by the earlier fault, or independent.
 
-    While the earlier fault is clearing the key's one place in the report is taken. Once that is
-    over, the younger fault stands for itself, in an episode of its own.
+    While the earlier fault is clearing, it takes the key's one line in the report. Once it is over,
+    the younger fault gets an episode of its own.
     """
     listed = absence.listed
     beneath = [each for each in merged if each.under_an_episode]
@@ -234,12 +234,11 @@ def _as_stale(episode: Episode, since: timedelta) -> Episode:
 
 
 def as_clearing(episode: Episode) -> Episode:
-    """Return the episode clearing if it fires, else remembered without being listed.
+    """Return the episode as clearing if it fired, else as remembered and unlisted.
 
-    A muted one stays listed as muted: its subject is no better for that.
-
-    One that never fired is remembered too: a pod that is ready and not ready by turns would else
-    begin its grace again with each turn.
+    A muted episode stays listed as muted: the mute does not make its subject ready. An episode that
+    never fired is remembered because a pod that is ready and not ready by turns would otherwise
+    start its grace again with each turn.
     """
     shown = replace(episode.shown, stale=False)
     clears = shown.disposition in (Disposition.FIRING, Disposition.CLEARING)

@@ -1,8 +1,8 @@
 """Findings + memory + now → report, by the rules of docs/architecture.md.
 
-One candidate for each key is pending or not (rules 1 and 2), held, suppressed, muted (rule 4) or
-told, and leaves with exactly one disposition. The same input gives the same report, in whatever
-order it comes.
+There is one candidate per key. It is pending or not (rules 1 and 2), held, suppressed, muted (rule
+4) or reported, and ends with exactly one disposition. The same input gives the same report,
+whatever the order of the findings.
 """
 
 from collections import defaultdict
@@ -44,7 +44,7 @@ _HEARD: Final = _TOLD | {Disposition.SECONDARY}
 
 
 def mute(state: PassState) -> PassState:
-    """Mute what would be told, and what is clearing or stale, as the annotations say."""
+    """Mute candidates that would be reported, and clearing or stale episodes, by annotations."""
     mutes = find_mutes(
         state.snapshot, state.memory.mutes, state.now.wall, catalogue=state.catalogue
     )
@@ -58,13 +58,13 @@ def mute(state: PassState) -> PassState:
 
 
 def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
-    """Return the candidate without the faults that are muted; as muted where no other is left.
+    """Return the candidate without its muted faults, or as muted if no others remain.
 
-    One that is pending, held or suppressed stays so: nothing would be told of it anyway. Who
-    suppresses has been decided before, for a cause that is muted is known, and its symptoms are
-    no news. It outranks nothing, for priority is an order and no explanation.
+    A pending, held or suppressed candidate stays so: it would not be reported anyway. Suppression
+    was decided before, because a muted cause is known and its symptoms are not news. A muted cause
+    outranks nothing, because priority is an order, not an explanation.
 
-    Where another fault of the key was told and is gone, the key is clearing until that one has
+    If another fault of the key was reported and is gone, the key is clearing until that fault has
     recovered: a pod that comes and goes next to a muted one must not end its Event each time.
     """
     if candidate.disposition is not None:
@@ -83,7 +83,7 @@ def _seen(candidate: Candidate, mutes: Mutes, state: PassState) -> Candidate:
 
 
 def _clears_at(candidate: Candidate, mutes: Mutes, state: PassState) -> timedelta | None:
-    """Return when the fault that was told has recovered; None if it is muted, or none was told."""
+    """Return when the reported fault has recovered; None if it is muted or none was reported."""
     episode = candidate.episode
     if episode is None or episode.shown.disposition not in _TOLD or mutes.of(episode.shown):
         return None
@@ -92,7 +92,7 @@ def _clears_at(candidate: Candidate, mutes: Mutes, state: PassState) -> timedelt
 
 
 def _unseen(episode: Episode, mutes: Mutes) -> Episode:
-    """Return an episode that is clearing or stale, as muted where all of its faults are."""
+    """Return a clearing or stale episode, as muted if all of its faults are."""
     shown = episode.shown
     if not episode.listed or shown.disposition not in _HEARD:
         return episode
@@ -105,7 +105,7 @@ def _unseen(episode: Episode, mutes: Mutes) -> Episode:
 
 
 def merge_findings(state: PassState) -> PassState:
-    """Make a candidate of all findings of one key."""
+    """Merge the findings of each key into a candidate."""
     catalogue, known = state.catalogue, state.memory.episodes
     groups: dict[FindingKey, list[Finding]] = defaultdict(list)
     for finding in (*state.evaluation.findings, *sustaining(state.evaluation.undecided, known)):
@@ -113,7 +113,7 @@ def merge_findings(state: PassState) -> PassState:
     candidates: list[Candidate] = []
     for key, found in groups.items():
         episode = known.get(key)
-        # Passes see for themselves what begins.
+        # Passes of a daemon see for themselves when a fault begins.
         about = state.known.get(key.subject) if state.one_look is not None else None
         created = about.created if about is not None else None
         faults = _merged_faults(found, episode, state, subject_created=created)
@@ -129,7 +129,7 @@ def _merged_faults(
     *,
     subject_created: datetime | None,
 ) -> list[grace.Fault]:
-    """Return the faults of a key: one for each clock, or the earlier one that it continues."""
+    """Return the faults of a key: one for each clock, or an earlier fault that it continues."""
     remembered = episode.faults if episode else {}
     clocks: dict[FaultKey, list[Finding]] = defaultdict(list)
     sustaining: list[Finding] = []
@@ -159,9 +159,9 @@ def _merged_faults(
 def _go_on(
     faults: dict[FaultKey, grace.Fault], sustaining: Iterable[Finding], episode: Episode
 ) -> None:
-    """Let what fired go on where a young fault of its object, or one in doubt, continues it.
+    """Continue fired faults for which the same object has a young or undecided fault.
 
-    Not where another fault of the object is ripe: that one is told, and the young one has its time.
+    If another fault of the object is ripe, that one is reported, and the young one has its grace.
     """
     ripe = {related for (related, _), fault in faults.items() if fault.ripe}
     for clock, fault in list(faults.items()):
@@ -190,21 +190,20 @@ def mark_pending(state: PassState) -> PassState:
 
 _RULES: Final[tuple[Rule, ...]] = (
     merge_findings,  # 1 Since, 2 Grace and budget
-    look_for_absence,  # 6 Recovery; before rule 3, for what is clearing still suppresses
-    mark_pending,  # 2 Grace and budget; also of what comes to light because another fault is over
+    look_for_absence,  # 6 Recovery; before rule 3, because clearing upstreams still suppress
+    mark_pending,  # 2 Grace and budget; includes faults that surface as another one is over
     hold_and_suppress,  # 3 Hold and suppression
     suppress_by_nodes,  # 3 Hold and suppression
     suppress_within_pods,  # 3 Hold and suppression
     mute,  # 4 Mutes
     outrank,  # 5 Priority
 )
-"""What a pass goes through before it is decided who is ready, which is rule 7, and whom each cause
-hits, which is rule 8."""
+"""The rules up to the dispositions. Ready (rule 7) and impact (rule 8) follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The result of a pass, and the time until something changes by itself, if ever."""
+    """The result of a pass, and the time until something changes by itself, or None."""
 
     report: Report
     memory: Memory
@@ -222,10 +221,10 @@ def resolve(
     records: Records | None = None,
     handed: grace.Handed = grace.NOTHING,
 ) -> Resolution:
-    """Decide what becomes of each finding, and who is ready.
+    """Decide the disposition of each finding, and which subjects are ready.
 
-    `one_look` is set where there are no passes before and after this one. `records` are our Events
-    of the snapshot, where they have been read already; `handed` is what another process handed on.
+    `one_look` is set if there are no passes before and after this one. `records` are our Events of
+    the snapshot, if already parsed; `handed` are the starts that another process handed on.
     """
     records = records_of(snapshot) if records is None else records
     steps, subjects = Steps(memory.steps), evaluation.subjects
@@ -292,7 +291,7 @@ def _report(state: PassState, judged: Impacts, ready: tuple[ReadySubject, ...]) 
 def _with_state(
     ready: Iterable[ReadySubject], states: Mapping[Subject, SubjectState]
 ) -> Iterator[ReadySubject]:
-    """Yield who is ready; an Event says if it is degraded; what does not serve gets none."""
+    """Yield the ready subjects; the Event mentions degraded, and is not due if not serving."""
     for each in ready:
         found = states.get(each.subject)
         state = found.state if found is not None else ServingState.UNKNOWN
@@ -306,8 +305,7 @@ def _with_state(
 
 
 _IN_FLIGHT = timedelta(minutes=2)
-"""How long an ended episode is kept in mind although no record says it goes on: a write of ours
-may still be on its way."""
+"""How long an ended episode is remembered after its record ends: a write may be in flight."""
 
 
 def remember(state: PassState, judged: Impacts, readiness: Readiness) -> Memory:
@@ -404,7 +402,8 @@ def _ended(
         for each, at in known.ended.items()
         if each in going_on or now.boot - at < _IN_FLIGHT
     }
-    # Of what goes on too: where all of it was muted, what is told now began later.
+    # Episodes that continue may have a new start too: after a mute of all faults, a later fault
+    # begins the episode.
     for key in (*state.absence.ended, *episodes):
         before = known.episodes.get(key)
         if before is not None and before.fired:

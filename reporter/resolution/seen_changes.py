@@ -1,17 +1,15 @@
-"""What this process saw change itself, from pass to pass: a memory with a bound.
+"""The changes that this process saw itself, from pass to pass: a bounded memory.
 
-Nobody else remembers the value before. `managedFields` say who wrote an object last, and when; but
-an object that is gone has none, and none says from what to what. So a pass compares the objects
-that it was given with those of the pass before; tables know which are others, so that this costs
-next to nothing.
+Nobody else remembers old values. `managedFields` say who wrote an object last, and when; but a
+deleted object has none, and they contain no values. So a pass compares its objects with those of
+the last pass; tables know which ones changed, so this costs next to nothing. A process that has
+just started has seen nothing and claims nothing.
 
-A process that has just started has seen nothing and claims nothing.
+Only the desired state is compared: spec, data and annotations.
 
-What differs between two versions of an object, of what is wanted of it: its spec, its data, its
-annotations.
-
-Only a few values are told: numbers, switches, and the texts that are named here. Of anything else,
-such as an environment variable or an argument, only that it was changed: it may hold a credential.
+Few values are reported: numbers, booleans, and the text fields named here. For other fields, such
+as an environment variable or an argument, only the fact of a change is reported: the value may be a
+credential.
 """
 
 from collections import defaultdict
@@ -35,10 +33,10 @@ from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.snapshot.table import Table
 
 VALUE_BYTES: Final = 120
-"""Most of a value that is kept."""
+"""Maximum length of a value that is kept."""
 
 _MOST: Final = 8
-"""Changed fields that are told of one object at one time."""
+"""Maximum changed fields of one object at one time."""
 
 _WANTED: Final = ("spec", "data")
 _ANNOTATIONS: Final = "metadata.annotations"
@@ -49,16 +47,16 @@ _TEXTS: Final = frozenset(
         "recoveryPolicy", "name", "kind", "namespace",
     }
 )  # fmt: skip
-"""Fields whose texts are told: names of objects and of ways to work."""
+"""Fields whose text values are reported: names of objects and modes."""
 
 _WHOLE: Final = frozenset({"selector", "parentRefs", "backendRefs", "matchLabels", "podSelector"})
-"""Fields that are told as a whole."""
+"""Fields that are reported as a whole."""
 
 _Leaf: TypeAlias = tuple[str, object, object]
 
 
 class FieldChange(NamedTuple):
-    """A field with its values before and after, which are empty where they are not told."""
+    """A field with its old and new values, which are empty if they are not reported."""
 
     field: str
     before: str = ""
@@ -66,7 +64,7 @@ class FieldChange(NamedTuple):
 
 
 def changed_fields(old: KubeObject, new: KubeObject) -> tuple[FieldChange, ...]:
-    """Return what differs between two versions of an object, of what is wanted of it."""
+    """Return the differences in the desired state between two versions of an object."""
     found: dict[str, FieldChange] = {}
     for path, before, after in _differences(old, new):
         told = _told_leaf(path, before, after)
@@ -109,7 +107,7 @@ def _walk(path: str, old: object, new: object) -> Iterator[_Leaf]:
 
 
 def _paired(old: object, new: object) -> list[tuple[str, object, object]]:
-    """Return the entries of two lists of named items, such as containers; else none."""
+    """Return the paired items of two lists with the same names, such as containers, or no pairs."""
     if not (isinstance(old, tuple) and isinstance(new, tuple)):
         return []
     names = [getattr(each, "name", None) for each in old]
@@ -128,7 +126,7 @@ def _told_leaf(path: str, old: object, new: object) -> FieldChange:
 
 
 def _value(value: object, name: str, *, told: bool) -> str | None:
-    """Return a value as it is told; None where it is not."""
+    """Return a value as reported, or None if it must not be."""
     match value:
         case None:
             return "unset"
@@ -166,17 +164,17 @@ def _whole(value: object) -> str:
 
 
 MOST_CHANGES: Final = 1000
-"""Changes that are remembered; the oldest are given up first."""
+"""Maximum changes that are remembered; the oldest are dropped first."""
 
 MOST_BYTES: Final = 256 * 1024
-"""Bytes of their texts that are remembered; the oldest are given up first."""
+"""Maximum bytes of their texts; the oldest are dropped first."""
 
 LATE: Final = timedelta(minutes=10)
-"""A fault may be seen so long after it began."""
+"""How long after its beginning a fault may be seen."""
 
 _BY_BYTES: Final = 80
 _NOT_COMPARED: Final = frozenset({PODS, EVENTS})
-"""Nothing of what is wanted of a pod is changed: another one is made."""
+"""Resources without changes of desired state: a changed pod is a new pod."""
 
 _CRD: Final = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
@@ -190,16 +188,16 @@ class SeenChange:
 
     @property
     def earliest(self) -> datetime:
-        """When it was made; where nobody signed it, the earliest time at which it may have been."""
+        """When it was made; the earliest possible time if no field manager dates it."""
         return self.change.at if self.change.by else self.after
 
 
 @dataclass(frozen=True)
 class SeenChanges:
-    """What was seen to change, the oldest first, and what the next pass compares with.
+    """The changes that were seen, oldest first, and what the next pass compares with.
 
-    `tables` are of the last pass that could read them, `at` is the time of the last one. `served`
-    is None where it was not known what is.
+    Each of `tables` is from the last pass that could read it; `at` is the time of the last pass.
+    `served` is None if it was unknown.
     """
 
     changes: tuple[SeenChange, ...] = ()
@@ -218,7 +216,7 @@ class SeenChanges:
 def look_for_changes(
     before: SeenChanges, snapshot: Snapshot, now: Instant, *, window: timedelta
 ) -> SeenChanges:
-    """Return what has been seen to change up to now, within a window before faults; 0 is none."""
+    """Return the changes seen up to now that are young enough for `window`; 0 turns this off."""
     if not window:
         return before
     tables = dict(before.tables)
@@ -231,7 +229,7 @@ def look_for_changes(
     served = discovery.served if is_whole and discovery.served else before.served
     changes = before.changes
     if before.at is not None:
-        # What several stacks read of one kind may be the same object.
+        # Several stacks may read the same object.
         found = dict.fromkeys(_found(before, tables, served, snapshot=snapshot, at=now.wall))
         changes = _bounded(
             (*changes, *sorted(found, key=lambda each: each.change.at)), now.wall - window - LATE
@@ -253,7 +251,7 @@ def _found(
         if known is None or known is table:
             continue
         for old, new in table.changes(known):
-            # What is malformed is left out, and exists.
+            # A malformed object is left out of the table, but exists.
             if old is not None and not (
                 new is None and snapshot.skips(resource, resource.ref(old))
             ):
@@ -281,7 +279,7 @@ def _of_object(
     if write is None or write not in fresh:
         write = SpecWrite(at, by="")
     elif len({each.by for each in fresh}) > 1:
-        # Whose a field is, is not read: the node controller adds a taint right after a cordon.
+        # Owners of single fields are not read: the node controller taints right after a cordon.
         write = SpecWrite(write.at, by="")
     for name, before, after in fields:
         yield SpecChange(
@@ -291,16 +289,16 @@ def _of_object(
 
 @dataclass(frozen=True, slots=True)
 class SpecWrite:
-    """Who wrote what is wanted of an object, and when."""
+    """A write of an object's desired state: when, and by which manager."""
 
     at: datetime
     by: str
 
 
 def writes_of(obj: KubeObject) -> Iterator[SpecWrite]:
-    """Yield who wrote what is wanted of an object since it was created, the newest last.
+    """Yield the writes of an object's desired state since its creation, the newest last.
 
-    What writes the status does not count, and what we write ourselves neither.
+    Writes of the status and our own writes do not count.
     """
     for entry in obj.metadata.managed_fields or ():
         if entry.owns_wanted and entry.manager != COMPONENT:
@@ -317,7 +315,7 @@ def newest_write(obj: KubeObject) -> SpecWrite | None:
 
 
 def _bounded(changes: Iterable[SeenChange], since: datetime) -> tuple[SeenChange, ...]:
-    """Return the newest changes that fit, without those that are too old for any fault."""
+    """Return the newest changes within the limits, without those too old for any fault."""
     kept: list[SeenChange] = []
     size = 0
     for each in reversed([each for each in changes if each.change.at >= since][-MOST_CHANGES:]):

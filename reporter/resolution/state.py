@@ -1,6 +1,4 @@
-"""A pass on its way through the rules: what it was given, and what has been decided so far of each
-key and of the upstreams.
-"""
+"""The state of a pass between the rules: its inputs, and the decisions so far."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,11 +27,11 @@ from reporter.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class Candidate:
-    """The faults of one key seen now, the worst first, and what has been decided of them so far.
+    """The faults of one key seen now, the worst first, and the decisions about them so far.
 
-    `disposition` is None until a step decides it. `clears_at` is when a fault that was told has
-    recovered, where only muted ones are seen. Its message speaks of what is `told`; an upstream
-    leaves there what it does not explain, and a mute what it is not about.
+    `disposition` is None until a rule decides it. `told` are the faults that the message is about:
+    those that no upstream explains and no mute covers. `clears_at` is when a reported fault has
+    recovered, if only muted ones are seen.
     """
 
     key: FindingKey
@@ -54,24 +52,24 @@ class Candidate:
 
     @property
     def sole_place(self) -> str:
-        """The namespace that alone needs what is at fault; empty where others do."""
+        """The only namespace that needs the part at fault, or an empty string."""
         places = {each.says.sole_place for each in self.faults}
         return places.pop() if len(places) == 1 else ""
 
     @property
     def was_active(self) -> bool:
-        """Whether it fired, openly or outranked, in the last pass."""
+        """Whether it was firing, secondary, clearing or muted in the last pass."""
         return self.episode is not None and self.episode.active
 
     @property
     def was_told(self) -> bool:
-        """Whether it fired openly in the last pass, or was clearing after that."""
+        """Whether it was firing or clearing in the last pass."""
         told = (Disposition.FIRING, Disposition.CLEARING)
         return self.episode is not None and self.episode.shown.disposition in told
 
     @property
     def under_an_episode(self) -> bool:
-        """Whether the key fired before, for a fault that is not seen, and all seen are in grace."""
+        """Whether the key fired before, and all faults seen now are in their grace."""
         return not self.ripe and self.episode is not None and self.episode.fired
 
     @property
@@ -80,14 +78,14 @@ class Candidate:
 
     @property
     def rests_on(self) -> tuple[UpstreamKey, ...]:
-        """What its single faults rest on: nodes at fault, and shared objects; sorted."""
+        """The causes that its faults depend on: nodes at fault and shared objects; sorted."""
         found = (rests_on(each.says) for each in self.faults)
         return tuple(sorted({each for each in found if each is not None}))
 
     def since(self, now: Instant) -> datetime:
-        """Return the start of the episode; it is fixed once it has fired.
+        """Return the start of the episode, which is fixed once it has fired.
 
-        Where all of its faults were muted and another one is told now, that one begins it.
+        If all of its faults were muted and another one is reported now, that one starts it.
         """
         if self.ripe:
             was_muted = self.episode is not None and self.episode.muted
@@ -99,7 +97,7 @@ class Candidate:
         return min(first.since, now.wall)
 
     def age_known(self, now: Instant) -> bool:
-        """Tell whether the start of the episode rests on a time that was seen or written down."""
+        """Tell whether the start of the episode was seen or recorded, not assumed."""
         if self.episode is not None and self.episode.fired:
             return True
         since = self.since(now)
@@ -107,20 +105,20 @@ class Candidate:
 
 
 def rests_on(finding: Finding) -> UpstreamKey | None:
-    """Return the cause that one fault rests on; None where it is not known to rest on another."""
+    """Return the cause that a fault depends on, or None."""
     return (CLUSTER_NODE, finding.lost_node) if finding.lost_node else finding.rests_on
 
 
 def worst_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Order faults by severity, then by the object's name: never by the order of a list."""
+    """Sort faults by severity, then by object, independently of the order of any list."""
     return tuple(sorted(faults, key=lambda fault: (severity_key(fault.says), fault.clock)))
 
 
 def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> Iterator[Finding]:
-    """Yield a finding for each fault that is remembered of a pod which cannot be judged.
+    """Yield a finding for each remembered fault of a pod that cannot be judged now.
 
-    Such a fault neither begins nor ends: the finding continues it if it fires. It carries the uid
-    of the pod that is there, so that a fault ends with the pod that had it.
+    Such a fault neither begins nor ends: the finding continues it if it fires. The finding has the
+    uid of the current pod, so that a fault ends with the pod that had it.
     """
     known: dict[ObjectRef, set[FindingKey]] = defaultdict(set)
     for key, episode in episodes.items():
@@ -145,8 +143,8 @@ def sustaining(undecided: Undecided, episodes: Mapping[FindingKey, Episode]) -> 
 class Absence:
     """What became of the episodes that are not seen.
 
-    Those `kept` go on in some way, of which the `stale` cannot be judged. `ended` are over:
-    recovered, forgotten with their subject, or stale too long.
+    Episodes in `kept` continue; those in `stale` cannot be judged. `ended` are over: recovered,
+    gone with their subject, or stale for too long.
     """
 
     kept: Mapping[FindingKey, Episode] = field(default_factory=dict)
@@ -160,7 +158,7 @@ class Absence:
 
     @property
     def outranking(self) -> tuple[FindingKey, ...]:
-        """Those that still outrank others of their subject."""
+        """The keys that still outrank others of their subject."""
         return tuple(
             key for key, each in self.kept.items() if each.active and each.listed and not each.muted
         )
@@ -168,10 +166,10 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Upstreams:
-    """Everything that can suppress: what is `firing` suppresses, what is `pending` holds.
+    """The upstreams: those in `firing` suppress, those in `pending` hold.
 
-    So does what is `released`, until the given instant of the boot clock. `governing` are those
-    that hold for a while once they are gone.
+    Those in `released` hold until the given time of the boot clock. Those in `governing` will hold
+    for a while once they are gone.
     """
 
     firing: frozenset[UpstreamKey] = frozenset()
@@ -186,11 +184,11 @@ class Upstreams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassState:
-    """One pass between two rules. Each rule returns another one and leaves this as it is.
+    """One pass between two rules. Immutable: each rule returns a new state.
 
-    `memory` is of the pass before, with what is taken up from our Events on record. `candidates`
-    are the faults that are seen, one for each key. `undercurrents` are those of a key whose earlier
-    fault is clearing: faults in grace, which the report does not list next to it.
+    `memory` is from the last pass, with the episodes taken up from our recorded Events.
+    `candidates` has the faults that are seen, one candidate per key. `undercurrents` have faults in
+    grace of keys whose earlier fault is clearing, so the report does not list them.
     """
 
     evaluation: Evaluation
@@ -216,7 +214,7 @@ class PassState:
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """The subjects that exist, in their order; those too of which nothing else is known."""
+        """The subjects that exist, sorted, including malformed ones."""
         judged, skipped = self.evaluation.subjects, skipped_subjects(self.snapshot)
         return self.steps.take(
             "subjects",

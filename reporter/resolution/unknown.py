@@ -1,6 +1,6 @@
-"""Unknown is neither healthy nor a fault; and no verdict rests on unconfirmed data.
+"""Unknown is neither healthy nor a fault, and no verdict depends on unconfirmed data.
 
-Which objects are of a stack's kind, and yet not judged.
+The module also finds objects of a stack's kinds that are not judged.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ from reporter.workload.engines import is_engine_alone
 
 
 def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
-    """Return every resource that could not be read, or not all of it, sorted."""
+    """Return every resource that could not be read completely, sorted."""
     unknown = {UnknownResource(name, cause) for name, cause in snapshot.incomplete.items()}
     unknown.update(
         UnknownResource(str(resource), state.cause)
@@ -40,7 +40,7 @@ def unknown_resources(snapshot: Snapshot) -> tuple[UnknownResource, ...]:
 
 
 def skipped_subjects(snapshot: Snapshot) -> set[Subject]:
-    """Return the subjects that exist and of which nothing else is known: they are malformed."""
+    """Return the subjects that exist but are malformed, so nothing else is known about them."""
     kinds = {str(each): each.subject_kind for each in snapshot.states if each.subject_kind}
     return {
         Subject(kinds[each.resource], each.namespace, each.name)
@@ -52,9 +52,9 @@ def skipped_subjects(snapshot: Snapshot) -> set[Subject]:
 def verdict_unknown(
     key: FindingKey, at_fault: Iterable[ObjectRef], snapshot: Snapshot, *, catalogue: Catalogue
 ) -> bool:
-    """Tell whether something is unknown that this key's reason reads about the objects at fault.
+    """Tell whether a resource that the key's reason reads for the objects at fault is unknown.
 
-    One that is skipped as malformed is no better for that.
+    An object that is skipped as malformed counts as unknown.
     """
     if key.involved.kind == "CustomResourceDefinition":
         return snapshot.discovery.state(key.involved.name) is Served.UNKNOWN
@@ -65,15 +65,15 @@ def verdict_unknown(
 
 
 def reads_unknown(reason: Reason, snapshot: Snapshot) -> bool:
-    """Tell whether something is unknown that all findings of a reason read."""
+    """Tell whether a resource that all findings of a reason read is unknown."""
     return not all(snapshot.known(resource) for resource in reason.reads)
 
 
 def confirmed(reason: str, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Tell whether a verdict on a reason may change.
 
-    What its upstreams read has to be confirmed too: else a symptom could be
-    told before its cause. What may not be read is not waited for: it is unknown, and an unknown
+    The resources of its upstreams have to be confirmed too; otherwise a symptom could be reported
+    before its cause. Forbidden resources are not waited for: they are unknown, and an unknown
     upstream neither holds nor suppresses.
     """
     if reason == CLUSTER_CRD_MISSING and not snapshot.discovery.confirmed:
@@ -82,7 +82,7 @@ def confirmed(reason: str, snapshot: Snapshot, catalogue: Catalogue) -> bool:
 
 
 def existence_known(subject: Subject, snapshot: Snapshot, catalogue: Catalogue) -> bool:
-    """Tell whether a subject that is not among the known ones is gone."""
+    """Tell whether it is certain that a subject which was not found is gone."""
     if subject.kind == CLUSTER_KIND:
         return False
     return snapshot.absence_known(NAMESPACES, name=subject.namespace) and all(
@@ -97,13 +97,13 @@ _SELECTED: Final = "in namespaces that --model-namespaces selects"
 def outside_of(
     subjects: Iterable[KnownSubject], snapshot: Snapshot, settings: EvaluationSettings
 ) -> tuple[Outside, ...]:
-    """Return the objects that are not judged: of kinds that never are, or that are left out."""
+    """Return the objects that are not judged: of unjudged kinds, or in unselected namespaces."""
     known = [each.subject for each in subjects]
     found: list[Outside] = []
     for resource in _looked_at(settings):
         kind = resource.subject_kind
         judged = {each[1:] for each in known if each.kind == kind}
-        # Nearly all are judged: what is looked at is what is left.
+        # Nearly all are judged, so only the others are examined.
         left = [
             place
             for place, each in snapshot[resource].objects.items()
@@ -121,7 +121,7 @@ _WORKLOADS: Final = "of Deployments, StatefulSets, LeaderWorkerSets and the kind
 
 
 def _engines_alone(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[Outside]:
-    """Yield the pods with an engine that are of nothing that a stack judges."""
+    """Yield the pods with an engine that belong to nothing that a stack judges."""
     known = {each.scraped.label for each in settings.catalogue.stacks if each.scraped}
     known |= {each.made_with for each in settings.catalogue.stacks}
     alone = sorted(
@@ -143,7 +143,7 @@ def _is_selected(pod: KubeObject, snapshot: Snapshot) -> bool:
 
 
 def tables_of_stacks(snapshot: Snapshot, settings: EvaluationSettings) -> Iterator[object]:
-    """Yield what the answer depends on beside the subjects: tables, and whether they are served."""
+    """Yield the inputs of `outside_of` other than the subjects: tables and served states."""
     yield from (snapshot.tables.get(each) for each in (PODS, DEPLOYMENTS, STATEFULSETS))
     if settings.model_namespaces:
         yield snapshot.tables.get(NAMESPACES)
@@ -153,7 +153,7 @@ def tables_of_stacks(snapshot: Snapshot, settings: EvaluationSettings) -> Iterat
 
 
 def _looked_at(settings: EvaluationSettings) -> Iterator[Resource[KubeObject]]:
-    """Yield the resources of which not all is judged."""
+    """Yield the resources with objects that may not be judged."""
     for stack in settings.catalogue.stacks:
         if settings.stack(stack.name) is StackMode.OFF:
             continue
