@@ -1,1 +1,1 @@
-"""Pure functions from a scope to findings: the frame, and the probes of what all stacks share."""
+"""Pure functions from a scope to findings: the framework, and the probes that all stacks share."""

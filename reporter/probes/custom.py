@@ -1,6 +1,5 @@
-"""Probes of what users declare beyond the built-in catalogue (`custom-components`): conditions that
-should have a status, CustomResourceDefinitions that should be served, workloads that should be
-available.
+"""Probes for users' declarations (`custom-components`): conditions that should have a status,
+CustomResourceDefinitions that should be served, workloads that should be available.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -25,7 +24,7 @@ from reporter.workload.standing import MISSING, WorkloadFault
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredScope(Scope):
-    """The cluster, and what a user declared."""
+    """The cluster, and one user declaration."""
 
     declared: Declared
 
@@ -34,11 +33,11 @@ _CAUSE_BYTES: Final = 100
 
 
 def probe_condition(scope: DeclaredScope) -> Iterator[Finding]:
-    """Yield a finding for each object whose condition has another status than it must have.
+    """Yield a finding for each object whose condition does not have the required status.
 
-    A condition that is not there, or is Unknown, tells nothing yet. One that was written for an
-    earlier spec may be about what was just corrected: it goes on where it fires, and begins
-    nothing. An object that is being deleted is nobody's fault.
+    A condition that is missing or Unknown does not count. A condition that was written for an
+    earlier spec may be about something that was just corrected: it continues a firing fault, but
+    does not start one. Objects that are being deleted are left out.
     """
     component, resource = scope.declared.component, scope.declared.resource
     rule = component.condition
@@ -79,7 +78,7 @@ class _RuleScope:
         return self.settings.catalogue[self.component.reason].subject_kind
 
     def subject_of(self, obj: KubeObject) -> Subject | None:
-        """Return what a finding about an object is about; None if that is no subject."""
+        """Return the subject of a finding about an object, or None if it has no subject."""
         rule = self.component.condition
         match self.component.layer:
             case Layer.CLUSTER:
@@ -99,7 +98,7 @@ class _RuleScope:
                 )
 
     def finding(self, obj: KubeObject, condition: Condition, subject: Subject) -> Finding:
-        """Return the finding about an object that fails."""
+        """Return the finding about a failing object."""
         related = self.resource.ref(obj)
         told = detail(condition.reason, condition.message)
         fault = f"{condition.type} is {condition.status}"
@@ -123,7 +122,7 @@ class _RuleScope:
         )
 
     def _title(self, subject: Subject) -> str:
-        """Return what the message begins with: the subject, where the object is another."""
+        """Return the start of the message: the subject, unless that is the object itself."""
         kinds = {each.kind for each in self.settings.catalogue.of_subject(subject.kind)}
         if not kinds or self.resource.kind in kinds:
             return ""
@@ -135,8 +134,8 @@ def is_outdated(
 ) -> bool:
     """Tell whether a condition was written for an earlier generation of its object.
 
-    Its own `observedGeneration` says so by the API's conventions; many controllers set that of the
-    status alone. Neither is there in some kinds: then a condition is taken for what it says.
+    By the API's conventions, its own `observedGeneration` says so; many controllers only set that
+    of the status. If an object has neither, the condition counts as current.
     """
     observed = generation_of(condition.observed_generation)
     read = catalogue.of_kind(resource.kind, resource.group)
@@ -146,10 +145,7 @@ def is_outdated(
 
 
 def probe_crd(scope: DeclaredScope) -> Iterator[Finding]:
-    """Yield a finding for a CRD that discovery answered not to be there.
-
-    Discovery that failed tells nothing.
-    """
+    """Yield a finding for a CRD that is absent by discovery; failed discovery does not count."""
     component = scope.declared.component
     if component.crd is None:
         return
@@ -171,8 +167,8 @@ def probe_crd(scope: DeclaredScope) -> Iterator[Finding]:
 def probe_workload(scope: DeclaredScope) -> Iterator[Finding]:
     """Yield a finding for a workload that is down or degraded, or missing where it should be.
 
-    In the cluster layer it is in one of its namespaces; in the harness layer each workload
-    namespace has one, or each of those that are named.
+    In the cluster layer it should be in one of its namespaces; in the harness layer, in each
+    workload namespace or each of those that are named.
     """
     component = scope.declared.component
     if component.workload is None or scope.declared.resource is None:
@@ -190,7 +186,7 @@ def probe_workload(scope: DeclaredScope) -> Iterator[Finding]:
 def _places(
     workload: DeclaredWorkload, snapshot: Snapshot
 ) -> Iterator[tuple[Subject, str, KubeObject | None]]:
-    """Yield of whom, and in which namespace, a workload is, or should be and is not."""
+    """Yield the subject and namespace of each place with the workload; None where it is missing."""
     if workload.component.layer is Layer.CLUSTER:
         found = workload.found(snapshot)
         if found is not None or workload.is_missing(snapshot):
@@ -237,9 +233,9 @@ _PROBES: Final[tuple[Probe[DeclaredScope], ...]] = (probe_workload, probe_crd, p
 
 
 def evaluate_custom(scope: Scope, subjects: Collection[Subject]) -> Evaluation:
-    """Return what is said of all declarations, as far as it is about one of `subjects`.
+    """Return the findings of all declarations that are about one of `subjects`.
 
-    It is asked again in each pass: what does not change is in the indexes of the tables.
+    Each pass evaluates them again; the indexes of the tables keep that cheap.
     """
     return joined(
         contained_probe(

@@ -1,6 +1,5 @@
-"""What all stacks say alike of the pods of a model: their own faults, and what their metrics tell.
-
-What the pages of endpoint pickers say, as findings of the deployment that they pick for.
+"""Findings about the pods of a model, shared by all stacks: from their status, from their metrics,
+and from the metrics of the endpoint pickers that pick for the model.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,20 +32,20 @@ from reporter.workload.pod import STARTING, PodFault, counts, had_been_ready, is
 ScopeT = TypeVar("ScopeT", bound=SubjectScope[KubeObject])
 
 OF_SCALE: Final = frozenset({runtime.BACKLOG, runtime.REJECTED})
-"""What a replica that is on its way will relieve: it does not begin meanwhile."""
+"""Faults that a starting replica will relieve, so they do not begin in the meantime."""
 
 
 def startup_budget(scope: SubjectScope[KubeObject]) -> timedelta:
-    """Return how long a pod may start, where its start-up probe names no time of its own."""
+    """Return the time that a pod may take to start if its startup probe sets none."""
     return timedelta(seconds=scope.settings.model_startup_budget_seconds)
 
 
 def fault_of_pod(
     scope: SubjectScope[KubeObject], pod: Pod, others: Iterable[Pod] = ()
 ) -> PodFault | None:
-    """Return what keeps a pod from being Ready, a start-up too; None if nothing does.
+    """Return what keeps a pod from being Ready, including a start-up, or None.
 
-    Among `others`, the pods of the same kind, those are sought that stand for one on a lost node.
+    `others` are the pods of the same kind, which may replace a pod on a lost node.
     """
     fault = judge_pod(pod, scope.snapshot, startup_budget=startup_budget(scope))
     if fault and fault.node and _is_replaced(pod, others):
@@ -57,17 +56,18 @@ def fault_of_pod(
 
 
 def _downloads(pod: Pod, samples: Samples) -> bool:
-    """Tell whether weights arrived since a pod started and some are left; 0: none, -1: unknown."""
+    """Tell whether weights arrived since a pod started and some are left (0: none, -1: unknown)."""
     judged = judged_of(pod, samples)
     looks = judged.history.looks if judged is not None else ()
     return bool(looks and looks[-1].remaining and any(each.speed for each in looks))
 
 
 def _is_replaced(pod: Pod, others: Iterable[Pod]) -> bool:
-    """Tell of a pod that is being deleted whether all that stand for it are Ready.
+    """Tell whether a pod is being deleted and all pods of its Deployment that replace it are Ready.
 
-    On a lost node it never ends, as no kubelet says so (Kubernetes, "Nodes"). Its ReplicaSet does
-    not count it any more; a StatefulSet makes none of its name before it is gone.
+    The deletion of a pod on a lost node never ends, as no kubelet confirms it (Kubernetes,
+    "Nodes"). Its ReplicaSet does not count it any more; a StatefulSet creates no pod of the same
+    name before it is gone.
     """
     deployment = _deployment_of(pod)
     standing = [each for each in others if not each.deleting and _deployment_of(each) == deployment]
@@ -75,7 +75,7 @@ def _is_replaced(pod: Pod, others: Iterable[Pod]) -> bool:
 
 
 def _deployment_of(pod: Pod) -> str:
-    """Return the name of the Deployment of a pod: its ReplicaSet's without the hash at the end."""
+    """Return the name of a pod's Deployment: the name of its ReplicaSet without the hash."""
     owners = pod.metadata.owner_references or ()
     names = (each.name for each in owners if each.kind == "ReplicaSet" and each.controller)
     return next(names, "").rpartition("-")[0]
@@ -92,8 +92,8 @@ def pod_finding(
 ) -> Finding:
     """Return the finding about a pod at fault.
 
-    What `told` says goes before what the fault says. What befalls a pod that had worked is no
-    matter of the controller that made it.
+    Fields in `told` override those of the fault. A fault of a pod that had worked is independent:
+    the controller that made the pod does not matter any more.
     """
     fields: FaultFields = {
         "severity": fault.severity,
@@ -137,7 +137,7 @@ def metric_finding(
 ) -> Finding:
     """Return the finding about a fault that was found in the metrics of a pod.
 
-    `role` is what the message puts before the pod, with a space, where pods differ in what they do.
+    `role` is put before the pod in the message and ends with a space, if pods have several roles.
     """
     return scope.finding(
         reason=runtime.of_kind(fault.reason, scope.subject.kind),
@@ -187,9 +187,7 @@ def judged(
     pickers: ScrapedPickers | None = None,
     derived: tuple[Derived, ...] = (),
 ) -> Evaluation:
-    """Return all that is said of a model: by its probes, and by the pages of its pods and its
-    pickers.
-    """
+    """Return the evaluation of a model by its probes and the metrics of its pods and pickers."""
     findings = chain.from_iterable(probe(scope) for probe in probes)
     undecided = undecided_pods(scope, pods, waits=waits)
     if pickers is not None:
@@ -205,10 +203,10 @@ _UNREAD: Final = frozenset({runtime.SCRAPE_FAILING, runtime.METRICS_MISSING})
 def probe_pickers(
     scope: SubjectScope[KubeObject], row: ScrapedPickers, pods: Iterable[Pod]
 ) -> Iterator[Finding]:
-    """Yield a finding for each fault that the page of a picker shows.
+    """Yield a finding for each fault in the metrics of a picker.
 
-    Without a Ready model pod a picker has nothing to pick, and one that is not Ready itself is told
-    of as such.
+    Without a Ready model pod a picker has nothing to pick. A picker that is not Ready itself is
+    reported elsewhere.
     """
     pods = tuple(pod for pod in pods if counts(pod))
     ready = tuple(pod for pod in pods if is_ready(pod))
@@ -231,11 +229,11 @@ def undecided_pickers(scope: SubjectScope[KubeObject], row: ScrapedPickers) -> U
 def as_picked(
     scope: SubjectScope[KubeObject], row: ScrapedPickers, serving: Iterable[ServingEvidence]
 ) -> Iterator[ServingEvidence]:
-    """Yield the evidence; requests reach nothing while no Ready picker knows an endpoint.
+    """Yield the evidence, not reached if no Ready picker knows an endpoint.
 
-    It answers such a request itself, with 503 (Gateway API Inference Extension v1.5,
-    pkg/epp/requestcontrol/director.go), so that failureMode of the pool does not help. One that
-    knows pods and has no fresh metrics of them chooses among them all the same.
+    Such a picker answers requests itself, with 503 (Gateway API Inference Extension v1.5,
+    pkg/epp/requestcontrol/director.go), so the pool's failureMode does not help. A picker that
+    knows pods but has no fresh metrics of them still chooses among them.
     """
     verdicts = [
         judged.verdict for pod in _pickers(scope, row) if (judged := judged_of(pod, scope.samples))
@@ -245,7 +243,7 @@ def as_picked(
 
 
 def _is_unread(verdict: PodVerdict) -> bool:
-    """Tell whether the reporter cannot read the page of a pod either, which is told of the pod."""
+    """Tell whether the reporter cannot read a pod's metrics either; a finding reports that."""
     return verdict.failing or not _UNREAD.isdisjoint(verdict.faults)
 
 

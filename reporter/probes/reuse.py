@@ -1,8 +1,8 @@
-"""Answers of an earlier pass that still hold: a change costs the answers that rest on it.
+"""Reuse the answers of an earlier pass: a change invalidates only the answers that depend on it.
 
-What the probes say about a namespace, or about a subject of a stack, follows from what they look up
-(`reporter.snapshot.trace`). If all of that is the same as before, so is the answer. This is a
-matter of speed only: with or without it an evaluation is the same.
+The answer of the probes about a namespace, or about a subject of a stack, depends on what they look
+up (`reporter.snapshot.trace`). If all of that is unchanged, so is the answer. This only affects
+speed: an evaluation is the same with and without it.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
@@ -27,15 +27,15 @@ from reporter.snapshot.trace import Cell, How, TracedSnapshot, WorkedOut, cells_
 _SMALL: Final = 10_000
 
 _READ: Final = attrgetter("served", "partial", "cause", "permission", "since", "lasting")
-"""What probes may read of the state of a resource: nothing rests on whether it is confirmed."""
+"""The fields of a resource's state that probes may read; no answer depends on `confirmed`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about one namespace or one subject.
+    """A question about one namespace or one subject.
 
-    `ask` is given the cluster, so that a question outlives it. `rests_on` was looked up already, as
-    the object that is the subject.
+    `ask` takes the cluster as an argument, so that a question outlives a snapshot. `rests_on` are
+    cells that were looked up already, such as the subject's own object.
     """
 
     about: Subject
@@ -45,7 +45,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """What the probes said, and what they looked up for it."""
+    """An answer of the probes, and the cells that they looked up."""
 
     said: Evaluation
     cells: frozenset[Cell]
@@ -53,10 +53,10 @@ class KeptAnswer:
 
 @dataclass(frozen=True, slots=True)
 class KeptQuestions:
-    """What is asked, by what it is about, and what was looked up to know it.
+    """The questions by subject, and the cells that were looked up to find them.
 
-    Of two questions about the same the later one counts. While the cells stay the same, the same is
-    asked.
+    The later of two questions about the same subject counts. While the cells are unchanged, so are
+    the questions.
     """
 
     of: Mapping[Subject, Question] = field(default_factory=dict)
@@ -64,15 +64,15 @@ class KeptQuestions:
 
 
 class Readers:
-    """Which answers rest on a cell.
+    """An index from cells to the answers that depend on them.
 
-    It only grows, until it is made again: an answer that is named here and no longer depends on the
-    cell is asked for once too many times, which costs little. So a pass that is dropped need not be
-    taken back.
+    It only grows, until it is rebuilt: an answer that no longer depends on a cell is evaluated once
+    more than needed, which costs little. So a pass that is dropped need not be undone.
     """
 
     def __init__(self, answers: Mapping[Subject, KeptAnswer] = MappingProxyType({})) -> None:
-        # On nearly each cell one answer rests: a set for each took half of what all answers take.
+        # Nearly all cells have one dependent answer; a set for each took half the memory of all
+        # answers.
         self._one: dict[Cell, Subject] = {}
         self._others: dict[Cell, set[Subject]] = {}
         self._added = 0
@@ -80,12 +80,12 @@ class Readers:
         self._first = self._added
 
     def of(self, cell: Cell) -> Collection[Subject]:
-        """Return the answers that may rest on a cell."""
+        """Return the answers that may depend on a cell."""
         one = self._one.get(cell)
         return () if one is None else (one, *self._others.get(cell, ()))
 
     def add(self, answers: Mapping[Subject, KeptAnswer]) -> None:
-        """Note what new answers rest on."""
+        """Add the cells that new answers depend on."""
         for key, each in answers.items():
             self._added += len(each.cells)
             for cell in each.cells:
@@ -94,16 +94,16 @@ class Readers:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether more was added than it began with."""
+        """Whether more entries were added than it started with."""
         return self._added > 2 * self._first + _SMALL
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What was answered in a pass, and from what.
+    """The answers of a pass, and their inputs.
 
-    All answers rest on what is `shared`, and on the shared parts `seen` among it. `said` is all of
-    them together. `found` was worked out of many objects for many answers.
+    All answers depend on `shared`, which includes the shared parts `seen`. `said` is all answers
+    joined. `found` are intermediate results from many objects, for many answers.
     """
 
     shared: tuple[object, ...] = ()
@@ -127,11 +127,11 @@ def answer(
     before: Answered,
     changed: Collection[Cell],
 ) -> Answered:
-    """Return the answers, those of before where what they rest on is the same.
+    """Return the answers, reusing those of `before` whose inputs are unchanged.
 
-    An answer that is the same as before stays the very object, and so does what all say together:
-    who goes on from there need not look at what did not change. `find` finds out what is asked;
-    `changed` are the cells that may be another answer now.
+    An answer that is equal to the one before stays the same object, and so does the joined
+    evaluation, so later steps can skip what did not change. `find` returns the questions; `changed`
+    are the cells that may have changed.
     """
     same = now.shared == before.shared
     if same and before.asked.cells and before.asked.cells.isdisjoint(changed):
@@ -139,7 +139,7 @@ def answer(
     else:
         questions, cells = snapshot.trace.of(lambda: {each.about: each for each in find()})
         asked, kept = KeptQuestions(questions, cells), dict[Subject, KeptAnswer]()
-        if same:  # what is asked again about the same objects
+        if same:  # keep answers about objects that still have a question
             kept = {
                 about: known
                 for about, known in before.answers.items()
@@ -186,7 +186,7 @@ def _said(answers: Mapping[Subject, KeptAnswer], before: Answered) -> Evaluation
 
 
 def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[object, ...]:
-    """Return what all answers depend on apart from objects."""
+    """Return the inputs other than objects that all answers depend on."""
     return (
         settings,
         snapshot.discovery,
@@ -199,16 +199,15 @@ def shared_inputs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[obj
 
 
 def changed_cells(now: Answered, before: Answered, snapshot: TracedSnapshot) -> frozenset[Cell]:
-    """Return what may be another answer now, of what was looked up before."""
+    """Return the cells looked up before that may have changed."""
     return frozenset(_found_again(before.found, frozenset(_changed(now, before)), snapshot))
 
 
 def _found_again(
     before: Mapping[Hashable, WorkedOut], changed: Collection[Cell], snapshot: TracedSnapshot
 ) -> set[Cell]:
-    """Work out again what rests on changed cells; return these, and what differs from before.
-
-    What others are made of comes before them, as it was found first.
+    """Compute the intermediate results again that depend on changed cells; return these cells, and
+    the results that differ. A result precedes those that are made of it, as it was computed first.
     """
     moved = set(changed)
     for question, known in before.items():

@@ -1,13 +1,8 @@
-"""What a probe is given: one scope, from which it makes findings.
+"""Scopes, the input of probes, and how findings become evaluations.
 
-All probes have this one signature: `Callable[[ScopeT], Iterable[Finding]]`. What a probe looks at
-is in the scope: the snapshot, the settings, what was scraped, and, below the cluster, its subject.
-
-What the probe of one shared Deployment is given.
-
-A finding about the deployment of a model, whatever the stack: who it names, and how long.
-
-The parts of an evaluation: one that fails keeps no other from being made.
+All probes have the signature `Callable[[ScopeT], Iterable[Finding]]`. A scope has all that a probe
+looks at: the snapshot, the settings, the samples, and, below the cluster, its subject. A probe that
+fails does not keep the others from being evaluated.
 """
 
 import traceback
@@ -48,7 +43,7 @@ _NAMESPACE_CAUSE_BYTES: Final = 100
 
 
 class WorkloadFields(TypedDict, total=False):
-    """What is said alike of each workload's fault; see `Finding` for the meaning of the fields."""
+    """Fields that findings about workloads have in common; see `Finding` for their meaning."""
 
     transition: datetime | None
     lost_node: str
@@ -58,7 +53,7 @@ class WorkloadFields(TypedDict, total=False):
 
 
 class FaultFields(WorkloadFields, total=False):
-    """What a probe says of a fault."""
+    """The fields of a fault that a probe sets."""
 
     reason: Required[str]
     related: Required[ObjectRef]
@@ -75,7 +70,7 @@ class FaultFields(WorkloadFields, total=False):
 
 
 def of_workload(fault: WorkloadFault) -> WorkloadFields:
-    """Return what a finding takes over of the fault of a workload."""
+    """Return the fields that a finding takes over from the fault of a workload."""
     return {
         "transition": fault.transition,
         "lost_node": fault.lost_node,
@@ -98,7 +93,7 @@ ScopeT = TypeVar("ScopeT", bound="Scope")
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What the cluster's probes are given; `earlier` evaluations saw these shared parts."""
+    """The scope of the cluster's probes; `earlier` are the shared parts seen by earlier passes."""
 
     snapshot: Snapshot
     settings: EvaluationSettings
@@ -107,7 +102,7 @@ class Scope:
 
     @property
     def basis(self) -> ScopeFields:
-        """What narrower scopes take over."""
+        """The fields that narrower scopes take over."""
         return {
             "snapshot": self.snapshot,
             "settings": self.settings,
@@ -118,12 +113,12 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class NamespaceScope(Scope):
-    """What the probes of a workload namespace are given."""
+    """The scope of the probes of a workload namespace."""
 
     namespace: Namespace
 
     def finding(self, *, text: str, cause: str, **fault: Unpack[FaultFields]) -> Finding:
-        """Return a finding whose message names the object at fault first; `text` follows it."""
+        """Return a finding whose message is the object at fault and `text`."""
         return Finding(
             subject=Subject.of_namespace(self.namespace.name),
             involved=NAMESPACES.ref(self.namespace),
@@ -135,19 +130,19 @@ class NamespaceScope(Scope):
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectScope(Scope, Generic[ObjectT_co]):
-    """What the probes of one deployment of a model are given."""
+    """The scope of the probes of one model."""
 
     resource: Resource[ObjectT_co]
     object: ObjectT_co
 
     name_label: ClassVar[str] = ""
-    """Label of the objects that are made for it: its name."""
+    """Label with the model's name on the objects that are created for it."""
 
     @classmethod
     def of(
         cls,
         resource: Resource[ObjectT_co],
-        obj: ObjectT_co,  # type: ignore[misc]  # as in __init__: what is made is read only
+        obj: ObjectT_co,  # type: ignore[misc]  # as in __init__: the result is read-only
         scope: Scope,
     ) -> Self:
         return cls(**scope.basis, resource=resource, object=obj)
@@ -170,11 +165,11 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
 
     @property
     def involved(self) -> ObjectRef:
-        """What Events refer to: its Namespace."""
+        """The object that Events refer to: its Namespace."""
         return namespace_ref(self.snapshot, self.place)
 
     def known(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether all objects of a resource are seen that are made for it."""
+        """Tell whether all objects of a resource that are created for it are visible."""
         own = belongs_to(self.name, self.name_label)
         return self.snapshot.absence_known(resource, self.place, sought=own)
 
@@ -183,7 +178,7 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
         return f"{self.resource.kind} {self.place}/{self.name}"
 
     def finding(self, *, text: str, cause: str, **fault: Unpack[FaultFields]) -> Finding:
-        """Return a finding whose message names the deployment first; `text` follows it."""
+        """Return a finding whose message is the model's title and `text`."""
         return Finding(
             subject=self.subject,
             involved=self.involved,
@@ -193,7 +188,7 @@ class SubjectScope(Scope, Generic[ObjectT_co]):
         )
 
     def evidence(self, reason: str, text: str) -> ReadyEvidence:
-        """Return the evidence that the deployment serves; `text` says what was seen."""
+        """Return the evidence that the model serves; `text` says what was seen."""
         return ReadyEvidence(
             reason=reason,
             subject=self.subject,
@@ -208,12 +203,7 @@ Probe: TypeAlias = Callable[[ScopeT], Iterable[Finding]]
 
 
 def subject_of(resource: Resource[KubeObject], obj: KubeObject) -> Subject:
-    """Return the subject that an object is.
-
-    Raises:
-        ValueError: the resource has no subjects.
-
-    """
+    """Return an object as a subject. Raises ValueError if the resource has no subjects."""
     if resource.subject_kind is None:
         raise ValueError(f"{resource} has no subjects")
     return Subject(resource.subject_kind, obj.namespace, obj.name)
@@ -228,7 +218,7 @@ def evaluated(
     derived: tuple[Derived, ...] = (),
     serving: Iterable[ServingEvidence] = (),
 ) -> Evaluation:
-    """Return what is said of one deployment, as the evaluation of its subject."""
+    """Return the evaluation of one model."""
     return Evaluation(
         findings=tuple(findings),
         ready=tuple(ready),
@@ -241,7 +231,7 @@ def evaluated(
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentScope(Scope):
-    """The cluster, and the component that is looked at."""
+    """The scope of the probe of one shared Deployment."""
 
     component: ControlPlaneComponent
 
@@ -254,25 +244,22 @@ NOTHING_SAID: Final = Evaluation((), (), ())
 
 
 def contained_probe(reason: str, probe: str, ask: Callable[[], Iterable[Finding]]) -> Evaluation:
-    """Return what a probe of a reason finds, or that the reason could not be judged."""
+    """Return the findings of a reason's probe, or that the reason could not be judged."""
     return contained(lambda: Evaluation(tuple(ask()), (), ()), CLUSTER, reason=reason, probe=probe)
 
 
 def contained(
     ask: Callable[[], Evaluation], about: Subject, *, reason: str = "", probe: str = ""
 ) -> Evaluation:
-    """Ask probes; should they fail on an object, only what they were asked about is left open.
-
-    That is all about a subject, or, where `reason` is given, that reason; see `Unjudged`.
-    """
+    """Run probes; if they raise, only `about`, or `reason` if given, is left unjudged."""
     try:
         return ask()
-    except Exception as error:  # noqa: BLE001  # told by a finding that names where
+    except Exception as error:  # noqa: BLE001  # reported by a finding that names the place
         return Evaluation((), (), (), unjudged=(Unjudged(about, _where(error), reason, probe),))
 
 
 def _where(error: Exception) -> str:
-    """Return what failed, and where in our code: the text of an error may hold the object's."""
+    """Return the error's type and place in our code; its text may quote the object."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [each for each in frames if f"/{_PACKAGE}/" in each.filename]
     if not ours:
@@ -284,7 +271,7 @@ def _where(error: Exception) -> str:
 def joined(parts: Iterable[Evaluation], before: Evaluation = NOTHING_SAID) -> Evaluation:
     """Return one evaluation of all parts, in their order.
 
-    What is the same as `before` stays the very object, so that others see at once that it is.
+    Fields that are equal to those of `before` stay the same objects, so comparisons are fast.
     """
     parts = tuple(parts)
     undecided = {pod: which for part in parts for pod, which in part.undecided.items()}

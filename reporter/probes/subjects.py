@@ -1,4 +1,4 @@
-"""What is asked about the subjects of a stack, whatever the type of its objects."""
+"""The questions about the subjects of a stack, for any type of objects."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ SubjectScopeT = TypeVar("SubjectScopeT", bound=SubjectScope[KubeObject])
 
 
 class Asks(Protocol):
-    """Knows what is asked about subjects."""
+    """Has questions about subjects."""
 
     def questions(self, scope: Scope) -> Iterator[Question]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterProbe:
-    """A probe of the cluster; where it fails, its reason cannot be judged, and its name is told."""
+    """A probe of the cluster; if it fails, its reason cannot be judged and its name is reported."""
 
     reason: str
     name: str
@@ -37,7 +37,7 @@ class ClusterProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackProbes:
-    """What is asked for a stack, about its subjects and about the cluster."""
+    """The probes of a stack: of its subjects and of the cluster."""
 
     subjects: Asks
     cluster: tuple[ClusterProbe, ...] = ()
@@ -45,11 +45,11 @@ class StackProbes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectProbes(Generic[ObjectT, SubjectScopeT]):
-    """How the subjects of a stack are evaluated, each for itself.
+    """How the subjects of a stack are evaluated, each separately.
 
-    Of two with the same name that of the first of `resources` counts. `leaving` says what is said
-    about one that is being deleted, where a deletion may hang; nothing is if it is None, nor of one
-    whose namespace goes with it. `is_subject` says which objects are subjects; all if None.
+    If two have the same name, the one of the first of `resources` counts. `leaving` evaluates a
+    subject that is being deleted, if its deletion may hang; with None, and if the namespace is
+    being deleted too, nothing is reported. `is_subject` selects the objects; None selects all.
     """
 
     resources: tuple[Resource[ObjectT], ...]
@@ -89,7 +89,9 @@ def questions_of(
 def _judged(
     scope: Scope, resource: Resource[ObjectT], is_subject: Callable[[ObjectT], bool] | None
 ) -> Iterator[ObjectT]:
-    """Yield the subjects of a resource, without those left out, ending, or another's."""
+    """Yield the subjects of a resource, except those in unselected or ending namespaces and those
+    that are judged as part of another model.
+    """
     snapshot, wrapping = scope.snapshot, wrapping_kinds(scope)
     for obj in snapshot[resource]:
         if is_subject is not None and not is_subject(obj):
@@ -109,7 +111,7 @@ def _question(
 
 
 def wrapping_kinds(scope: Scope) -> Mapping[tuple[str, str], Resource[KubeObject]]:
-    """Return the kinds of models that may be made of another stack's, by group and kind."""
+    """Return the resources whose models may consist of another stack's, by group and kind."""
     return {
         (each.group, each.kind): each
         for each in scope.settings.catalogue.resources
@@ -120,7 +122,7 @@ def wrapping_kinds(scope: Scope) -> Mapping[tuple[str, str], Resource[KubeObject
 def is_wrapped(
     obj: KubeObject, wrapping: Mapping[tuple[str, str], Resource[KubeObject]], snapshot: Snapshot
 ) -> bool:
-    """Tell whether a model of another kind made an object, and is judged in its place."""
+    """Tell whether a model of another kind created an object and is judged in its place."""
     for owner in obj.metadata.owner_references or ():
         resource = wrapping.get((owner.api_version.rpartition("/")[0], owner.kind))
         made_by = snapshot[resource].get(obj.namespace, owner.name) if resource else None

@@ -23,9 +23,9 @@ _PROBES: Final = (
 
 
 def evaluate_cluster(scope: Scope, more: Iterable[ClusterProbe] = ()) -> Evaluation:
-    """Return all that is known of the cluster layer; stacks may ask more about it.
+    """Return the evaluation of the cluster layer; `more` are the probes of stacks.
 
-    Evidence that it works is not sought where a probe failed: it would mostly fail there too.
+    If a probe failed, the evidence of Ready is not evaluated: it would usually fail too.
     """
     found = [Evaluation((), (), (KnownSubject(CLUSTER),)), *_judged(scope, (*_PROBES, *more))]
     if not any(each.unjudged for each in found):
@@ -42,7 +42,7 @@ def evaluate_cluster(scope: Scope, more: Iterable[ClusterProbe] = ()) -> Evaluat
 
 @dataclass(frozen=True, slots=True)
 class ClusterLayer:
-    """What is asked about the cluster, as one question; stacks may ask more."""
+    """The cluster as one question; `more` are the probes of stacks."""
 
     more: tuple[ClusterProbe, ...] = ()
 

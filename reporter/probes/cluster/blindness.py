@@ -1,8 +1,5 @@
-"""What the reporter cannot see: is it connection, permission or version, and what mends it.
-
-What the reporter cannot read: a blind reporter says so where operators look.
-
-What is remembered of the shared parts from one evaluation to the next.
+"""Findings about what the reporter cannot see, with the cause (connection, credentials, permission,
+version) and the remedy; and the memory of shared parts from one evaluation to the next.
 """
 
 import re
@@ -37,13 +34,13 @@ from reporter.snapshot.snapshot import (
 from reporter.workload import components
 
 NO_FAULT: Final = frozenset({NOT_READ.cause, "not in the dump", NOT_LISTED, NOT_ASKED})
-"""Causes that say nobody tried, or that an answer is still waited for: no fault of the cluster."""
+"""Causes that mean not tried or not answered yet, so they are not faults of the cluster."""
 
 _NAMED: Final = 4
-"""Most resources that a sentence names; the command that mends it names all."""
+"""Maximum resources named in a sentence; the command that repairs it names all."""
 
 _COMMAND_BYTES: Final = 500
-"""Room for the resources in a command; with the longest names of namespaces a message has 1,024."""
+"""Maximum bytes of the resources in a command: with the longest namespaces, a message has 1,024."""
 
 _ROLE: Final = "status-reporter-reads"
 
@@ -51,19 +48,20 @@ _PERMISSION: Final = re.compile(
     r"(?P<verbs>(?:get|list|watch)(?:, (?:get|list|watch)){0,2}) on [a-z0-9.-]+"
     r"(?:/(?P<name>[a-z0-9.-]+))?(?: in (?P<namespace>[a-z0-9-]+))?"
 )
-"""What a state says to be missing, in a dump header's own words; a command is made of them."""
+"""The missing permission in a resource's state, which may come from a dump's header; parsed because
+it becomes part of a command."""
 
 
 Unseen: TypeAlias = tuple[Resource[KubeObject], ResourceState]
-"""A resource that was asked for and cannot be read."""
+"""A resource that was requested and cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Sight:
-    """Why something cannot be seen, in the words of its state, such as `forbidden`.
+    """Why a resource cannot be seen. `cause` is that of its state, such as `forbidden`.
 
-    `verbs` are what RBAC must grant, empty where that is not what is missing; it must grant them in
-    the namespace, or in all, for the object of that name, or for all.
+    `verbs` are what RBAC must grant, empty if permission is not the problem. An empty `namespace`
+    means all namespaces, an empty `name` all objects.
     """
 
     cause: str
@@ -73,10 +71,10 @@ class Sight:
 
 
 def unseen(snapshot: Snapshot) -> dict[Sight, list[Unseen]]:
-    """Return what was asked for and cannot be read, by cause, in the order of the names."""
+    """Return the requested resources that cannot be read, by cause, sorted by name."""
     found: dict[Sight, list[Unseen]] = defaultdict(list)
     for resource, state in sorted(snapshot.states.items(), key=lambda item: str(item[0])):
-        is_cut_off = str(resource) in snapshot.incomplete  # which is no fault of the cluster
+        is_cut_off = str(resource) in snapshot.incomplete  # not a fault of the cluster
         if state.served is Served.UNKNOWN and state.cause not in NO_FAULT and not is_cut_off:
             found[_sight(state)].append((resource, state))
     return found
@@ -93,14 +91,14 @@ def _sight(state: ResourceState) -> Sight:
 
 
 def named(names: Iterable[str]) -> str:
-    """Return a few names, and how many more there are."""
+    """Return a few names, and the number of the others."""
     each = list(dict.fromkeys(names))
     more = len(each) - _NAMED
     return ", ".join(each[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def blind_message(sight: Sight, unknown: Sequence[Unseen]) -> str:
-    """Say what cannot be read, which kind of trouble it is, and the command that mends it."""
+    """Return a message: what cannot be read, the kind of trouble, and the command to repair it."""
     names = list(dict.fromkeys(str(resource) for resource, _ in unknown))
     them = "it" if len(names) == 1 else "them"
     rests = f"so what depends on {them} is unknown"
@@ -125,7 +123,7 @@ def blind_message(sight: Sight, unknown: Sequence[Unseen]) -> str:
 
 
 def _grant(sight: Sight, names: Sequence[str]) -> str:
-    """Return what makes RBAC let the reporter read; `--user` takes ServiceAccounts too."""
+    """Return the RBAC commands that let the reporter read; `--user` accepts ServiceAccounts too."""
     verbs = sight.verbs or "list, watch"
     listed = _fitting(names)
     then = f", then {len(names) - len(listed)} more" if len(listed) < len(names) else ""
@@ -143,7 +141,7 @@ def _grant(sight: Sight, names: Sequence[str]) -> str:
 
 
 def _fitting(names: Sequence[str]) -> Sequence[str]:
-    """Return as many names as fit an Event's message, so that its command stays whole."""
+    """Return as many names as fit into an Event's message, so that its command is complete."""
     size = 0
     for count, name in enumerate(names):
         size += len(name) + 1
@@ -153,11 +151,10 @@ def _fitting(names: Sequence[str]) -> Sequence[str]:
 
 
 def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
-    """Yield a finding for each cause for which resources that were asked for cannot be read.
+    """Yield a finding for each cause for which requested resources cannot be read.
 
-    One line names them all, and the command that mends it. The one that has been unknown for the
-    longest is the object at fault, so that the clock of a fault does not begin again with each
-    further one.
+    One line names them and the command to repair it. The resource that has been unknown for longest
+    is the object at fault, so that further ones do not restart the clock of the fault.
     """
     involved = components.namespace_ref(scope.snapshot, scope.settings.release_namespace)
     for sight, unknown in sorted(unseen(scope.snapshot).items()):
@@ -166,7 +163,7 @@ def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
             reason=CLUSTER_STATUS_UNKNOWN,
             subject=CLUSTER,
             involved=involved,
-            # What tells one unknown resource from the next; a built-in one has no object.
+            # Distinguishes unknown resources; a built-in one has no object.
             related=crd_ref(oldest.crd_name)
             if oldest.custom
             else ObjectRef("v1", API_RESOURCE, "", str(oldest)),
@@ -177,7 +174,7 @@ def probe_unknown_resources(scope: Scope) -> Iterator[Finding]:
 
 
 def probe_unjudged(scope: Scope, unjudged: Iterable[Unjudged]) -> Iterator[Finding]:
-    """Yield a finding for each subject or reason that a probe failed on: a fault of our own."""
+    """Yield a finding for each subject or reason on which a probe failed: a bug of ours."""
     involved = components.namespace_ref(scope.snapshot, scope.settings.release_namespace)
     for each in sorted(unjudged):
         yield Finding(
@@ -194,7 +191,7 @@ def probe_unjudged(scope: Scope, unjudged: Iterable[Unjudged]) -> Iterator[Findi
 
 
 def _object_of(unjudged: Unjudged, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef:
-    """Return what tells one from the next; a probe is no object of the cluster."""
+    """Return a reference that distinguishes them; a probe is not an object of the cluster."""
     subject = unjudged.about
     if unjudged.reason:
         name = f"{unjudged.reason}/{unjudged.probe}"
@@ -214,10 +211,10 @@ _OVER = "over"
 
 
 def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -> Seen:
-    """Return what was seen before, with what is there now and what our Events on record tell.
+    """Return the shared parts seen before, in our recorded Events, and now.
 
-    An Event that still fires tells that its Deployment was there if it refers to it with its uid,
-    which the Event of one that was only missed has not.
+    A firing Event shows that its Deployment existed if it has the uid; the Event of a Deployment
+    that was never seen has none.
     """
     parts, crds = components.components(settings), required_crds(settings)
     there = {**_recorded(snapshot, parts, crds), **before.there}
@@ -227,7 +224,7 @@ def look_again(snapshot: Snapshot, settings: EvaluationSettings, before: Seen) -
     there.update(
         (each.key, crd_ref(each.name))
         for each in crds
-        # Another part may need the very one, for which the other group is not as good.
+        # Another part may need this very CRD and not accept that of the other group.
         if snapshot.discovery.state(each.name) is Served.SERVED
     )
     expected: tuple[components.ControlPlaneComponent | RequiredCrd, ...] = (*parts, *crds)
@@ -245,7 +242,7 @@ def _recorded(
     crds: tuple[RequiredCrd, ...],
 ) -> dict[PartKey, ObjectRef]:
     told: dict[PartKey, ObjectRef] = {}
-    # An hour of trouble leaves thousands that are over.
+    # An hour of trouble leaves thousands of Events that are over.
     for event in snapshot[EVENTS].showing(_goes_on):
         about = (event.reason, event.involved_object.name)
         if VANISHED in event.message:

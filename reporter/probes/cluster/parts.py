@@ -1,6 +1,6 @@
-"""Whether the Deployments of the shared control plane are available, and the
-CustomResourceDefinitions that the stack needs are served; and whether the mesh defines the provider
-that policies made by older charts rely on.
+"""Probes for the shared control plane: whether its Deployments are available, whether the required
+CustomResourceDefinitions are served, and whether the mesh defines the provider that policies of
+older charts rely on.
 """
 
 from collections.abc import Iterator
@@ -42,9 +42,9 @@ from reporter.workload.standing import MISSING, SCALED_TO_ZERO, WorkloadFault
 
 
 def probe_component(scope: ComponentScope) -> Iterator[Finding]:
-    """Yield a finding for each Deployment that is down or degraded, or missing where it is needed.
+    """Yield a finding for each Deployment that is down or degraded, or missing but needed.
 
-    Every component is judged, also a second one of the same reason.
+    Every component is judged, even a second one with the same reason.
     """
     component, snapshot = scope.component, scope.snapshot
     found = component.found(snapshot, scope.earlier.there)
@@ -62,7 +62,7 @@ def probe_component(scope: ComponentScope) -> Iterator[Finding]:
 
 
 def is_expected(scope: Scope, component: ControlPlaneComponent) -> bool:
-    """Tell whether a component is there, or has to be."""
+    """Tell whether a component exists or has to."""
     return bool(
         component.mode is PartMode.ON
         or component.found(scope.snapshot)
@@ -72,7 +72,7 @@ def is_expected(scope: Scope, component: ControlPlaneComponent) -> bool:
 
 
 def is_component_available(scope: Scope, component: ControlPlaneComponent) -> bool:
-    """Tell whether a component is there, available and without fault."""
+    """Tell whether a component exists, is available, and has no fault."""
     snapshot = scope.snapshot
     found = component.found(snapshot, scope.earlier.there)
     if not found and component.key not in scope.earlier.there:
@@ -95,7 +95,7 @@ def _judge_found(
     for deployment in found:
         fault = judge_deployment(deployment, snapshot)
         if fault is None or (available and deployment.wanted == 0):
-            continue  # a revision that was scaled to zero next to one that took over is nothing
+            continue  # a revision that was scaled to zero after another one took over
         yield _finding(
             snapshot,
             component,
@@ -110,7 +110,7 @@ def _judge_found(
 def _missing(
     snapshot: Snapshot, component: ControlPlaneComponent, *, by: str, was: ObjectRef | None
 ) -> Finding:
-    """Return the finding of one that is not there, with what needs it and where it was."""
+    """Return the finding about a missing component, with what needs it and where it was."""
     namespace = was.namespace if was else component.home(snapshot)
     more = (
         f" (looked in {', '.join(component.namespaces)})" if len(component.namespaces) > 1 else ""
@@ -123,8 +123,8 @@ def _missing(
         MISSING,
         related=was or DEPLOYMENTS.ref_named(namespace, component.deployment),
         more=more,
-        # While statuses keep up, whoever writes them may work out of sight: no cause hides behind
-        # that.
+        # While statuses are up to date, their writer may run where the reporter cannot see it, so a
+        # component that was never seen must not suppress anything.
         governs=component.row.governs and (was is not None or not component.keeps_up(snapshot)),
         sole_place=component.sole_place(snapshot) if was is None else "",
         no_older_than=needed_since(component.needs, snapshot) if by and was is None else None,
@@ -150,7 +150,7 @@ def _finding(
         related=related,
         message=clean(f"{related} is {fault.standing}: {fault.detail}{more}"),
         cause=fault.cause,
-        # The one that governs is the one to tell: its message carries what it suppresses.
+        # Report the fault that governs: its message lists what it suppresses.
         severity=fault.severity + governs,
         created=created,
         governs=governs,
@@ -165,9 +165,8 @@ def _finding(
 def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
     """Yield the evidence if every needed Deployment is available and every CRD served.
 
-    What users declare counts with them, unless they said that Ready need not wait for it. Where no
-    component is there or needed, there is nothing that could be seen to work; where it cannot be
-    read whether one is needed, nobody can say so.
+    Users' declarations count too, unless Ready need not wait for them. There is no evidence if no
+    component exists or is needed, or if it cannot be read whether one is needed.
     """
     every = components(scope.settings)
     configured = tuple(each for each in every if is_expected(scope, each))
@@ -212,16 +211,17 @@ def probe_cluster_ready(scope: Scope) -> Iterator[ReadyEvidence]:
 
 
 VANISHED: Final = "is not served any more"
-"""How the message of one that was there begins: our Event on record tells so after a restart."""
+"""Part of the message for a CRD that existed before; our recorded Event shows it after a restart.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredCrd:
-    """A CustomResourceDefinition by name, and in whose chart it is.
+    """A CustomResourceDefinition that must be served; `owner` is the chart that has it.
 
-    One of those `instead` is as good, as where a kind has moved to another group. It follows a
-    shared part, and its needs show that it has to be there. No Deployment of the parts that it is
-    `of` can run without it.
+    Any of `instead` is as good, for example after a kind has moved to another group. It belongs to
+    a shared `part`, and any of `needs` shows that it is needed. No Deployment of the parts in `of`
+    can run without it.
     """
 
     name: str
@@ -237,18 +237,18 @@ class RequiredCrd:
         return reasons.CLUSTER_CRD_MISSING, self.name
 
     def served(self, discovery: Discovery) -> Served:
-        """Return what discovery says of it, or of the best of those that are as good."""
+        """Return the best state, by discovery, of it and its alternatives."""
         states = {discovery.state(each) for each in (self.name, *self.instead)}
         return next(
             each for each in (Served.SERVED, Served.UNKNOWN, Served.ABSENT) if each in states
         )
 
     def needed(self, scope: Scope) -> str:
-        """Return what needs it, by name; empty where nothing is known to."""
+        """Return the name of an object that needs it, or an empty string."""
         return self.used(scope) or self._running(scope.snapshot, scope.settings)
 
     def sole_place(self, scope: Scope) -> str:
-        """Return the namespace of all that needs it; empty if others do, or it is wanted anyway."""
+        """Return the only namespace that needs it; empty if several do or it is expected anyway."""
         snapshot, seen = scope.snapshot, scope.earlier.there
         if self.mode is PartMode.ON or self.key in seen or self._running(snapshot, scope.settings):
             return ""
@@ -260,13 +260,13 @@ class RequiredCrd:
         return next((f"{DEPLOYMENTS.ref(each)}" for each in running), "")
 
     def used(self, scope: Scope) -> str:
-        """Return what uses it apart from the Deployments that it comes with; maybe nothing."""
+        """Return what uses it, other than the Deployments it comes with, or an empty string."""
         return still_needed_by(self.key, self.needs, scope.snapshot, seen=scope.earlier)
 
 
 @lru_cache(maxsize=8)
 def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
-    """Return the CRDs of the parts that are not switched off; one may be there for several."""
+    """Return the CRDs of the parts that are not switched off; a CRD may belong to several."""
     every = (
         *((each, "") for each in SHARED_REQUIRED),
         *((each, stack.name) for stack in settings.known_stacks for each in stack.required),
@@ -285,9 +285,10 @@ def required_crds(settings: EvaluationSettings) -> tuple[RequiredCrd, ...]:
 
 
 def missed_crds(scope: Scope) -> Iterator[tuple[RequiredCrd, str]]:
-    """Yield the CRDs that are not known to be served and have to be, each once.
+    """Yield the CRDs that have to be served and are not known to be, each once.
 
-    With each comes what needs it, which is empty where its part is `on` or where it has vanished.
+    Each comes with the name of an object that needs it; that is empty if it is only expected
+    because its part is `on` or because it was served before.
     """
     told: set[str] = set()
     for crd in required_crds(scope.settings):
@@ -300,10 +301,7 @@ def missed_crds(scope: Scope) -> Iterator[tuple[RequiredCrd, str]]:
 
 
 def probe_crds(scope: Scope) -> Iterator[Finding]:
-    """Yield a finding for each required CRD that discovery answered not to be there.
-
-    Discovery that failed tells nothing.
-    """
+    """Yield a finding for each required CRD that is absent; failed discovery does not count."""
     for crd, by in missed_crds(scope):
         if crd.served(scope.snapshot.discovery) is not Served.ABSENT:
             continue
@@ -327,14 +325,14 @@ def probe_crds(scope: Scope) -> Iterator[Finding]:
 
 
 _SEVERITY: Final = 5
-"""Less than a Deployment that does not run."""
+"""Less than that of a Deployment that does not run."""
 
 
 def probe_mesh_provider(scope: Scope) -> Iterator[Finding]:
     """Yield a finding if policies need the provider of API keys and no mesh defines it.
 
-    Current charts make neither the policies nor the provider, so it is normal that the
-    provider alone is away.
+    Current charts create neither the policies nor the provider, so a missing provider alone is
+    normal.
     """
     if not lacks_api_key_provider(scope.snapshot, scope.settings):
         return

@@ -1,12 +1,13 @@
-"""What several models, or a model and a shared part, fail for at one object: told there once.
+"""Faults that several models, or a model and a shared part, owe to one object: reported once,
+there.
 
-clusterNodeNotReady: nodes that are the cause of what is on them, or waits for them. A node that
-nothing of ours uses is none: nodes are judged that other findings rest on.
+clusterNodeNotReady: nodes that cause the faults of what is on them or waits for them. Only nodes
+that other findings depend on are judged, so unused nodes do not matter.
 
-clusterSharedCause: any other object that the diagnoses of several subjects name as the one to mend,
-for the same kind of cause. What one subject alone suffers from is told of that one; but a webhook
-without endpoints refuses everybody's pods. Where a shared part is behind such a webhook, that part
-is the cause.
+clusterSharedCause: any other object that the diagnoses of several subjects name as the one to
+repair, for the same kind of cause. What affects only one subject is reported there; but a webhook
+without endpoints refuses everybody's pods. If a shared part is behind such a webhook, that part is
+the cause.
 """
 
 from collections import defaultdict
@@ -30,16 +31,16 @@ from reporter.workload.pod import is_ready
 from reporter.workload.standing import pods_of
 
 _Cause: TypeAlias = tuple[ObjectRef, str]
-"""The object to mend, and the kind of cause."""
+"""The object to repair, and the kind of cause."""
 
 _ACTIONS: Final = 3
 
 
 def with_shared_causes(parts: Sequence[Evaluation], snapshot: Snapshot) -> tuple[Evaluation, ...]:
-    """Return the same, where what several subjects suffer from at one object rests on that object.
+    """Return the evaluations with findings that share an object depending on that object.
 
-    A node that has a fault of its own, which need not be theirs, is told for that one; each tells
-    theirs.
+    A node with a fault of its own, which may be unrelated, is reported for its own fault, and the
+    subjects for theirs.
     """
     every = list(chain.from_iterable(part.findings for part in parts))
     subjects: dict[_Cause, set[Subject]] = defaultdict(set)
@@ -86,9 +87,9 @@ def _cause_of(finding: Finding) -> _Cause | None:
 
 
 def _behind_itself(finding: Finding) -> Finding:
-    """Return the finding of a part whose pods the webhook refuses that it answers itself.
+    """Return the finding of a part whose pods are refused by the webhook that it serves itself.
 
-    It rests on nothing: all that the webhook refuses rests on it.
+    It depends on nothing: everything that the webhook refuses depends on it.
     """
     why = finding.diagnosis and replace(finding.diagnosis, action=_EXEMPT)
     message = f"{finding.message}; it answers that webhook itself"
@@ -109,7 +110,7 @@ def _behind(ref: ObjectRef, snapshot: Snapshot) -> Deployment | None:
 
 
 def _standing(ref: ObjectRef, snapshot: Snapshot) -> str:
-    """Return what is wrong with the Deployment behind a Service, in brackets."""
+    """Return the fault of the Deployment behind a Service, in parentheses, or an empty string."""
     behind = _behind(ref, snapshot)
     fault = judge_deployment(behind, snapshot) if behind is not None else None
     if behind is None or fault is None:
@@ -118,7 +119,7 @@ def _standing(ref: ObjectRef, snapshot: Snapshot) -> str:
 
 
 def _refuses_all(why: Diagnosis, snapshot: Snapshot) -> bool:
-    """Tell whether nothing stands behind a webhook's Service: what others say may be forged."""
+    """Verify that a webhook's Service has no ready pod: a diagnosis may quote forged text."""
     ref = why.object
     if why.code != REFUSES_ALL or ref is None:
         return False
@@ -137,7 +138,7 @@ def _is_well(name: str, snapshot: Snapshot) -> bool:
 
 
 def probe_nodes(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield a finding for each node that others rest on and that is at fault."""
+    """Yield a finding for each node at fault that other findings depend on."""
     resting: dict[str, list[Finding]] = {}
     for each in findings:
         if each.lost_node:
@@ -153,7 +154,7 @@ def probe_nodes(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Fin
             at = _node_finding(name, node, NodeFault(first.brief, ""), why=first)
             yield replace(at, sole_place=_sole_place(told))
         if fault is not None and (node is not None or snapshot.absence_known(NODES, name=name)):
-            # Why it has no devices, as those that wait for it were diagnosed.
+            # The pods that wait for its devices were diagnosed with why it has none.
             found = (each.diagnosis for each in rests if fault.lacking)
             devices = (each for each in found if each and each.code.startswith("device"))
             why = min(devices, key=lambda each: each.cause, default=None)
@@ -179,7 +180,7 @@ def _node_finding(
 
 
 def probe_shared(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield a finding for each object that several rest on."""
+    """Yield a finding for each object that several findings depend on."""
     resting: dict[_Cause, list[Finding]] = defaultdict(list)
     for each in findings:
         if each.rests_on and each.rests_on[0] == CLUSTER_SHARED and (key := _cause_of(each)):
@@ -189,7 +190,7 @@ def probe_shared(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Fi
 
 
 def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot) -> Finding:
-    """Return the finding of an object: as old as the first that rests on it, as urgent as any."""
+    """Return the finding of an object: as old as its oldest dependent, as urgent as any."""
     why = min((each.diagnosis for each in rests if each.diagnosis), key=lambda of: of.cause)
     pods = {each.related for each in rests if each.related.kind == PODS.kind}
     subjects = {each.subject for each in rests}
@@ -208,7 +209,7 @@ def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot
         none = ", and no pod behind it is ready" if refuses_all and not why.missing else ""
         cause += _standing(ref, snapshot) or none
         if ref.namespace != of_one and refuses_all:
-            of_one = ""  # others are refused as soon as they need a pod
+            of_one = ""  # other namespaces are refused as soon as they need a pod
     return Finding(
         reason=CLUSTER_SHARED,
         subject=CLUSTER,
@@ -229,7 +230,7 @@ def _shared_finding(ref: ObjectRef, rests: Sequence[Finding], snapshot: Snapshot
 
 
 def _sole_place(rests: Iterable[Finding]) -> str:
-    """Return the namespace of all that rest on something: it must not point others to it."""
+    """Return the only namespace of some findings, or an empty string; see `Finding`."""
     places = {each.subject.namespace for each in rests}
     return places.pop() if len(places) == 1 else ""
 

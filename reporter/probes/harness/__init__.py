@@ -27,7 +27,7 @@ _PROBES: Final[tuple[Probe[NamespaceScope], ...]] = (
 
 
 class Namespaces:
-    """What is asked about workload namespaces; one without the harness's label is no subject."""
+    """The questions about workload namespaces, those with the harness's label."""
 
     def questions(self, scope: Scope) -> Iterator[Question]:
         for namespace in managed_namespaces(scope.snapshot):
@@ -43,7 +43,7 @@ def _evaluate(namespace: Namespace, scope: Scope) -> Evaluation:
 
 
 def evaluate_namespace(scope: NamespaceScope) -> Evaluation:
-    """Return all that is known of the entrance of one namespace."""
+    """Return the evaluation of one workload namespace."""
     subject = Subject.of_namespace(scope.namespace.name)
     return Evaluation(
         findings=tuple(chain.from_iterable(probe(scope) for probe in _PROBES)),

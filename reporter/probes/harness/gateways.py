@@ -1,15 +1,9 @@
-"""Whether a controller accepts the Gateways of a workload namespace.
+"""Whether the Gateways of a workload namespace are accepted by a controller, programmed, and served
+by pods.
 
-Istio writes nothing on a Gateway of a class it does not know, so the conditions that the Gateway
-API names for this case never come from it (Istio 1.29.2).
-
-Whether the Gateways of a workload namespace are programmed.
-
-Whether a programmed Gateway has pods that serve it.
-
-Istio does not look at pods when it sets Programmed, so a Gateway can be programmed and dead.
-
-What all findings of the harness layer have in common.
+Istio does not write to a Gateway of an unknown class, so it never sets the conditions that the
+Gateway API defines for this case (Istio 1.29.2). Istio does not look at pods when it sets
+Programmed, so a Gateway can be programmed and dead.
 """
 
 from collections.abc import Iterator
@@ -29,14 +23,14 @@ from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.workload import routing
 
 _CLASS_REASONS: Final = frozenset({"NoMatchingParent", "InvalidParameters", "UnsupportedValue"})
-"""Reasons of Accepted=False that are about the class; others are about the Gateway itself."""
+"""Reasons of Accepted=False that concern the class; others concern the Gateway itself."""
 
 _NO_CLASS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class HarnessFault:
-    """What a condition, or the absence of something, says of a Gateway or of what it needs."""
+    """A fault of a Gateway or its dependencies, from a condition or a missing object."""
 
     text: str
     cause: str
@@ -67,7 +61,7 @@ def probe_gateway_class(scope: NamespaceScope) -> Iterator[Finding]:
 def _class_fault(snapshot: Snapshot, gateway: Gateway) -> HarnessFault | None:
     found = snapshot[GATEWAYCLASSES].get("", gateway.spec.gateway_class_name)
     if found is None:
-        # Where not even the kind is served there is more amiss than one class.
+        # If not even the kind is served, more is wrong than one class.
         is_served = snapshot.state(GATEWAYCLASSES).served is Served.SERVED
         gone = snapshot.absence_known(GATEWAYCLASSES, name=gateway.spec.gateway_class_name)
         if not (is_served and gone):
@@ -88,8 +82,8 @@ def _class_fault(snapshot: Snapshot, gateway: Gateway) -> HarnessFault | None:
 def _acceptance_fault(gateway: Gateway) -> HarnessFault | None:
     """Return the fault that the Gateway's own Accepted condition shows.
 
-    Unknown is the value at creation and has the time 1970-01-01; it is a fault once it lasts, so
-    its age is that of the Gateway.
+    Unknown is the initial value, with the time 1970-01-01; it is a fault if it lasts, so its age is
+    that of the Gateway.
     """
     accepted = gateway.status.condition("Accepted")
     if accepted is None or accepted.status == "Unknown":
@@ -118,11 +112,11 @@ _LISTENER_FAULTS: Final = (
 )
 _NOT_ASSIGNED: Final = "AddressNotAssigned"
 _ADDRESS_PENDING: Final = "address pending"
-"""Istio's text while the cloud builds the load balancer; its reason is that of other causes too."""
+"""Istio's text while the cloud builds the load balancer; other causes have the same reason."""
 
 
 def probe_gateway_programming(scope: NamespaceScope) -> Iterator[Finding]:
-    """Yield a finding for each Gateway that could not be programmed, as a whole or a listener."""
+    """Yield a finding for each Gateway that, or a listener of which, could not be programmed."""
     for gateway in routing.workload_gateways(scope.snapshot, scope.namespace.name):
         faults = sorted(_faults(gateway, scope), key=lambda each: (-each.severity, each.text))
         if not faults:
@@ -157,7 +151,7 @@ def _faults(gateway: Gateway, scope: NamespaceScope) -> Iterator[HarnessFault]:
 
 
 def _not_programmed(gateway: Gateway, programmed: Condition, scope: NamespaceScope) -> HarnessFault:
-    """Judge Programmed=False; of an address without instances the pods say why there are none.
+    """Judge Programmed=False; if the address has no instances, the pods say why.
 
     Istio assigns no address to a Gateway whose Service has no endpoint: "no instances found"
     (Istio, pilot/pkg/config/kube/gateway).
@@ -186,7 +180,7 @@ def _text(condition: Condition) -> str:
 def probe_gateway_data_plane(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding for each programmed Gateway whose Deployment has no ready replica.
 
-    A Gateway without such a Deployment is served in another way.
+    A Gateway without a Deployment is served in another way.
     """
     for gateway in routing.workload_gateways(scope.snapshot, scope.namespace.name):
         if not routing.is_programmed(gateway):
@@ -207,7 +201,7 @@ _NAMES_BYTES: Final = 300
 
 
 def probe_harness_ready(scope: NamespaceScope) -> Iterator[ReadyEvidence]:
-    """Yield the evidence if every Gateway is programmed and has a data plane that is ready."""
+    """Yield the evidence if every Gateway is programmed and has a ready data plane."""
     gateways = routing.workload_gateways(scope.snapshot, scope.namespace.name)
     works = all(
         routing.is_programmed(each) and _has_plane(scope.snapshot, each) for each in gateways
@@ -227,10 +221,9 @@ def probe_harness_ready(scope: NamespaceScope) -> Iterator[ReadyEvidence]:
 
 
 def probe_harness_serving(scope: NamespaceScope) -> Iterator[ServingEvidence]:
-    """Yield how many Gateways work, by the same evidence, and which let nothing through.
+    """Yield how many Gateways work, by the same evidence as Ready, and which let nothing through.
 
-    Of one that is programmed without a Deployment, as by the load balancer of a cloud, nothing is
-    seen.
+    Nothing can be said if a programmed Gateway has no Deployment, as with a cloud's load balancer.
     """
     snapshot, place = scope.snapshot, scope.namespace.name
     known = all(snapshot.absence_known(each, place) for each in (GATEWAYS, DEPLOYMENTS))

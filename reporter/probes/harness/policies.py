@@ -1,16 +1,11 @@
-"""Whether the operator of API keys accepted the keys of a workload namespace.
+"""Probes for the policies of a workload namespace.
 
-Whether the filter that answers requests for unknown models is in effect.
-
-Istio fills the status of an EnvoyFilter only with its analysis on, so a selector that matches
-nothing is the usual signal.
-
-Whether what requests are sent to for authorization exists.
-
-Charts since June 2026 point an EnvoyFilter at the Service; older ones made an AuthorizationPolicy
-that names a provider of the mesh configuration.
-
-Whether the network policy of the inference pods names the right namespaces.
+- whether the operator of API keys accepted the keys;
+- whether the filter that answers requests for unknown models is in effect. Istio fills the status
+  of an EnvoyFilter only with its analysis on, so the usual sign is a selector that matches nothing;
+- whether the authorization service exists. Charts since June 2026 have an EnvoyFilter that points
+  at the Service; older ones an AuthorizationPolicy that names a provider of the mesh configuration;
+- whether the network policy of the inference pods names the right namespaces.
 """
 
 import re
@@ -49,7 +44,7 @@ def probe_api_keys(scope: NamespaceScope) -> Iterator[Finding]:
 
 
 def _fault(key: ApiKey) -> HarnessFault | None:
-    """Judge by Ready, and by the phase where Ready says nothing against it.
+    """Judge a key by Ready, then by its phase.
 
     The operator's condition types are not part of the CRD, so the phase is the fallback.
     """
@@ -76,7 +71,7 @@ def _fault(key: ApiKey) -> HarnessFault | None:
 CATCH_ALL_FILTER: Final = "model-not-found-direct"
 
 _CODE: Final = re.compile(r"ist\d{4}", re.IGNORECASE)
-"""The code of an analysis message, which we find in the address of its documentation only."""
+"""The code of an analysis message, which is only in the URL of its documentation."""
 
 _LABELS_BYTES: Final = 200
 
@@ -88,7 +83,7 @@ def probe_catch_all_filter(scope: NamespaceScope) -> Iterator[Finding]:
         return
     messages = envoy_filter.status.validation_messages or ()
     errors = [each for each in messages if each.level == "ERROR"]
-    # Without a selector it is for all pods of its namespace.
+    # Without a selector, the filter applies to all pods of its namespace.
     chosen = envoy_filter.spec.workload_selector
     selector = LabelSelector(match_labels=chosen.labels if chosen else None)
     pods = [
@@ -125,14 +120,14 @@ _PROVIDER_BYTES: Final = 100
 
 
 def probe_ext_authz(scope: NamespaceScope) -> Iterator[Finding]:
-    """Yield a finding for each policy or filter that relies on what does not exist."""
+    """Yield a finding for each policy or filter that refers to something missing."""
     yield from _filters(scope)
     snapshot, settings = scope.snapshot, scope.settings
     providers = routing.mesh_providers(snapshot, settings)
     if providers is None:
         return
     if routing.lacks_api_key_provider(snapshot, settings):
-        # Told once, as clusterGatewayAuthNotReady.
+        # Reported once, as clusterGatewayAuthNotReady.
         providers |= {API_KEY_PROVIDER}
     for policy in snapshot[r.AUTHORIZATIONPOLICIES].in_namespace(scope.namespace.name):
         provider = routing.required_provider(policy)
@@ -181,8 +176,8 @@ def _targets(
 ) -> frozenset[tuple[str, str]]:
     """Return namespace and name of the Services that a filter's patches point to.
 
-    `<a>.<b>:<port>` may be a host outside the cluster as well: it counts as a Service only where
-    `<b>` is a namespace.
+    `<a>.<b>:<port>` may also be a host outside the cluster: it counts as a Service only if `<b>` is
+    a namespace.
     """
     namespaces = {*settings.gateway_auth_namespace, *settings.azure_authz_namespace}
     found: set[tuple[str, str]] = set()
@@ -216,7 +211,7 @@ _NAMESPACE_KEYS: Final = frozenset(
     {"k8s:io.kubernetes.pod.namespace", "io.kubernetes.pod.namespace"}
 )
 _NAMESPACE_LABELS: Final = "io.cilium.k8s.namespace.labels."
-"""Part of the keys by which Cilium selects namespaces by their labels."""
+"""Part of the keys with which Cilium selects namespaces by label."""
 
 _NAMES_BYTES: Final = 300
 
@@ -224,8 +219,8 @@ _NAMES_BYTES: Final = 300
 def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
     """Yield a finding if the policy names namespaces that do not exist or shuts out the scaler.
 
-    The chart names some namespaces by default that often do not exist, which does no harm; they
-    are ignored. Without Cilium or without the policy there is nothing to say.
+    Some of the chart's default namespaces often do not exist, which does no harm; they are ignored.
+    Without Cilium or without the policy there is no finding.
     """
     policy = scope.snapshot[r.CILIUMNETWORKPOLICIES].get(scope.namespace.name, INFERENCE_POLICY)
     if policy is None or policy.deleting:
@@ -254,7 +249,7 @@ def probe_network_policy(scope: NamespaceScope) -> Iterator[Finding]:
 
 
 def _shut_out(snapshot: Snapshot, settings: EvaluationSettings, policy: CiliumNetworkPolicy) -> str:
-    """Say that the scaler's namespace is not admitted, where the scaler is known to run."""
+    """Return a text if the namespace where the scaler runs is not admitted, or an empty string."""
     readers = readers_of_pods(settings)
     running = readers[0].found(snapshot) if readers else ()
     rules = policy.spec.ingress or ()
@@ -281,10 +276,10 @@ def _named(source: LabelSelector) -> Iterator[str]:
 
 
 def _admits(source: LabelSelector, namespace: str, own: str) -> bool:
-    """Tell whether a source may be in a namespace; one that names none is in the policy's own.
+    """Tell whether a source may be in a namespace; without one, it is in the policy's own.
 
-    Other labels of a source are not judged: we do not know those of the scaler's pods, nor those of
-    its namespace.
+    Other labels of a source are not judged: the labels of the scaler's pods and of its namespace
+    are not known.
     """
     labels = source.match_labels or {}
     expressions = source.match_expressions or ()

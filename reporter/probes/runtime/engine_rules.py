@@ -1,8 +1,5 @@
-"""Rules about one engine over its window.
-
-Which looks each engine of a pod is judged by.
-
-Rules about a pod that loads its weights, by the two download gauges of KAITO.
+"""Rules about one engine over its window, the looks that each engine is judged by, and rules about
+a pod that loads its weights, by the two download gauges of KAITO.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +19,7 @@ _FEW_REQUESTS: Final = 20
 _LEAST_GROWTH: Final = 5
 _MANY_OBSERVATIONS: Final = 100
 _LENIENCE: Final = 5
-"""How much larger a share may be where there are few observations."""
+"""Factor on the allowed share if there are few observations."""
 
 _NO_DEMAND: Final = r.Undecided(
     "it makes no progress, but nothing waits; this takes longer to tell"
@@ -33,7 +30,7 @@ _NONE_FINISHES: Final = r.NotOver("too few requests were answered to tell, and o
 
 
 def unhealthy(window: Window, settings: EvaluationSettings) -> r.Answer:
-    """Judge what the engine says of itself; one that does not tell is not unhealthy."""
+    """Judge what the engine reports about itself; no report is not unhealthy."""
     if any(look.healthy for look in window.looks):
         return r.CLEAR
     return r.Found(
@@ -43,7 +40,7 @@ def unhealthy(window: Window, settings: EvaluationSettings) -> r.Answer:
 
 
 def corrupted(window: Window, _settings: EvaluationSettings) -> r.Answer:
-    """Judge whether any output had NaN in it."""
+    """Judge whether any output contained NaN."""
     requests = window.increase(Counter.CORRUPTED)
     if not requests:
         return r.CLEAR
@@ -51,33 +48,33 @@ def corrupted(window: Window, _settings: EvaluationSettings) -> r.Answer:
 
 
 def stalled(window: Window, settings: EvaluationSettings) -> r.Answer:
-    """Judge whether nothing progresses while requests wait."""
+    """Judge whether the engine makes no progress while requests wait."""
     if _stands_still(window) and not any(map(r.queue, window.looks)):
         return _NO_DEMAND
     return _no_progress(window, r.window_text(settings, t.ENGINE_STALLED), " while others wait")
 
 
 def stalled_and_refusing(window: Window, settings: EvaluationSettings) -> r.Answer:
-    """Judge whether nothing progresses while requests are refused or answered with errors."""
+    """Judge whether the engine makes no progress while it refuses requests or answers errors."""
     how_long = r.window_text(settings, t.ENGINE_STALLED)
     return _no_progress(window, how_long, " while others are refused")
 
 
 def stalled_without_demand(window: Window, settings: EvaluationSettings) -> r.Answer:
-    """Judge whether nothing progresses where nothing tells of demand.
+    """Judge whether the engine makes no progress without a sign of demand.
 
-    The numbers may be left over from aborted requests.
+    Its running requests may be left over from aborted ones.
     """
     return _no_progress(window, r.minutes(stalled_seconds_without_demand(settings)))
 
 
 def stalled_seconds_without_demand(settings: EvaluationSettings) -> float:
-    """Return the window of a stall without signs of demand; never shorter than with demand."""
+    """Return the window of a stall without demand, at least as long as with demand."""
     return max(settings.window_seconds(t.ENGINE_STALLED), settings.threshold(t.STALLED_IDLE))
 
 
 def scheduler_stuck(window: Window, settings: EvaluationSettings) -> r.Answer:
-    """Judge whether requests are put off although none runs and there is room."""
+    """Judge whether requests are deferred although none runs and there is room."""
     room = settings.threshold(t.STUCK_KV_USAGE)
     stuck = (
         window.all(r.deferred, lambda waiting: waiting > 0)
@@ -96,7 +93,7 @@ def scheduler_stuck(window: Window, settings: EvaluationSettings) -> r.Answer:
 
 
 def _where_kv_caches_are(window: Window) -> str:
-    """Return who keeps the requests waiting, where the engine tells (vLLM 0.32 and later)."""
+    """Return what the deferred requests wait for, if the engine has it (vLLM 0.32 and later)."""
     if window.all(lambda look: look.fetching, lambda requests: requests > 0):
         return "; their KV caches are under way from a peer that does not deliver them"
     asked = window.all(lambda look: look.fetching, lambda requests: requests == 0)
@@ -106,7 +103,7 @@ def _where_kv_caches_are(window: Window) -> str:
 
 
 def kv_transfer(window: Window, settings: EvaluationSettings) -> r.Answer:
-    """Judge how many KV transfers failed."""
+    """Judge the number of failed KV transfers."""
     failed = window.increase(Counter.TRANSFER_FAILURES)
     if failed is None or failed < settings.threshold(t.TRANSFER_FAILURES) or not failed:
         return r.CLEAR
@@ -117,7 +114,7 @@ def kv_transfer(window: Window, settings: EvaluationSettings) -> r.Answer:
 
 
 def backlog(window: Window, settings: EvaluationSettings) -> r.Answer:
-    """Judge whether the queue grows; without the cause of waiting the floor is twice as high."""
+    """Judge whether the queue grows; if causes of waiting are unknown, the floor is doubled."""
     floor = settings.threshold(t.BACKLOG_WAITING)
     if any(look.capacity is None for look in window.looks):
         floor *= 2
@@ -138,7 +135,7 @@ def backlog(window: Window, settings: EvaluationSettings) -> r.Answer:
 
 
 def error_rate(window: Window, settings: EvaluationSettings) -> r.Answer:
-    """Judge the share of failed requests among all that finished."""
+    """Judge the share of failed requests among all finished ones."""
     errors, total = window.increase(Counter.FAILED), window.increase(Counter.FINISHED)
     if errors is None or total is None:
         return r.CLEAR
@@ -162,8 +159,8 @@ def failures(errors: float, total: float, how: str, *, settings: EvaluationSetti
 def latency(window: Window, settings: EvaluationSettings) -> r.Answer:
     """Judge latencies by the exact shares of their buckets.
 
-    Few observations say nothing: they are few where throughput has collapsed, too, and then a
-    fault is not over as long as requests wait.
+    Few observations prove nothing, but throughput may have collapsed: while requests wait, a fault
+    is not over.
     """
     newest = window.looks[-1]
     told = [kind for kind in OBJECTIVES if _objective(kind, settings) and kind in newest.latencies]
@@ -216,7 +213,7 @@ def _no_progress(window: Window, how_long: str, demand: str = "") -> r.Answer:
 def _stands_still(window: Window) -> bool:
     if not window.all(r.running, lambda requests: requests > 0) or not window.frozen():
         return False
-    # Where all that wait are put off, a decode pod waits for KV caches of its peer.
+    # If all waiting requests are deferred, a decode pod waits for KV caches of its peer.
     return not window.all(r.deferred, lambda waiting: waiting > 0) or any(
         look.capacity != 0 for look in window.looks
     )
@@ -245,7 +242,7 @@ STALLED_WITHOUT_DEMAND: Final = r.EngineRule(stalled_without_demand, _OF_PROGRES
 def judge_engines(
     history: History, reason: str, settings: EvaluationSettings
 ) -> Mapping[str, r.Answer]:
-    """Return what the rule of a reason says of each engine, by its number."""
+    """Return the answer of a reason's rule for each engine, by the engine's number."""
     if reason == t.ENGINE_STALLED:
         return _stalled(history, settings)
     window = timedelta(seconds=settings.window_seconds(reason))
@@ -297,7 +294,7 @@ def _ask(
 
 
 def _stalled(history: History, settings: EvaluationSettings) -> dict[str, r.Answer]:
-    """Judge by a short window where there is demand, by a long one where nothing tells of any."""
+    """Judge by a short window if there is demand, and by a long one without a sign of it."""
     short = timedelta(seconds=settings.window_seconds(t.ENGINE_STALLED))
     long = timedelta(seconds=stalled_seconds_without_demand(settings))
     quick = STALLED_AND_REFUSING if _refuses(history, short) else STALLED
@@ -317,10 +314,10 @@ def _refuses(history: History, length: timedelta) -> bool:
 
 _MB: Final = 1_000_000
 _UNKNOWN: Final = -1
-"""KAITO's value for the time that is left while the size of the download is not known."""
+"""KAITO's value for the remaining time while the size of the download is unknown."""
 
 _YOUNG: Final = timedelta(minutes=5)
-"""A pod younger than this may not have begun to download."""
+"""A pod younger than this may not have started its download."""
 
 _NOT_BEGUN: Final = r.Undecided("it is not known whether a download has begun")
 
@@ -328,11 +325,11 @@ _NOT_BEGUN: Final = r.Undecided("it is not known whether a download has begun")
 def download_slow(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> r.Answer:
-    """Judge whether a download stays below the speed that it should have.
+    """Judge whether a download stays below the required speed.
 
-    Nothing left to download is never slow, whatever the speed says, for that number is frozen
-    then; nor is a download that ends within the window, or one of which nothing ever arrived: the
-    page of a pod that streams its weights looks so.
+    If nothing is left to download, the speed is frozen and does not count. A download that will end
+    within the window is not slow, nor is one without any data: the metrics of a pod that streams
+    its weights look like that.
     """
     seconds = settings.window_seconds(t.DOWNLOAD_SLOW)
     threshold = settings.weight_download_min_mbps * _MB
@@ -359,7 +356,7 @@ def download_slow(
 def download_stalled(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> r.Answer:
-    """Judge whether nothing arrives while it is not known how much is left."""
+    """Judge whether no data arrives while the remaining time is unknown."""
     length = timedelta(seconds=settings.window_seconds(t.DOWNLOAD_STALLED))
     newest = history.newest
     if newest.failure is not None:
@@ -385,7 +382,7 @@ DOWNLOAD_RULES: Final[Mapping[str, r.PodRule]] = {
 
 
 def _this_start(looks: Sequence[Look]) -> tuple[Look, ...]:
-    """Return the pages since a container started the last time: each start is a new download."""
+    """Return the pages since a container last started: each start is a new download."""
     begins = max(
         (
             n

@@ -1,7 +1,4 @@
-"""All rules over one pod after a scrape: faults, and what cannot be judged.
-
-What the rules found in the pages of some pods, for whatever subject they belong to.
-"""
+"""Apply all rules to one pod after a scrape, and look up the verdicts on pods."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -20,7 +17,7 @@ from reporter.settings import EvaluationSettings
 from reporter.workload.pod import counts
 
 FORGOTTEN_AFTER: Final = 2
-"""Windows that cannot be judged after which nothing is held open any more."""
+"""Number of unjudged windows after which a fault is no longer kept open."""
 
 
 def judge(
@@ -28,8 +25,8 @@ def judge(
 ) -> window.PodVerdict:
     """Return the verdict on a pod as of its newest look.
 
-    `before` is the verdict after the look before: a fault that goes on keeps its words, so that
-    the numbers in its message are those when it was found.
+    `before` is the previous verdict: a fault that continues keeps its text, so the numbers in its
+    message are those of when it was found.
     """
     newest = history.newest
     if before is None or before.uid != newest.target.uid:
@@ -54,7 +51,7 @@ def judge(
             doubts[reason] = window.Doubt(
                 undecided.why, since_boot, known if open_ else None, open=open_, lasting=lasting
             )
-    # Whether pages can be reached is told of model pods: a picker's is often closed.
+    # Only model pods count as failing: the page of a picker is often closed.
     of_pod = newest.target.picked is None
     return window.PodVerdict(
         uid=newest.target.uid,
@@ -66,13 +63,13 @@ def judge(
 
 
 def longest_window(settings: EvaluationSettings) -> timedelta:
-    """Return how far back looks are needed; attempts that fail may come a hole apart."""
+    """Return how far back looks are needed; failing attempts may be a gap apart."""
     attempts = settings.threshold(t.SCRAPE_ATTEMPTS) * settings.scrape_period * window.GAP_PERIODS
     return timedelta(seconds=max(settings.longest_window_seconds, attempts))
 
 
 def objectives(settings: EvaluationSettings) -> Mapping[Latency, float]:
-    """Return the latencies that have an objective, and how many seconds it is."""
+    """Return the latency objectives, in seconds."""
     if not settings.judges(t.LATENCY):
         return {}
     every = {kind: settings.threshold(each) for kind, each in OBJECTIVES.items()}
@@ -82,7 +79,7 @@ def objectives(settings: EvaluationSettings) -> Mapping[Latency, float]:
 def _answers(
     history: window.History, settings: EvaluationSettings
 ) -> Iterator[tuple[str, Mapping[str, Answer]]]:
-    """Yield for each reason that is switched on what its rules say, by engine."""
+    """Yield each enabled reason with the answers of its rules, by engine."""
     if history.newest.target.picked is not None:
         for reason in filter(settings.judges, PICKER_NAMES):
             yield reason, judge_picker(history, reason, settings)
@@ -103,9 +100,9 @@ def _answers(
 
 
 def _undecided(answers: Mapping[str, Answer]) -> Undecided | None:
-    """Return why nothing can be said, None where something can; first a sign that it is not over.
+    """Return why nothing can be decided, or None; a sign that a fault is not over comes first.
 
-    What a page never tells is no reason to wait where another part of the pod answers.
+    Values that a page never has are not waited for if another part of the pod has an answer.
     """
     doubts = [each for each in answers.values() if isinstance(each, Undecided)]
     passing = [each for each in doubts if not isinstance(each, Untold)]
@@ -117,7 +114,7 @@ def _undecided(answers: Mapping[str, Answer]) -> Undecided | None:
 def _fault(
     reason: str, found: Mapping[str, Found], since: datetime, *, known: window.MetricFault | None
 ) -> window.MetricFault:
-    """Return what to say of a finding: the words known already, while their engine is in it."""
+    """Return the fault of some answers: the known one, while its engine is among them."""
     if known is not None and known.engine in found:
         return known
     engine, worst = min(found.items(), key=lambda each: (-each[1].severity, each[0]))
@@ -145,7 +142,7 @@ def _longest_of(reason: str, settings: EvaluationSettings) -> timedelta:
 
 
 def running(pods: Iterable[Pod]) -> Iterator[Pod]:
-    """Yield the pods whose containers run: what a page said of one that has crashed is over."""
+    """Yield the pods whose containers all run: after a crash, the last page is out of date."""
     for pod in pods:
         statuses = pod.status.container_statuses or ()
         if counts(pod) and statuses and all(each.state and each.state.running for each in statuses):
@@ -153,9 +150,9 @@ def running(pods: Iterable[Pod]) -> Iterator[Pod]:
 
 
 def judged_of(pod: Pod, samples: window.Samples) -> window.Judged | None:
-    """Return what is known of a pod, None while nothing was seen of this life of its engine.
+    """Return the judgement of a pod, or None if a container restarted since the last scrape.
 
-    What was found in the last life ended with it, and until the next scrape nobody knows better.
+    The faults ended with the former run, and nothing is known until the next scrape.
     """
     judged = samples.of(pod.namespace, pod.name, pod.metadata.uid)
     if judged is None or not judged.history.looks:
@@ -169,6 +166,6 @@ def judged_of(pod: Pod, samples: window.Samples) -> window.Judged | None:
 
 
 def verdicts(pods: Iterable[Pod], samples: window.Samples) -> tuple[window.PodVerdict, ...]:
-    """Return the verdicts on pods: what answers about their subject rest on."""
+    """Return the verdicts on pods."""
     judged = (judged_of(pod, samples) for pod in pods)
     return tuple(each.verdict for each in judged if each is not None)

@@ -1,6 +1,5 @@
-"""Whether it is us: if no pod at all can be scraped, that says nothing about the pods.
-
-Which looks were taken while a pod was in service: only those count.
+"""Detect that the reporter is at fault: if no pod at all can be scraped, that says nothing about
+the pods. And select the looks taken while a pod was in service, as only those count.
 """
 
 from bisect import bisect_left
@@ -26,14 +25,14 @@ from reporter.workload.components import namespace_ref
 _PODS: Final = 3
 _SUBJECTS: Final = 2
 _NODES: Final = 2
-"""Fewer than these, all failing, may well be a fault of their own."""
+"""If fewer than these all fail, they may each have a fault of their own."""
 
 
 def nothing_reached(samples: Samples) -> tuple[Judged, ...]:
     """Return the pods in service if none of them can be scraped and they are far enough apart.
 
-    Only once one of them has a fault: a single round that fails is nothing to speak of. A pod that
-    answered and has not been asked for long, such as an evicted one, proves nothing.
+    At least one of them must have a fault: a single failing round does not count. A pod that
+    answered but was not scraped for long, such as an evicted one, proves nothing.
     """
     in_service = tuple(each for each in samples.pods.values() if each.verdict.in_service)
     pods = tuple(each for each in in_service if each.verdict.failing)
@@ -46,10 +45,10 @@ def nothing_reached(samples: Samples) -> tuple[Judged, ...]:
 
 
 def unproven(samples: Samples) -> frozenset[PodName]:
-    """Return the pods that cannot be scraped, while no other pod could be.
+    """Return the failing pods during whose failures no other pod answered.
 
-    When all of them failed and the first one answers again, the others have not had their turn
-    yet: that it was their own fault shows only if they fail after somebody else has answered.
+    After all of them have failed and the first one answers again, the others have not had their
+    turn yet: a fault is their own only if they fail after another pod has answered.
     """
     pods = tuple(each for each in samples.pods.values() if each.verdict.in_service)
     failing = [each for each in pods if SCRAPE_FAILING in each.verdict.faults]
@@ -75,12 +74,12 @@ def _seen(judged: Judged) -> timedelta:
 
 
 def _asked(judged: Judged) -> timedelta:
-    """Return the time within which a pod that is still scraped has had several turns."""
+    """Return a time within which each scraped pod has had several turns."""
     return judged.history.period * GAP_PERIODS * 2
 
 
 def _failing_run(judged: Judged) -> tuple[timedelta, timedelta]:
-    """Return when the first and the last of the newest attempts that failed were, on boot time."""
+    """Return the boot times of the first and last of the newest failed attempts in a row."""
     failed = tuple(takewhile(attrgetter("fails"), reversed(judged.history.looks)))
     return failed[-1].at.boot, failed[0].at.boot
 
@@ -95,13 +94,13 @@ def _far_apart(pods: Collection[Judged]) -> bool:
 def probe_network(
     samples: Samples, snapshot: Snapshot, settings: EvaluationSettings
 ) -> Iterator[Finding]:
-    """Yield one finding in place of one for each pod."""
+    """Yield one finding in place of one per pod."""
     pods = nothing_reached(samples)
     if not pods:
         return
     newest = (each.history.newest for each in pods)
     failures = Counter(f"{look.failure} {look.detail}".strip() for look in newest)
-    # The failure that most pods have, so that a single one changes no message.
+    # The most frequent failure, so that a single pod does not change the message.
     how = min(failures, key=lambda failure: (-failures[failure], failure))
     yield Finding(
         reason=CLUSTER_STATUS_UNKNOWN,
@@ -125,7 +124,7 @@ def probe_network(
 
 
 def without_failing(samples: Samples, pods: Collection[PodName]) -> Samples:
-    """Return the samples with the failed scrapes of some pods undecided instead of a fault."""
+    """Return the samples with the scrape faults of some pods turned into doubts."""
     changed = dict(samples.pods)
     for name in pods:
         judged, faults = changed[name], dict(changed[name].verdict.faults)
@@ -138,7 +137,7 @@ def without_failing(samples: Samples, pods: Collection[PodName]) -> Samples:
 
 
 SETTLED: Final = timedelta(seconds=60)
-"""A pod that is Ready for less may still show the load of its benchmark."""
+"""A pod that has been Ready for less may still show the load of its benchmark."""
 
 
 def is_settled(look: Look) -> bool:
@@ -148,7 +147,7 @@ def is_settled(look: Look) -> bool:
 
 
 def settled(looks: Sequence[Look]) -> tuple[Look, ...]:
-    """Return the looks since the pod has been in service without a break."""
+    """Return the looks of the current uninterrupted time in service."""
     for n in range(len(looks), 0, -1):
         if not is_settled(looks[n - 1]):
             return tuple(looks[n:])
@@ -156,5 +155,5 @@ def settled(looks: Sequence[Look]) -> tuple[Look, ...]:
 
 
 def in_service(looks: Sequence[Look]) -> tuple[Look, ...]:
-    """Return those of them that have a page."""
+    """Return the settled looks that have a page."""
     return tuple(look for look in settled(looks) if look.failure is None)

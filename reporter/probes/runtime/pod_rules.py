@@ -1,8 +1,8 @@
 """Rules about a serving pod as a whole, and about an endpoint picker, by its page.
 
-Of an endpoint picker only the page of a Ready one counts: of several that elect a leader only the
-leader is ever Ready, and followers watch no pool (Gateway API Inference Extension v1.5,
-pkg/epp/server/runserver.go). A page that cannot be read is never a fault of the picker.
+Only the page of a Ready picker counts: if pickers elect a leader, only the leader is Ready, and
+followers watch no pool (Gateway API Inference Extension v1.5, pkg/epp/server/runserver.go). A page
+that cannot be read is never a fault of the picker.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _TOO_FEW: Final = r.Undecided("too few attempts failed so far")
 def scrape_failing(
     history: History, _looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> r.Answer:
-    """Judge whether every attempt fails, for at least the window and a number of attempts."""
+    """Judge whether all attempts fail, for at least the window and a number of attempts."""
     newest, looks = history.newest, settled(history.looks)
     if newest.failure is None:
         return r.CLEAR
@@ -48,7 +48,7 @@ def scrape_failing(
 def metrics_missing(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> r.Answer:
-    """Judge whether the page has no metric of an engine, all the time."""
+    """Judge whether the page has no engine metrics during the whole window."""
     newest, pages = history.newest, in_service(looks)
     if newest.failure is Failure.UNSUPPORTED:
         return _NOT_VLLM
@@ -66,7 +66,7 @@ def metrics_missing(
 def engine_restarting(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> r.Answer:
-    """Count the restarts of the engine; another pod is no restart.
+    """Judge the number of restarts of the engine; a new pod is not a restart.
 
     A pod is not Ready while its engine starts, so looks from such times count here.
     """
@@ -97,7 +97,7 @@ def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSett
     refused = (limited or 0.0) + (not_admitted or 0.0)
     if not refused or refused < settings.threshold(t.REJECTED_REQUESTS):
         return r.CLEAR
-    # With all requests and the refused ones in the denominator, it holds by either reading.
+    # Whether or not `requests` includes refusals, the sum can only make the share too small.
     part = refused / (requests + refused)
     if part <= settings.threshold(t.REJECTED_SHARE):
         return r.CLEAR
@@ -113,7 +113,7 @@ def rejected(history: History, looks: tuple[Look, ...], settings: EvaluationSett
 def http_errors(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> r.Answer:
-    """Judge the error rate seen from the HTTP side; a refusal by a limit is no error."""
+    """Judge the error rate seen from HTTP; a refusal by a limit is not an error."""
     window = _window(history, looks, settings.window_seconds(t.ERROR_RATE))
     if not isinstance(window, Window):
         return window
@@ -126,7 +126,7 @@ def http_errors(
 
 
 def _unanswered(history: History, window: Window) -> float:
-    """Return how many requests were counted as refused before a window, and as answered in it."""
+    """Return how many requests were counted as refused before a window but answered within it."""
     pages = since_restart(in_service(history.looks))
     before = pages[: len(pages) - len(window.looks) + 1]
     other = [_other_errors(look.pod) for look in before]
@@ -134,7 +134,7 @@ def _unanswered(history: History, window: Window) -> float:
 
 
 def _other_errors(pod: EngineLook) -> float:
-    """Return the errors that are no refusals, less the refusals that are on their way."""
+    """Return the errors that are not refusals, minus refusals that are not answered yet."""
     errors, refused = (
         pod.counters.get(each) for each in (Counter.HTTP_ERRORS, Counter.NOT_ADMITTED)
     )
@@ -150,7 +150,7 @@ POD_RULES: Final[Mapping[str, r.PodRule]] = {
 
 
 def _window(history: History, looks: tuple[Look, ...], seconds: int) -> Window | r.Undecided:
-    """Return the counters of the pod as a whole over a window, or why there is none."""
+    """Return the counters of the pod as a whole over a window, or why they cannot be judged."""
     newest = history.newest
     if newest.failure is not None:
         return r.NO_PAGE
@@ -167,7 +167,7 @@ BLIND: Final = 0
 Inference Extension v1.5, pkg/epp/requestcontrol/candidates.go)."""
 
 EMPTY: Final = 1
-"""Severity of one that knows no pod: it answers 503 (pkg/epp/requestcontrol/director.go there)."""
+"""Severity of a picker that knows no pod: it answers 503 (director.go there)."""
 
 _FEW_FAILURES: Final = 5
 _FAILED_SHARE: Final = 0.05
@@ -178,7 +178,7 @@ JUST_READY: Final = r.Undecided("no pod that its pool selects has been Ready for
 def judge_picker(
     history: History, reason: str, settings: EvaluationSettings
 ) -> Mapping[str, r.Answer]:
-    """Return what the rule of a reason says of a picker."""
+    """Return the answer of a reason's rule for a picker."""
     newest = history.newest
     if not is_settled(newest):
         return {"": r.NOT_SETTLED}
@@ -191,10 +191,10 @@ def judge_picker(
 def no_endpoints(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> r.Answer:
-    """Judge whether the picker sees none of its pods, all the time.
+    """Judge whether the picker sees none of its pods during the whole window.
 
-    The number is 0 also while it knows pods and cannot read the page of any, which the queues on
-    its page tell apart: each endpoint that it knows has one (Gateway API Inference Extension v1.5,
+    The number is also 0 while it knows pods but cannot read their metrics. The queues on its page
+    show the difference: each known endpoint has one (Gateway API Inference Extension v1.5,
     pkg/epp/metrics/collectors/inference_pool.go).
     """
     newest = history.newest
@@ -234,7 +234,7 @@ def _without_endpoints(pages: tuple[Look, ...], how_long: str) -> r.Found:
 
 
 def pickable(look: Look) -> int:
-    """Return how many pods a picker may pick that have been Ready for a while."""
+    """Return how many pods that a picker may pick have been Ready for a while."""
     picked = look.target.picked
     return picked.settled(look.at.wall, SETTLED) if picked is not None else 0
 
@@ -242,9 +242,9 @@ def pickable(look: Look) -> int:
 def stale_metrics(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> r.Answer:
-    """Judge whether the picker sees fewer pods than are Ready, but some, all the time.
+    """Judge whether the picker sees some but not all Ready pods during the whole window.
 
-    A pod with several ports is several endpoints, which can only hide the fault.
+    A pod with several ports counts as several endpoints, which can only hide the fault.
     """
     newest = history.newest
     if newest.endpoints is None:
@@ -273,7 +273,7 @@ def _lacks_some(look: Look) -> bool:
 def scheduling_failing(
     history: History, looks: tuple[Look, ...], settings: EvaluationSettings
 ) -> r.Answer:
-    """Judge how many attempts to choose an endpoint failed."""
+    """Judge the share of failed attempts to choose an endpoint."""
     window = r.window_of(history, in_service(looks), settings.window_seconds(p.SCHEDULING_FAILING))
     if not isinstance(window, Window):
         return window
@@ -291,10 +291,10 @@ def scheduling_failing(
 
 
 def shedding(history: History, looks: tuple[Look, ...], settings: EvaluationSettings) -> r.Answer:
-    """Judge the share of requests that are refused before any pod sees them.
+    """Judge the share of requests that are refused before they reach a pod.
 
-    Without flow control an attempt that failed is counted as a refusal too, by the same code
-    (Gateway API Inference Extension v1.5, pkg/epp/requestcontrol/director.go), and is taken away.
+    Without flow control, failed attempts are also counted as refusals, by the same code (Gateway
+    API Inference Extension v1.5, pkg/epp/requestcontrol/director.go), and are subtracted.
     """
     window = r.window_of(history, in_service(looks), settings.window_seconds(p.SHEDDING))
     if not isinstance(window, Window):

@@ -1,20 +1,18 @@
-"""What a rule is given, and what it answers.
+"""Inputs and answers of rules, the values that they read from an engine, and the rules about the
+room in an engine's KV cache.
 
-What the rules read of one engine.
+The latter report one of two reasons, consistently. An engine that runs out of room preempts a
+request: it frees the request's blocks and puts it back into the queue, to be computed again (vLLM,
+vllm/v1/core/sched/scheduler.py). So the usage of a cache that is plainly too small swings, as each
+preemption frees blocks; the queue is the better sign.
 
-Rules about the room in an engine's KV cache: one of two reasons is told, and always the same.
+- The cache is saturated if requests wait for room most of the time and are preempted or the cache
+  is often full, or if it is full most of the time and requests are preempted.
+- Otherwise, many preemptions are reported as such: room comes and goes.
 
-An engine that runs out of room preempts a request: it frees the blocks of that request and puts it
-back into the queue, to be computed again (vLLM, vllm/v1/core/sched/scheduler.py). So the use of a
-cache that is plainly too small swings, as each preemption frees blocks; the queue says it instead.
-
-- Requests wait for room most of the time, and are preempted or the cache is often full: the cache
-  is saturated. So it is where it is full most of the time and requests are preempted.
-- Else preemptions that are many are told as such: room comes and goes.
-
-Each has a limit that begins it and a lower one that ends it. A steady load near one limit would
-otherwise begin and end the fault from scrape to scrape, because preemptions come in bursts, and so
-do requests that finish.
+Each has a limit that starts it and a lower one that ends it. Otherwise a steady load near one limit
+would start and end the fault from scrape to scrape, because preemptions come in bursts, and so do
+finished requests.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,7 +31,7 @@ from reporter.settings import EvaluationSettings
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A rule found its fault; larger `severity` is worse, among faults of one reason."""
+    """A rule found its fault; among faults of one reason, larger `severity` is worse."""
 
     cause: str
     text: str
@@ -42,18 +40,18 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A rule cannot tell now, and why."""
+    """A rule cannot decide now; `why` says why."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Untold(Undecided):
-    """The page never has what the rule reads; another part of the pod may answer alone."""
+    """The page never has what the rule reads; another part of the pod may have the answer."""
 
 
 CLEAR: Final = None
-"""A rule could tell, and there is no fault."""
+"""A rule could decide, and there is no fault."""
 
 Answer: TypeAlias = Found | Undecided | None
 
@@ -63,7 +61,7 @@ PodRule: TypeAlias = Callable[[History, tuple[Look, ...], EvaluationSettings], A
 
 @dataclass(frozen=True, slots=True)
 class EngineRule:
-    """Judges one engine by a window that is covered, of pages that have what it reads."""
+    """Judges one engine by a covered window of pages that have the values in `reads`."""
 
     judge: Callable[[Window, EvaluationSettings], Answer]
     reads: tuple[Callable[[EngineLook], object], ...]
@@ -74,7 +72,7 @@ class EngineRule:
 
 @dataclass(frozen=True, slots=True)
 class NotOver(Undecided):
-    """A rule cannot tell, but what it sees says that a fault found before goes on, however long."""
+    """A rule cannot decide, but it sees that an earlier fault continues, however long."""
 
 
 NOT_SETTLED: Final = Undecided("the pod has been Ready for less than a minute")
@@ -87,7 +85,7 @@ NOT_TOLD: Final = Untold("the page does not have what the rule reads")
 
 
 def window_of(history: History, pages: tuple[Look, ...], seconds: int) -> Window | Undecided:
-    """Return what a pod as a whole counted on these pages, unless they miss part of a window."""
+    """Return the pod's own values on these pages, unless they do not cover the window."""
     if not history.covers(pages, timedelta(seconds=seconds)):
         return NOT_COVERED
     return Window(pages[-1].at.boot - pages[0].at.boot, tuple(look.pod for look in pages))
@@ -113,7 +111,7 @@ def running(look: EngineLook) -> float | None:
 
 
 def deferred(look: EngineLook) -> float | None:
-    """Return the requests that are put off for another cause than room."""
+    """Return the requests that wait for another cause than room."""
     return look.deferred
 
 
@@ -126,12 +124,12 @@ def healthy(look: EngineLook) -> bool | None:
 
 
 def queue(look: EngineLook) -> float | None:
-    """Return the requests that wait for room, or all that wait where the cause is not told."""
+    """Return the requests that wait for room, or all that wait if causes are unknown."""
     return look.waiting if look.capacity is None else look.capacity
 
 
 def progress(look: EngineLook) -> Count | None:
-    """Return a counter that every step moves which yields tokens."""
+    """Return a counter that increases with every step that yields tokens."""
     return look.counters.get(Counter.GENERATED_TOKENS) or look.counters.get(Counter.STEPS)
 
 
@@ -143,7 +141,7 @@ _MOST: Final = 0.8
 _OFTEN: Final = 0.25
 _HALF: Final = 0.5
 _ROOM: Final = 0.8
-"""Below this share in use there is room without a doubt."""
+"""Below this usage there is certainly room."""
 
 _FEW_PREEMPTIONS: Final = 10
 
@@ -155,7 +153,7 @@ _FILLS_UP: Final = Undecided("the KV cache is full, which is judged first")
 
 
 def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
-    """Judge whether requests suffer from a full cache, which alone is good use of the GPU."""
+    """Judge whether requests suffer from a full cache; a full cache alone is good use of a GPU."""
     full = settings.threshold(t.KV_USAGE)
     if not _saturated(window, full):
         return CLEAR if _has_room(window, min(full, _ROOM)) else _STILL_TIGHT
@@ -175,7 +173,7 @@ def kv_cache(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def preemption(window: Window, settings: EvaluationSettings) -> Answer:
-    """Judge preemptions; those of a saturated cache are suppressed by that, or wait for it."""
+    """Judge preemptions; those of a saturated cache are suppressed by its fault or wait for it."""
     if not _many(window, settings, _HALF):
         return CLEAR
     if settings.judges(t.KV_CACHE) and _will_be_saturated(window, settings):
@@ -192,7 +190,7 @@ def preemption(window: Window, settings: EvaluationSettings) -> Answer:
 
 
 def _saturated(window: Window, full: float) -> bool:
-    """Tell whether requests suffer most of the time, from the window's first look on."""
+    """Tell whether requests suffer most of the time, since the window's first look."""
 
     def is_full(look: EngineLook) -> bool:
         return (kv_usage(look) or 0.0) >= full
@@ -210,10 +208,10 @@ def _saturated(window: Window, full: float) -> bool:
 
 
 def _will_be_saturated(window: Window, settings: EvaluationSettings) -> bool:
-    """Tell whether the other reason is on its way: the cache fills up, or that window is longer.
+    """Tell whether the KV cache reason will follow: the cache fills up, or its window is longer.
 
-    So it is while requests wait for room and have not done so for long: the window of the other
-    reason has looks of before. Each preemption frees blocks, so that use alone does not tell.
+    This includes requests that have waited for room for a short time only, as the window of the
+    other reason has earlier looks. Each preemption frees blocks, so usage alone is not enough.
     """
     full = settings.threshold(t.KV_USAGE)
     if _saturated(window, full):
@@ -234,7 +232,7 @@ def _has_room(window: Window, room: float) -> bool:
 
 
 def _many(window: Window, settings: EvaluationSettings, part: float = 1.0) -> bool:
-    """Tell whether preemptions are above that part of the limits."""
+    """Tell whether preemptions exceed this part of the limits."""
     count = window.increase(Counter.PREEMPTIONS)
     if not count:
         return False
