@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from reporter.catalogue.resources import NODES
 from reporter.diagnosis.texts import Context, TextRow, end_of, meaning
 from reporter.model.evidence import ForeignEvent, LogCause
 from reporter.model.finding import Diagnosis, Sureness
@@ -84,6 +85,10 @@ class Case:
     def place(self, name: str = "") -> Context:
         """Return where texts about the pod, or about a container of it, are said."""
         spec = self.spec(name) if name else None
+        node = self.snapshot[NODES].get("", self.pod.spec.node_name or "")
+        processor = node.metadata.label("kubernetes.io/arch") if node else ""
+        asked = (spec.security_context if spec else None, self.pod.spec.security_context)
+        users = (each.run_as_user for each in asked if each is not None)
         limits = (spec.resources.limits if spec and spec.resources else None) or {}
         return Context(
             namespace=self.pod.namespace,
@@ -91,6 +96,8 @@ class Case:
             node=self.node,
             container=cut(clean(name), NAME_BYTES),
             limit=cut(clean(f"{limits.get('memory', '')}"), 40),
+            processor=cut(clean(processor or ""), 40),
+            user=next((each for each in users if each is not None), None),
         )
 
     @property
@@ -223,6 +230,10 @@ REFUSALS: Final = (
         r"|no such host|no route to host|bad certificate)",
         "webhook {webhook} refuses every pod: {service} fails ({why})",
         "Look at what stands behind {service}.", "Service"),
+    TextRow("webhook-denies",
+        r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request: GKE Warden rejected the '
+        r"request[^\n]{0,200}\nViolations details: [^\n]{0,200}?\[\"(?P<what>[^\"\n]{1,300})",
+        "webhook {webhook} refuses it: {what}", "Do as it says, or change its policy."),
     TextRow("webhook-denies",
         r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request: (?P<what>[^\n]{1,300})',
         "webhook {webhook} refuses it: {what}", "Do as it says, or change its policy."),

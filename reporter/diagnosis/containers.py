@@ -24,6 +24,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from reporter.diagnosis.case import Case, ending, is_error, last_end, loops, statuses
+from reporter.diagnosis.fit import some
 from reporter.diagnosis.logs import WRAPPERS, built_in, read_log
 from reporter.diagnosis.texts import IMAGES, STARTS, end_of, meaning
 from reporter.model.evidence import LogCause
@@ -41,6 +42,7 @@ OF_START: Final = frozenset({
     "RunInitContainerError", "PostStartHookError",
 })  # fmt: skip
 _SEES_NO_GPU: Final = "gpu-none"
+_OTHER_PROCESSOR: Final = "exec-format"
 _NOT_STARTED: Final = "StartError"
 _BY_SIGNAL: Final = frozenset({137, 143})
 _UNREAD: Final = frozenset(
@@ -91,13 +93,20 @@ def _image(case: Case, status: ContainerStatus, text: str) -> Diagnosis | None:
     if found is None:
         return None
     secret = _longest(case, "FailedToRetrieveImagePullSecret", "")
-    more = f"; {end_of(secret)}" if secret and found.code == "image-access" else ""
+    more = f"; {end_of(secret)}" if secret else _secrets(case)
+    more = more if found.code == "image-access" else ""
     told = replace(found, cause=f"{case.words(status.name)}: {found.cause}{more}")
     if found.object is not None or not place.image:
         return told
     # An image is no object of the cluster; this names it where several models use it.
     image = ObjectRef("", "Image", case.pod.namespace, cut(clean(place.image), 200))
     return replace(told, object=image, shared=True)
+
+
+def _secrets(case: Case) -> str:
+    """Return with which Secrets the pod pulls; nodes may have credentials of their own."""
+    names = [each.name for each in case.pod.spec.image_pull_secrets or ()]
+    return f"; the pod pulls with {some(names)}" if names else ""
 
 
 def _start(case: Case, container: str, reason: str, *, text: str | None) -> Diagnosis | None:
@@ -156,6 +165,9 @@ def _by_log(case: Case, name: str, log: LogCause, *, what: str) -> Diagnosis:
     said = log.sentence.rstrip(".")
     if log.signature == _SEES_NO_GPU:
         said += _given_one(case)
+    if log.signature == _OTHER_PROCESSOR:
+        place = case.place(name).values
+        said += f": {place['image']} on node {place['node']}{place['processor']}"
     code, cause = log.kind or "log", f"{case.words(name)} {what}; probably: {said}"
     return Diagnosis(
         code, cause, said, log.action, sureness=Sureness.LIKELY, signature=log.signature

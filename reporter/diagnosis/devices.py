@@ -8,6 +8,7 @@ what is offered.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Final, TypeAlias
 
@@ -139,6 +140,25 @@ def _of_pods(
         action = f"Look at the log of {plugin.namespace}/{plugin.name} and at the driver."
         return why, action, Sureness.LIKELY
     return _no_plugin(node, resource, snapshot)
+
+
+def why_idle(
+    found: Diagnosis, nodes: Iterable[Node], *, resource: str, snapshot: Snapshot
+) -> Diagnosis:
+    """Return that no node offers a resource, with the device plugin that runs and finds nothing.
+
+    The plugin of a vendor is known by its name. One that is on all nodes finds none on most.
+    """
+    vendor = resource.partition("/")[0].partition(".")[0]
+    by_node = snapshot.once(_plumbing, _plumbing)
+    for node in nodes:
+        for each in () if other_names([node], resource) else by_node.get(node.name, ()):
+            if is_plugin(each) and vendor in each.name and each.status.condition("Ready", "True"):
+                place = f"{each.namespace}/{clean(each.name)}"
+                why = f"device plugin {place} on {clean(node.name)} runs and finds no device"
+                action = f"Look at the log of {place} and at the driver, or add a node that has it."
+                return replace(found, cause=f"{found.cause}; {why}", action=action)
+    return found
 
 
 def _plumbing(snapshot: Snapshot) -> Mapping[str, tuple[Pod, ...]]:

@@ -294,6 +294,15 @@ def written(terms: Iterable[o.NodeSelectorTerm]) -> str:
     return cut(" or ".join(each for each in each_term if each) or "nothing", 200)
 
 
+def selected(selector: o.LabelSelector | None) -> str:
+    """Return which pods a selector selects, in words: `role=leader and the label group`."""
+    if selector is None:
+        return "no pods"
+    labels = (f"{clean(k)}={clean(v)}" for k, v in sorted((selector.match_labels or {}).items()))
+    said = (*labels, *map(_requirement, selector.match_expressions or ()))
+    return cut(" and ".join(said) or "all pods", 200)
+
+
 def _requirement(each: o.SelectorRequirement) -> str:
     key = clean(each.key)
     values = ", ".join(clean(one) for one in sorted(each.values or ())[:4])

@@ -46,10 +46,21 @@ from reporter.snapshot.snapshot import Snapshot
 _OF_SET_UP: Final = (
     "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
     "NetworkNotReady", "FailedPrepareDynamicResources", "FailedResourceClaimCreation",
+    "VolumePermissionChangeInProgress",
 )  # fmt: skip
 """Reasons of Events that say why a pod on a node has no container yet."""
 
-_SUMMARY: Final = "Unable to attach or mount volumes"
+_SAYS_LESS: Final = ("Unable to attach or mount volumes", "context deadline exceeded")
+"""What the kubelet says of a volume when it only knows that it took too long."""
+
+_VOLUME: Final = re.compile(r'for volume "(?P<name>[^"]{1,253})"')
+_SOURCE: Final = re.compile(
+    r"Mounting arguments: [^\n]{0,600}? (?P<source>(?://|[\w.-]{1,253}:/)\S{1,200}) /\S+"
+)
+_COMMAND: Final = re.compile(r"\nMounting command: [^\n]*\nMounting arguments: [^\n]*\nOutput")
+_MANUAL: Final = re.compile(r"\nRefer to the mount\.\w{1,20}\(8\) manual page[^\n]*")
+"""What stands in the kubelet's texts around what `mount` said."""
+
 _RECREATED: Final = {
     "LeaderWorkerSet": (
         "leaderworkerset.x-k8s.io/v1", "RecreateGroup", "makes its group of pods again and again",
@@ -101,17 +112,54 @@ def _set_up(case: Case) -> Diagnosis | None:
     if held := why_not_attached(case.pod, case.snapshot):
         return held
     said = [each for each in case.events if each.reason in _OF_SET_UP]
-    said.sort(key=lambda each: _SUMMARY in each.message)
+    said = [each for each in said if not any(less in each.message for less in _SAYS_LESS)] or said
     place = case.place()
     for each in said:
-        found = meaning(MOUNTS, each.message, place)
+        text = _COMMAND.sub("", _MANUAL.sub("", each.message))
+        found = meaning(MOUNTS, text, place, mounted=_mounted(each.message))
         if found is not None:
-            return replace(found, cause=f"it cannot be set up: {found.cause}")
+            why = _why_silent(case) if found.code == "csi-silent" else None
+            more = f": {why.cause}" if why else ""
+            cause = f"it cannot be set up: {found.cause}{more}"
+            return replace(found, cause=cause, action=why.action if why else found.action)
     if not said:
         return None
     reason, end = said[0].reason, end_of(said[0].message, 240)
     cause = f"it cannot be set up on node {case.node} ({reason}): {end}"
     return Diagnosis("set-up", cause, reason, sureness=Sureness.UNKNOWN)
+
+
+def _mounted(text: str) -> str:
+    """Return which volume a text of the kubelet is about, and where it comes from."""
+    volume, source = _VOLUME.search(text), _SOURCE.search(text)
+    name = f"volume {volume['name']}" if volume else "a volume"
+    return cut(clean(f"{name} ({source['source']})" if source else name), 320)
+
+
+def _why_silent(case: Case) -> Diagnosis | None:
+    """Return why the one pod of a storage driver on the node that is not Ready does not work.
+
+    None where several are not Ready: none says which driver it is.
+    """
+    found = [
+        each
+        for each in case.snapshot.entry(_unready_drivers, case.node, _unready_drivers) or ()
+        if each.name != case.pod.name
+    ]
+    why = diagnose(found[0], case.snapshot) if len(found) == 1 else None
+    place = f"{found[0].namespace}/{found[0].name}" if why else ""
+    return replace(why, cause=f"its pod {place} there fails: {why.cause}") if why else None
+
+
+def _unready_drivers(snapshot: Snapshot) -> Mapping[str, list[Pod]]:
+    """Return the pods of storage drivers that are not Ready, by node."""
+    found: dict[str, list[Pod]] = {}
+    for each in snapshot[PODS]:
+        names = (each.name, *(one.name for one in each.spec.containers or ()))
+        ready = each.status.condition("Ready", "True")
+        if each.spec.node_name and not ready and any("csi" in one for one in names):
+            found.setdefault(each.spec.node_name, []).append(each)
+    return found
 
 
 def recreated(pod: Pod, snapshot: Snapshot) -> Diagnosis | None:

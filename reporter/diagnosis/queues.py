@@ -14,7 +14,15 @@ from reporter.catalogue.resources import CLUSTERQUEUES, LOCALQUEUES, PODS, QUEUE
 from reporter.diagnosis.fit import shown, some
 from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
-from reporter.model.objects import Condition, KueueWorkload, Pod, PodGroup, VolcanoQueue, amounts
+from reporter.model.objects import (
+    AdmissionCheck,
+    Condition,
+    KueueWorkload,
+    Pod,
+    PodGroup,
+    VolcanoQueue,
+    amounts,
+)
 from reporter.model.subject import ObjectRef
 from reporter.model.text import clean, cut
 from reporter.snapshot.snapshot import Snapshot
@@ -30,6 +38,7 @@ _NOT_ENOUGH_QUOTA: Final = re.compile(
     r"insufficient unused quota for (?P<what>\S+) in flavor (?P<flavor>\S+?),? (?P<more>\S+) more "
     r"needed"
 )
+_OF_QUOTA: Final = re.compile(r"couldn't assign flavors|insufficient (?:unused )?quota")
 _OF_KUEUE: Final = Wording("gate", "it waits for Kueue to admit it", "scheduling gate {gates}",
     "Look at the Workload of the pod and at its queue.")  # fmt: skip
 _GATE: Final = Wording("gate", "it waits for the scheduling gate {gates}",
@@ -49,6 +58,9 @@ _TOO_LARGE: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
     "Ask for less, or raise the quota of the queue.")  # fmt: skip
 _NOT_ADMITTED: Final = Wording("queue-quota", "{cause}", "not admitted by {place}",
     "Free quota, raise it, or look at what Kueue names.")  # fmt: skip
+_CHECK: Final = Wording("admission-check",
+    "Kueue's admission check {check} keeps it in {place} ({state}): {said}",
+    "admission check {check}", "Mend what the check names.")  # fmt: skip
 _CLOSED: Final = Wording("queue-closed", "queue {name} of Volcano is closed",
     "queue {name} is closed",
     "Open the queue, or use another one.")  # fmt: skip
@@ -116,27 +128,47 @@ def _workloads(pod: Pod, snapshot: Snapshot) -> Iterator[KueueWorkload]:
 
 
 def _refused(workload: KueueWorkload, queue: str, place_ref: ObjectRef | None) -> Diagnosis | None:
-    """Return why Kueue does not admit a Workload, by the condition that says so."""
+    """Return why Kueue does not admit a Workload, by the check or the condition that says so."""
+    line = f"queue {clean(queue)}" if queue else "its queue"
+    if check := _failing_check(workload):
+        said = cut(clean(check.message), _SAID_BYTES).rstrip(". ")
+        values = {"check": check.name, "state": check.state, "said": said, "place": line}
+        return _CHECK.of(WORKLOADS.ref(workload), shared=False, **values)
     for name, status in (("Evicted", "True"), ("QuotaReserved", "False"), ("Admitted", "False")):
         found = workload.status.condition(name, status)
         if found is None:
             continue
         said, never = _said(found), "maximum capacity" in (found.message or "")
         quota = _NOT_ENOUGH_QUOTA.search(found.message or "")
-        place = f"queue {clean(queue)}" if queue else "its queue"
-        cause = f"Kueue does not admit it in {place}: {said}"
+        cause = f"Kueue does not admit it in {line}: {said}"
         if never or found.reason == "ExceedsMaxQuota":
-            cause = f"{place} can never admit it, it asks for more than the queue's maximum: {said}"
+            cause = f"{line} can never admit it, it asks for more than the queue's maximum: {said}"
         elif quota:
             what, flavor = clean(quota["what"]), clean(quota["flavor"])
-            cause = f"{place} lacks {quota['more']} {what} of unused quota (flavor {flavor})"
+            cause = f"{line} lacks {quota['more']} {what} of unused quota (flavor {flavor})"
         elif name == "Evicted":
             cause = f"Kueue evicted it ({clean(found.reason or 'Evicted')}): {said}"
         full = quota is not None and not never and place_ref is not None
         about = place_ref if full else WORKLOADS.ref(workload)
         told = _TOO_LARGE if never else _NOT_ADMITTED
-        return told.of(about, shared=full, cause=cause, place=place)
+        return told.of(about, shared=full, cause=cause, place=line)
     return None
+
+
+def _failing_check(workload: KueueWorkload) -> AdmissionCheck | None:
+    """Return what says why nodes are not made, or a policy is not met.
+
+    A check that is Pending is one only once there is quota: before that it was not asked. Where
+    quota is lacking now, what a check said before is past.
+    """
+    waits = workload.status.condition("QuotaReserved", "False")
+    if waits is not None and _OF_QUOTA.search(waits.message or ""):
+        return None
+    states = ["Rejected", "Retry"]
+    if workload.status.condition("QuotaReserved", "True"):
+        states.append("Pending")
+    found = [e for e in workload.status.admission_checks or () if e.message and e.state in states]
+    return min(found, key=lambda each: states.index(each.state), default=None)
 
 
 def _said(condition: Condition) -> str:

@@ -20,8 +20,10 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from reporter.catalogue.resources import NODES, PODS
-from reporter.diagnosis import autoscalers, devices, fit, queues, storage
+from reporter.diagnosis import autoscalers, beside, devices, fit, queues, storage
 from reporter.diagnosis.devices import Ask
+from reporter.diagnosis.fit import is_ready
+from reporter.diagnosis.nodes import has_no_network, why_not_ready
 from reporter.diagnosis.texts import Wording
 from reporter.model.finding import Diagnosis, Sureness
 from reporter.model.objects import Node, Pod, is_device
@@ -75,6 +77,25 @@ _PLAIN: Final = (
 )  # fmt: skip
 """What is not worked out, in the scheduler's words (kube-scheduler, framework/plugins)."""
 
+
+_NO_DEVICE_CLASS: Final = re.compile(r"device class (\S{1,253}) does not exist")
+_NO_CLASS_OF_DEVICES: Final = Wording("device-class-missing",
+    "its resource claim asks for DeviceClass {name}, which does not exist",
+    "no DeviceClass {name}",
+    "Install the driver of the devices with what makes the class, or name one that exists.",
+    missing=True)  # fmt: skip
+_EXTENDER: Final = re.compile(r"\d{1,6} nodes ([A-Z]\w{3,60})\(([^)\n]{1,2000})\)")
+_OF_CARDS: Final = {
+    "CardInsufficientMemory": "no card has as much memory left as it asks for",
+    "CardInsufficientCore": "no card has as much computing power left as it asks for",
+    "CardTimeSlicingExhausted": "no card may take one more pod",
+    "CardTypeMismatch": "no card is of the type that it asks for",
+    "CardUuidMismatch": "no card is one of those that it names",
+    "NodeInsufficientDevice": "there are fewer cards than it asks for",
+}
+"""What HAMi says of the cards of nodes."""
+_NO_CARD: Final = Wording("device-share", "{why} on {nodes} (HAMi: {said})",
+    "no card of {nodes} fits", "Ask for less, free cards, or add nodes.")  # fmt: skip
 
 _NO_SCHEDULER: Final = Wording("no-scheduler",
     "no scheduler {name} has seen it: nobody runs one of that name, or it does not work",
@@ -134,8 +155,10 @@ def why_unscheduled(
     message = scheduled.message or ""
     if claim := storage.why_claim_waits(pod, snapshot, said=message):
         return claim
-    look = _Look.at(pod, snapshot, message)
-    here = look.diagnosis(ask) if look else _by_words(fit.counts_of(message), message)
+    if (look := _Look.at(pod, snapshot, message, ask=ask)) is not None:
+        here = look.diagnosis()
+    else:
+        here = _by_words(pod, snapshot, fit.counts_of(message), said=message)
     gone = autoscalers.why_no_node(pod, snapshot) or autoscalers.what_comes(pod, snapshot, now)
     if gone is None and (here is None or here.code in _FOR_WANT_OF_NODES):
         gone = autoscalers.why_none_can_come(pod, snapshot)
@@ -158,13 +181,29 @@ def _revision_of(pod: Pod) -> tuple[str, str] | None:
     return None
 
 
-def _by_words(counts: fit.NodeCounts | None, said: str) -> Diagnosis | None:
+def _by_words(
+    pod: Pod, snapshot: Snapshot, counts: fit.NodeCounts | None, *, said: str
+) -> Diagnosis | None:
     """Return what the scheduler says that is not worked out here."""
+    if missing := _NO_DEVICE_CLASS.search(said):
+        return _NO_CLASS_OF_DEVICES.of(name=missing[1])
+    for each in snapshot.evidence.events_of("Pod", pod):
+        if each.reason == "FilteringFailed" and (why := _by_extender(each.message)):
+            return why
     words = _words(said) if counts else ""
     for text in counts.others if counts else [said]:
         for begins, code, cause, action in _PLAIN:
             if begins in text:
-                return Diagnosis(code, cause + words, cause, action)
+                which = beside.which(begins, pod, snapshot)
+                return Diagnosis(code, cause + which + words, cause, action)
+    return None
+
+
+def _by_extender(said: str) -> Diagnosis | None:
+    """Return why HAMi finds no card for a pod (pkg/device/common/common.go of it)."""
+    for code, names in _EXTENDER.findall(said):
+        if code in _OF_CARDS:
+            return _NO_CARD.of(nodes=fit.some(names.split(",")), why=_OF_CARDS[code], said=code)
     return None
 
 
@@ -202,9 +241,10 @@ class _Look:
     unmet: dict[str, list[fit.Demand]]
     held: Held
     left_out: int = 0
+    ask: Ask | None = None
 
     @classmethod
-    def at(cls, pod: Pod, snapshot: Snapshot, said: str) -> "_Look | None":
+    def at(cls, pod: Pod, snapshot: Snapshot, said: str, *, ask: Ask | None) -> "_Look | None":
         """Hold all nodes against a pod; None where nodes are not known."""
         everywhere = list(snapshot[NODES])
         named = fit.named_nodes(pod)
@@ -215,7 +255,12 @@ class _Look:
         unmet = {n.name: [d for d in demands if not d.is_met(n)] for n in nodes}
         left_out = len(everywhere) - len(nodes)
         held = snapshot.once(_devices_held, _devices_held)
-        return cls(pod, snapshot, said, fit.counts_of(said), demands, nodes, unmet, held, left_out)
+        counts = fit.counts_of(said)
+        look = cls(pod, snapshot, said, counts, demands, nodes, unmet, held, left_out, ask)
+        # The scheduler leaves what no node has to others that count it, such as memory of GPUs.
+        look.demands = [d for d in demands if look._most(d) or not look._denied(d)]
+        look.unmet = {n: [d for d in unmet[n] if d in look.demands] for n in unmet}
+        return look
 
     def free(self, node: Node, resource: str) -> float:
         """Return how much of a device nobody that is seen holds on a node; less may be free."""
@@ -239,11 +284,11 @@ class _Look:
         never = ((self._never_enough(each), each.what) for each in self._asked())
         return all(few <= counts.lacking(what) <= max(few, late) + free for few, what in never)
 
-    def diagnosis(self, ask: Ask | None) -> Diagnosis | None:
+    def diagnosis(self) -> Diagnosis | None:
         """Return the cause as far as existing nodes tell."""
         never = self._never()
         able = [each for each in self.nodes if not self.unmet[each.name]]
-        found = self._room(able) if able else self._state(ask) or never or self._excluding()
+        found = self._room(able) if able else self._state() or never or self._excluding()
         if found is None or self.agrees:
             return found
         if self.counts is None:
@@ -255,7 +300,7 @@ class _Look:
 
     def _room(self, able: list[Node]) -> Diagnosis | None:
         """Return why nodes that meet all demands do not take the pod: full, or the pod's words."""
-        others = _by_words(self.counts, self.said)
+        others = _by_words(self.pod, self.snapshot, self.counts, said=self.said)
         lacking = [
             each.what
             for each in self._asked()
@@ -327,7 +372,7 @@ class _Look:
                     return name
         return ""
 
-    def _state(self, ask: Ask | None) -> Diagnosis | None:
+    def _state(self) -> Diagnosis | None:
         groups: dict[fit.Demand, list[Node]] = {}
         for node in self.nodes:
             found = self.unmet[node.name]
@@ -340,11 +385,12 @@ class _Look:
         )
         if demand.plugin is fit.Plugin.RESOURCE:
             return devices.why_missing(
-                nodes, demand.what, self.snapshot, role=self._only(nodes), ask=ask
+                nodes, demand.what, self.snapshot, role=self._only(nodes), ask=self.ask
             )
         whys = sorted({demand.why(each) for each in nodes})
         name, told = nodes[0].name, _CORDONED if demand.plugin is fit.Plugin.CORDON else _OUT
-        cause = f"{clean(name)}, {self._only(nodes)}, {fit.some(whys)}"
+        more = why_not_ready(nodes[0], self.snapshot, self.ask) if demand.state else ""
+        cause = f"{clean(name)}, {self._only(nodes)}, {fit.some(whys)}{more}"
         if len(nodes) > 1:
             each_why = "; ".join(f"{clean(each.name)} {demand.why(each)}" for each in nodes[:3])
             cause = f"{self._only(nodes)} are out: {each_why}"
@@ -392,6 +438,10 @@ class _Look:
             return False
         return not self.counts.lacking(demand.what) and self._never_enough(demand) > 0
 
+    def _most(self, demand: fit.Demand) -> float:
+        """Return how much of a resource the node offers that offers most of it."""
+        return max(fit.offered(node, demand.what) for node in self.nodes)
+
     def _unmet_by_all(self, demand: fit.Demand) -> Diagnosis:
         if demand.plugin is fit.Plugin.RESOURCE:
             return self._too_large(demand)
@@ -402,12 +452,25 @@ class _Look:
 
     def _too_large(self, demand: fit.Demand) -> Diagnosis:
         resource, asks = demand.what, fit.shown(demand.what, demand.asks)
-        most = max(fit.offered(node, resource) for node in self.nodes)
+        most = self._most(demand)
         if not most:
             offer = f"any{devices.other_names(self.nodes, resource)}"
-            return _ABSENT.of(asks=asks, resource=resource, offer=offer)
+            found = _ABSENT.of(asks=asks, resource=resource, offer=offer)
+            idle = devices.why_idle(found, self.nodes, snapshot=self.snapshot, resource=resource)
+            return self._lame(found, resource) or idle
         told = _DEVICES_TOO_LARGE if is_device(resource) else _TOO_LARGE
         return told.of(asks=asks, resource=resource, most=fit.shown(resource, most))
+
+    def _lame(self, found: Diagnosis, resource: str) -> Diagnosis | None:
+        """Return it with a node that is not Ready and may have devices that nobody knows yet."""
+        for node in self.nodes:
+            may_have = fit.has_accelerator(node, resource) or has_no_network(node)
+            if not is_ready(node) and may_have and not self._of_control_plane(node):
+                name, why = clean(node.name), why_not_ready(node, self.snapshot, self.ask)
+                cause = f"{found.cause}; {name} is not Ready{why}"
+                action = f"Mend node {name} first: what it has is known once it is Ready."
+                return replace(found, cause=cause, action=action)
+        return None
 
     def _values(self, demand: fit.Demand) -> str:
         key = demand.keys[0] if demand.keys else ""

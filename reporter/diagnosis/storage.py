@@ -24,6 +24,9 @@ _BY_PODS: Final = re.compile(r"already used by pod\(s\) ([^\s,]{1,253})")
 _NO_DRIVER: Final = re.compile(
     r"(?:CSINode \S+ does not contain driver|driver name) (\S{1,253}?)(?: not found.*)?$"
 )
+_OF_ACCESS: Final = re.compile(
+    r"MULTI_NODE_|access ?modes?\b|capability at index \d{1,3} is not supported", re.IGNORECASE
+)
 _NO_CLAIM: Final = Wording("claim-missing", "its claim {name} does not exist",
     "claim {name} does not exist",
     "Create the claim, or name one that exists.", missing=True)  # fmt: skip
@@ -45,6 +48,10 @@ _NO_SUCH_CLASS: Final = Wording("class-missing",
 _NOT_MADE: Final = Wording("claim-provisioning",
     "the volume for its claim {name} cannot be made: {said}",
     action="Mend what the provisioner names: quota, access mode or permission.")  # fmt: skip
+_NOT_SHARED: Final = Wording("claim-access",
+    "the volume for its claim {name} cannot be made: {kind} makes none with {modes} ({said})",
+    "{kind} makes no volumes with {modes}",
+    "Use a class of shared storage (such as NFS or CephFS), or ask for ReadWriteOnce.")  # fmt: skip
 _NO_PROVISIONER: Final = Wording("claim-no-provisioner",
     "no volume is made for its claim {name}: its {provisioner} does not answer",
     action="Look whether the driver's controller runs.", sureness=Sureness.LIKELY)  # fmt: skip
@@ -106,8 +113,19 @@ def _pending(claim: PersistentVolumeClaim, snapshot: Snapshot) -> Diagnosis | No
         if event.reason == "FailedBinding" and "no storage class is set" in event.message:
             return _NAMES_NO_CLASS.of(r.CLAIMS.ref(claim), name=claim.name)
         if event.reason == "ProvisioningFailed":
+            if _OF_ACCESS.search(event.message) and (modes := _shared_modes(claim)):
+                kind = f"its class {claim.spec.storage_class_name or '(the default one)'}"
+                said = _said(event)
+                return _NOT_SHARED.of(
+                    r.CLAIMS.ref(claim), name=claim.name, kind=kind, modes=modes, said=said
+                )
             return _NOT_MADE.of(r.CLAIMS.ref(claim), name=claim.name, said=_said(event))
     return _by_class(claim, events, snapshot)
+
+
+def _shared_modes(claim: PersistentVolumeClaim) -> str:
+    modes = ("ReadWriteMany", "ReadOnlyMany")
+    return " and ".join(each for each in modes if each in (claim.spec.access_modes or ()))
 
 
 def _by_class(

@@ -80,6 +80,8 @@ class Context:
     node: str = ""
     container: str = ""
     limit: str = ""
+    processor: str = ""
+    user: int | None = None
 
     @property
     def values(self) -> dict[str, str]:
@@ -90,18 +92,25 @@ class Context:
             "node": self.node or "its node",
             "container": self.container,
             "limit": f" of {self.limit}" if self.limit else "",
+            "processor": f" ({self.processor})" if self.processor else "",
+            "reach": f" that its user {self.user} can reach" if self.user else "",
+            "mounted": "a volume",
         }
 
 
 IMAGES: Final = (
     TextRow("image-platform", r"no match for platform|no matching manifest for",
-        "image {image} is not built for the processor of node {node}",
+        "image {image} is not built for the processor of node {node}{processor}",
         "Use an image for that architecture, or other nodes."),
     TextRow("image-rate", r"toomanyrequests|\b429\b|pull rate limit",
         "the registry of image {image} refuses more pulls for now (rate limit)",
         "Pull with an account (imagePullSecrets), or from a mirror."),
+    TextRow("image-proxy", r"proxy authentication required",
+        "the proxy of node {node} wants a login before it lets image {image} through",
+        "Give the container runtime of node {node} the proxy's user and password.", "Node"),
     TextRow("image-access",
         r"pull access denied|insufficient_scope|401 unauthorized|403 forbidden|no basic auth"
+        r"|unable to retrieve auth token|invalid username/password|authentication required"
         r"|failed to fetch (?:oauth|anonymous) token|authorization failed|: denied\b|unauthorized: "
         r"|access to the resource is denied",
         "the registry refuses image {image}: credentials are missing or wrong, or it has no such "
@@ -164,22 +173,33 @@ _OBJECTS: Final = (
         "Add the key, or correct the volume's items."),
 )  # fmt: skip
 
+_NO_RUNTIME: Final = TextRow("runtime-missing",
+    r"OCI runtime create failed[^\n]{0,600}fork/exec (?P<program>/\S{1,200}): no such file",
+    "the container runtime on node {node} is set up to run {program}, which is not there",
+    "Install it on node {node} (NVIDIA: the container toolkit), or take it out of the runtime's "
+    "configuration.", "Node")  # fmt: skip
+
 STARTS: Final = (
     TextRow("program-missing",
         r'exec: "(?P<program>[^"]{1,200})": (?:executable file not found|stat '
         r"[^:\n]{1,200}: no such file|no such file)",
-        "image {image} has no program {program}",
+        "image {image} has no program {program}{reach}",
         "Correct the command, or use an image that has it."),
     TextRow("program-permission", r'exec: "(?P<program>[^"]{1,200})": permission denied',
         "program {program} of image {image} may not be executed",
         "Make it executable in the image, or correct the command."),
     TextRow("architecture", r"exec format error",
-        "image {image} is built for another processor than node {node} has",
+        "image {image} is built for another processor than node {node} has{processor}",
         "Use an image for that architecture, or other nodes."),
+    _NO_RUNTIME,
     TextRow("cuda-driver",
         r"unsatisfied condition: (?P<requires>cuda\s?[<>=]{1,2}\s?[\d.]{1,12}\d)",
         "the NVIDIA driver on node {node} is too old for image {image}, which requires {requires}",
         "Update the driver on node {node}, or use an image for an older CUDA.", "Node"),
+    TextRow("gpu-driver", r"nvml error: driver/library version mismatch",
+        "the NVIDIA libraries on node {node} are of another version than the driver that its "
+        "kernel has loaded (driver/library version mismatch)",
+        "Reboot node {node}, or load its driver again: it was updated while it ran.", "Node"),
     TextRow("gpu-driver", r"nvidia-container-cli: initialization error: (?:load library failed: )?"
         r"(?P<what>libnvidia-ml\.so\.1|driver (?:rpc )?error|driver not loaded|nvml "
         r"error|[^:\n]{1,80})",
@@ -223,15 +243,38 @@ MOUNTS: Final = (
         r"driver name (?P<driver>\S{1,200}) not found in the list of registered CSI drivers",
         "node {node} does not run CSI driver {driver}",
         "Let the driver's DaemonSet run on node {node}.", "Node"),
+    TextRow("csi-silent",
+        r"dial unix /\S{0,200}/(?P<driver>[^/\s]{1,200})/csi\.sock: connect: "
+        r"(?:connection refused|no such file)",
+        "CSI driver {driver} on node {node} does not answer",
+        "Look at the driver's pod on node {node}.", "Node"),
+    TextRow("sidecar-missing", r"failed to (?:find|inject) the sidecar container in(?:to the)? Pod "
+        r"spec",
+        "{mounted} needs a sidecar of GCS FUSE, and the pod has none: the driver's webhook adds it "
+        "to pods with the annotation gke-gcsfuse/volumes",
+        'Set the annotation gke-gcsfuse/volumes: "true" in the pod template; where it is set, look '
+        "at the webhook, and make the pod again."),
+    TextRow("volume-owner", r"Setting volume ownership for \S{1,400}(?:, processed "
+        r"(?P<files>\d{1,12}) files| is taking longer)",
+        "the kubelet on node {node} first gives each file of a volume to the pod's fsGroup{done}",
+        "Wait; with fsGroupChangePolicy: OnRootMismatch that is done once alone."),
+    TextRow("mount-refused", r"mount error\(13\)|access denied by server",
+        "the server of {mounted} refuses node {node}: {end}",
+        "Check key or identity, and what the server's export and network rules allow."),
     TextRow("nfs", r"mount failed: exit status 32|mount\.nfs: (?P<why>[^\n]{1,120})",
-        "a volume cannot be mounted on node {node}: {end}",
+        "{mounted} cannot be mounted on node {node}: {end}",
         "Check the server, its export and the network to it."),
+    TextRow("mount-slow", r'for volume "[^\n]{1,2000}(?:DeadlineExceeded|context canceled)',
+        "{mounted} is not mounted on node {node}: each attempt has 2 min, and what its driver does "
+        "takes longer ({end})",
+        "Look at the log of the driver's pod on node {node}.", sureness=Sureness.LIKELY),
     TextRow("runtime-handler", r'no runtime for "(?P<handler>[^"]{1,80})" is configured'
         r"|failed to find runtime handler (?P<other>\S{1,80})"
         r'|RuntimeHandler "(?P<third>[^"]{1,80})" not supported',
         "the container runtime on node {node} has no runtime {handler}{other}{third}",
         "Let the toolkit of that runtime configure node {node} (NVIDIA: the container toolkit).",
         "Node"),
+    _NO_RUNTIME,
     TextRow("addresses", r"no IP addresses available|failed to assign an IP address|no available "
         r"IP",
         "the network has no more addresses for pods on node {node}",
@@ -351,6 +394,8 @@ def _diagnosis(row: TextRow, groups: Mapping[str, str], place: Context) -> Diagn
     found = {key: cut(clean(value), _VALUE_BYTES) for key, value in groups.items()}
     if "kind" in found:
         found["kind"] = "ConfigMap" if found["kind"].lower() == "configmap" else "Secret"
+    if "files" in found:
+        found["done"] = f" ({found['files']} so far)" if found["files"] else ""
     if "who" in found:
         used = f": container {found['who']} used {found['used']} and asked for {found['asks']}"
         found["usage"] = used if found["who"] else ""

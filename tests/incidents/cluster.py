@@ -12,7 +12,7 @@ controllers write it. Keys of a case that shape it:
 | `engine` | false where nothing shows that its container serves a model |
 | `body`, `pods` | of a kind that a dialect describes: the object, and labels of each pod by its name |
 | `refused`, `bare` | why no pod can be made; there is neither pod nor workload |
-| `nodes` | by name: `gpu` offered, or offered/had; null is none; `labels`, `taints`, `conditions` |
+| `nodes` | by name: `gpu` offered, or offered/had; null is none; `labels`, `taints`, `conditions`, other `resources` |
 | `status`, `deployment`, `objects` | patches of the model's status, of its workload, and of any object by `Kind namespace/name` |
 | `events` | `Kind namespace/name: Type Reason component: message`; `Pod` alone is the model's first |
 | `logs` | of other containers, by `namespace/pod/container` |
@@ -46,6 +46,7 @@ _API = {each.kind: f"{each.group}/{each.versions[0]}".lstrip("/") for each in re
     "APIService": "apiregistration.k8s.io/v1",
     "ClusterQueue": "kueue.x-k8s.io/v1beta1",
     "ClusterServingRuntime": "serving.kserve.io/v1alpha1",
+    "CSINode": "storage.k8s.io/v1",
     "ConfigMap": "v1",
     "DaemonSet": "apps/v1",
     "HorizontalPodAutoscaler": "autoscaling/v2",
@@ -292,11 +293,11 @@ class Cluster:
             (place / f"{container}.log").write_text(text)
 
 
-def _node(name, *, gpu=0, labels=None, taints=(), conditions=None, cordoned=False):
+def _node(name, *, gpu=0, labels=None, taints=(), conditions=None, cordoned=False, resources=None):
     """A node; `gpu` is what it offers, `7/8` what it offers of what it has, null no such resource."""
     offered, _, has = str(gpu).partition("/")
     gpus = [] if gpu is None else [int(offered), int(has or offered)]
-    allocatable = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+    allocatable = {"cpu": "32", "memory": "128Gi", "pods": "110", **(resources or {})}
     if gpus and gpus[1]:
         capacity = {**allocatable, "nvidia.com/gpu": str(gpus[1])}
         allocatable = {**allocatable, "nvidia.com/gpu": str(gpus[0])}

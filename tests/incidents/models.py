@@ -33,6 +33,7 @@ def _inference_service(cluster: Cluster) -> None:
         "app": f"isvc.{name}-predictor",
         "serving.kserve.io/inferenceservice": name,
         "component": "predictor",
+        **case.get("labels", {}),
     }
     cluster.workload("Deployment", f"{name}-predictor", labels=labels, extra=case.get("deployment"))
     cluster.put(

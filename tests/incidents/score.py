@@ -129,14 +129,13 @@ def in_a_model(case):
     if "serves" in case.get("pod", {}) or not case.get("engine", True):
         return None
     name = case["model"].split()[1]
-    left_out = ("labels", "deployment")
     container = {key: value for key, value in case.get("container", {}).items() if key != "name"}
     events = [
         {about: text.replace("Container vllm", "Container kserve-container")}
         for each in case.get("events", ())
         for about, text in each.items()
     ]
-    return {key: value for key, value in case.items() if key not in left_out} | {
+    return {key: value for key, value in case.items() if key != "deployment"} | {
         "model": f"InferenceService {name}",
         "container": container,
         "events": events,

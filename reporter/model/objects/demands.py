@@ -14,6 +14,7 @@ from msgspec import field
 from reporter.model.objects.base import (
     Conditioned,
     KubeObject,
+    LabelSelector,
     Part,
     SelectorRequirement,
     UnmanagedMetadata,
@@ -89,12 +90,6 @@ class NodeAffinity(Part, frozen=True):
     )
 
 
-class Affinity(Part, frozen=True):
-    """`affinity` of a pod; affinity to other pods is not evaluated."""
-
-    node_affinity: NodeAffinity | None = None
-
-
 class Named(Part, frozen=True):
     name: str = ""
 
@@ -105,6 +100,40 @@ class ClaimSource(Part, frozen=True):
 
 class Something(Part, frozen=True):
     """A value whose presence alone matters."""
+
+
+class PodAffinityTerm(Part, frozen=True):
+    """Which pods a pod wants near, or away; without namespaces those of its own."""
+
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] | None = None
+    namespace_selector: Something | None = None
+
+
+class PodAffinity(Part, frozen=True):
+    required: tuple[PodAffinityTerm, ...] | None = field(
+        name="requiredDuringSchedulingIgnoredDuringExecution", default=None
+    )
+
+
+class Affinity(Part, frozen=True):
+    """`affinity` of a pod; what it only prefers is not read."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+    @property
+    def kept_away(self) -> tuple[PodAffinityTerm, ...]:
+        """Which pods may not be where this one is."""
+        return (self.pod_anti_affinity.required or ()) if self.pod_anti_affinity else ()
+
+
+class SecurityContext(Part, frozen=True):
+    """As which user a pod or a container runs; a container's comes before its pod's."""
+
+    run_as_user: int | None = None
 
 
 class Volume(Part, frozen=True):
@@ -255,9 +284,21 @@ class WorkloadSpec(Part, frozen=True):
     queue_name: str = ""
 
 
+class AdmissionCheck(Part, frozen=True):
+    """What another controller than Kueue says of a Workload: Pending, Ready, Retry or Rejected."""
+
+    name: str = ""
+    state: str = ""
+    message: str = ""
+
+
+class KueueStatus(Conditioned, frozen=True):
+    admission_checks: tuple[AdmissionCheck, ...] | None = None
+
+
 class KueueWorkload(KubeObject, frozen=True):
     spec: WorkloadSpec = WorkloadSpec()
-    status: Conditioned = Conditioned()
+    status: KueueStatus = KueueStatus()
 
 
 class LocalQueueSpec(Part, frozen=True):

@@ -60,6 +60,7 @@ class Container(base.Part, frozen=True):
     ports: tuple[ContainerPort, ...] | None = None
     resources: demands.ResourceRequests | None = None
     restart_policy: str | None = None
+    security_context: demands.SecurityContext | None = None
 
     @property
     def serves_tls(self) -> bool:
@@ -94,6 +95,8 @@ class PodSpec(base.Part, frozen=True):
     scheduling_gates: tuple[demands.Named, ...] | None = None
     scheduler_name: str | None = None
     runtime_class_name: str | None = None
+    security_context: demands.SecurityContext | None = None
+    image_pull_secrets: tuple[demands.Named, ...] | None = None
     volumes: tuple[demands.Volume, ...] | None = None
     claims: tuple[str, ...] | None = msgspec.field(name=f"{base.NOT_READ}-claims", default=None)
     devices: Devices = msgspec.field(name=base.NOT_READ, default=())
@@ -134,9 +137,15 @@ class PodSpec(base.Part, frozen=True):
         return demands.total([found, demands.amounts(self.overhead)])
 
     def settled(self) -> "PodSpec":
-        """Return it without the fields that explain why a pod does not run."""
+        """Return it without the fields that explain why a pod does not run.
+
+        Its anti-affinity stays: it keeps other pods away.
+        """
+        kept = self.affinity.kept_away[:_FEW_TERMS] if self.affinity else ()
+        away = demands.PodAffinity(kept) if kept else None
         return PodSpec(
             node_name=self.node_name,
+            affinity=demands.Affinity(pod_anti_affinity=away) if away else None,
             containers=tuple(each.settled() for each in self.containers or ()),
             termination_grace_period_seconds=self.termination_grace_period_seconds,
             claims=self.claims,
@@ -146,6 +155,10 @@ class PodSpec(base.Part, frozen=True):
 
 _FEW_CHARACTERS: Final = 512
 """Maximum length of the names of a pod's devices, in sum, for the cache."""
+
+
+_FEW_TERMS: Final = 4
+"""Of an affinity to pods; controllers write one or two."""
 
 
 @lru_cache(maxsize=1_024)

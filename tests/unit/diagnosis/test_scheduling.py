@@ -7,8 +7,8 @@ import pytest
 from reporter.catalogue.resources import PODS
 from reporter.diagnosis.scheduling import why_unscheduled
 from reporter.snapshot.trace import Cell, How, Trace, traced
-from tests.unit.diagnosis.building import GPU, cluster, node, placed, waiting
-from tests.unit.probes.building import CREATED_AT, document
+from tests.unit.diagnosis.building import GPU, cluster, event, node, placed, waiting
+from tests.unit.probes.building import CREATED_AT, condition, document
 
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 TAINTS = "node(s) had untolerated taint(s)"
@@ -19,6 +19,27 @@ SELECTS = {"nodeSelector": GPU_POOL}
 
 def said(nodes, *counts):
     return f"0/{nodes} nodes are available: {', '.join(counts)}. preemption: 0/{nodes} nodes are available: x."
+
+
+def unready(name, said):
+    """A node that is not Ready, and why, in its kubelet's words."""
+    found = node(name, ready="False", taints=["node.kubernetes.io/not-ready:NoSchedule"])
+    found["status"]["conditions"] = [condition("Ready", "False", "KubeletNotReady", said)]
+    return found
+
+
+def labelled(pod, **labels):
+    return pod | {"metadata": pod["metadata"] | {"labels": labels}}
+
+
+def with_spec(pod, **spec):
+    return pod | {"spec": pod["spec"] | spec}
+
+
+def keeps_away(*namespaces, **labels):
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    term |= {"namespaces": list(namespaces)} if namespaces else {}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
 def why(pod, *docs, events=(), now=None, covered=None):
@@ -42,6 +63,22 @@ CASES = {
                 containers=[{"name": "c", "resources": {"requests": {"memory": "200Gi"}}}]),
         [node("a", 1)],
         ("resource-size", "certain", "it asks for 200Gi memory, no node has more than 64Gi"),
+    ),
+    "a plugin that finds nothing": (
+        waiting(said(1, "1 Insufficient nvidia.com/gpu"), 1),
+        [node("a"), placed("nvidia-device-plugin-x", "a", labels={"name": "nvidia-device-plugin-ds"})],
+        ("device-absent", "certain", "no node offers any; device plugin ns/nvidia-device-plugin-x on a runs and finds no device"),
+    ),
+    "a plugin that found others": (
+        waiting(said(1, "1 Insufficient nvidia.com/gpu"), 1),
+        [node("a", **{"nvidia.com/mig-1g.10gb": "7"}), placed("nvidia-device-plugin-x", "a", labels={"name": "nvidia-device-plugin-ds"})],
+        ("device-absent", "certain", "no node offers any (there are nvidia.com/mig-1g.10gb)"),
+    ),
+    "a node that has no network yet": (
+        waiting(said(1, f"1 {TAINTS}"), 1),
+        [unready("a", "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"),
+         placed("aws-node-x", "a", ready=False, labels={"k8s-app": "aws-node"}, namespace="kube-system")],
+        ("device-absent", "certain", "cni plugin not initialized; pod kube-system/aws-node-x of its network plugin is not Ready)"),
     ),
     "no devices anywhere": (
         waiting(said(2, "2 Insufficient nvidia.com/gpu"), 1),
@@ -138,6 +175,34 @@ CASES = {
         [node("a", 1)],
         ("topology-spread", "certain", "its topology spread constraints leave no node"),
     ),
+    "pods that it keeps away from": (
+        waiting(said(1, "1 node(s) didn't match pod anti-affinity rules"), affinity=keeps_away(app="x")),
+        [node("a", 1), placed("x-0", "a", labels={"app": "x"}), placed("x-1", "a", labels={"app": "x"}, namespace="other"),
+         placed("y-0", "a", labels={"app": "y"}), placed("x-2", "a", labels={"app": "x"}, phase="Failed")],
+        ("pod-affinity", "certain", "each node that fits has a pod that it does not want beside it (ns/x-0) (scheduler: 0/1"),
+    ),
+    "pods of other namespaces that it keeps away from": (
+        waiting(said(1, "1 node(s) didn't match pod anti-affinity rules"), affinity=keeps_away("other", app="x")),
+        [node("a", 1), placed("x-0", "a", labels={"app": "x"}), placed("x-1", "a", labels={"app": "x"}, namespace="other")],
+        ("pod-affinity", "certain", "does not want beside it (other/x-1) (scheduler:"),
+    ),
+    "pods that keep it away": (
+        labelled(waiting(said(1, "1 node(s) didn't satisfy existing pods anti-affinity rules")), part="p"),
+        [node("a", 1), with_spec(placed("g-0", "a"), affinity=keeps_away(part="p")), with_spec(placed("h-0", "a"), affinity=keeps_away(part="q"))],
+        ("pod-affinity", "certain", "do not want it beside them (ns/g-0: podAntiAffinity to part=p) (scheduler:"),
+    ),
+    "pods that it wants beside it": (
+        waiting(said(1, "1 node(s) didn't match pod affinity rules"),
+                affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+                    {"labelSelector": {"matchLabels": {"role": "leader"}}, "topologyKey": "nvidia.com/gpu.clique"}]}}),
+        [node("a", 1)],
+        ("pod-affinity", "certain", "asks for (role=leader by nvidia.com/gpu.clique, a label that no node has) (scheduler:"),
+    ),
+    "no such class of devices": (
+        waiting("0/1 nodes are available: request gpu: device class gpu.example.com does not exist. no new claims to deallocate, preemption: x"),
+        [node("a", 1)],
+        ("device-class-missing", "certain", "asks for DeviceClass gpu.example.com, which does not exist"),
+    ),
     "counts of other nodes": (
         waiting(said(3, "3 Insufficient nvidia.com/gpu"), 4),
         [node("a", 2), node("b", 2)],
@@ -217,6 +282,17 @@ def test_what_the_scheduler_does_not_miss_is_not_missing():
     """Devices that are allocated dynamically show on no node (Kubernetes, extended resources by DRA)."""
     pod = waiting(said(1, "1 cannot allocate all claims"), 1)
     assert "offers any" not in why(pod, node("a")).cause
+
+
+def test_what_no_node_has_and_the_scheduler_does_not_miss_is_counted_by_another():
+    """HAMi counts memory of GPUs; no node offers it, and that says nothing (HAMi, ignoredByScheduler)."""
+    asked = {"requests": {GPU: "1", "nvidia.com/gpumem": "30000"}}
+    pod = waiting(said(1, "1 node unfit pod"), containers=[{"name": "c", "resources": asked}])
+    assert why(pod, node("gpu-1", 10)) is None
+    event_of = {"component": "hami-scheduler", "type_": "Warning"}
+    refused = event("Pod m", "FilteringFailed", "1 nodes CardInsufficientMemory(gpu-1)", **event_of)
+    found = why(pod, node("gpu-1", 10), events=[refused])
+    assert "no card has as much memory left as it asks for on gpu-1" in found.cause
 
 
 def test_a_node_that_would_do_is_no_reason_to_blame_another():

@@ -118,11 +118,13 @@ GATED = {"spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]},
 LOCAL = document("LocalQueue", "lq", "ns", {"spec": {"clusterQueue": "cq"}})
 
 
-def workload(*conditions):
-    return document(
-        "Workload", "w", "ns",
-        {"spec": {"queueName": "lq"}, "status": {"conditions": list(conditions)}},
-    )  # fmt: skip
+def workload(*conditions, check=None):
+    status = {"conditions": list(conditions), "admissionChecks": [check] if check else []}
+    return document("Workload", "w", "ns", {"spec": {"queueName": "lq"}, "status": status})
+
+
+NO_NODES = {"name": "dws", "state": "Retry", "message": "Max nodepool size reached"}
+NO_QUOTA = "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor a100, 2 more needed"
 
 
 def volcano(queue, **asks):
@@ -153,6 +155,18 @@ QUEUES = {
         "it names no LocalQueue, and the namespace has no default one",
     ),
     "no LocalQueue": (GATED, [], [], "its LocalQueue lq does not exist in ns"),
+    "a check that makes it wait": (
+        GATED, [LOCAL, workload(condition("Evicted", "True", "AdmissionCheck", "At least one admission check is false"), check=NO_NODES)], [],
+        "Kueue's admission check dws keeps it in queue lq (Retry): Max nodepool size reached",
+    ),
+    "a check that has not answered": (
+        GATED, [LOCAL, workload(condition("QuotaReserved", "True"), check=NO_NODES | {"state": "Pending"})], [],
+        "Kueue's admission check dws keeps it in queue lq (Pending)",
+    ),
+    "a check of an attempt before": (
+        GATED, [LOCAL, workload(condition("QuotaReserved", "False", "Pending", NO_QUOTA), check=NO_NODES)], [],
+        "queue lq lacks 2 nvidia.com/gpu of unused quota (flavor a100)",
+    ),
     "an inactive ClusterQueue": (
         GATED, [LOCAL, document("ClusterQueue", "cq", "", {"status": {"conditions": [condition("Active", "False", "FlavorNotFound", "references missing ResourceFlavor(s): a100")]}})], [],
         "ClusterQueue cq admits nothing: references missing ResourceFlavor(s): a100",
@@ -232,6 +246,16 @@ CLAIMS = {
         UNBOUND, [pvc("c"), storage_class()],
         [event("PersistentVolumeClaim c", "ProvisioningFailed", 'failed to provision volume with StorageClass "fast": rpc error: code = ResourceExhausted desc = quota exceeded')],
         "the volume for its claim c cannot be made: code = ResourceExhausted desc = quota exceeded",
+    ),
+    "many may not write": (
+        UNBOUND, [pvc("c", modes=["ReadWriteMany"]), storage_class()],
+        [event("PersistentVolumeClaim c", "ProvisioningFailed", "rpc error: code = InvalidArgument desc = Volume capabilities MULTI_NODE_MULTI_WRITER not supported")],
+        "cannot be made: its class fast makes none with ReadWriteMany",
+    ),
+    "a refusal that is not about its access mode": (
+        UNBOUND, [pvc("c", modes=["ReadWriteMany"]), storage_class()],
+        [event("PersistentVolumeClaim c", "ProvisioningFailed", "rpc error: code = ResourceExhausted desc = quota exceeded")],
+        "cannot be made: code = ResourceExhausted",
     ),
     "no provisioner": (
         UNBOUND, [pvc("c"), storage_class()], [event("PersistentVolumeClaim c", "ExternalProvisioning", "Waiting for a volume to be created")],
@@ -335,6 +359,8 @@ SAID = [
     (IMAGES, "no match for platform in manifest: not found", "image-platform"),
     (IMAGES, "pull access denied, repository does not exist or may require authorization", "image-access"),
     (IMAGES, "unexpected status from HEAD request: 401 Unauthorized", "image-access"),
+    (IMAGES, "unable to retrieve auth token: invalid username/password: authentication required", "image-access"),
+    (IMAGES, 'Get "https://nvcr.io/v2/": Proxy Authentication Required', "image-proxy"),
     (IMAGES, "toomanyrequests: You have reached your unauthenticated pull rate limit", "image-rate"),
     (IMAGES, "write /var/lib/containerd/x: no space left on device", "image-disk"),
     (IMAGES, "dial tcp: lookup registry.example.com: no such host", "image-network"),
@@ -353,6 +379,8 @@ SAID = [
     (STARTS, f'{OCI}exec: "/run.sh": permission denied: unknown', "program-permission"),
     (STARTS, "exec /usr/bin/python: exec format error", "architecture"),
     (STARTS, f"{OCI}error running prestart hook #0: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file", "gpu-driver"),
+    (STARTS, f"{OCI}nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown", "gpu-driver"),
+    (STARTS, "OCI runtime create failed: unable to retrieve OCI runtime error (open /run/log.json: no such file or directory): fork/exec /usr/bin/nvidia-container-runtime: no such file or directory: unknown", "runtime-missing"),
     (STARTS, f"{OCI}nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver", "cuda-driver"),
     (STARTS, "failed to inject CDI devices: unresolvable CDI devices runtime.nvidia.com/gpu=all", "cdi"),
     (STARTS, f"{OCI}nvidia-container-cli: device error: GPU-1: unknown device: unknown", "gpu-lost"),
@@ -366,6 +394,14 @@ SAID = [
     (MOUNTS, 'MountVolume.SetUp failed for volume "m" : hostPath type check failed: /models is not a directory', "host-path"),
     (MOUNTS, "driver name nfs.csi.k8s.io not found in the list of registered CSI drivers", "csi-driver"),
     (MOUNTS, 'MountVolume.SetUp failed for volume "nfs" : mount failed: exit status 32', "nfs"),
+    (MOUNTS, 'MountVolume.SetUp failed for volume "m" : rpc error: code = Unavailable desc = dial unix /var/lib/kubelet/plugins/efs.csi.aws.com/csi.sock: connect: connection refused', "csi-silent"),
+    (MOUNTS, 'MountVolume.SetUp failed for volume "m" : rpc error: code = DeadlineExceeded desc = context deadline exceeded', "mount-slow"),
+    (MOUNTS, 'MountVolume.SetUp failed for volume "b" : rpc error: code = Internal desc = the webhook failed to inject the sidecar container into the Pod spec', "sidecar-missing"),
+    (MOUNTS, "Setting volume ownership for u/volumes/kubernetes.io~csi is taking longer than expected, consider using OnRootMismatch", "volume-owner"),
+    (MOUNTS, "Setting volume ownership for u/volumes/kubernetes.io~csi, processed 1845211 files.", "volume-owner"),
+    (MOUNTS, "mount failed: exit status 32 Output: mount error(13): Permission denied", "mount-refused"),
+    (MOUNTS, "mount.nfs: access denied by server while mounting nas:/models", "mount-refused"),
+    (MOUNTS, "OCI runtime create failed: x: fork/exec /usr/bin/kata-runtime: no such file or directory", "runtime-missing"),
     (MOUNTS, 'failed to get sandbox runtime: no runtime for "nvidia" is configured', "runtime-handler"),
     (MOUNTS, 'rpc error: code = Unknown desc = RuntimeHandler "nvidia" not supported', "runtime-handler"),
     (MOUNTS, 'failed to setup network for sandbox "1f": plugin type="calico" failed (add): connection is unauthorized', "network"),
@@ -394,6 +430,7 @@ REFUSED = [
     (f'{CALL}service "hook" not found', "webhook-down", "Service tools/hook does not exist"),
     (f"{CALL}context deadline exceeded", "webhook-down", "Service tools/hook fails (context deadline exceeded)"),
     ('admission webhook "validate.kyverno.svc" denied the request: images must come from our registry', "webhook-denies", "images must come from our registry"),
+    ('admission webhook "warden.gke.io" denied the request: GKE Warden rejected the request because it violates one or more constraints.\nViolations details: {"[denied by autogke-pod-limit-constraints]":["Total cpu is higher than the Autopilot maximum of \'11\'.","x"]}', "webhook-denies", "refuses it: Total cpu is higher than the Autopilot maximum of '11'."),
     ("ValidatingAdmissionPolicy 'no-latest' with binding 'b' denied request: tag latest is not allowed", "policy-denies", "ValidatingAdmissionPolicy no-latest refuses it: tag latest is not allowed"),
     ('pods "a" is forbidden: error looking up service account models/sa: serviceaccount "sa" not found', "service-account", "ServiceAccount sa does not exist"),
     ('pods "a" is forbidden: no PriorityClass with name high was found', "priority-class", "PriorityClass high does not exist"),
@@ -421,6 +458,29 @@ def test_a_refusal_is_understood(text, code, cause):
     assert found is not None
     assert found.code == code
     assert cause in found.cause
+
+
+@pytest.mark.parametrize(
+    ("user", "processor", "words"),
+    [
+        (None, "", "image vllm:v1 has no program python3"),
+        (0, "", "image vllm:v1 has no program python3"),
+        (1000, "", "image vllm:v1 has no program python3 that its user 1000 can reach"),
+    ],
+)
+def test_a_program_may_lie_where_the_user_may_not_go(user, processor, words):
+    place = replace(PLACE, user=user, processor=processor, image="vllm:v1")
+    assert meaning(STARTS, f'{OCI}exec: "python3": executable file not found', place).cause == words
+
+
+def test_the_processor_of_the_node_is_told_where_it_is_known():
+    place = replace(PLACE, processor="arm64")
+    assert meaning(STARTS, "exec format error", place).cause.endswith("node gpu-1 has (arm64)")
+
+
+def test_how_many_files_were_done_is_told():
+    said = "Setting volume ownership for u/volumes, processed 7 files."
+    assert meaning(MOUNTS, said, PLACE).cause.endswith("fsGroup (7 so far)")
 
 
 def test_a_node_is_the_object_where_it_is_to_be_mended():
