@@ -56,8 +56,10 @@ class Program:
         namespace: that it is installed in.
         charts: folders of the module's Helm charts, with the values of each.
         crds: a folder of the module with CustomResourceDefinitions.
-        arguments: of the process; `{webhook}` and `{health}` are its ports, `{folder}` its own.
+        arguments: of the process; `{webhook}` and `{health}` are its ports, `{folder}` its own,
+            `{host}` where the API server reaches it, `{beside}` the port of one that it asks.
         ready: the path that answers when it is.
+        objects: in YAML, with the same words as arguments, what else is installed.
         own: a folder of ours with the package, which is built among the module's sources.
         files: by name, what stands in its own folder.
         environment: variables of the process.
@@ -72,6 +74,7 @@ class Program:
     crds: str = ""
     arguments: tuple[str, ...] = ()
     ready: str = "/readyz"
+    objects: str = ""
     own: Path | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -183,9 +186,33 @@ webhook: {port: {webhook}, certDir: "{folder}/k8s-webhook-server/serving-certs"}
     story="real_leaderworkerset.py",
 )
 
+KTHENA: Final = Program(
+    "kthena-controller-manager",
+    Module("github.com/volcano-sh/kthena", "v1.0.0"),
+    "./cmd/kthena-controller-manager",
+    namespace="kthena-system",
+    # Its webhooks ask for an account that only a pod has.
+    charts={
+        "charts/kthena": {
+            "networking": {"enabled": False},
+            "workload": {"controllerManager": {"webhook": {"enabled": False}}},
+        }
+    },
+    arguments=(
+        "--kubeconfig={folder}/kubeconfig.yaml",
+        "--enable-webhook=false",
+        "--controllers=modelserving",
+        "--debug-port={health}",
+    ),
+    ready="/debug/modelserving/cache",
+    story="real_modelserving.py",
+)
+
+_KEDA: Final = Module("github.com/kedacore/keda/v2", "v2.21.0")
+
 KEDA: Final = Program(
     "keda-operator",
-    Module("github.com/kedacore/keda/v2", "v2.21.0"),
+    _KEDA,
     "./cmd/operator",
     namespace="keda-operator",
     crds="config/crd/bases",
@@ -202,6 +229,43 @@ KEDA: Final = Program(
     },
     story="real_keda.py",
 )
+
+KEDA_ADAPTER: Final = Program(
+    "keda-metrics-apiserver",
+    _KEDA,
+    "./cmd/adapter",
+    namespace="keda-operator",
+    objects="""\
+apiVersion: v1
+kind: Service
+metadata: {name: keda-metrics-apiserver, namespace: keda-operator}
+spec: {type: ExternalName, externalName: "{host}"}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta1.external.metrics.k8s.io}
+spec:
+  service: {name: keda-metrics-apiserver, namespace: keda-operator, port: {webhook}}
+  group: external.metrics.k8s.io
+  version: v1beta1
+  groupPriorityMinimum: 100
+  versionPriority: 100
+  insecureSkipTLSVerify: true
+""",
+    arguments=(
+        "--secure-port={webhook}",
+        "--port={health}",
+        # The operator and it show each other certificates of one authority.
+        "--cert-dir={folder}/../keda-operator/k8s-webhook-server/serving-certs",
+        "--metrics-service-address=127.0.0.1:{beside}",
+        "--authentication-kubeconfig={folder}/kubeconfig.yaml",
+        "--authorization-kubeconfig={folder}/kubeconfig.yaml",
+        "--lister-kubeconfig={folder}/kubeconfig.yaml",
+    ),
+    ready="/metrics",
+    environment={"POD_NAMESPACE": "keda-operator", "WATCH_NAMESPACE": ""},
+)
+"""It serves the metrics of ScaledObjects, which the operator works out."""
 
 ENDPOINT_PICKER: Final = Program(
     "endpoint-picker",
@@ -224,7 +288,16 @@ REQUESTS: Final = Program(
 )
 """A client that asks a picker as Envoy does."""
 
-PROGRAMS: Final = (LEADERWORKERSET, ENDPOINT_PICKER, REQUESTS, KSERVE, LLMISVC, KEDA)
+PROGRAMS: Final = (
+    LEADERWORKERSET,
+    ENDPOINT_PICKER,
+    REQUESTS,
+    KSERVE,
+    LLMISVC,
+    KTHENA,
+    KEDA,
+    KEDA_ADAPTER,
+)
 
 CONTROLLER_MANAGER: Final = "kube-controller-manager"
 """Of the Kubernetes that the end-to-end tests pin; it makes pods, collects garbage, and scales."""

@@ -27,7 +27,9 @@ _POLL_SECONDS: Final = 0.2
 _NOT_SERVED: Final = frozenset({"Certificate", "Issuer", "ServiceMonitor"})
 """Kinds of parts that are not installed here: the certificates are this module's."""
 
-_WEBHOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+_ASKED: Final = ("APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+"""Kinds that make the API server ask the process."""
+
 _CRD: Final = "CustomResourceDefinition"
 
 
@@ -39,7 +41,8 @@ class Running:
         api: the API server, seen by an admin.
         folder: for its files and its log.
         health: the port of its health or metrics, where that matters.
-        host: the address at which the API server reaches its webhooks.
+        host: the address at which the API server reaches it.
+        beside: the port of another one that it asks.
         fit: what else becomes of an object of its charts before it is applied.
     """
 
@@ -51,11 +54,13 @@ class Running:
         *,
         health: int | None = None,
         host: str = "127.0.0.1",
+        beside: int = 0,
         fit: Callable[[Object], Object] = lambda obj: obj,
     ) -> None:
         self.program = program
         self.api = api
-        self._host = host
+        self.host = host
+        self.beside = beside
         self._fit = fit
         self.folder = folder / program.name
         self.webhook, free = free_ports(2)
@@ -69,11 +74,11 @@ class Running:
         built = await asyncio.to_thread(self.program.built)
         self._write_files(self.api.access)
         objects = await asyncio.to_thread(lambda: list(self._objects()))
-        hooks = [each for each in objects if each["kind"] in _WEBHOOKS]
+        hooks = [each for each in objects if each["kind"] in _ASKED]
         crds = [each for each in objects if each["kind"] == _CRD]
         await self._apply(crds)
         await self._served({name_of(each) for each in crds})
-        await self._apply([each for each in objects if each["kind"] not in (*_WEBHOOKS, _CRD)])
+        await self._apply([each for each in objects if each["kind"] not in (*_ASKED, _CRD)])
         environment = {
             "KUBECONFIG": str(self.folder / "kubeconfig.yaml"),
             # Below it controllers look for the certificate of their webhooks.
@@ -108,7 +113,7 @@ class Running:
     def _write_files(self, access: Access) -> None:
         certificates = self.folder / "k8s-webhook-server" / "serving-certs"
         certificates.mkdir(parents=True, exist_ok=True)
-        own = self._authority.issue_cert(self._host)
+        own = self._authority.issue_cert(self.host)
         own.private_key_pem.write_to_path(certificates / "tls.key")
         (certificates / "tls.crt").write_bytes(
             b"".join(each.bytes() for each in own.cert_chain_pems)
@@ -119,7 +124,7 @@ class Running:
             (self.folder / name).write_text(self._filled(text))
 
     def _filled(self, text: str) -> str:
-        for name in ("webhook", "health", "folder"):
+        for name in ("webhook", "health", "folder", "host", "beside"):
             text = text.replace(f"{{{name}}}", str(getattr(self, name)))
         return text
 
@@ -132,6 +137,7 @@ class Running:
         if self.program.crds:
             for file in sorted((source / self.program.crds).glob("*.yaml")):
                 yield yaml.safe_load(file.read_text())
+        yield from yaml.safe_load_all(self._filled(self.program.objects))
         for chart, values in self.program.charts.items():
             text = helm()(
                 "template", self.program.name, str(source / chart), "--namespace", namespace,
@@ -147,7 +153,7 @@ class Running:
         conversion = dig(obj, "spec", "conversion", "webhook", "clientConfig")
         for config in [*configs, *([conversion] if conversion else [])]:
             service = config.pop("service")
-            config["url"] = f"https://{self._host}:{self.webhook}{service['path']}"
+            config["url"] = f"https://{self.host}:{self.webhook}{service['path']}"
             config["caBundle"] = base64.b64encode(self._authority.cert_pem.bytes()).decode()
         return self._fit(obj)
 

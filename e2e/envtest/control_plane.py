@@ -202,6 +202,13 @@ class ControlPlane:
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={certificates / 'server.key'}",
             f"--service-account-signing-key-file={certificates / 'server.key'}",
+            # Servers of other API groups believe it who has asked.
+            f"--proxy-client-cert-file={certificates / 'proxy.crt'}",
+            f"--proxy-client-key-file={certificates / 'proxy.key'}",
+            f"--requestheader-client-ca-file={certificates / 'ca.crt'}",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             # Pods would need a default ServiceAccount, which only the controller manager makes.
             "--disable-admission-plugins=ServiceAccount",
             f"--audit-policy-file={self.folder / 'audit-policy.yaml'}",
@@ -234,9 +241,10 @@ def _certificates(folder: Path) -> Path:
     made.mkdir(mode=0o700, exist_ok=True)
     if not (made / "ca.crt").exists():
         authority = trustme.CA()
-        server = authority.issue_cert("127.0.0.1", "localhost")
-        server.private_key_pem.write_to_path(made / "server.key")
-        for pem in server.cert_chain_pems:
-            pem.write_to_path(made / "server.crt", append=True)
+        for name in ("server", "proxy"):
+            own = authority.issue_cert("127.0.0.1", "localhost")
+            own.private_key_pem.write_to_path(made / f"{name}.key")
+            for pem in own.cert_chain_pems:
+                pem.write_to_path(made / f"{name}.crt", append=True)
         authority.cert_pem.write_to_path(made / "ca.crt")
     return made

@@ -1,13 +1,12 @@
 """Engines of our own under real controllers.
 
 The stories are those of `e2e/controllers`; kubelet, scheduler and registry are real too.
-Kthena is played unless `KTHENA` names the program. The replica of the reporter runs beside the
-cluster, and reads the engines' pages through the API server.
+The replica of the reporter runs beside the cluster, and reads the engines' pages through the API
+server.
 """
 
 import asyncio
 import contextlib
-import os
 import signal
 
 import pytest
@@ -30,23 +29,19 @@ from e2e.controllers.suite.cluster import (
     SECRET,
     SLOW,
     Metrics,
-    engine,
     secret,
 )
 from e2e.controllers.suite.conftest import _controller, _namespace
 from e2e.controllers.suite.real_inferenceservice import test_a_model_by_deployments
 from e2e.controllers.suite.real_leaderworkerset import test_groups_of_two
 from e2e.controllers.suite.real_llminferenceservice import PICKER, test_a_model_behind_a_picker
-from e2e.controllers.suite.told import SETTLING, SOON, Model
-from e2e.envtest.control_plane import Server
+from e2e.controllers.suite.real_modelserving import test_roles_of_a_model
+from e2e.controllers.suite.told import SETTLING
 from e2e.envtest.release import REPORTER, Release
 from e2e.stack.api import Api
-from e2e.stack.kthena import MANAGER, MODELSERVINGS, Kthena
 from e2e.stage import Stage
-from lab.demo.controller_deployments import controller
 from lab.sandbox.objects import name_of
 from reporter.daemon.evidence import AGAIN
-from reporter.stacks.kthena import reasons as m
 from tests.daemon import replica as replicas
 
 __all__ = [
@@ -55,12 +50,10 @@ __all__ = [
     "test_a_model_behind_a_picker",
     "test_a_model_by_deployments",
     "test_groups_of_two",
+    "test_roles_of_a_model",
 ]
 
 GPUS = "16"
-KTHENA = os.environ.get("KTHENA", "")
-"""The program `kthena-controller-manager`; without one it is played, and writes no status."""
-
 THROUGH_API_SERVER = "apiserver-proxy"
 
 
@@ -85,9 +78,7 @@ def short(image):
 def _release(cluster, helm, kubectl, tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
     release = Release("status", "status-system", helm, kubectl, cluster.admin, folder)
-    status = "off" if KTHENA else "full"
-    values = {"scrape": {"via": THROUGH_API_SERVER}, "modelServing": {"status": status}}
-    asyncio.run(release.install(REPORTER, values))
+    asyncio.run(release.install(REPORTER, {"scrape": {"via": THROUGH_API_SERVER}}))
     # No pod here has the reporter's image.
     kubectl("-n", release.namespace, "scale", "deployments", "--all", "--replicas=0")
     return release
@@ -124,8 +115,8 @@ async def _stage(cluster, kubectl):
         await metrics.stop()
 
 
-@pytest.fixture(name="beside")
-def _beside():
+@pytest.fixture(name="place")
+def _place():
     return {"host": Link.host, "fit": runnable}
 
 
@@ -137,6 +128,8 @@ def _nodes(cluster, stage, registry):
 
 class Nodes:
     """What befalls pods and their node for real, each while it is entered; see `PlayedNodes`."""
+
+    replaces_pods = True
 
     def __init__(self, cluster, stage, registry):
         self._cluster = cluster
@@ -196,78 +189,3 @@ class Nodes:
         devices(self._stage.kubectl, str(len(await self._engines(namespace))))
         yield
         devices(self._stage.kubectl, GPUS)
-
-
-def roles(image):
-    pods = {"spec": {"containers": [engine(image)], "terminationGracePeriodSeconds": 5}}
-    prefill = {
-        "name": "prefill",
-        "workerReplicas": 1,
-        "entryTemplate": pods,
-        "workerTemplate": pods,
-    }
-    decode = {"name": "decode", "workerReplicas": 0, "entryTemplate": pods}
-    return {"spec": {"template": {"roles": [prefill, decode]}}}
-
-
-def modelserving(namespace):
-    return {
-        "apiVersion": "workload.serving.volcano.sh/v1alpha1",
-        "kind": "ModelServing",
-        "metadata": {"name": "chat", "namespace": namespace},
-        "spec": {"replicas": 2, "schedulerName": "default-scheduler", **roles(FIRST)["spec"]},
-    }
-
-
-OF_REPORTER = (
-    "roleStatuses",
-    "conditions.UpdateInProgress",
-    *(
-        f"conditions.{type_}.{field}"
-        for type_ in ("Available", "Progressing")
-        for field in ("reason", "message", "observedGeneration")
-    ),
-)
-"""Kthena has no `roleStatuses`, and of a condition that is not True any more it leaves the words."""
-
-
-@pytest.fixture(name="kthena")
-async def _kthena(cluster, stage):
-    """Kthena's controller, and the Deployment that it is known by."""
-    stage.namespaces.append("kthena-system")
-    manager = controller("kthena-system", MANAGER, image="kthena", labels={"app": MANAGER})
-    place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kthena-system"}}
-    for each in (place, runnable(manager)):
-        await stage.api.apply(each)
-    if KTHENA:
-        flags = (f"--kubeconfig={cluster.kubeconfig}", "--enable-webhook=false")
-        command = [KTHENA, *flags, "--controllers=modelserving"]
-        server = Server(MANAGER, command, cluster.folder / "log" / f"{MANAGER}.log")
-        server.start()
-        yield
-        server.stop()
-    else:
-        kthena = Kthena(stage.api, binds=False)
-        kthena.start()
-        yield
-        await kthena.stop()
-
-
-async def test_roles_of_a_model(stage, nodes, kthena, namespace, replica):
-    """The whole story of a ModelServing, two groups of prefill and decode."""
-    daemon = await (await replica(**SOON)).ready()
-    wanted = modelserving(namespace)
-    await stage.api.create(wanted)
-    model = Model(stage, daemon, MODELSERVINGS, wanted, nodes=nodes, ours=OF_REPORTER)
-    await model.over(m.READY)
-    await model.is_ready()
-
-    await model.is_updated(roles, m.ROLE_CREATING)
-    await model.has_no_room({"spec": {"replicas": 3}}, m.ROLE_CREATING)
-    await model.suffers(m.ROLE_CREATING, "chat-")
-
-    await model.patch({"spec": {"replicas": 0}})
-    await model.state("idle")
-    await model.patch({"spec": {"replicas": 1}})
-    await model.state("serving")
-    await model.is_deleted()

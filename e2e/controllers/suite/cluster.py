@@ -38,6 +38,7 @@ OF_CONTROLLERS = {
     "leaderworkersets.leaderworkerset.x-k8s.io",
     "llminferenceserviceconfigs.serving.kserve.io",
     "llminferenceservices.serving.kserve.io",
+    "modelservings.workload.serving.volcano.sh",
 }
 """CustomResourceDefinitions that the controllers' charts install, whole."""
 
@@ -81,6 +82,9 @@ def engine(image: str) -> Object:
 
 PULLS_SECONDS = PROBES_SECONDS = 12
 """How long a slow image is pulled, and how long it takes then until its probe is answered."""
+
+STARTS_SECONDS = 2.0
+"""How long a pod takes that has its image; a controller that is slow writes its status meanwhile."""
 
 UNSCHEDULABLE = {
     "type": "PodScheduled",
@@ -171,7 +175,13 @@ _NO_SECRET = ("CreateContainerConfigError", f'secret "{SECRET}" not found')
 
 
 class PlayedNodes:
-    """What befalls pods and their nodes, each while it is entered."""
+    """What befalls pods and their nodes, each while it is entered.
+
+    Attributes:
+        replaces_pods: whether pods that start again are others.
+    """
+
+    replaces_pods = False
 
     def __init__(self, stack: Stack, binder: Binder) -> None:
         self._stack = stack
@@ -244,35 +254,34 @@ class Images(Kubelet):
             await tell(self.api, key, change(status))
 
 
-def metrics_crd(group: str, plural: str, kind: str) -> Object:
-    """Return what lets objects stand for the answers of a metrics API, of any content."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": "v1beta1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": f"{plural}.{group}",
-            "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
-        },
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"plural": plural, "kind": kind, "listKind": f"{kind}List"},
-            "versions": [version],
-        },
-    }
-
-
 PODMETRICS = "pods.metrics.k8s.io"
-METRICS_CRD = metrics_crd("metrics.k8s.io", "pods", "PodMetrics")
-EXTERNAL_METRIC = metrics_crd("external.metrics.k8s.io", "s0-prometheus", "ExternalMetricValue")
-"""What the adapter of KEDA serves of a first trigger that asks Prometheus."""
+METRICS_CRD: Object = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+        "name": PODMETRICS,
+        "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
+    },
+    "spec": {
+        "group": "metrics.k8s.io",
+        "scope": "Namespaced",
+        "names": {"plural": "pods", "kind": "PodMetrics", "listKind": "PodMetricsList"},
+        "versions": [
+            {
+                "name": "v1beta1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        ],
+    },
+}
+"""What lets objects stand for the answers of a metrics server."""
 
 
 class Metrics(Controller):

@@ -5,12 +5,14 @@ import contextlib
 import re
 
 import pytest
+from aiohttp import web
 
 from e2e.controllers.programs import PROGRAMS
 from e2e.controllers.running import Running
 from e2e.controllers.suite.cluster import (
     METRICS_CRD,
     OF_CONTROLLERS,
+    STARTS_SECONDS,
     Binder,
     Images,
     Metrics,
@@ -18,6 +20,7 @@ from e2e.controllers.suite.cluster import (
     controller_manager,
     secret,
 )
+from e2e.controllers.suite.scaling import Prometheus
 from e2e.stack.api import Api
 from e2e.stack.stack import CRDS, Stack
 from e2e.stage import Stage
@@ -53,7 +56,7 @@ async def _stage(api, binder, metrics, kubectl):
     for name in sorted(there & OF_CONTROLLERS):
         await api.delete(CRDS, name)
     await api.apply(METRICS_CRD)
-    played = (binder, Images(api), metrics)
+    played = (binder, Images(api, ready_after_seconds=STARTS_SECONDS), metrics)
     async with Stack(api, without=OF_CONTROLLERS, controllers=played) as stack:
         await stack.install_shared()
         stage = Stage(api, stack, kubectl)
@@ -66,23 +69,23 @@ async def _nodes(stage, binder):
     return PlayedNodes(stage.stack, binder)
 
 
-@pytest.fixture(name="beside")
-def _beside():
+@pytest.fixture(name="place")
+def _place():
     """Where controllers run, as `Running` takes it."""
     return {}
 
 
 @pytest.fixture(name="controller")
-async def _controller(stage, beside, tmp_path_factory):
+async def _controller(stage, place, tmp_path_factory):
     """What starts a controller by name, and returns it: `await controller("lws-controller-manager")`."""
     folder = tmp_path_factory.mktemp("controllers")
     own = set()
     async with contextlib.AsyncExitStack() as running:
 
-        async def start(name):
+        async def start(name, **more):
             (program,) = [each for each in PROGRAMS if each.name == name]
             own.add(program.namespace)
-            started = Running(program, stage.api, folder, **beside)
+            started = Running(program, stage.api, folder, **place, **more)
             await running.enter_async_context(started.started())
             return started
 
@@ -91,6 +94,18 @@ async def _controller(stage, beside, tmp_path_factory):
         await asyncio.gather(*map(stage.stack.delete_namespace, stage.namespaces))
         stage.namespaces.clear()
         await asyncio.gather(*map(stage.stack.delete_namespace, own))
+
+
+@pytest.fixture(name="prometheus")
+async def _prometheus():
+    prometheus = Prometheus()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", prometheus.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", prometheus.port).start()
+    yield prometheus
+    await runner.cleanup()
 
 
 @pytest.fixture(name="namespace")

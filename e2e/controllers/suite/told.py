@@ -45,6 +45,7 @@ class Model:
     Attributes:
         nodes: where its pods run: played ones, or those of a cluster.
         ours: paths of the derived status that no release of the controller writes so.
+        unfollowed: paths that the controller leaves as they were when pods only lose readiness.
     """
 
     def __init__(
@@ -56,11 +57,13 @@ class Model:
         *,
         nodes: Any = None,
         ours: tuple[str, ...] = (),
+        unfollowed: tuple[str, ...] = (),
     ) -> None:
         self.stage = stage
         self.daemon = daemon
         self.nodes = nodes
         self._ours = ours
+        self._unfollowed = unfollowed
         self.resource = resource
         self.namespace = obj["metadata"]["namespace"]
         self.name = obj["metadata"]["name"]
@@ -84,15 +87,15 @@ class Model:
                 return each["status"]
         return {}
 
-    async def agrees(self) -> None:
-        """Wait until what is derived is what was written."""
+    async def agrees(self, *, but: tuple[str, ...] = ()) -> None:
+        """Wait until what is derived is what was written, but for some paths."""
 
         async def same() -> bool:
             derived = await self.derived()
             found = [
                 each
                 for each in differences(derived, await self.written())
-                if not each.startswith(self._ours)
+                if not each.startswith(self._ours + but)
             ]
             assert derived
             assert not found, found
@@ -235,27 +238,28 @@ class Model:
             reason: that its pods are not ready.
             pods: what their names begin with.
         """
+        but = () if self.nodes.replaces_pods else self._unfollowed
         for without, words in (
             (self.nodes.without_secret, NO_SECRET),
             (self.nodes.without_image, NO_IMAGE),
         ):
             async with without(self.namespace, pods):
                 await self.fires(reason, words)
-                await self.agrees_where_derived()
+                await self.agrees_where_derived(but=but)
             await self.over(reason)
         async with self.nodes.without_node(self.namespace, pods):
             self._expected.add(NODE_NOT_READY)
             await self.stage.told(*NODE_NOT_READY)
             await self._alone(NODE_NOT_READY)
-            await self.agrees_where_derived()
+            await self.agrees_where_derived(but=self._unfollowed)
         await self.stage.told(*NODE_NOT_READY, state="over")
         await self._alone()
         await self.agrees_where_derived()
 
-    async def agrees_where_derived(self) -> None:
+    async def agrees_where_derived(self, *, but: tuple[str, ...] = ()) -> None:
         """As `agrees`, where the reporter derives a status of its kind at all."""
         if await self.derived():
-            await self.agrees()
+            await self.agrees(but=but)
 
     async def has_no_controller(self, controller: Any, pods: str, reason: str) -> None:
         """While nobody works at it, its pods are judged by themselves; then all is as before."""

@@ -59,6 +59,29 @@ def test_a_condition_of_ours_that_stands_there_twice_is_written_once():
     assert of_type(status, "Available")["lastTransitionTime"] == "2026-01-01T00:00:00Z"
 
 
+def test_groups_on_a_node_that_does_not_answer_are_not_available():
+    """Kthena 1.0.0 leaves its status as it was: it does nothing about pods that only lose readiness.
+
+    Seen beside its controller, with a node whose kubelet had been stopped.
+    """
+    whole = [*group(0, DECODE), *group(1, DECODE), *kept(DECODE, revisions=[A])]
+    serving = modelserving(DECODE, replicas=2)
+    written = derived(serving, *whole).status
+    assert (counters(written), truth(written)["Available"]) == ("2/2/2/2", "True")
+    lost = [
+        *(pod(f"m-{each}", "decode-0", 0, "not ready any more") for each in range(2)),
+        *(pod_group(f"m-{each}") for each in range(2)),
+        *kept(DECODE, revisions=[A]),
+    ]
+    status = derived(stored(serving, written), *lost).status
+    assert counters(status) == "2/0/2/0"
+    assert truth(status) == {
+        "Available": "False",
+        "Progressing": "True",
+        "UpdateInProgress": "False",
+    }
+
+
 def test_a_condition_without_a_time_gets_one():
     bare = {"type": "Available", "status": "True", "reason": "AllGroupsReady", "message": ""}
     status = derived(modelserving(DECODE, status={"conditions": [bare]}), *group(0, DECODE)).status

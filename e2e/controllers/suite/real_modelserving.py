@@ -1,0 +1,76 @@
+"""ModelServings of Kthena."""
+
+from e2e.controllers.suite.cluster import FIRST, engine
+from e2e.controllers.suite.told import SOON, Model
+from e2e.stack.kthena import MANAGER, MODELSERVINGS
+from reporter.stacks.kthena import reasons as m
+
+
+def roles(image):
+    pods = {"spec": {"containers": [engine(image)], "terminationGracePeriodSeconds": 5}}
+    prefill = {
+        "name": "prefill",
+        "workerReplicas": 1,
+        "entryTemplate": pods,
+        "workerTemplate": pods,
+    }
+    decode = {"name": "decode", "workerReplicas": 0, "entryTemplate": pods}
+    return {"spec": {"template": {"roles": [prefill, decode]}}}
+
+
+def modelserving(namespace):
+    return {
+        "apiVersion": "workload.serving.volcano.sh/v1alpha1",
+        "kind": "ModelServing",
+        "metadata": {"name": "chat", "namespace": namespace},
+        "spec": {"replicas": 2, "schedulerName": "default-scheduler", **roles(FIRST)["spec"]},
+    }
+
+
+OF_REPORTER = (
+    "roleStatuses",
+    "conditions.UpdateInProgress",
+    *(
+        f"conditions.{type_}.{field}"
+        for type_ in ("Available", "Progressing")
+        for field in ("reason", "message", "observedGeneration")
+    ),
+)
+"""Kthena has no `roleStatuses`, and of a condition that is not True any more it leaves the words."""
+
+UNFOLLOWED = (
+    "availableReplicas",
+    "currentReplicas",
+    "conditions.Available.status",
+    "conditions.Progressing.status",
+)
+"""What Kthena leaves as it was when pods that had been Ready are not any more.
+
+Its `updatePod` (model_serving_controller.go, v1.0.0) does something about pods that are Ready, that
+have failed or whose containers have restarted. A node that does not answer leaves pods that are
+none of these: their group stays Running in its memory, and no status is written.
+"""
+
+
+async def test_roles_of_a_model(stage, nodes, controller, namespace, replica):
+    """The whole story, two groups of prefill and decode."""
+    running = await controller(MANAGER)
+    daemon = await (await replica(**SOON)).ready()
+    wanted = modelserving(namespace)
+    await stage.api.create(wanted)
+    model = Model(
+        stage, daemon, MODELSERVINGS, wanted, nodes=nodes, ours=OF_REPORTER, unfollowed=UNFOLLOWED
+    )
+    await model.over(m.READY)
+    await model.is_ready()
+
+    await model.is_updated(roles, m.ROLE_CREATING)
+    await model.has_no_room({"spec": {"replicas": 3}}, m.ROLE_CREATING)
+    await model.suffers(m.ROLE_CREATING, "chat-")
+    await model.has_no_controller(running, "chat-", m.ROLE_CREATING)
+
+    await model.patch({"spec": {"replicas": 0}})
+    await model.state("idle")
+    await model.patch({"spec": {"replicas": 1}})
+    await model.state("serving")
+    await model.is_deleted()
