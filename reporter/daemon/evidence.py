@@ -8,8 +8,10 @@ and then at most once a minute: at most two requests a second in all. Nothing wa
 symptom is told in its time, and its message changes when the cause is known.
 
 Only the replica that leads reads, but for what verdicts rest on, as the API server keeps no cache
-of Events. What was learned is kept as long as anything is at fault in that namespace, for an Event
-ends after an hour. What a right is missing for is asked for again after ten minutes.
+of Events. HorizontalPodAutoscalers are read every 10 s while one is told to be at fault, unless
+there are so many that a reading takes long. What was learned is kept as long as anything is at
+fault in that namespace, for an Event ends after an hour. What a right is missing for is asked for
+again after ten minutes.
 """
 
 import asyncio
@@ -133,6 +135,8 @@ LATER: Final = (10.0, 50.0)
 AGAIN: Final = 60.0
 _REFUSED: Final = 600.0
 _SOONEST: Final = 10.0
+_SHARE: Final = 10
+"""How many times as long as a reading takes the next one waits at least."""
 
 NO_CRASHES: Final[Mapping[EpisodeKey, ContainerLog]] = MappingProxyType({})
 
@@ -147,6 +151,7 @@ class _Due:
     times: int = 0
     last: float = -_SOONEST
     faults: frozenset[object] = frozenset()
+    pause: float = _SOONEST  # until it may be read again where what is told rests on it
 
 
 class RequestPace:
@@ -199,6 +204,8 @@ class EvidenceTask:
                 known.at = min(known.at, max(now, known.last + _SOONEST))
                 known.times = 0
             known.faults = faults
+            if self._must_be_new(step):
+                known.at = min(known.at, known.last + known.pause)
             due[step] = known
         self._due = due
         logs = {each.key for each in wanted.logs} | {each[:3] for each in crashes.values()}
@@ -215,6 +222,9 @@ class EvidenceTask:
                 await self._take(step, self._due[step])
             else:
                 await self._pause(loop.time())
+
+    def _must_be_new(self, step: WantedRead) -> bool:
+        return step.kind is AUTOSCALERS and self._wanted.scalers_at_fault
 
     def _mine(self) -> dict[WantedRead, _Due]:
         """Return what this replica reads: standbys what verdicts rest on, the leader all."""
@@ -238,6 +248,7 @@ class EvidenceTask:
 
     async def _take(self, step: WantedRead, due: _Due) -> None:
         loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
             if await self.reader.take(step, self._wanted):
                 self.changed()
@@ -245,11 +256,14 @@ class EvidenceTask:
             log.info("evidence_not_read", what=_named(step), cause=str(error))
             if isinstance(error, ApiStatusError):
                 is_busy = isinstance(error, ServerError | TooManyRequests)
-                pause = max(_SOONEST, retry_after(error)) if is_busy else _REFUSED
-                due.at, due.last = loop.time() + pause, loop.time()
+                due.pause = max(_SOONEST, retry_after(error)) if is_busy else _REFUSED
+                due.at, due.last = loop.time() + due.pause, loop.time()
                 return
+        due.pause = max(_SOONEST, _SHARE * (loop.time() - began))
         due.last = loop.time()
         wait = LATER[due.times] if due.times < len(LATER) else AGAIN
+        if self._must_be_new(step):
+            wait = min(wait, due.pause)
         due.times += 1
         due.at = due.last + wait if step.repeats else float("inf")
 

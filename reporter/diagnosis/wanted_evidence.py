@@ -58,7 +58,8 @@ class WantedEvidence:
 
     `namespaces` are those whose Events are to be read, each with what is at fault there, and `pods`
     their pods at fault, at most `MOST_PODS` each. `resources` are read as lists, `volumes` by name.
-    Verdicts rest on `leases`, by namespace and name, and on `scalers`, HorizontalPodAutoscalers.
+    Verdicts rest on `leases`, by namespace and name, and on `scalers`, HorizontalPodAutoscalers;
+    `scalers_at_fault` says that what is told of one must not be of long ago.
     What was learned of the namespaces where anything is `at_fault` is kept.
     """
 
@@ -69,6 +70,7 @@ class WantedEvidence:
     volumes: tuple[str, ...] = ()
     leases: tuple[tuple[str, str], ...] = ()
     scalers: bool = False
+    scalers_at_fault: bool = False
     at_fault: frozenset[str] = frozenset()
 
 

@@ -270,7 +270,10 @@ def with_verdicts(
     )
     scaled = {kind for each in settings.known_stacks if each.scales for kind in each.kinds}
     return replace(
-        wanted, leases=leases, scalers=any(each.kind in scaled for each in report.subjects)
+        wanted,
+        leases=leases,
+        scalers=any(each.kind in scaled for each in report.subjects),
+        scalers_at_fault=any(each.related.kind == r.AUTOSCALERS.kind for each in report.findings),
     )
 
 

@@ -23,6 +23,8 @@ from reporter.model.subject import ObjectRef
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import Discovery, Learned, ResourceState, Served, Snapshot
 from reporter.snapshot.table import table_of
+from reporter.stacks.settings import FullEvaluationSettings
+from reporter.workload.components import with_verdicts
 from tests.unit.resolution.building import Resolver, finding
 
 pytestmark = pytest.mark.looptime
@@ -41,6 +43,7 @@ class Api:
 
     clock_offset_seconds = 0.0
     renewed = timedelta(0)
+    seconds = 0.0
 
     def __init__(self):
         self.asked = []
@@ -51,6 +54,7 @@ class Api:
     async def request(self, _method, path, *, params=None, **_):
         loop = asyncio.get_running_loop()
         self.asked.append((round(loop.time(), 1), path, dict(params or {})))
+        await asyncio.sleep(self.seconds)
         if self.fault:
             raise self.fault
         if "/leases/" in path:
@@ -315,6 +319,17 @@ def test_of_one_pod_a_few_logs_are_read():
     assert len(told(fault, pods=[crashed]).logs) == 10
 
 
+@pytest.mark.parametrize("kind", ["HorizontalPodAutoscaler", "Pod"])
+def test_a_finding_about_an_autoscaler_wants_new_readings(kind):
+    resolver = Resolver(startup_grace_seconds=60)
+    fault = finding("workloadScalingNotReady", related=ObjectRef("autoscaling/v2", kind, "n", "p"))
+    resolver.look(0, fault)
+    wanted = with_verdicts(
+        WantedEvidence(), resolver.report, Snapshot(), settings=FullEvaluationSettings()
+    )
+    assert wanted.scalers_at_fault is (kind == "HorizontalPodAutoscaler")
+
+
 def test_where_all_is_well_nothing_is_wanted():
     assert told(pods=[pod(**PULLS)]) == WantedEvidence()
 
@@ -326,6 +341,33 @@ async def test_standbys_read_autoscalers_too_once_a_minute():
     await stage.run([WantedEvidence(scalers=True)] * 7, 130)
     assert stage.api.times("/horizontalpodautoscalers") == [0.0, 10.0, 60.0, 120.0]
     assert stage.learned.joined(Snapshot()).known(AUTOSCALERS)
+
+
+async def test_autoscalers_are_read_again_soon_while_one_is_at_fault():
+    """What was read a minute ago may be over: it must neither be told now nor stand for long."""
+    stage = Stage()
+    at_rest, at_fault = (
+        WantedEvidence(scalers=True),
+        WantedEvidence(scalers=True, scalers_at_fault=True),
+    )
+    await stage.run([at_rest] * 10 + [at_fault] * 3 + [at_rest] * 5, 180)
+    read = stage.api.times("/horizontalpodautoscalers")
+    assert read == [0.0, 10.0, 60.0, 100.0, 110.0, 120.0, 130.0]
+
+
+async def test_autoscalers_that_take_long_to_read_are_read_less_often():
+    """There may be very many; other evidence needs the same two requests a second."""
+    stage = Stage()
+    stage.api.seconds = 2.0
+    await stage.run([WantedEvidence(scalers=True, scalers_at_fault=True)] * 7, 70)
+    assert stage.api.times("/horizontalpodautoscalers") == [0.0, 12.0, 34.0, 56.0]
+
+
+async def test_autoscalers_that_may_not_be_read_are_not_asked_for_soon():
+    stage = Stage()
+    stage.api.fault = Forbidden("no", status=403)
+    await stage.run([WantedEvidence(scalers=True, scalers_at_fault=True)] * 7, 70)
+    assert stage.api.times("/horizontalpodautoscalers") == [0.0]
 
 
 @pytest.mark.parametrize(("minutes", "held"), [(0, ["l"]), (5, [])])
