@@ -53,7 +53,7 @@ none of these: their group stays Running in its memory, and no status is written
 
 
 async def test_roles_of_a_model(stage, nodes, controller, namespace, replica):
-    """The whole story, two groups of prefill and decode."""
+    """The whole story."""
     running = await controller(MANAGER)
     daemon = await (await replica(**SOON)).ready()
     wanted = modelserving(namespace)
