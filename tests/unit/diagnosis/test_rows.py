@@ -106,6 +106,21 @@ LINES = {
     "numba": ("RuntimeError: cannot cache function 'create_fsm_info': no locator available for file '/opt/x.py'", "numba"),
     "v-processor": ("OSError: Can't load image processor for '/models/vl'. If you were trying to load it from", "image processor are missing in /models/vl"),
     "s-warmup": ("AssertionError: res=<Response [403]>, res.text='<html>'", "answered with 403"),
+    "shm-torch": ("RuntimeError: unable to open shared memory object </torch_1> in read-write mode: No space left on device (28)", "/dev/shm"),
+    "no-kernel": ("FATAL: kernel `fmha_cutlassF_f16_aligned_64x64_rf_sm80` is for sm80-sm100, but was built for sm50", "no kernels for this GPU"),
+    "ks-azure": ("ERROR CODE: AuthenticationFailed", "Azure refused"),
+    "ks-s3-keys": ('ERROR "cp s3://b/m /m": NoCredentialProviders: no valid providers in chain', "S3 keys"),
+    "ks-bucket": ("BucketNotFoundException: 404 gs://b bucket does not exist.", "bucket"),
+    "ks-empty": ("ERROR: (gcloud.storage.cp) The following URLs matched no objects or files:", "nothing lies under"),
+    "dns": ("curl: (6) Could not resolve host: huggingface.co", "huggingface.co does not resolve"),
+    "curl": ("curl: (22) The requested URL returned error: 401", "(22): The requested URL returned error: 401"),
+    "wget": ("wget: server returned error: HTTP/1.1 401 Unauthorized", "answered with 401"),
+    "git": ("fatal: could not read Username for 'https://huggingface.co': No such device or address", "no token for huggingface.co"),
+    "git-lfs": ("git: 'lfs' is not a git command. See 'git --help'.", "no Git LFS"),
+    "rclone": ("2026/01/02 03:04:05 Failed to copy: AccessDenied: Access Denied", "rclone cannot copy: AccessDenied"),
+    "file-exists": ("wget: can't open '/models/GFPGANv1.3.pth': File exists", "/models/GFPGANv1.3.pth, from an earlier run"),
+    "dynamo-etcd": ("Error: Unable to connect to etcd server at http://dynamo-etcd:2379. Check etcd server status", "at dynamo-etcd:2379"),
+    "refused": ("ConnectionRefusedError: [Errno 111] Connection refused", "refused"),
 }  # fmt: skip
 
 
