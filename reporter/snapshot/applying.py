@@ -1,10 +1,10 @@
-"""A snapshot as if manifests had been applied to it: objects in, objects out, nothing is asked.
+"""Computes the snapshot that applying manifests would give, without asking any server.
 
-What is applied is merged as server-side apply by a new manager merges (Kubernetes documentation,
-"Server-Side Apply"): maps field by field, lists of maps by the keys of their schema, what the
-manifest leaves out stays. Other lists are replaced. `status` is left alone, as it is a subresource
-of the kinds that are read. What a controller would make of it is not made up: an object that is new
-has no status, and one that has changed keeps the one from before, of an older generation.
+Manifests are merged as in server-side apply by a new manager (Kubernetes documentation,
+"Server-Side Apply"): maps field by field, lists of maps by the keys of their schema; fields that
+the manifest omits stay. Other lists are replaced. `status` is not touched: it is a subresource of
+the kinds that are read. Controllers are not simulated: a new object has no status, and a changed
+one keeps its old status, of an older generation.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,13 +39,13 @@ _SERVERS_OWN: Final = (
     "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
     "managedFields",
 )  # fmt: skip
-"""Metadata that the API server sets, whatever a manifest says."""
+"""Metadata that only the API server sets; a manifest's values are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedManifests:
-    """`unsettled`: the objects that are new or have changed, whose status has not followed.
-    `notes`: what the reader should know of the manifests.
+    """`unsettled`: new or changed objects, whose status is not up to date. `notes`: remarks on the
+    manifests for the user.
     """
 
     snapshot: Snapshot
@@ -61,13 +61,13 @@ def apply_manifests(
     now: datetime,
     namespace: str = "",
 ) -> AppliedManifests:
-    """Return a snapshot as if manifests had just been applied.
+    """Return the snapshot as if the manifests had just been applied.
 
-    `namespace` is that of objects that name none; `default` where it is empty.
+    `namespace` is used for objects without one; if it is empty, `default`.
     """
     applying = _Applying(snapshot, Wanted(resources), now, namespace or "default")
     found = [each for document in manifests for each in _items(document)]
-    # Definitions and namespaces first: what follows may need them, as with kubectl.
+    # CRDs and namespaces first, as with kubectl: other objects may need them.
     for each in sorted(found, key=applying.rank):
         applying.take(each)
     return applying.result()
@@ -174,7 +174,7 @@ class _Applying:
     def _merged(
         self, resource: AnyResource, old: KubeObject | None, manifest: Json, *, key: tuple[str, str]
     ) -> Json | None:
-        """Return what an object would be; None where nothing that is read of it changes."""
+        """Return the merged object, or None if no field that is read would change."""
         wanted = {name: each for name, each in manifest.items() if name != "status"}
         own = {name: each for name, each in _metadata(manifest).items() if name not in _SERVERS_OWN}
         place = {"namespace": key[0]} if resource.namespaced else {}
@@ -193,7 +193,7 @@ class _Applying:
         if after == old:
             return None
         if msgspec.structs.replace(after, metadata=old.metadata) != old:
-            # Of most kinds the API server counts changes of the spec.
+            # For most kinds the API server counts changes of the spec.
             merged["metadata"] = {**_metadata(merged), "generation": old.metadata.generation + 1}
         return merged
 

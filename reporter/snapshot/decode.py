@@ -1,6 +1,6 @@
-"""One object's JSON becomes its typed struct, or a named cause why it cannot.
+"""Decodes one object's JSON into its typed struct, or names the cause if it is malformed.
 
-The live cluster and dumps share this, so that both skip the same objects in the same words.
+The live cluster and dumps share this code, so both skip the same objects in the same words.
 """
 
 import re
@@ -52,7 +52,7 @@ class _Identified(msgspec.Struct, frozen=True, gc=False):
 def describe_malformed(error: Exception) -> str:
     """Say what is wrong with an object: `status.conditions is not a list`.
 
-    `error` is mostly a `msgspec.ValidationError`; also invalid JSON or UTF-8, and `RecursionError`.
+    `error` is usually a `msgspec.ValidationError`; or invalid JSON or UTF-8, or a `RecursionError`.
     """
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
@@ -61,7 +61,7 @@ def describe_malformed(error: Exception) -> str:
     if not isinstance(error, msgspec.ValidationError):
         return "it is not valid JSON"
     text = str(error)
-    # Before it may stand a value of the object.
+    # The text before it may contain a value of the object.
     path = text.rpartition(_AT)[2].removesuffix("`").removeprefix(".") if _AT in text else ""
     if missing := _MISSING.match(text):
         return _bounded(f"{path}.{missing['field']} is missing".lstrip("."))
@@ -150,14 +150,14 @@ def _shown(name: object) -> str:
 _STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
 _SHALLOW: Final = re.compile(rb'(?:[^"\[\]{},:]++|' + _STRING + rb")*+([\[\]{},:])", re.DOTALL)
 _DEEP: Final = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+(\[++|\{++|\]|\})", re.DOTALL)
-"""The next bracket, several opening at once; on the first level also a comma or colon."""
+"""The next bracket, or a run of opening ones; on the first level also a comma or colon."""
 
 
 def children(raw: bytes) -> list[bytes]:
     """Split a JSON list into its entries, or an object into alternating keys and values.
 
-    For documents too deep for a decoder: one such object must not hide its neighbours. Slow, so
-    that an event loop calls it in a thread, and wrong for invalid JSON.
+    For documents nested too deeply for the decoder: one such object must not hide its neighbours.
+    It is slow, so call it in a thread; the result for invalid JSON is undefined.
     """
     parts: list[bytes] = []
     depth = start = position = 0
@@ -182,9 +182,9 @@ Sought: TypeAlias = Callable[[SkippedObject], bool]
 
 
 def belongs_to(owner: str, label: str) -> Sought:
-    """Seek what carries the name of its owner as a label.
+    """Match objects whose label names their owner.
 
-    Where the label cannot be read, the name tells: controllers let it begin with the owner's.
+    If the label is unreadable, match by name: controllers prefix it with the owner's name.
     """
 
     def is_sought(skipped: SkippedObject) -> bool:
@@ -197,7 +197,7 @@ def belongs_to(owner: str, label: str) -> Sought:
 
 
 def selected_by(selector: LabelSelector | None) -> Sought:
-    """Seek what a selector selects; labels that cannot be read may be any."""
+    """Match objects that a selector selects; unreadable labels match any selector."""
 
     def is_sought(skipped: SkippedObject) -> bool:
         if selector is None or skipped.labels is None:

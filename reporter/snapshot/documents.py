@@ -1,7 +1,7 @@
-"""The documents of a dump, YAML or JSON; `inputs/` reads the files that they are in.
+"""Parses the documents of a dump, YAML or JSON; `inputs/` reads their files.
 
-What cannot be opened is an error that ends the evaluation; what cannot be parsed is one broken
-document, which costs no other.
+A source that cannot be opened ends the evaluation with an error. A document that cannot be parsed
+is reported as broken, and the others are still read.
 """
 
 import json
@@ -27,12 +27,12 @@ _NEXT_JSON: Final = re.compile(r"^\{", re.MULTILINE)
 _JSON_START: Final = re.compile(r"""\s*\{\s*["}]""")
 _SPACE: Final = re.compile(r"\s*")
 _WHOLE: Final = 8
-"""How often a value is looked for in all of a text."""
+"""How often at most a value is parsed from the whole rest of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`partial`: its file may hold only a part of it."""
+    """`ending`: whether the document may be cut off."""
 
     source: str
     value: object
@@ -41,7 +41,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class BrokenDocument:
-    """A document that could not be parsed, and why; for what could be, see `Unreadable`."""
+    """A document that could not be parsed, and why; `Unreadable` explains the readable parts."""
 
     source: str
     cause: str
@@ -50,14 +50,14 @@ class BrokenDocument:
 
 
 def sources_of(arguments: Sequence[str]) -> list[Source]:
-    """Return what `--from` arguments name, each once; `-` is standard input."""
+    """Return the sources named by `--from` arguments, without duplicates; `-` is stdin."""
     return [STDIN if each == STDIN else Path(each) for each in dict.fromkeys(arguments)]
 
 
 def read_documents(
     sources: Sequence[Source], limits: files.InputLimits = files.INPUT_LIMITS
 ) -> Iterator[Document | BrokenDocument]:
-    """Yield the documents of all sources, file by file in the order of their names."""
+    """Yield the documents of all sources, file by file, sorted by name."""
     for each in read_inputs(sources, limits):
         if not isinstance(each, (files.PageFile, files.LogFile)):
             yield each
@@ -66,7 +66,7 @@ def read_documents(
 def read_inputs(
     sources: Sequence[Source], limits: files.InputLimits = files.INPUT_LIMITS
 ) -> Iterator[Document | BrokenDocument | files.PageFile | files.LogFile]:
-    """Yield the documents of all sources, the pages of metrics that are in archives, and logs."""
+    """Yield the documents and logs of all sources, and the metrics pages of archives."""
     reader, budget = YamlReader(), files.Budget(limits)
     for source in sources:
         layouts, endings = Layouts(), _Endings()
@@ -88,14 +88,14 @@ def read_inputs(
 
 @dataclass(slots=True)
 class _Endings:
-    """How values end that are not whole: layouts hand on the values alone, some of them later."""
+    """The endings of incomplete values: layouts pass on only the values, some of them later."""
 
     _open: dict[int, tuple[object, Ending]] = field(default_factory=dict)
 
     def noted(self, values: Iterable[tuple[object, Ending]]) -> Iterator[object]:
         for value, ending in values:
             if ending is not Ending.WHOLE:
-                # That the value is kept as well keeps its id from being another's.
+                # Keeping the value too prevents that its id is reused.
                 self._open[id(value)] = (value, ending)
             yield value
 
@@ -123,10 +123,10 @@ def _values(source: str, raw: bytes, reader: YamlReader) -> Iterator[tuple[objec
         try:
             yield msgspec.json.decode(text), Ending.WHOLE
         except (msgspec.DecodeError, RecursionError):
-            # Unless its name says that it is JSON, it may still be YAML, which looks like it.
+            # Unless the file is named *.json, it may still be YAML that looks like JSON.
             yield from _parse_json_row(text, reader, is_json=is_json)
     elif _NEXT_JSON.search(text):
-        # `kubectl get -o json` was appended to what `-o yaml` wrote.
+        # Output of `kubectl get -o json` was appended to that of `-o yaml`.
         yield from _parse_json_row(text, reader, is_json=False)
     else:
         yield from _parse_yaml(text, reader)
@@ -162,7 +162,7 @@ def _parse_json_row(
 
 
 def _refuse(constant: str) -> object:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
@@ -170,11 +170,11 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 @dataclass(slots=True)
 class _JsonRow:
-    """A text that JSON stands in, value by value.
+    """A text that contains a sequence of JSON values.
 
-    What a loop of `kubectl get -o json` wrote next begins at the left edge again: a value is first
-    looked for before that, and in the whole text only a few times, or a text of values that all go
-    on to its end would be read again and again.
+    A loop of `kubectl get -o json` starts each value at the left edge. So a value is first parsed
+    from the text before the next such edge, and from the whole rest only a few times: otherwise a
+    text of many unclosed values would take quadratic time.
     """
 
     text: str
@@ -202,10 +202,10 @@ class _JsonRow:
 
 
 def _not_json(error: ValueError, row: _JsonRow, found: list[tuple[object, Ending]]) -> Unreadable:
-    """Return what is wrong with JSON, and what could be read of it: YAML reads the same as far."""
+    """Return the JSON fault with the parts that could be read: YAML reads JSON up to the fault."""
     line = row.line
     if isinstance(error, json.JSONDecodeError):
-        # It counts lines in what it was given: a part, or the whole text.
+        # The error counts lines within its own input: a part, or the whole text.
         line = error.lineno + (0 if error.doc is row.text else row.line - 1)
     fault = Unreadable(f"it is not valid JSON: {getattr(error, 'msg', error)}", line)
     for value, _ in found[:1]:
@@ -225,7 +225,7 @@ _SHOWN: Final = 60
 
 
 def objects_in(documents: Sequence[Document | BrokenDocument]) -> Iterator[object]:
-    """Yield the objects of documents, and of lists in them."""
+    """Yield the objects of documents, including the items of lists."""
     for each in documents:
         value = each.value if isinstance(each, Document) else None
         items = part(value, "items")
@@ -241,7 +241,7 @@ def of_kind(objects: Sequence[object], group: str, kind: str) -> list[object]:
 
 
 def told_of_path(objects: Sequence[object], steps: Steps, crd: object, *, read: bool) -> str:
-    """Say in how many objects a path finds something, and what; and if no schema has it."""
+    """Say in how many objects a path has a value, with an example; and if the schema lacks it."""
     values = [first[1] for each in objects for first in list(look(each, steps))[:1]]
     said = [] if _in_schema(crd, steps) else ["not in the schema of its CRD"]
     if values:
@@ -252,7 +252,7 @@ def told_of_path(objects: Sequence[object], steps: Steps, crd: object, *, read: 
 
 
 def _in_schema(crd: object, steps: Steps) -> bool:
-    """Tell whether a field may be there by the schema of a version; true where none is known."""
+    """True if the schema of some version allows the field, or if no CRD is known."""
     schemas = part(crd, "spec", "versions")
     versions = schemas if isinstance(schemas, list) else []
     known = [part(each, "schema", "openAPIV3Schema") for each in versions]

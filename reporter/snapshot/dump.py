@@ -1,4 +1,7 @@
-"""A dump, what `kubectl get <kinds> -A -o yaml` prints, becomes a snapshot; see docs/check.md."""
+"""Turns a dump, such as the output of `kubectl get <kinds> -A -o yaml`, into a snapshot.
+
+See docs/check.md.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,14 +23,14 @@ from reporter.snapshot import dump_served, dump_states
 from reporter.snapshot.decode import decode_object, describe_malformed, skipped
 from reporter.snapshot.documents import BrokenDocument, Document, read_inputs
 from reporter.snapshot.foreign_events import MOST, EventObject, by_object, foreign_event
-from reporter.snapshot.inputs.files import DumpError, LogFile, PageFile, is_told
+from reporter.snapshot.inputs.files import DumpError, LogFile, PageFile, is_explained
 from reporter.snapshot.inputs.reading import Source
 from reporter.snapshot.outputs.archive import DumpHeader, header_of
 from reporter.snapshot.snapshot import Snapshot
 
 _CAUSE_BYTES: Final = 200
 _NO_OBJECTS: Final = 100
-"""Items of a list that are no objects and are told one by one; of the others how many."""
+"""Most non-object items of a list that are reported one by one; the rest are only counted."""
 _A_DUMP: Final = (
     "a dump is what `kubectl get ... -o yaml` prints, or what `status-reporter dump` writes"
 )
@@ -35,9 +38,9 @@ _A_DUMP: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dump:
-    """`newest` is the newest time in it that can be believed. `pages` are those in archives; those
-    in folders are read when needed. `collected`: `newest` is when `status-reporter dump` collected
-    it; `namespace` is the only one that it read.
+    """`newest` is the newest credible time in the dump, or, if `collected`, the time at which
+    `status-reporter dump` wrote it. `namespace` is the only one that the dump covers; empty for
+    all. `pages` are the metrics pages of archives; pages in folders are read when needed.
     """
 
     snapshot: Snapshot
@@ -52,8 +55,8 @@ class Dump:
 def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool = False) -> Dump:
     """Load files, folders and standard input (`-`) as one dump.
 
-    `complete` says that what is not there does not exist. Raises DumpError: a source cannot be
-    opened, or there is no usable document in any.
+    With `complete`, objects that are not in the dump do not exist. Raises DumpError if a source
+    cannot be opened or no source has a usable document.
     """
     expected = frozenset(each.name for each in catalogue.stacks if each.expected or each.shares)
     declared = (each.resource for each in catalogue.declared if each.resource is not None)
@@ -74,24 +77,24 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
             loader.read(document)
     if header is None and not loader.taken:
         raise DumpError(_nothing_usable(sources, loader.skipped))
-    told = dump_states.said(
+    coverage = dump_states.coverage_of(
         loader.wanted, loader.looks, loader.kinds, expected=expected, complete=complete
     )
     skips = (*loader.skipped, *loader.copies.malformed())
     snapshot = Snapshot(
-        tables=told.tables(loader.copies),
-        states=told.states,
-        discovery=told.discovery,
+        tables=coverage.tables(loader.copies),
+        states=coverage.states,
+        discovery=coverage.discovery,
         covered=None if complete else frozenset(loader.namespaces),
         skipped=tuple(sorted(skips)),
         superseded=tuple(sorted(loader.copies.superseded())),
-        incomplete=told.incomplete,
+        incomplete=coverage.incomplete,
         evidence=loader.evidence(collected=header is not None),
     )
     return Dump(
         snapshot=header.applied(snapshot) if header else snapshot,
         newest=header.collected_at if header else loader.clock.time(),
-        notes=(*loader.notes(), *told.left_out(loader.copies)),
+        notes=(*loader.notes(), *coverage.left_out(loader.copies)),
         pages=tuple(pages),
         logs=tuple(logs),
         collected=header is not None,
@@ -102,9 +105,9 @@ def load_dump(sources: Sequence[Source], catalogue: Catalogue, *, complete: bool
 def _nothing_usable(sources: Sequence[Source], skips: Sequence[SkippedObject]) -> str:
     if not skips:
         return f"{', '.join(map(str, sources))}: there are no Kubernetes objects; {_A_DUMP}"
-    told = "\n  ".join(skipped_lines(skips))
-    # What a file looks like is said with what to do.
-    return told if any(is_told(each.cause) for each in skips) else f"{told}; {_A_DUMP}"
+    lines = "\n  ".join(skipped_lines(skips))
+    # Causes of `looks_like` already say what to do.
+    return lines if any(is_explained(each.cause) for each in skips) else f"{lines}; {_A_DUMP}"
 
 
 @dataclass(slots=True)
@@ -129,15 +132,15 @@ class _Loader:
         if remains is None and isinstance(document, Document):
             self.take(document.value, source)
         elif remains is not None:
-            self._take_remains(remains, source, told=isinstance(document, BrokenDocument))
+            self._take_remains(remains, source, reported=isinstance(document, BrokenDocument))
 
     def skip_text(self, source: str, cause: str) -> None:
         self.skipped.append(SkippedObject(source, "", "", cause))
 
     def take(self, value: object, source: str, kind: str = "", *, api_version: str = "") -> None:
-        """Take a document, or an item of a list of `kind`, which need not repeat its kind."""
+        """Take a document, or an item of a list of `kind`, which may omit its own kind."""
         if not isinstance(value, dict):
-            self._skip_no_object(source, kind, api_version)
+            self._skip_non_object(source, kind, api_version)
             return
         found_kind = value.get("kind") or kind
         found_version = value.get("apiVersion") or api_version
@@ -145,7 +148,7 @@ class _Loader:
             self.skip_text(source, "kind and apiVersion of a document are not text")
             return
         if not found_kind or not found_version:
-            self._take_untold(value, source)
+            self._take_incomplete(value, source)
             return
         self.taken += 1
         group, _, version = found_version.rpartition("/")
@@ -188,7 +191,7 @@ class _Loader:
             self._list(*found)
         others = 0
         for item in items:
-            # Whoever writes a list of numbers must not have one record for each.
+            # A list of numbers must not produce one record for each.
             others += not isinstance(item, dict)
             if isinstance(item, dict) or others <= _NO_OBJECTS:
                 self.take(item, source, kind, api_version=api_version)
@@ -199,31 +202,31 @@ class _Loader:
         self.looks.list(self.wanted.of_kind(group, kind))
         self.kinds.listed |= self.wanted.is_crd(group, kind)
 
-    def _take_remains(self, remains: dump_states.Remains, source: str, *, told: bool) -> None:
-        """Take what is whole of a document that is not, and say what was in the rest."""
+    def _take_remains(self, remains: dump_states.Remains, source: str, *, reported: bool) -> None:
+        """Take the complete items of an incomplete document, and record what was cut off."""
         for item in remains.items:
             self.take(item, source)
         rest = remains.unfinished
         kind = dump_served.kind_of(rest)
         found = self.wanted.of_kind(*kind) if kind else ()
         if not found and dump_served.part(rest, "metadata") is None:
-            kind = None  # it may be cut off in the word
+            kind = None  # the kind itself may be cut off
         if rest is not None:
             self._mark_partial([*map(dump_served.kind_of, remains.items), kind], source)
         cause = "it is cut off"
         self.taken += bool(found)
         for resource in found:
             self._skip(resource, dump_served.part(rest, "metadata"), cause)
-        if not found and not told:
+        if not found and not reported:
             self.skip_text(source, cause)
 
     def _mark_partial(self, kinds: Iterable[dump_served.Kind | None], source: str) -> None:
-        """Note that there were more objects of some kinds; where none is known, of any."""
+        """Note that objects of these kinds are missing; without a known kind, of any kind."""
         cause = cut(clean(f"not all of {source} could be read"), _CAUSE_BYTES)
         self.looks.mark_partial(self.wanted, filter(None, kinds), cause)
 
-    def _take_untold(self, value: dump_served.Json, source: str) -> None:
-        """Take what a cut before it has left without a kind or an apiVersion."""
+    def _take_incomplete(self, value: dump_served.Json, source: str) -> None:
+        """Take a document whose kind or apiVersion may have been cut off."""
         if value.get("kind") == "List" and isinstance(value.get("items"), list):
             self._take_items(value, source)
             return
@@ -234,8 +237,8 @@ class _Loader:
         if not kinds:
             self.skip_text(source, cause)
 
-    def _skip_no_object(self, source: str, kind: str, api_version: str) -> None:
-        """Record what is no object; in a kind's list it was one of that kind, whatever its name."""
+    def _skip_non_object(self, source: str, kind: str, api_version: str) -> None:
+        """Record a value that is not an object; in a list of a kind it counts as one of them."""
         cause = "a document is not a Kubernetes object"
         resources = self.wanted.of_kind(api_version.rpartition("/")[0], kind)
         for resource in resources:
@@ -311,9 +314,9 @@ class _Loader:
         self.skipped.append(skipped(resource, namespace, name, cause=cut(cause, _CAUSE_BYTES)))
 
     def evidence(self, *, collected: bool) -> Evidence:
-        """Return what others said; a dump with Events has those of all namespaces.
+        """Return the Events of others; a dump with Events has those of all namespaces.
 
-        One that was collected before those of others were is told by having none.
+        Dumps written before Events of others were collected have none.
         """
         seen = bool(self.events) if collected else r.EVENTS in self.looks.seen
         events_read = None if seen else frozenset[str]()
@@ -339,7 +342,7 @@ _NAMES: Final = {
 def core_event(event: Mapping[str, object]) -> Mapping[str, object]:
     """Return an Event of events.k8s.io/v1 with the field names of core/v1.
 
-    Both are views of one stored object (Kubernetes, pkg/apis/events/v1/conversion.go), so
-    nothing is computed.
+    Both are views of one stored object (Kubernetes, pkg/apis/events/v1/conversion.go), so renaming
+    is enough.
     """
     return {_NAMES.get(key, key): value for key, value in event.items()}

@@ -1,4 +1,4 @@
-"""What a dump says of kinds served or not readable, and which documents are of use."""
+"""Which kinds a dump shows to be served or unreadable, and which of its documents are used."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ CRD_GROUP: Final = "apiextensions.k8s.io"
 CRD_NAME: Final = f"customresourcedefinitions.{CRD_GROUP}"
 
 NO_LIST: Final = "no list of them in the dump"
-"""Cause of a resource of which single objects say nothing about others."""
+"""Cause for a resource of which the dump has single objects only, not a list."""
 
 _REASON_BYTES: Final = 60
 
 
 @dataclass(slots=True)
 class ServedKinds:
-    """What CustomResourceDefinitions, APIResourceLists and Status documents say together.
+    """Combines CustomResourceDefinitions, APIResourceLists and Status documents.
 
-    `listed`: there is a whole list of CustomResourceDefinitions: which are not in it are not there.
+    `listed`: the dump has a complete list of CustomResourceDefinitions, so others do not exist.
     """
 
     listed: bool = False
@@ -39,14 +39,14 @@ class ServedKinds:
     _failures: dict[str, ResourceState] = field(default_factory=dict)
 
     def take_crd(self, crd: Json) -> None:
-        """Take a CustomResourceDefinition; alone it says nothing of others."""
+        """Take a CustomResourceDefinition; on its own it says nothing about others."""
         name = part(crd, "metadata", "name")
         if isinstance(name, str):
             self._crds[name] = _is_served(crd)
 
     def take_api_resources(self, listed: Json) -> None:
-        """Take what one group and version serve; `kubectl api-resources` prints all groups in one
-        list.
+        """Take the resources of one group and version; `kubectl api-resources` prints all groups in
+        one list.
         """
         group = str(listed.get("groupVersion") or "").rpartition("/")[0]
         names = self._api_resources.setdefault(group, set())
@@ -59,9 +59,9 @@ class ServedKinds:
                 names.add(f"{name}.{of}" if of else name)
 
     def take_status(self, status: Json) -> str | None:
-        """Return what is wrong with a Status that tells of a failure but not of what.
+        """Take a Status; return a fault if it reports a failure without naming the resource.
 
-        It names the resource by its plural; the kind is understood too.
+        `details.kind` has the resource's plural; the kind is accepted too.
         """
         if status.get("status") == "Success":
             return None
@@ -77,10 +77,9 @@ class ServedKinds:
         return None
 
     def discovery(self, held: Iterable[str], *, complete: bool, cut: bool) -> Discovery:
-        """Return what is known to be served.
+        """Return which resources are known to be served.
 
-        `held` are kinds of which the dump holds objects; `cut`: a part of the
-        CustomResourceDefinitions is missing.
+        `held`: the CRDs of objects in the dump. `cut`: some CustomResourceDefinitions are missing.
         """
         refused = CRD_NAME in self._failures
         is_whole = (self.listed or (complete and bool(self._crds))) and not (refused or cut)
@@ -119,7 +118,7 @@ def kind_of(value: object) -> Kind | None:
 
 
 def _is_served(crd: Json) -> bool:
-    """Tell whether discovery lists it: it is established, and one of its versions is served."""
+    """True if discovery lists a CRD: it is established, and one of its versions is served."""
     versions = part(crd, "spec", "versions")
     if isinstance(versions, list) and versions:
         served = [each.get("served", True) for each in versions if isinstance(each, dict)]
@@ -138,11 +137,11 @@ def _words(reason: str) -> str:
 
 
 EVENTS_GROUP: Final = "events.k8s.io"
-"""The newer group of Events; both have the same objects."""
+"""The newer API group of Events; both groups serve the same objects."""
 
 
 class Wanted:
-    """What a live reporter would read, to choose from documents in the same way."""
+    """The resources that a live reporter reads; selects documents by the same rules."""
 
     def __init__(
         self,
@@ -170,7 +169,7 @@ class Wanted:
         return self._by_kind.get((group, kind), ())
 
     def of_file(self, source: str) -> Kind | None:
-        """Return the kind whose list a file is named after: kubectl prints an empty one without."""
+        """Return the kind that a file is named after: kubectl prints empty lists without a kind."""
         return self._by_name.get(PurePath(source).stem)
 
     def is_crd(self, group: str, kind: str) -> bool:

@@ -1,16 +1,16 @@
-"""Which resources a dump tells about, of which it tells everything, and what of it was cut off.
+"""Which resources a dump covers, which of them completely, and what was cut off.
 
-kubectl sorts keys, so that `kind` and `metadata` of a list stand behind its items: where they are
-not there, neither is the end of the last item. Of a single object nothing tells that its end is
-missing, but kubectl ends each line; what an editor or a person wrote need not.
+kubectl sorts keys, so `kind` and `metadata` of a list come after its items: if they are missing,
+the end of the last item is missing too. A single object that is cut off cannot be recognised that
+way, but kubectl ends each line with a line break, which an editor or a person may not.
 
-Of each object the newest copy counts. Loops and folders hold many objects twice. Whoever may write
-the status of an object of their own may write any time into it, and the clock of a dump decides how
-long every fault has lasted. Kubelets tell of each node at least every five minutes
-(nodeStatusReportFrequency of KubeletConfiguration), and of nodes, pods and workloads only the
-cluster writes the status. So where nodes tell their heartbeats, a time of another kind counts only
-if it is not much later than those; where none does, nothing says which time is the true one, and
-all count.
+The newest copy of each object counts: dumps made by loops, and folders, have many objects twice.
+
+The clock of a dump decides how long each fault has lasted, and a tenant can write any time into the
+status of an object of their own. Kubelets report each node at least every five minutes
+(nodeStatusReportFrequency of KubeletConfiguration), and only the cluster writes the status of
+nodes, pods and workloads. So if nodes have heartbeats, a time from another kind counts only if it
+is at most ten minutes later. Without heartbeats nothing shows which time is right, and all count.
 """
 
 import re
@@ -37,9 +37,8 @@ _UINT64_DIGITS: Final = 20
 class Copy:
     """One copy of an object.
 
-    `revision` is its resourceVersion and `generation` that of its spec, each -1 where it is not
-    known. `newest` is the newest time in it. Of two versions of the API the one with the higher
-    `preference` is read.
+    `revision` is its resourceVersion; it and `generation` are -1 if unknown. `newest` is the newest
+    time in the object. Of two API versions, the one with the higher `preference` is read.
     """
 
     content: KubeObject | SkippedObject
@@ -51,10 +50,10 @@ class Copy:
     digest: int
 
     def follows(self, other: "Copy") -> bool:
-        """Tell whether this copy counts, which comes later in the dump.
+        """True if this copy, which comes later in the dump, replaces the other one.
 
-        The one with the higher resourceVersion is newer: Kubernetes API concepts, "Resource
-        versions", says that they can be compared. Of one revision the copy counts that can be read.
+        The copy with the higher resourceVersion is newer (Kubernetes API concepts, "Resource
+        versions", says that they are comparable). Of two with the same one, the readable one wins.
         """
         if self.revision != other.revision:
             return self.revision > other.revision
@@ -71,7 +70,7 @@ class Copy:
         return not isinstance(self.content, SkippedObject), self.preference
 
     def differs(self, other: "Copy") -> bool:
-        """Tell whether the two may say different things: one revision in two versions does not."""
+        """True if the contents may differ; two API versions of one revision do not."""
         if self.revision >= 0:
             return self.revision != other.revision
         return self.digest != other.digest
@@ -103,7 +102,7 @@ class Copies:
     _superseded: dict[tuple[Resource[KubeObject], str, str], int] = field(default_factory=dict)
 
     def add(self, resource: Resource[KubeObject], copy: Copy) -> None:
-        """Keep a copy that comes later in the dump, or the one that it is older than."""
+        """Keep a copy that comes later in the dump, unless the known copy is newer."""
         copies = self._kept.setdefault(resource, {})
         key = (copy.content.namespace, copy.content.name)
         other = copies.get(key)
@@ -141,7 +140,7 @@ _FIELDS: Final = frozenset({
     "lastProbeTime", "startTime", "startedAt", "finishedAt", "firstTimestamp",
     "lastTimestamp", "eventTime", "lastObservedTime", "time", "acquireTime", "renewTime",
 })  # fmt: skip
-"""Fields that hold a past time; others, such as `expiresAt`, may lie in the future."""
+"""Fields with a past time; others, such as `expiresAt`, may be in the future."""
 
 
 _OF_THE_CLUSTER: Final = frozenset(
@@ -149,12 +148,12 @@ _OF_THE_CLUSTER: Final = frozenset(
 )
 _GROUPS: Final = frozenset({"", "apps", "batch"})
 _LATER: Final = timedelta(minutes=10)
-"""How much later than the cluster's newest time another may be: two heartbeats."""
+"""How much later than the cluster's newest time another time may be: two heartbeats."""
 
 
 @dataclass(slots=True)
 class DumpClock:
-    """What the objects of a dump say of its time."""
+    """Derives the time of a dump from the times in its objects."""
 
     _newest: datetime | None = None
     _others: set[datetime] = field(default_factory=set)
@@ -164,8 +163,8 @@ class DumpClock:
         newest = max(_times(value), default=None)
         metadata = value.get("metadata")
         created = metadata.get("creationTimestamp") if isinstance(metadata, dict) else None
-        told = [created] if isinstance(created, str) else []
-        own = [each for each in map(_moment, told) if each]
+        moment = _moment(created) if isinstance(created, str) else None
+        own = [moment] if moment else []
         if kind in _OF_THE_CLUSTER and group in _GROUPS:
             status = value.get("status")
             own += _times(status)
@@ -213,13 +212,13 @@ def _moment(text: str) -> datetime | None:
 FORBIDDEN: Final = "forbidden"
 
 _REFUSAL: Final = re.compile(r'cannot (?:get|list) resource "([^"]+)" in API group "([^"]*)"')
-"""As a Status of reason Forbidden has it (Kubernetes, endpoints/handlers/responsewriters)."""
+"""Message of a Status with reason Forbidden (Kubernetes, endpoints/handlers/responsewriters)."""
 
 
 @dataclass(slots=True)
 class Looks:
-    """Of `listed` there is a list: with its kind, or with several of its objects. `partial` says
-    why there was more than could be read, by the text form of the resource.
+    """The resources found in a dump. `listed`: those with a list, either of their kind or with
+    several of their objects. `partial`: by resource name, why some objects are missing.
     """
 
     seen: set[Resource[KubeObject]] = field(default_factory=set)
@@ -232,7 +231,7 @@ class Looks:
         self.listed.update(found)
 
     def mark_partial(self, wanted: Wanted, kinds: Iterable[Kind], cause: str) -> None:
-        """Note that there were more objects of some kinds; where none is known, of any."""
+        """Note that objects of these kinds are missing; without a known kind, of any kind."""
         found = tuple(kinds)
         if not found:
             self.partial.update({str(each): cause for each in wanted.resources} | {CRD_NAME: cause})
@@ -241,9 +240,11 @@ class Looks:
             names += [CRD_NAME] if wanted.is_crd(*kind) else []
             self.partial.update(dict.fromkeys(names, cause))
 
-    def note_refusal(self, wanted: Wanted, said: str) -> None:
-        """Note what kubectl says that it may not read; somewhere, which others may have read."""
-        if found := _REFUSAL.search(said):
+    def note_refusal(self, wanted: Wanted, text: str) -> None:
+        """Note a refusal that kubectl printed: the resource is partial, as other lists of it may
+        have succeeded.
+        """
+        if found := _REFUSAL.search(text):
             name = ".".join(filter(None, found.groups()))
             self.partial.update(
                 {str(each): FORBIDDEN for each in wanted.resources if str(each) == name}
@@ -252,7 +253,7 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Coverage:
     states: Mapping[Resource[KubeObject], ResourceState]
     discovery: Discovery
     incomplete: Mapping[str, str]
@@ -277,13 +278,14 @@ class Said:
             yield f"{len(objects)} {resource.kind} object(s) are left out: {why}."
 
 
-def said(
+def coverage_of(
     wanted: Wanted, looks: Looks, kinds: ServedKinds, *, expected: frozenset[str], complete: bool
-) -> Said:
+) -> Coverage:
     held = {each.crd_name for each in looks.seen if each.custom}
     discovery = kinds.discovery(held, complete=complete, cut=CRD_NAME in looks.partial)
-    told = _Told(wanted, looks, kinds, expected, complete)
-    states = {each: told.state(each, discovery) for each in wanted.resources if told.is_read(each)}
+    rules = _Rules(wanted, looks, kinds, expected, complete)
+    read = filter(rules.is_read, wanted.resources)
+    states = {each: rules.state(each, discovery) for each in read}
     incomplete = {
         str(each): looks.partial[str(each)]
         for each, state in states.items()
@@ -293,11 +295,11 @@ def said(
         incomplete.setdefault(str(NAMESPACES), NO_LIST)
     if not discovery.is_whole:
         incomplete[CRD_NAME] = looks.partial.get(CRD_NAME) or kinds.unlisted()
-    return Said(states=states, discovery=discovery, incomplete=incomplete)
+    return Coverage(states=states, discovery=discovery, incomplete=incomplete)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Rules:
     wanted: Wanted
     looks: Looks
     kinds: ServedKinds
@@ -305,10 +307,10 @@ class _Told:
     complete: bool
 
     def is_read(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether there is a use for a resource, as a live reporter finds by discovery.
+        """True if a resource is used; a live reporter decides that by discovery.
 
-        What is read for a stack is of no use without its subjects. What somebody has to ask for is
-        asked for by being there, and missed by nobody, however complete the dump.
+        A stack's resource is used only if the stack is expected or has subjects. Optional resources
+        are used if they are in the dump, and never count as missing, even in a complete dump.
         """
         seen = resource in self.looks.seen
         if resource.opt_in or resource.explains:
@@ -324,7 +326,7 @@ class _Told:
         seen, kind = resource in self.looks.seen, resource.subject_kind
         if resource.custom and discovery.state(resource.crd_name) is Served.ABSENT:
             return ResourceState(Served.ABSENT)
-        # Of two API groups with the same subjects clusters serve one.
+        # If two API groups have the same kind of subject, a cluster serves only one.
         if not seen and kind and any(each.subject_kind == kind for each in self.looks.seen):
             return ResourceState(Served.ABSENT)
         if failure := self.kinds.failure(resource):
@@ -344,10 +346,10 @@ _MARKS: Final = frozenset({"apiVersion", "items", "kind"})
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What is left of a document that is not whole.
+    """The readable rest of a document that is cut off.
 
-    `unfinished` is the object in which it ends, empty if nothing of it is left; None if what is
-    left does not look like an object of Kubernetes at all.
+    `unfinished` is the object at the cut, empty if nothing of it is left; None if the rest does not
+    look like a Kubernetes object.
     """
 
     items: tuple[object, ...] = ()
@@ -395,5 +397,5 @@ def _remains_of_list(value: Json, ending: Ending) -> Remains | None:
 
 
 def _is_of_the_server(value: object) -> bool:
-    """Tell whether an API server wrote it: then kubectl printed it, with its line breaks."""
+    """True if an API server wrote the object: then kubectl printed it and ended every line."""
     return any(part(value, "metadata", each) for each in _OF_THE_SERVER)

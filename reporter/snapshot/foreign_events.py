@@ -1,7 +1,7 @@
-"""Events that other components wrote, as evidence; by what they are about, the newest first.
+"""Events of other components, as evidence: grouped by the object they are about, newest first.
 
-Both recorders of client-go are read: the old one counts repeats in `count` and `lastTimestamp`
-(tools/record), the new one in `series` beside `eventTime` (tools/events).
+Events of both client-go recorders are read: the old one counts repeats in `count` and
+`lastTimestamp` (tools/record), the new one in `series`, next to `eventTime` (tools/events).
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from reporter.model.objects.base import Timestamp
 from reporter.model.subject import ObjectRef
 
 MOST_ABOUT_ONE: Final = 20
-"""Events that are kept about one object, the newest ones."""
+"""Most Events kept about one object; the newest are kept."""
 
 MOST: Final = 50_000
 
@@ -88,12 +88,12 @@ def foreign_event(event: EventObject) -> ForeignEvent | None:
 
 
 def by_object(events: Iterable[ForeignEvent]) -> ByObject:
-    """Return Events by namespace, kind and name of what they are about, the newest first."""
+    """Group Events by namespace, kind and name of the object they are about, newest first."""
     newest = sorted(events, key=lambda each: each.last or _BEFORE_ALL, reverse=True)[:MOST]
     found: defaultdict[tuple[str, str, str], list[ForeignEvent]] = defaultdict(list)
     for each in newest:
         known = found[each.about.namespace, each.about.kind, each.about.name]
-        # The same Event may stand in a dump twice.
+        # A dump may contain the same Event twice.
         if len(known) < MOST_ABOUT_ONE and each not in known:
             known.append(each)
     return {key: tuple(each) for key, each in found.items()}

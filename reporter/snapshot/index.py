@@ -1,4 +1,4 @@
-"""The order of a table's objects, and its indexes: built once, or mended after a few changes."""
+"""The sort order and indexes of a table: built once, or updated after a few changes."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,16 +21,15 @@ Labelled: TypeAlias = dict[Place, tuple[ObjectT_co, ...]]
 """The objects of each namespace with each value of one label."""
 
 Shows: TypeAlias = Callable[[KubeObject], bool]
-"""A question about one object, answered by it alone; one function for each question."""
+"""A predicate that depends on the object alone. Answers are cached by the function itself."""
 
 _MOST_LABELS: Final = 32
-"""Labels by which all objects are indexed. Our own probes ask for about ten of a table; selectors,
-which tenants write, ask for any: beyond this the objects of one namespace are indexed, which are
-their own."""
+"""Most labels by which a whole table is indexed. Our own probes use about ten per table; tenants'
+selectors may use any. Beyond this limit only the objects of the tenant's namespace are indexed."""
 
 
 class Index(Generic[ObjectT_co]):
-    """The objects in the order of namespace and name, and by the labels that were asked for."""
+    """The objects sorted by namespace and name, and grouped by the labels that were looked up."""
 
     __slots__ = ("_by_label", "_by_namespace", "_firsts", "_shown", "keys", "ordered")
 
@@ -117,7 +116,7 @@ class Index(Generic[ObjectT_co]):
     def _firsts_after(
         self, changes: Sequence[Change], objects: Mapping[Place, ObjectT_co]
     ) -> Iterator[tuple[Shows, ObjectT_co | None]]:
-        """Yield the answers that still hold, or that a changed object gives, or None."""
+        """Yield the first objects after the changes; omit those that must be searched again."""
         gone = [old for old, _ in changes]
         come = [objects[new.namespace, new.name] for _, new in changes if new is not None]
         for shows, known in self._firsts.items():
@@ -133,7 +132,7 @@ def index_of(objects: Mapping[Place, ObjectT_co]) -> Index[ObjectT_co]:
 
 
 def grouped(pairs: Iterable[tuple[KeyT, ValueT]]) -> dict[KeyT, tuple[ValueT, ...]]:
-    """Return what has the same key together, in its order."""
+    """Group values by key, in their order."""
     groups: dict[KeyT, list[ValueT]] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)

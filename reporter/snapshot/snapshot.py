@@ -1,7 +1,7 @@
-"""The frozen view of the cluster that one pass uses, with what was read on demand.
+"""The frozen view of the cluster that one pass uses, with the evidence that was read on demand.
 
-Events end after an hour, and a launch of a node that failed is told once: what was learned is kept
-as long as anything is at fault where it was learned.
+Events expire after an hour, and a failed node launch is reported only once. So evidence is kept for
+as long as there is a fault in its namespace, container or Lease.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ ValueT = TypeVar("ValueT")
 
 
 class Served(StrEnum):
-    """What is known of a resource: it is served, the cluster lacks it, or nobody can tell."""
+    """Whether the cluster serves a resource, does not serve it, or that is unknown."""
 
     SERVED = "served"
     ABSENT = "absent"
@@ -41,9 +41,9 @@ class Served(StrEnum):
 class ResourceState:
     """The state of one resource at the instant of the snapshot.
 
-    `confirmed`: heard of since the last lost connection or pause, so a verdict may rest on it.
-    `lasting`: it is unreachable although the API server has been well for a while. `partial`: only
-    some of its objects were asked for, so that one that is not here may exist.
+    `confirmed`: data has arrived since the last lost connection or pause, so a verdict may depend
+    on it. `lasting`: unreachable although the API server has been healthy for a while. `partial`:
+    only some of its objects were requested, so a missing object may exist.
     """
 
     served: Served
@@ -56,10 +56,10 @@ class ResourceState:
 
     @property
     def awaited(self) -> bool:
-        """Whether an answer is waited for before a verdict rests on this.
+        """True if a verdict must wait for an answer about this resource.
 
-        A refusal is an answer, and so is one kind that cannot be reached while others can: waiting
-        for more would mean never to say anything again.
+        A refusal is an answer. So is a kind that stays unreachable while others can be read:
+        waiting for it could block verdicts for ever.
         """
         refused = self.served is Served.UNKNOWN and self.cause not in (NOT_LISTED, UNREACHABLE)
         return not (self.confirmed or refused or self.lasting)
@@ -68,24 +68,24 @@ class ResourceState:
 NOT_READ = ResourceState(Served.UNKNOWN, cause="not read")
 
 # Causes of being unknown.
-NOT_LISTED: Final = "not listed yet"  # while a first answer is waited for; then UNREACHABLE
+NOT_LISTED: Final = "not listed yet"  # before the first answer; later UNREACHABLE
 UNREACHABLE: Final = "unreachable"
-FORBIDDEN: Final = "forbidden"  # the permission says what is missing
-OTHER_VERSIONS: Final = "served in version"  # which: none of them is read
-NOT_ASKED: Final = "not asked for"  # only one namespace was to be looked at
+FORBIDDEN: Final = "forbidden"  # `permission` names the missing permission
+OTHER_VERSIONS: Final = "served in version"  # followed by the versions, none of which is read
+NOT_ASKED: Final = "not asked for"  # only one namespace was read
 
 CREDENTIALS: Final = "valid credentials"
-"""What is missing where the API server does not know who asks (401)."""
+"""The missing permission if the API server does not accept our credentials (401)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What API discovery answered.
+    """The answer of API discovery.
 
-    `served` has `<plural>.<group>`, and is None without an answer. Of `unknown_groups` a part is
-    stale or missing; of `known_groups` all is known, None being all. `absent` is known not to be
-    served although its group is not known, as a single CustomResourceDefinition in a dump says.
-    `confirmed`: a verdict may rest on it.
+    `served` has `<plural>.<group>`, and is None without an answer. `unknown_groups` are partly
+    stale or missing; `known_groups` are known completely, None meaning all groups. `absent`
+    resources are known not to be served although their group is not known, from a single
+    CustomResourceDefinition in a dump. `confirmed`: a verdict may depend on the answer.
     """
 
     served: frozenset[str] | None = None
@@ -112,12 +112,11 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """Every object read, indexed, and for each resource whether it could be read.
+    """All objects that were read, indexed, and whether each resource could be read.
 
-    `covered` are the namespaces of which everything was read, None being all. `superseded` are
-    older copies in a dump. `incomplete` says why not all is there of a resource: what is there
-    counts, and nothing is absent. `derived` keeps what is asked for again and again in a pass: a
-    matter of speed only.
+    `covered` are the namespaces that were read completely, None meaning all. `superseded` are older
+    copies in a dump. `incomplete` says why a resource's objects are not all there: those found
+    count, but no missing object is known to be absent. `derived` caches results within a pass.
     """
 
     tables: Mapping[Resource[KubeObject], Table[KubeObject]] = field(default_factory=dict)
@@ -155,7 +154,7 @@ class Snapshot:
         return self.state(resource).served is not Served.UNKNOWN
 
     def absent(self, resource: Resource[KubeObject]) -> bool:
-        """Tell whether the cluster does not serve the kind."""
+        """True if the cluster does not serve the kind."""
         return self.state(resource).served is Served.ABSENT
 
     def absence_known(
@@ -166,17 +165,17 @@ class Snapshot:
         *,
         sought: Sought | None = None,
     ) -> bool:
-        """Tell whether an object that is not here does not exist; without `name`, any in the
-        namespace.
+        """True if an object that is not in the snapshot is known not to exist; without `name`, any
+        object of the namespace.
 
-        Probes ask this before they conclude anything from absence. A namespace that does not exist
-        holds nothing. A malformed object may be the one that is sought, as `sought` tells (by
-        default by its name), and hides no other; one without a name may be any.
+        Probes must check this before they conclude anything from absence. A namespace that does not
+        exist has no objects. A malformed object may be the one that is looked for: `sought` decides
+        (by default its name); without a name it may be any.
         """
         state = self.state(resource)
         if state.served is Served.UNKNOWN or state.partial:
             return False
-        # Asked thousands of times in a pass, and hardly ever is anything incomplete or malformed.
+        # Called thousands of times in a pass, and rarely is anything incomplete or malformed.
         if self.incomplete and str(resource) in self.incomplete:
             return False
         if self._malformed and any(
@@ -186,22 +185,22 @@ class Snapshot:
             return False
         if state.served is Served.ABSENT or self.covered is None or not resource.namespaced:
             return True
-        return namespace in self.covered or self._is_no_namespace(namespace)
+        return namespace in self.covered or self._lacks_namespace(namespace)
 
     def lacks(self, resource: Resource[KubeObject], namespace: str, name: str) -> bool:
-        """Tell whether an object is known not to exist."""
+        """True if an object is known not to exist."""
         gone = self[resource].get(namespace, name) is None
         return gone and self.absence_known(resource, namespace, name)
 
     def _malformed_in(
         self, resource: Resource[KubeObject], namespace: str
     ) -> Iterator[SkippedObject]:
-        # What is malformed where not even its namespace can be read may be in any.
+        # A malformed object without a readable namespace may be in any namespace.
         for place in {namespace, ""}:
             yield from self._malformed.get((str(resource), place), ())
 
     def once(self, question: Hashable, find: Callable[["Snapshot"], ValueT]) -> ValueT:
-        """Return what `find` finds in this snapshot; it is looked for once in a pass."""
+        """Return the result of `find`, computed once per snapshot."""
         if question not in self.derived:
             self.derived[question] = find(self)
         return cast("ValueT", self.derived[question])
@@ -209,9 +208,9 @@ class Snapshot:
     def entry(
         self, index: Hashable, key: KeyT, find: Callable[["Snapshot"], Mapping[KeyT, ValueT]]
     ) -> ValueT | None:
-        """Return one entry of the index that `find` makes once in a pass; None if it has none.
+        """Return one entry of the index that `find` builds once per snapshot, or None.
 
-        Who asks has read that entry alone: a change of another one asks nobody again.
+        The caller depends on this entry only; changes to other entries do not invalidate it.
         """
         return self.once((index, key), lambda snapshot: snapshot.once(index, find).get(key))
 
@@ -219,7 +218,7 @@ class Snapshot:
         found = self._malformed.get((str(resource), ref.namespace), ())
         return ref.kind == resource.kind and any(each.name == ref.name for each in found)
 
-    def _is_no_namespace(self, name: str) -> bool:
+    def _lacks_namespace(self, name: str) -> bool:
         known = self.absence_known(NAMESPACES, name=name)
         return known and self[NAMESPACES].get("", name) is None
 
@@ -236,9 +235,9 @@ def with_held_leases(snapshot: Snapshot, now: datetime) -> Snapshot:
 
 @dataclass(slots=True)
 class Learned:
-    """What is known; it is changed by what reads, and joined to each snapshot.
+    """The evidence read so far; readers update it, and each snapshot is joined with it.
 
-    Each `note` returns whether something is other than before.
+    Each `note_...` method returns True if something has changed.
     """
 
     _events: dict[str, ByObject] = field(default_factory=dict)
@@ -249,7 +248,7 @@ class Learned:
     _evidence: Evidence | None = None
 
     def note_events(self, namespace: str, events: Iterable[ForeignEvent]) -> bool:
-        """Take what was read of a namespace; what was there before and is not any more stays."""
+        """Add the Events read in a namespace; earlier ones stay although they have expired."""
         known = self._events.get(namespace)
         before = chain.from_iterable((known or {}).values())
         newer = {_same(each): each for each in chain(before, events)}
@@ -270,7 +269,7 @@ class Learned:
     def note_objects(
         self, resource: Resource[KubeObject], objects: Collection[KubeObject], *, partial: bool
     ) -> bool:
-        """Take what was read of a resource; `partial` says that only some of its objects were."""
+        """Store the objects read of a resource; with `partial`, only some were read."""
         state = ResourceState(Served.SERVED, partial=partial)
         before = self._tables.get(resource, Table[KubeObject]())
         table = table_of(chain(before, objects) if partial else objects)
@@ -280,7 +279,7 @@ class Learned:
         return changed
 
     def note_lease(self, key: LeaseKey, lease: Lease | None) -> bool:
-        """Take a Lease that is held, None for one that is not."""
+        """Store a Lease that is held, or None for one that is not."""
         changed = key not in self._leases or (self._leases[key] is None) is not (lease is None)
         if changed:
             self._leases[key] = lease
@@ -292,7 +291,7 @@ class Learned:
         logs: Collection[LogKey],
         leases: Collection[LeaseKey] = (),
     ) -> None:
-        """Keep what was learned of these namespaces, containers and Leases, and nothing else."""
+        """Drop all evidence except that of these namespaces, containers and Leases."""
         self._leases = {key: each for key, each in self._leases.items() if key in leases}
         old, old_logs = self._events.keys() - set(namespaces), self._logs.keys() - set(logs)
         for namespace in old:
@@ -332,7 +331,7 @@ def _same(event: ForeignEvent) -> tuple[object, ...]:
 
 
 def _words(events: ByObject) -> Mapping[object, object]:
-    """Return what a diagnosis rests on: how often something was said again changes none."""
+    """Return the parts of Events that a diagnosis depends on; repeat counts are not among them."""
     return {key: [(*_same(each), each.type) for each in found] for key, found in events.items()}
 
 
@@ -341,9 +340,9 @@ _SIMILAR: Final = 0.85
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unserved:
-    """A declaration of a condition that can tell nothing, for its kind is not served.
+    """A declared condition without effect, because its kind is not served.
 
-    `near` is what is served and has nearly that name.
+    `near` is a served resource with a similar name, or empty.
     """
 
     reason: str
@@ -360,7 +359,7 @@ def unserved(
 ) -> Iterator[Unserved]:
     """Yield the declared conditions whose kind is known not to be served.
 
-    That is no fault: what brings the kind may come later, or never.
+    That is not a fault: the kind may be installed later, or never.
     """
     names = discovery.served or frozenset()
     for each in catalogue.declared:

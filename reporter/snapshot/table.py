@@ -1,9 +1,9 @@
 """An immutable, indexed set of objects of one resource.
 
-Most tables differ from the one before by a few objects of thousands. To sort and index all of them
-again costs more than what is then asked, so a table takes over the order and the indexes of the one
-before, and mends what the changed objects are in. Nothing shared is changed: what is mended is
-copied.
+Most tables differ from their predecessor by a few objects of thousands. Sorting and indexing all of
+them again costs more than the lookups that follow. So a table takes over the order and the indexes
+of its predecessor, and updates the entries of changed objects. Shared data is never modified:
+updated parts are copied.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -17,18 +17,17 @@ ObjectT_co = TypeVar("ObjectT_co", bound=KubeObject, covariant=True)
 ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 _WORTH: Final = 4
-"""A table of which more than one in so many objects changed is indexed from nothing."""
+"""If more than one in this many objects changed, the table is indexed from scratch."""
 
 _MANY: Final = 64
-"""Objects with one value of a label, large enough to ask whether another narrows them."""
+"""If more objects than this share a label's value, the other labels are tried too."""
 
 
 class Table(Generic[ObjectT_co]):
-    """Objects of one resource in the order of namespace and name.
+    """Objects of one resource, sorted by namespace and name.
 
-    Order and indexes are made when first asked for, in the thread of a pass and not in the event
-    loop, and kept. `touched` are the keys that may be others than in the table `before`; None is
-    any.
+    The order and indexes are built when first needed, in the thread of a pass and not in the event
+    loop, and kept. `touched` are the keys that may differ from the table `before`; None means any.
     """
 
     __slots__ = ("_before", "_changes", "_chosen", "_index", "_objects", "_touched")
@@ -79,7 +78,7 @@ class Table(Generic[ObjectT_co]):
             key, value = max(labels.items(), key=lambda each: (len(each[1]), each))
             found = self.labelled(namespace, key, value)
             if len(found) > _MANY:
-                # One value that all share must not cost each selector all of them.
+                # Without this, each selector would scan all objects that share a common value.
                 key, value = self.rarest(namespace, labels)
                 found = self.labelled(namespace, key, value)
         else:
@@ -87,16 +86,16 @@ class Table(Generic[ObjectT_co]):
         return tuple(each for each in found if selector.matches(each.metadata.labels))
 
     def rarest(self, namespace: str, labels: Labels) -> tuple[str, str]:
-        """Return which of some labels the fewest objects of a namespace carry with its value."""
+        """Return the label whose key and value the fewest objects of a namespace have."""
         index = self.index()
         return min(labels.items(), key=lambda each: (len(index.labelled(namespace, *each)), each))
 
     def chosen(
         self, question: Hashable, choose: Callable[[Iterable[KubeObject]], Iterable[KubeObject]]
     ) -> tuple[KubeObject, ...]:
-        """Return the objects that `choose` yields, which `question` tells from other choices.
+        """Return the objects that `choose` yields, cached under `question`.
 
-        The answer is kept like an index, so it must follow from the objects alone.
+        The result must depend on the objects alone.
         """
         if question not in self._chosen:
             self._chosen[question] = tuple(choose(self))
@@ -114,7 +113,7 @@ class Table(Generic[ObjectT_co]):
             keys = old.keys() | new.keys()
         pairs = ((old.get(key), new.get(key)) for key in keys)
         self._changes = (before, tuple(pair for pair in pairs if pair[0] is not pair[1]))
-        # What is remembered names the table before, and must not keep all those before it alive.
+        # The cached changes refer to `before`; they must not keep all earlier tables alive.
         before.forget_changes()
         return self._changes[1]
 
@@ -122,7 +121,7 @@ class Table(Generic[ObjectT_co]):
         self._changes = (None, ())
 
     def index(self) -> Index[ObjectT_co]:
-        """Return the order and the indexes, made now where nobody asked before."""
+        """Return the order and the indexes; build them on the first call."""
         if self._index is None:
             before = self._before
             self._index = index_of(self._objects) if before is None else self._mended(before)
@@ -132,10 +131,10 @@ class Table(Generic[ObjectT_co]):
     def followed(
         self, touched: AbstractSet[Place] | None
     ) -> "tuple[Table[ObjectT_co] | None, AbstractSet[Place] | None]":
-        """Return the newest of this table and those before it that has an index, and what was
-        touched since.
+        """Return the newest indexed table among this one and its predecessor, and the keys touched
+        since.
 
-        One that nobody asked has nothing to take over, and must not keep those before it alive.
+        A table without an index has nothing to take over, and must not keep its predecessor alive.
         """
         if self._index is not None:
             return self, touched
@@ -151,5 +150,5 @@ class Table(Generic[ObjectT_co]):
 
 
 def table_of(objects: Iterable[ObjectT]) -> Table[ObjectT]:
-    """Return a table of `objects`; of two with the same name the later one counts."""
+    """Return a table of `objects`; of two with the same name, the later one counts."""
     return Table({(obj.namespace, obj.name): obj for obj in objects})

@@ -1,16 +1,16 @@
-"""Which objects an answer was made from, noted while it is made.
+"""Dependency tracking: records which objects an answer was computed from.
 
-A pass asks thousands of questions, and after a change nearly all answers are those of the pass
-before. A list of what each question rests on would have to follow every change of a probe, and one
-that is forgotten is a verdict that is never corrected.
+A pass runs thousands of probes, and after a change nearly all of them answer as in the pass before.
+A hand-written list of dependencies would have to follow every change of a probe, and a forgotten
+entry would leave a verdict uncorrected for ever.
 
-So the probes read through a snapshot that notes what they look up: one object by name, the objects
-of a namespace, those with a label, all of a kind. An answer holds until one of these changes, as
-long as probes read the cluster from nowhere else. A change of what is no table (what is served,
-what could not be read) asks everything again. What is worked out of many objects and asked for by
-many (`once`) is a cell of its own: only if its result is another one, those who asked for it are
-asked again. Build systems know this as dependency tracking ("Build Systems a la Carte", Mokhov,
-Mitchell and Peyton Jones, 2018).
+So probes read through a snapshot that records their lookups: one object by name, the objects of a
+namespace, those with a label, all of a kind. An answer is valid until one of these changes,
+provided that probes read the cluster in no other way. Changes outside of tables (what is served,
+what could not be read) invalidate everything. A value that is computed from many objects and used
+by many probes (`once`) is a cell of its own: its users are invalidated only if the value itself
+changes. Build systems call this dependency tracking ("Build Systems a la Carte", Mokhov, Mitchell
+and Peyton Jones, 2018).
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -34,7 +34,7 @@ ValueT = TypeVar("ValueT")
 
 
 class How(IntEnum):
-    """How objects are looked up; a number, as cells are hashed all the time."""
+    """How objects are looked up; an integer, because cells are hashed very often."""
 
     NAME = auto()
     NAMESPACE = auto()
@@ -48,9 +48,9 @@ class How(IntEnum):
 
 
 class Cell(NamedTuple):
-    """What was looked up: the answer changes only if an object in it does.
+    """One lookup: its result changes only if an object in the cell does.
 
-    `what` is the resource; None for what was scraped of a pod, what was worked out, and evidence.
+    `what` is the resource; None for a pod's samples, computed values and evidence.
     """
 
     what: Resource[KubeObject] | None
@@ -60,7 +60,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WorkedOut:
-    """What was worked out of many objects, what was looked up for it, and how it is done again."""
+    """A computed value, the cells it was computed from, and the function that recomputes it."""
 
     value: object
     cells: frozenset[Cell]
@@ -117,7 +117,7 @@ class TracedTable(Table[ObjectT_co]):
         return self._read(How.LABEL, namespace, key, value).labelled(namespace, key, value)
 
     def rarest(self, namespace: str, labels: Labels) -> tuple[str, str]:
-        """Return the label that the fewest carry; whichever it is, nothing rests on the choice."""
+        """Return the rarest label; not recorded, as the choice does not affect any result."""
         return self._table.rarest(namespace, labels)
 
     def chosen(
@@ -140,7 +140,7 @@ class TracedSnapshot(Snapshot):
         return found
 
     def once(self, question: Hashable, find: Callable[[Snapshot], ValueT]) -> ValueT:
-        """Return what `find` finds in this snapshot; the caller has read that, not its parts."""
+        """Return the result of `find`; the caller depends on that value, not on its inputs."""
         known = self.found.get(question)
         if known is None:
             value, cells = self.trace.of(partial(find, self))

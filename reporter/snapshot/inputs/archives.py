@@ -1,7 +1,7 @@
-"""Tar archives, read as a stream, and zip archives, of which only entries of use are decompressed.
+"""Reads tar archives as a stream, and of zip archives only the entries that are used.
 
-Nothing is unpacked to disk, and no path or link leads out of an archive. Real support bundles have
-links: troubleshoot.sh writes `cluster-resources/custom-resources/<crd>/<ns>.json` and links
+Nothing is unpacked to disk, and no path or link may lead out of an archive. Real support bundles
+have links: troubleshoot.sh writes `cluster-resources/custom-resources/<crd>/<ns>.json` and links
 `<ns>.yaml` to it (replicatedhq/troubleshoot, pkg/collect/cluster_resources.go, v0.133.0).
 """
 
@@ -20,7 +20,7 @@ from typing import IO, BinaryIO, ClassVar, Final, NoReturn, Self, TypeAlias, cas
 from reporter.snapshot.inputs import files
 
 Unpacked: TypeAlias = tuple[str, bytes] | files.LeftOut
-"""An entry that is read: its path in the archive and what it holds; or why it is left out."""
+"""The path of an entry within the archive and its content; or why it is left out."""
 
 _BUFFER: Final = 512 * files.BLOCK
 _EXTENDED: Final = frozenset({
@@ -30,9 +30,9 @@ _EXTENDED: Final = frozenset({
 
 
 class _Header(tarfile.TarInfo):
-    """A header of which long names and attributes, which Python reads at once, are bounded.
+    """A tar header with a size limit on long names and attributes, which Python reads into memory.
 
-    `ended`: Python takes what is cut off or damaged behind the first header for the end, too.
+    `ended`: the end marker was read. Python also takes a damaged or missing header for the end.
     """
 
     ended: ClassVar[bool] = False
@@ -52,7 +52,7 @@ class _Header(tarfile.TarInfo):
         return header
 
     def _refuse_sparse(self, *_: object) -> NoReturn:
-        # The map of a sparse file is read at once, however long it is.
+        # Python would read the map of a sparse file into memory, however long it is.
         raise _SparseError
 
     _proc_sparse = _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
@@ -63,7 +63,7 @@ class _SparseError(Exception):
 
 
 class _TooLargeError(Exception):
-    """A header or an entry says that it is larger than all that is read."""
+    """A header or an entry claims a size beyond the limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,9 @@ class _Seen:
 def read_tar(
     open_stream: Callable[[], files.CountedStream], name: str, budget: files.Budget
 ) -> Iterator[Unpacked]:
-    """Yield the entries of a tar that are of use, in their order, and then what links add.
+    """Yield the useful entries of a tar in their order, and then the files behind links.
 
-    A link is read where what it points to has an ending that is not read by itself.
+    A link is followed only if its target's own name has no ending that is read.
     """
     seen = _Seen()
     for member in _members(open_stream(), name, budget):
@@ -128,7 +128,7 @@ def _read_again(
     *,
     budget: files.Budget,
 ) -> Iterator[Unpacked]:
-    """Yield files under the names of the links that lead to them."""
+    """Yield files under the names of the links that point to them."""
     for member in _members(open_stream(), name, budget):
         links = wanted.pop(path_inside(member.header.name) or "", [])
         if links and member.header.isreg():
@@ -139,7 +139,7 @@ def _read_again(
 def _see_link(
     seen: _Seen, path: str, header: tarfile.TarInfo, *, name: str
 ) -> Iterator[files.LeftOut]:
-    # The target of a hard link is named from the root of the archive.
+    # The target of a hard link is relative to the root of the archive.
     hard = header.islnk()
     target = path_inside(header.linkname) if hard else target_inside(path, header.linkname)
     if target is not None:
@@ -185,10 +185,10 @@ def _members(stream: files.CountedStream, name: str, budget: files.Budget) -> It
                 break
             budget.spend("entries", 1, name)
             yield _Member(header, partial(tar.extractfile, header))
-            # Extended attributes may name another size, and Python would skip it block by block.
+            # Extended attributes may claim a huge size, which Python would skip block by block.
             if not 0 <= header.size <= budget.limits.unpacked:
                 raise files.DumpError(_too_large(name))
-            # Python keeps every header, of which there may be very many.
+            # Python keeps every header in memory, and there may be very many.
             tar.members.clear()  # type: ignore[attr-defined]  # typeshed has only the method
     if not OwnHeader.ended:
         raise files.BrokenArchiveError(f"{name}: the archive is cut off or damaged; copy it again")
@@ -219,7 +219,7 @@ def _too_large(name: str) -> str:
 
 
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-"""How a zip begins; the second one is empty."""
+"""First bytes of a zip; the second form is that of an empty one."""
 
 _END: Final = b"PK\x05\x06"
 _END_BYTES: Final = 22
@@ -240,7 +240,7 @@ class _Found:
 
 
 def read_zip(file: BinaryIO, name: str, budget: files.Budget) -> Iterator[Unpacked]:
-    """Yield the entries of a zip that are of use, in their order, and then what links add."""
+    """Yield the useful entries of a zip in their order, and then the files behind links."""
     with _zip_errors(name):
         _require_small_index(file, name, budget)
         archive = zipfile.ZipFile(file)
@@ -274,14 +274,14 @@ def _left_out(entry: str, path: str | None, *, name: str) -> Iterator[files.Left
 
 
 def _is_device(mode: int) -> bool:
-    # What was packed elsewhere than on Unix says nothing of the kind of a file.
+    # Archives made on other systems than Unix do not record file types.
     return stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK}
 
 
 def _behind(
     link: str, found: _Found, archive: zipfile.ZipFile, *, name: str, budget: files.Budget
 ) -> Iterator[Unpacked]:
-    """Yield what a link adds: nothing where its target is read anyway."""
+    """Yield the file behind a link, or nothing if that file is read anyway."""
     target = followed(link, found.links, budget.limits.links)
     if target == _OUTSIDE:
         yield files.LeftOut(files.shown(name, link), "a link that leads out of the archive")
@@ -308,7 +308,7 @@ def _entry(
                 files.shown(name, path), "a log that is too large; unpack it yourself"
             )
         with _zip_errors(name), archive.open(entry) as log:
-            # What the index says of the size need not be true: `zipfile` reads no more than that.
+            # The size in the index may be false, but `zipfile` reads no more than that.
             raw = files.end_of(log, path)
         budget.spend("unpacked", entry.file_size, name)
         return path, raw
@@ -320,7 +320,7 @@ def _entry(
 def _zip_content(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int, *, name: str
 ) -> bytes:
-    # What the index says of the size need not be true.
+    # The size in the index may be false.
     with _zip_errors(name), archive.open(entry) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
@@ -329,7 +329,7 @@ def _zip_content(
 
 
 def _require_small_index(file: BinaryIO, name: str, budget: files.Budget) -> None:
-    """Refuse a central directory that Python would need very much memory for."""
+    """Refuse a central directory that would take Python too much memory."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _LONGEST_COMMENT - _END_BYTES - _LOCATOR_BYTES))
     tail = file.read()
@@ -377,7 +377,7 @@ def target_inside(link: str, target: str) -> str | None:
 
 
 def followed(path: str, links: Mapping[str, str], most: int) -> str | None:
-    """Return the path behind links of files and folders, None if they go on for ever."""
+    """Resolve links of files and folders in a path; None after more than `most` links."""
     for _ in range(most):
         parts = path.split("/")
         starts = (("/".join(parts[:count]), count) for count in range(1, len(parts) + 1))

@@ -1,17 +1,17 @@
-"""The files of a dump, wherever they are from, and which of them are logs of containers.
+"""The files of a dump, the limits on them, and which of them are container logs.
 
-The layouts of logs: `logs/<namespace>/<pod>/<container>.log` and `.previous.log` of a folder made
-by hand; `cluster-resources/pods/logs/<namespace>/<pod>/<container>.log` and `-previous.log`
+Layouts of logs: `logs/<namespace>/<pod>/<container>.log` and `.previous.log` in a folder made by
+hand; `cluster-resources/pods/logs/<namespace>/<pod>/<container>.log` and `-previous.log`
 (replicatedhq/troubleshoot, pkg/collect/cluster_resources.go);
 `namespaces/<namespace>/pods/<pod>/<container>/<container>/logs/current.log` and `previous.log`
 (openshift/oc, pkg/cli/admin/inspect/pod.go); `<namespace>/<pod>/logs.txt` with the logs of all
 containers of a pod (`kubectl cluster-info dump --output-directory`).
 
-Of each log its end is kept: an engine of eight workers says why it failed within the last thousand
-lines.
+Only the end of each log is kept: an engine with eight workers says why it failed within the last
+thousand lines.
 
-A dump may come from anybody, so that it is bounded how much is read of it, whatever it is packed
-in. Nothing of it is unpacked to disk; of an archive, one file at a time is in memory.
+A dump may come from a stranger, so the amount that is read is limited, whatever the packing.
+Nothing is unpacked to disk, and only one file of an archive is in memory at a time.
 """
 
 import gzip
@@ -33,21 +33,21 @@ _MIB: Final = 1024 * 1024
 
 
 class DumpError(Exception):
-    """A dump that cannot be evaluated; the message says why and is meant for the user."""
+    """A dump cannot be evaluated; the message tells the user why."""
 
 
 class BrokenArchiveError(DumpError):
-    """An archive that is damaged or cut off; inside of another one it costs only itself."""
+    """An archive is damaged or cut off; if it is inside another one, only its files are lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputLimits:
     """Bytes that are read before a dump is refused.
 
-    `unpacked` counts all that comes out of archives, logs included: they are decompressed to find
-    what is behind them. `nested`, `pages`, `logs` (of which the ends are kept) and `index` (that of
-    a zip, which Python reads at once) are held in memory. `header` bounds a long name in a tar.
-    `depth` is how many archives may be inside of each other; `.tar.gz` counts as one.
+    `unpacked` counts all bytes decompressed from archives, including logs, which are decompressed
+    to reach the entries after them. `nested`, `pages`, `logs` (only their ends) and `index` (that
+    of a zip, which Python reads at once) are kept in memory. `header` limits a long name in a tar.
+    `depth` is how deeply archives may be nested; `.tar.gz` counts as one.
     """
 
     file: int = LIMITS.size
@@ -82,7 +82,7 @@ class Budget:
     _spent: Counter[str] = field(default_factory=Counter)
 
     def spend(self, what: str, size: int, name: str) -> None:
-        """Count bytes, or entries, of one of the limits; raise DumpError if there are too many."""
+        """Count bytes or entries against a limit; raise DumpError if there are too many."""
         self._spent[what] += size
         most: int = getattr(self.limits, what)
         if self._spent[what] > most:
@@ -90,7 +90,7 @@ class Budget:
             raise DumpError(f"{name}: {_BEYOND[what].format(shown)}")
 
     def keep_log(self, size: int) -> bool:
-        """Count the end of a log; False if there is no room for it."""
+        """Count the kept end of a log; False if it would exceed the limit."""
         self._spent["logs"] += size
         return self._spent["logs"] <= self.limits.logs
 
@@ -118,7 +118,7 @@ _MAGIC: Final = (
     (b"GIF8", "a picture; ask for the output as text: kubectl get ... -o yaml"),
     (b"k8s\x00", "protobuf of the API server; ask for -o yaml or -o json"),
 )
-"""First bytes, and what is said of a file that has them."""
+"""First bytes of a file, and the message for it."""
 
 _LOG_LINE: Final = (
     r"(?:[IWEF]\d{4} \d\d:\d\d:\d\d|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d|"
@@ -139,7 +139,7 @@ _TEXT: Final = (
      "a page of metrics; put it below a dump as metrics/<namespace>/<pod>/<unix seconds>.prom"),
     (_LOG_LINE, "a log; a dump holds objects: kubectl get ... -o yaml"),
 )  # fmt: skip
-"""How a text begins, and what is said of it."""
+"""Pattern of a text's beginning, and the message for it."""
 
 _KUBECONFIG: Final = re.compile(
     r"^(?:kind: Config|current-context:.*+|[ \t]++client-key-data:.*+)$", re.MULTILINE
@@ -154,12 +154,13 @@ _LOOKS: Final = "it looks like "
 _EMPTY: Final = "it is empty; did the command that should have written it fail?"
 
 
-def is_told(cause: str) -> bool:
+def is_explained(cause: str) -> bool:
+    """True if a cause comes from `looks_like`, so that it already says what to do."""
     return cause.startswith((_LOOKS, _EMPTY))
 
 
 def looks_like(raw: bytes) -> str:
-    """Return what a file looks like that is no dump, and what to do; empty if it may be one."""
+    """Say what a file that is not a dump looks like, and what to do; empty if it may be a dump."""
     if not raw.strip():
         return _EMPTY
     for magic, what in _MAGIC:
@@ -172,7 +173,7 @@ def looks_like(raw: bytes) -> str:
             "cluster: status-reporter check --kubeconfig FILE"
         )
     if _OBJECT.search(raw):
-        # Objects may stand behind a warning or a log line of whatever wrote them.
+        # Objects may follow a warning or a log line of the program that wrote them.
         return ""
     for pattern, what in _PATTERNS:
         if pattern.match(text):
@@ -188,11 +189,11 @@ BLOCK: Final = 512
 
 class Readable(Protocol):
     def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes, none at the end."""
+        """Return up to `size` bytes, and none at the end."""
 
 
 class CountedStream:
-    """Bytes that come out of an archive; they are counted, and their errors are ours."""
+    """Bytes out of an archive: counted against the budget, with errors mapped to ours."""
 
     def __init__(self, inner: Readable, name: str, budget: Budget) -> None:
         self._inner = inner
@@ -206,7 +207,7 @@ class CountedStream:
         return self._head
 
     def read(self, size: int, /) -> bytes:
-        """Return `size` bytes, fewer only at the end."""
+        """Return `size` bytes, or fewer at the end."""
         parts, self._head = [self._head[:size]], self._head[size:]
         left = size - len(parts[0])
         while left > 0 and (part := self._next(left)):
@@ -228,7 +229,7 @@ class CountedStream:
 
 
 def decompressed(file: BinaryIO, name: str, budget: Budget) -> CountedStream:
-    """Return what a file of gzip's format decompresses to, or else the file itself."""
+    """Return the decompressed content of a gzip file, or any other file as it is."""
     start = file.read(len(GZIP))
     file.seek(0)
     inner = gzip.GzipFile(fileobj=file, mode="rb") if start == GZIP else file
@@ -294,10 +295,11 @@ def last_lines(raw: bytes) -> bytes:
 
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-"""Endings of files that are read in a folder or an archive; a file named itself may have any."""
+"""Endings of files that are read in a folder or an archive; a file that is named directly may have
+any ending."""
 
 ARCHIVE_SUFFIXES: Final = (".tgz", ".tar.gz", ".tar", ".zip", *(f"{each}.gz" for each in SUFFIXES))
-"""Endings of the archives that are read inside of a folder or of another archive."""
+"""Endings of archives that are read inside a folder or another archive."""
 
 NO_FILE: Final = "a pipe or a device, which is not read"
 
@@ -306,8 +308,8 @@ _PAGE: Final = re.compile(r"(?:[^/]+/)?metrics/[^/]+/[^/]+/[^/]+\.prom")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """`source`: how a message names it: a path, or `<archive>: <path inside of it>`. `path`: where
-    it is in its folder or archive, which tells what it holds in the layouts of some tools.
+    """`source`: its name in messages: a path, or `<archive>: <path inside>`. `path`: its place in
+    the folder or archive, from which the layouts of some tools derive the content.
     """
 
     source: str
@@ -317,7 +319,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class PageFile(InputFile):
-    """A page of metrics in an archive: `metrics/<namespace>/<pod>/<unix seconds>.prom`."""
+    """A metrics page in an archive: `metrics/<namespace>/<pod>/<unix seconds>.prom`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +346,7 @@ def shown(name: str, path: str) -> str:
 
 
 def use_of(path: str) -> Use:
-    # Hidden files are editors' and archivers' leftovers.
+    # Hidden files are leftovers of editors and archivers.
     if posixpath.basename(path).startswith("."):
         return Use.NOTHING
     if path.endswith(SUFFIXES):

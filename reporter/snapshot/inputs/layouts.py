@@ -1,24 +1,25 @@
-"""The values of a file, as the documents that the layout of its folder makes of them.
+"""Turns the values of a file into documents, by the layout of the folder that it is in.
 
 Support bundles (`cluster-resources/`) have the layout of replicatedhq/troubleshoot,
-pkg/collect/cluster_resources.go (v0.133.0, and what differed in v0.9): lists of most kinds in
+pkg/collect/cluster_resources.go (v0.133.0, and the differences in v0.9): lists of most kinds in
 `<kinds>/<namespace>.json`, cluster-scoped ones in `<kinds>.json`; custom resources as bare lists in
-`custom-resources/<crd>/<namespace>.json` (`.yaml` in older ones); what failed in
+`custom-resources/<crd>/<namespace>.json` (`.yaml` in older ones); failures in
 `<kinds>-errors.json`, as texts by namespace; and discovery in `resources.json`.
 
-Folders of `oc adm must-gather` and `oc adm inspect` have that of openshift/oc,
+Folders of `oc adm must-gather` and `oc adm inspect` have the layout of openshift/oc,
 pkg/cli/admin/inspect (resource.go, util.go, namespace.go, pod.go; release-4.16):
-`namespaces/<namespace>/<group>/<plural>.yaml` holds a list,
+`namespaces/<namespace>/<group>/<plural>.yaml` has a list,
 `namespaces/<namespace>/<group>/<plural>/<name>.yaml` an object, with `core` for the core group;
-`cluster-scoped-resources/` is alike without namespaces; `namespaces/<namespace>/<namespace>.yaml`
-is the namespace, and `namespaces/<namespace>/pods/<pod>/<pod>.yaml` a pod that ran. What else is
-below `pods/` is what containers answered, and logs.
+`cluster-scoped-resources/` is the same without namespaces;
+`namespaces/<namespace>/<namespace>.yaml` is the namespace, and
+`namespaces/<namespace>/pods/<pod>/<pod>.yaml` a pod that ran. Other files below `pods/` are
+responses of containers, and logs.
 
-`kubectl cluster-info dump` is one stream, in the form of kubernetes/kubernetes,
+`kubectl cluster-info dump` is one stream, in the format of kubernetes/kubernetes,
 staging/src/k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go (v1.30): the lists of each
 namespace, then for each container a line `==== START logs for container <c> of pod <ns>/<p> ====`,
 its log, and a line `==== END logs ... ====`. A log need not end with a line break, so the second
-mark may stand behind its last words. With `--output-directory` each list has a file
+mark may be in the middle of a line. With `--output-directory` each list has a file
 (`<namespace>/pods.json`), and the logs of a pod are in `<namespace>/<pod>/logs.txt`, between the
 same marks.
 """
@@ -56,7 +57,7 @@ _KINDS: Final[Mapping[str, tuple[str, str, str]]] = {
         "apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions",
     ),
 }  # fmt: skip
-"""By the name of their file or folder: apiVersion, kind and plural."""
+"""apiVersion, kind and plural, by the name of the file or folder."""
 
 
 def place_in_bundle(path: PurePosixPath) -> tuple[str, ...] | None:
@@ -97,7 +98,7 @@ class SupportBundle:
             case (name,) if name in _KINDS:
                 yield from _each(name, value)
             case _:
-                # Groups, permissions, and kinds of which nothing is read.
+                # API groups, permissions, and kinds that are not read.
                 return
 
     def _define(self, value: object) -> None:
@@ -116,10 +117,10 @@ class SupportBundle:
                 yield failure(plural, group, str(text))
 
     def rest(self) -> Iterator[object]:
-        """Yield what can only be told once all files were read.
+        """Yield the documents that are only known once all files have been read.
 
-        A file is written only where there are objects: where custom resources were collected, the
-        kinds that neither have a file nor failed have none.
+        A bundle has files only for kinds with objects: if custom resources were collected, a kind
+        that has neither a file nor a failure has no objects.
         """
         if not self._discovery_failed:
             yield from self._discovery
@@ -142,14 +143,14 @@ def _as_list(name: str, value: object) -> Iterator[object]:
 
 
 def _each(name: str, items: object) -> Iterator[object]:
-    """Yield the objects of a bare list: those asked for by name prove nothing of others."""
+    """Yield the objects of a bare list as single objects: they may have been requested by name."""
     version, kind, _ = _KINDS[name]
     for item in _entries(items):
         yield {"apiVersion": version, "kind": kind, **item} if isinstance(item, dict) else item
 
 
 def _failures(name: str, value: object) -> Iterator[object]:
-    """Yield a Status for a kind of which the list of any namespace failed."""
+    """Yield a Status for a kind whose list failed in some namespace."""
     if name in _KINDS and value:
         version, _, plural = _KINDS[name]
         yield failure(plural, version.rpartition("/")[0], _texts(value))
@@ -171,10 +172,10 @@ def _texts(value: object) -> str:
 
 @dataclass(slots=True)
 class Layouts:
-    """What the files of one source are, which some tools lay out in a way of their own.
+    """Turns the files of one source into documents, by the layout of the tool that wrote them.
 
-    What is no object in a bundle is left out. It is known only at the end whether a source is a
-    bundle, so that what is doubtful waits for `rest`.
+    Values in a bundle that are not objects are left out. Only at the end is it known whether a
+    source is a bundle, so doubtful values wait for `rest`.
     """
 
     _bundle: SupportBundle = field(default_factory=SupportBundle)
@@ -199,7 +200,7 @@ class Layouts:
                 yield from self._objects(source, value, gathered=gathered)
 
     def _objects(self, source: str, value: object, *, gathered: bool) -> Iterator[object]:
-        # Some tools write the objects of a list without anything around them.
+        # Some tools write the objects as a bare JSON list.
         bare = isinstance(value, list) and any(map(_is_object, value))
         for each in value if isinstance(value, list) and bare else (value,):
             if gathered or _is_object(each):
@@ -208,7 +209,7 @@ class Layouts:
                 self._doubtful.append((source, each))
 
     def rest(self) -> Iterator[tuple[str, object]]:
-        """Yield what can only be told once all files of the source were read, with their source."""
+        """Yield, with their file, the values that are only known once all files have been read."""
         yield from (("", each) for each in self._bundle.rest())
         if not self._is_known:
             yield from self._doubtful
@@ -243,9 +244,9 @@ _START: Final = re.compile(
 
 
 def without_logs(raw: bytes) -> bytes:
-    """Return a stream without the logs of pods; what is no such stream stays as it is.
+    """Return a `cluster-info dump` stream without its logs; other content is returned unchanged.
 
-    A log that was cut off takes the rest with it: nothing in it can be told from a log.
+    If a log's end mark is missing, the rest is dropped: it cannot be distinguished from the log.
     """
     if _MARK not in raw:
         return raw
@@ -263,12 +264,12 @@ def without_logs(raw: bytes) -> bytes:
 
 
 def logs_in(source: str, raw: bytes) -> Iterator[LogFile]:
-    """Yield the logs that stand between the marks of such a stream."""
+    """Yield the logs between the marks of such a stream."""
     position = 0
     while start := _START.search(raw, position):
-        # A mark within a log is its own words.
+        # A START mark within a log is part of the log.
         end = raw.find(b"==== END " + start.group(1), start.end())
         position = len(raw) if end < 0 else end
         container, namespace, pod = (each.decode("utf-8", "replace") for each in start.groups()[1:])
-        said = last_lines(raw[start.end() : position])
-        yield LogFile(source, PurePosixPath(source), said, ContainerLog(namespace, pod, container))
+        tail = last_lines(raw[start.end() : position])
+        yield LogFile(source, PurePosixPath(source), tail, ContainerLog(namespace, pod, container))

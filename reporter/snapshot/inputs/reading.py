@@ -1,8 +1,8 @@
-"""The files of the sources that a user named: files, folders, archives and standard input.
+"""Reads the sources that a user names: files, folders, archives and standard input.
 
-An archive is told by its first bytes, not by its name, and read as it is: nothing is unpacked to
-disk. Archives inside of folders and of other archives are told by their names, as there may be
-thousands of other files, and read too: a support bundle is often sent as a zip of a `.tar.gz`.
+A named archive is recognised by its first bytes, not by its name, and nothing is unpacked to disk.
+Archives inside folders and other archives are read too, as support bundles are often sent as a zip
+of a `.tar.gz`. They are recognised by their names, because there may be thousands of other files.
 """
 
 import io
@@ -38,7 +38,7 @@ class _Opened:
 def read_files(
     sources: Sequence[Source], budget: files.Budget | None = None
 ) -> Iterator[files.InputFile | files.LeftOut]:
-    """Yield the files of all sources, those of folders in the order of their names."""
+    """Yield the files of all sources; those of folders sorted by name."""
     budget = budget or files.Budget()
     for source in sources:
         if source == STDIN:
@@ -91,7 +91,7 @@ def _of_folder(folder: Path, budget: files.Budget) -> Iterator[files.InputFile |
                 yield from (files.LeftOut(str(path), reason) for _ in [0] if reason)
                 continue
             if not path.is_file():
-                # To open a pipe waits for whoever writes to it.
+                # Opening a pipe would block until another process writes to it.
                 yield files.LeftOut(str(path), files.NO_FILE)
             elif use is files.Use.LOG:
                 yield from _logs(str(path), place, _end_of(path, str(place)), budget=budget)
@@ -105,7 +105,7 @@ def _of_folder(folder: Path, budget: files.Budget) -> Iterator[files.InputFile |
 
 
 def _why_not_followed(link: Path, root: Path) -> str | None:
-    """Return why a link is not read, empty if its target is read anyway; None if it is read."""
+    """Return why a link is not followed, empty if its target is read anyway; None to follow it."""
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):
@@ -205,7 +205,7 @@ def _logs(
 def _archive_inside(
     file: _Opened, budget: files.Budget
 ) -> Iterator[files.InputFile | files.LeftOut]:
-    """Yield what is in an archive that nobody named: if it is broken, it costs only itself."""
+    """Yield the files of an archive that the user did not name; if it is broken, skip only it."""
     try:
         yield from _inside(file, budget)
     except files.BrokenArchiveError as error:
@@ -239,7 +239,7 @@ def _end_of(log: Path, place: str) -> bytes:
         if not log.is_file():
             return b""
         with log.open("rb") as file:
-            # A log of a day may have gigabytes.
+            # A day's log may be gigabytes long.
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - files.MOST_OF_POD))
             return files.end_of(file, place)

@@ -1,14 +1,14 @@
-"""A dump as one archive: a file for each resource, the header, what was refused, pages of metrics.
+"""A dump as one archive: a header, a file for each resource, refusals, and metrics pages.
 
-The header says what was looked at, when, and what came of it. Lists of objects alone do not say all
-of it: that a kind is served in a version that is not read, or that of a part of the API nobody
-knows what is served. With the header the dump is as good as the cluster.
+The header says what was read, when, and with which result. Lists of objects do not show all of
+that, for example that a kind is served only in a version that is not read, or that discovery of an
+API group failed. With the header, evaluating the dump gives the same verdicts as the cluster.
 
-Of an object the fields go into it that the reporter reads, as they are. The structs that objects
-are decoded into name these fields. So what nobody reads cannot leak, such as the last applied
-configuration and the volumes of pods. Of `managedFields` who wrote when stays. What is compared as
-a whole, such as a pod template, goes in as a whole: `masking.py` masks what may be a credential
-there. An object that is malformed stays so, for its report is that it is.
+The dump keeps only the fields of an object that the reporter reads, with their values; the structs
+that objects are decoded into name these fields. So unread data cannot leak, such as the last
+applied configuration and the volumes of pods. `managedFields` keep only who wrote, and when. Values
+that are compared as a whole, such as a pod template, are kept as a whole; `masking.py` masks
+possible credentials there. A malformed object stays malformed, because that is what is reported.
 """
 
 import gzip
@@ -64,7 +64,7 @@ class Member:
 def write_archive(
     file: BinaryIO, members: Iterable[Member], *, folder: str, moment: datetime
 ) -> None:
-    """Write a `.tgz`; the same members and moment give the same bytes."""
+    """Write a `.tgz`; equal members and moments give equal bytes."""
     seconds = int(moment.timestamp())
     with (
         gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=seconds) as packed,
@@ -77,7 +77,7 @@ def write_archive(
 
 
 def create(path: Path) -> BinaryIO:
-    """Create a file that only its owner may read, and that was not there before."""
+    """Create a new file that only its owner may read; raise FileExistsError if it exists."""
     number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
     return os.fdopen(number, "wb")
 
@@ -100,7 +100,7 @@ class LookedAt(msgspec.Struct, frozen=True):
 
 
 class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
-    """`resources`: of each resource, by the text form and the label selector, what is known."""
+    """`resources`: the state of each resource, by its name and label selector."""
 
     collected_at: Timestamp
     version: str = ""
@@ -138,10 +138,10 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         return {"apiVersion": API_VERSION, "kind": KIND, **fields, **collected}
 
     def applied(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot of the dump as that of the cluster would have been.
+        """Return the dump's snapshot with the states that the cluster's snapshot had.
 
-        What the header does not name was not looked at, with the settings of then; a wide
-        resource that is not read is not missed either.
+        A resource that the header does not name was not read, with the settings of that time; a
+        wide resource that was not read does not count as missing.
         """
         states = {
             each: self._state(each, state)
@@ -160,19 +160,19 @@ class DumpHeader(msgspec.Struct, frozen=True, rename="camel"):
         return replace(snapshot, states=states, discovery=known, covered=covered, incomplete=cut)
 
     def _state(self, resource: Resource[KubeObject], found: ResourceState) -> ResourceState:
-        told = self.resources.get(resource.selection)
-        if told is None:
+        seen = self.resources.get(resource.selection)
+        if seen is None:
             return found
         return ResourceState(
-            told.served, cause=_cause(told.cause), permission=told.permission, partial=told.partial
+            seen.served, cause=_cause(seen.cause), permission=seen.permission, partial=seen.partial
         )
 
 
-def _cause(told: str) -> str:
-    """Return a cause; one that this program does not write is quoted, as somebody else's words."""
-    if told in _CAUSES or _OTHER_VERSIONS.fullmatch(told):
-        return told
-    return f"the dump says {json.dumps(clean(told)[:_CAUSE_CHARACTERS], ensure_ascii=False)}"
+def _cause(text: str) -> str:
+    """Return a header's cause; quote a cause that this program does not write."""
+    if text in _CAUSES or _OTHER_VERSIONS.fullmatch(text):
+        return text
+    return f"the dump says {json.dumps(clean(text)[:_CAUSE_CHARACTERS], ensure_ascii=False)}"
 
 
 def header_of(document: object) -> DumpHeader | None:
@@ -193,7 +193,7 @@ _NEUTRAL: Final = {str: "", int: 0, float: 0.0}
 
 
 def pruned(item: object, types: Iterable[type[msgspec.Struct]]) -> object:
-    """Return an object with the fields that its types name; without types, nothing of it."""
+    """Return an object reduced to the fields that its types name; without types, to nothing."""
     return _pruned(item, tuple(map(_type_of, types)))
 
 
@@ -222,7 +222,7 @@ def _pruned(value: object, types: Sequence[inspect.Type]) -> object:
         for each in kinds
     ):
         return value
-    # It is malformed: that it has another type counts, and what it holds does not.
+    # A malformed value: its type matters, its content does not.
     return _NEUTRAL.get(type(value), value)
 
 

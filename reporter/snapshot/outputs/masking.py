@@ -1,22 +1,20 @@
-"""Credentials are masked in what goes into a dump: of the environment, headers, volumes, arguments,
-texts.
+"""Masks credentials in a dump (environment, headers, volumes, arguments, texts) and replaces names.
 
-A mask is the same for the same value within one dump, because values are compared with each other:
-the template that an object should have with the one that it has. Its key is thrown away with the
-process, so that nobody can try values out.
+Equal values get equal masks within one dump, because values are compared with each other: an
+object's template with the one that it should have. The key of the masks exists only in the process,
+so that nobody can guess values and check them.
 
-Names are replaced in a dump so that it can be sent to somebody: the faults stay, who has them goes.
-
-References between objects are names, and many names are made of others:
-`<model>-inferencepool-epp`, `<gateway>-istio`, `<model>-0`. So a name is replaced wherever it
-stands, also inside of longer names and of messages:
+With `--redact`, names are replaced, so that a dump can be sent to others: it shows the faults, but
+not whose they are. References between objects are names, and many names contain others:
+`<model>-inferencepool-epp`, `<gateway>-istio`, `<model>-0`. So a name is replaced everywhere, also
+within longer names and messages:
 
 - names of namespaces, nodes, Gateways and models as a whole, by `namespace1`, `node1`, `model1`;
 - every other word of a name, image, label or host that the program does not know, by `x1`.
 
-The words that stand in the texts of the program's modules (kinds, labels, suffixes of derived
-names, reasons) stay, as they identify nobody, and numbers do, so that every rule finds what it
-looks for. Replacements are numbered in the order of the names, so that lists keep theirs.
+Words from the string constants of the program's modules (kinds, labels, suffixes of derived names,
+reasons) stay, as they identify nobody. So do numbers. Thus every rule still finds its input.
+Replacements are numbered in the sort order of the names, so that sorted lists keep their order.
 """
 
 import ast
@@ -42,7 +40,8 @@ COMPARED: Final = frozenset({
     "OTEL_TRACES_EXPORTER", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG",
     "VLLM_NIXL_SIDE_CHANNEL_PORT",
 })  # fmt: skip
-"""Variables compared with settings of OtterScale's operator and with ports; no credentials."""
+"""Variables that are compared with settings of OtterScale's operator and with ports; they contain
+no credentials."""
 
 _HARMLESS: Final = re.compile(r"[A-Za-z0-9_.,:/$()=-]{0,200}")
 _USER_INFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
@@ -51,12 +50,13 @@ _SECRET_VALUE: Final = re.compile(
 )
 _ARGUMENTS: Final = frozenset({"args", "command"})
 _PAIRS: Final = frozenset({"env", "httpHeaders"})
-"""Lists of names and values: all that is neither compared nor read is masked."""
+"""Lists of name/value pairs; only values of `COMPARED` names are not masked."""
 
 _NAMED_SOURCES: Final = frozenset(
     {"configMap", "downwardAPI", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
 )
-"""Of volumes: they name what they take, and hold nothing. A driver's options may be credentials."""
+"""Volume sources that only name another object. Others are masked: a driver's options may be
+credentials."""
 
 _MESH: Final = "mesh"
 
@@ -135,7 +135,7 @@ class Masking:
 
         known = _SECRET_VALUE.sub(mask, value)
         kept = _text(known)
-        # Two arguments that differ must differ still.
+        # Different arguments must stay different.
         return kept if kept == known else f"{kept} {self._mask(known)}"
 
 
@@ -144,7 +144,7 @@ def _text(value: str) -> str:
 
 
 def _mesh(value: str) -> str:
-    """Return the names of providers in Istio's mesh configuration, which is all that is read."""
+    """Reduce Istio's mesh configuration to the names of its providers, the only part read."""
     try:
         config = read_yaml(value)
     except Unreadable:
@@ -178,14 +178,14 @@ _KUBERNETES: Final = (
     "terminated "
     "reference toleration quantities amount"
 )
-"""What Kubernetes and its usual registries and hardware are called by."""
+"""Common names of Kubernetes, registries and hardware."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What is kept when names are replaced.
+    """The names and words that are not replaced.
 
-    `parts` are names that others may be made of; the others of `names` are of prose and of paths.
+    `parts` are the words of `names` that are object-like names; other `names` are prose and paths.
     """
 
     names: frozenset[str]
@@ -228,7 +228,7 @@ _KEPT: Final = frozenset({
     "apiVersion", "kind", "type", "status", "reason", "phase", "uid", "resourceVersion",
     "operator", "action", "effect", "protocol", "imagePullPolicy", "group", "observedGeneration",
 })  # fmt: skip
-"""Fields whose values are words of an API and no names."""
+"""Fields whose values are an API's words, not names."""
 
 _OPEN: Final = frozenset({
     "labels", "matchLabels", "annotations", "nodeSelector", "selector", "limits", "requests",
@@ -248,7 +248,7 @@ _QUANTITY: Final = re.compile(r"\d+[A-Za-z]{0,2}|\d+e\d+")
 
 @dataclass(slots=True)
 class Redaction:
-    """Replaces the names of one dump; `learn` everything before anything is replaced."""
+    """Replaces the names of one dump; call `learn` for everything before replacing anything."""
 
     known: Vocabulary
     _roots: dict[str, set[str]] = field(default_factory=dict)
@@ -259,7 +259,7 @@ class Redaction:
     _pattern: re.Pattern[str] | None = None
 
     def learn_name(self, noun: str, name: str) -> None:
-        """Learn a name that is replaced as a whole by a noun and a number."""
+        """Learn a name that is replaced as a whole, by a noun and a number."""
         is_word = WORD.fullmatch(name) and name.lower() in self.known.parts
         if name and name not in self.known.names and not is_word:
             self._roots.setdefault(noun, set()).add(name)
@@ -269,7 +269,7 @@ class Redaction:
             self.learn_text(text)
 
     def learn_text(self, text: str) -> None:
-        """Learn the words of a text: all of a name, and of prose those that look like names."""
+        """Learn the words of a text: all words of a name, but of prose only name-like words."""
         if _TIME.fullmatch(text):
             return
         self._addresses.update(_ADDRESS.findall(text))
@@ -310,13 +310,13 @@ class Redaction:
         for noun, names in self._roots.items():
             for name, other in zip(sorted(names), _numbered(noun, len(names)), strict=True):
                 self._names[name] = other
-                # Names of Services and labels are made of others by leaving out the dots.
+                # Names of Services and labels are derived from others by replacing the dots.
                 self._names.setdefault(name.replace(".", "-"), other)
         for number, address in enumerate(sorted(self._addresses)):
             self._names[address] = f"198.18.{number // 250 % 256}.{number % 250 + 1}"
         words = sorted(self._words)
         self._replaced = dict(zip(words, _numbered("x", len(words)), strict=True))
-        # The longest of several names counts, as a model may be called by the start of another.
+        # The longest match wins, as one model's name may be a prefix of another's.
         whole = "|".join(map(re.escape, sorted(self._names, key=len, reverse=True)))
         either = f"(?:{whole})|" if whole else ""
         self._pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{either}[A-Za-z0-9]+)(?![A-Za-z0-9])")
