@@ -1,4 +1,4 @@
-"""What one scrape tells that the rules need: small, because a pod has dozens in its window."""
+"""The values of one scrape that the rules need: small, because a pod's window has dozens."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,10 +31,10 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scrape:
-    """One attempt.
+    """One attempt to scrape a pod.
 
-    `at` is when the request was sent: a page's own timestamps are not believed. `detail` is clean,
-    and without addresses.
+    `at` is when the request was sent: a page's own timestamps are not trusted. `detail` is cleaned,
+    and contains no addresses.
     """
 
     at: Instant
@@ -45,10 +45,10 @@ class Scrape:
 
 
 def wants_token(failure: Failure | None, detail: str) -> bool:
-    """Tell whether a page is only for those who send a token.
+    """True if the page requires a token.
 
-    An endpoint picker answers 401 or 403, and 500 where it may not ask the API server about tokens
-    (Gateway API Inference Extension, cmd/epp/runner/runner.go; controller-runtime,
+    An endpoint picker then answers 401 or 403, or 500 if it may not verify tokens with the API
+    server (Gateway API Inference Extension, cmd/epp/runner/runner.go; controller-runtime,
     pkg/metrics/filters/filters.go).
     """
     return failure is Failure.STATUS and detail in _CLOSED
@@ -59,7 +59,7 @@ _CLOSED: Final = frozenset({"401", "403", "500"})
 
 @dataclass(frozen=True, slots=True)
 class ContainerRun:
-    """One life of a container: another one begins when either number changes."""
+    """One run of a container; a new run has another restart count or start time."""
 
     name: str
     restarts: int
@@ -70,7 +70,7 @@ class ContainerRun:
 class Picked:
     """The Ready model pods that an endpoint picker's InferencePools select.
 
-    `ready_since` has the earliest first.
+    `ready_since` is sorted, the earliest first.
     """
 
     ready_since: tuple[datetime, ...] = ()
@@ -81,11 +81,11 @@ class Picked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A pod to scrape, and what judging its page needs to know of it.
+    """A pod to scrape, and the facts about it that are needed to judge its page.
 
-    `port` and `scheme` are those of settings where they are not told. `ready_since` is None while
-    it is not Ready. Of `containers` only the one that serves the page: a sidecar that restarts is
-    no restart of an engine. `picked` is None of a model pod.
+    An unset `port` or `scheme` comes from the settings. `ready_since` is None while the pod is not
+    Ready. `containers` has only the container that serves the page: the restart of a sidecar is not
+    a restart of the engine. `picked` is None for a model pod.
     """
 
     namespace: str
@@ -108,11 +108,11 @@ class Target:
 
 
 class Counter(IntEnum):
-    """What only rises in the life of a process (vLLM, vllm/v1/metrics/loggers.py).
+    """Counters that only rise during the life of a process (vLLM, vllm/v1/metrics/loggers.py).
 
-    The last six are of endpoint pickers: attempts to choose an endpoint and those that failed,
-    requests that left its queue and those that it refused for want of room, requests and those that
-    it had no endpoint for.
+    The last six are from endpoint pickers: attempts to choose an endpoint, and failed ones;
+    requests that left the queue, and those refused for lack of room; all requests, and those
+    without an endpoint.
     """
 
     PROMPT_TOKENS = auto()
@@ -137,7 +137,7 @@ class Counter(IntEnum):
 
 
 class Latency(Enum):
-    """What there is a histogram of, in seconds."""
+    """Latencies with a histogram, in seconds."""
 
     TTFT = "time to first token"
     ITL = "time between tokens"
@@ -153,11 +153,11 @@ class Buckets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineLook:
-    """One engine; what the page does not tell is None or not there, and never 0.
+    """The values of one engine; a value that the page lacks is None or missing, never 0.
 
-    `capacity` are those waiting for room, `deferred` those put off for another cause. Of
-    `unfetched` the KV cache has yet to be asked for elsewhere, of `fetching` it is under way.
-    `awake` is None where it is not told, which counts as yes.
+    `waiting` requests include `capacity`, which wait for room, and `deferred`, which wait for
+    another reason. `unfetched` requests have not started to fetch KV cache from elsewhere,
+    `fetching` ones have. `awake` is None if the page does not say, which counts as awake.
     """
 
     running: float | None = None
@@ -174,7 +174,7 @@ class EngineLook:
 
 
 class Endpoints(NamedTuple):
-    """What an endpoint picker may pick; of `fresh` it has just read the metrics."""
+    """The endpoints that a picker knows; it has just read the metrics of `fresh` ones."""
 
     fresh: float
     known: int = 0
@@ -182,11 +182,11 @@ class Endpoints(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """One scrape of one pod.
+    """One scrape of one pod, reduced.
 
-    `failure` is None where there is a page; `known`: it is that of vLLM or SGLang. Of the download
-    of weights `speed` is bytes a second, and `remaining` seconds: -1 is unknown, 0 nothing.
-    `restarts` counts how often engines started again since the page before.
+    `failure` is None if there is a page; `known`: the page is from vLLM or SGLang. While weights
+    are downloaded, `speed` is in bytes a second and `remaining` in seconds (-1 if unknown).
+    `restarts` counts engine restarts since the page before, `renewed` names the engines.
     """
 
     at: Instant
@@ -219,13 +219,13 @@ _STORE_FAILURES: Final = ("error", "partial_failure")
 _SERVER_ERROR: Final = "5xx"
 _FAILED_CHOICE: Final = "failure"
 _SHED: Final = frozenset({"RejectedCapacity", "EvictedTTL"})
-"""What a client gets 429 for; one that left, and an empty pool, are no lack of room."""
+"""Outcomes for which a client gets 429; a cancelled request or an empty pool is not among them."""
 
 _EXHAUSTED: Final = frozenset({"ResourceExhausted", "InferencePoolResourceExhausted"})
 
 
 def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float]) -> Look:
-    """Return what a scrape tells of a pod; of histograms what is compared with an objective."""
+    """Reduce a scrape to the values that rules need; histograms to the buckets at objectives."""
     page = scrape.page
     if page is None:
         return Look(at=scrape.at, target=target, failure=scrape.failure, detail=scrape.detail)
@@ -233,7 +233,7 @@ def look_at(target: Target, scrape: Scrape, objectives: Mapping[Latency, float])
     return Look(
         at=scrape.at,
         target=target,
-        # The router of vLLM's production-stack serves the engines' metric names and is none.
+        # The router of vLLM's production-stack uses the engines' metric names but is not an engine.
         known=(page.vllm or page.sglang) and not page.router,
         process_started=page.pod.gauge(names.PROCESS_START),
         speed=page.pod.gauge(names.DOWNLOAD_SPEED),
@@ -271,7 +271,7 @@ def _engine(
         kv_usage=engine.gauge(names.KV_CACHE_USAGE),
         unfetched=fetches.get(_NOT_BEGUN),
         fetching=fetches.get(_BEGUN),
-        # A page without the state counts as awake; a pause leaves all states 0.
+        # A page without the state counts as awake; while paused all states are 0.
         awake=bool(sleep.get(_AWAKE)) if sleep else None,
         healthy=None if healthy is None else healthy > 0,
         counters={name: each for name, each in counters.items() if each is not None},
@@ -299,10 +299,10 @@ def _of_vllm(engine: EngineSeries) -> dict[Counter, Count | None]:
 
 
 def _of_sglang(engine: EngineSeries) -> dict[Counter, Count | None]:
-    """Return what SGLang counts; a failure that it has not had yet is not on its page, so it is 0.
+    """Return SGLang's counters; a failure that has not occurred is missing on its page and so is 0.
 
-    Counters of failures that live come with those of tokens, from SGLang 0.5.10 on; without them an
-    engine that makes no progress cannot be told from one that writes a long answer.
+    Live counters of failures and of tokens exist since SGLang 0.5.10. Without them, an engine that
+    makes no progress looks the same as one that is generating a long answer.
     """
     tokens = _total(engine.counters(names.REALTIME_TOKENS).values())
     finished = engine.counter(names.SGLANG_FINISHED)
@@ -318,21 +318,21 @@ def _of_sglang(engine: EngineSeries) -> dict[Counter, Count | None]:
 
 
 def _present(engine: EngineSeries, families: Iterable[names.Family]) -> list[Count]:
-    """Return counters of which each has a series that begins with the first failure."""
+    """Return the counters that are on the page: their series start with the first failure."""
     return [each for each in map(engine.counter, families) if each is not None]
 
 
 def _waiting(engine: EngineSeries) -> float | None:
-    """Return the requests that wait; an SGLang decode engine's wait in a queue of its own."""
+    """Return the waiting requests; SGLang decode engines have a second queue for them."""
     waiting, preallocating = map(engine.gauge, (names.WAITING, names.DECODE_PREALLOCATIONS))
     return waiting if waiting is None or preallocating is None else waiting + preallocating
 
 
 def _transfer_failures(engine: EngineSeries) -> Count | None:
-    """Return the failures of all connectors, None where there is none.
+    """Return the failures of all connectors, or None without such counters.
 
-    Of NIXL's failed transfers and failed notices the larger number counts: the first has held the
-    second since vLLM 0.31.
+    Of NIXL's failed transfers and failed notifications the larger number counts: the first includes
+    the second since vLLM 0.31.
     """
     of_nixl = _present(engine, (names.FAILED_TRANSFERS, names.FAILED_NOTIFICATIONS))
     largest = max(of_nixl, key=lambda each: each.value, default=None)
@@ -360,7 +360,7 @@ def _pod(page: Page) -> EngineLook:
 
 
 def _of_picker(pod: EngineSeries) -> dict[Counter, Count | None]:
-    """Return an endpoint picker's counts; a series not begun is 0 where its family is there."""
+    """Return an endpoint picker's counters; a missing series is 0 if its family is on the page."""
     attempts, errors = pod.counters(names.SCHEDULER_ATTEMPTS), pod.counters(names.PICKER_ERRORS)
     outcomes = pod.counters(names.FLOW_OUTCOMES) or pod.counters(names.FLOW_DEPARTURES)
     picked = pod.counter(names.PICKER_REQUESTS)
@@ -385,9 +385,9 @@ def _none(series: Mapping[str, Count | None]) -> Count | None:
 
 
 def _sum(counters: Iterable[Count | None]) -> Count | None:
-    """Return the sum, None where one of them is no number.
+    """Return the sum, or None if one counter is None or there are no counters.
 
-    The sum of their beginnings changes when one of them starts again, and that is its only use.
+    `created` is the sum of their start times; its only use is to change when a counter restarts.
     """
     known = tuple(counters)
     if not known or None in known:

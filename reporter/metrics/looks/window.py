@@ -1,10 +1,9 @@
-"""The looks at one pod over a window: what held all the time, by how much counters rose, what
-restarted.
+"""The looks at one pod over a window: which conditions held throughout, by how much counters rose,
+and what restarted.
 
-What two looks at a pod have in common is kept once, and numbers are packed: a busy pod changes
-nearly all of its numbers from look to look, and as Python objects those of a window would take
-several times as much. No pod may fill the memory that looks may take, and all together may not
-either.
+Values that two looks at a pod share are stored once, and numbers are packed: nearly all numbers of
+a busy pod change from look to look, and as Python objects a window's numbers would take several
+times as much memory. Both a single pod and all pods together have a memory limit.
 """
 
 from array import array
@@ -41,14 +40,14 @@ class Slower:
 
     @property
     def share(self) -> float:
-        """The part of all observations; of none, none are larger."""
+        """Return the share of all observations; 0 without observations."""
         return self.above / self.total if self.total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Looks at one engine, the oldest first, at least two, in one life of its process without
-    holes.
+    """Looks at one engine: at least two, the oldest first, in one life of its process, without
+    gaps.
     """
 
     span: timedelta
@@ -66,9 +65,9 @@ class Window:
         return Window(self.span / 3, self.looks[-max(2, len(self.looks) // 3 + 1) :])
 
     def increase(self, counter: Counter) -> float | None:
-        """Return by how much a counter rose, None where no two looks can be compared.
+        """Return by how much a counter rose, or None if no two looks can be compared.
 
-        The steps are summed, so that a series that started again costs one step.
+        The increases between looks are summed, so a restarted series loses only one of them.
         """
         steps = [
             step
@@ -78,10 +77,10 @@ class Window:
         return sum(steps) if steps else None
 
     def frozen(self) -> bool:
-        """Tell whether nothing moved that moves while an engine makes steps.
+        """True if none of the values changed that change while an engine works.
 
-        One sign is not enough: a long prompt that is processed in chunks yields no token for a
-        while and moves only the use of the KV cache. What is not on a page is no evidence.
+        A single value is not enough: a long prompt that is processed in chunks yields no tokens for
+        a while and changes only the KV cache usage. Values missing on a page are no evidence.
         """
         return all(
             len({sign for sign in signs if sign is not None}) <= 1 for signs in self._signs()
@@ -90,8 +89,8 @@ class Window:
     def slower(self, latency: Latency, seconds: float) -> Slower | None:
         """Return the observations above the smallest bound that is not below `seconds`.
 
-        There is no interpolation. None where no such bound is finite; what cannot be compared
-        counts as not observed.
+        There is no interpolation. Return None if no such bound is finite. Looks that cannot be
+        compared are ignored.
         """
         newest = self.looks[-1].latencies.get(latency)
         finite = newest.bounds[:-1] if newest else ()
@@ -132,19 +131,20 @@ def _bucket_steps(before: Buckets | None, after: Buckets | None) -> Sequence[flo
 
 
 GAP_PERIODS: Final = 2.5
-"""More scrape periods than this between two pages are a hole in the window: one scrape may fail,
-and half a period may go by until the next has its turn; two in a row may not."""
+"""More scrape periods than this between two looks are a gap in the window: one missed scrape and a
+delay of half a period are allowed, two missed scrapes in a row are not."""
 
 MOST_LOOKS: Final = 1000
-"""A bound for memory; the settings are refused if a window needs more."""
+"""Limits memory; settings whose windows need more looks are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Looks at one pod; the newest is the last.
+    """Looks at one pod, the newest last.
 
-    `period` is the longest time between two scrapes that is in order. `answered` is when the newest
-    page with engines was seen among those no longer kept. `sizes` and `given_up` bound the memory.
+    `period` is the longest acceptable time between two scrapes. `answered` is the time of the
+    newest page with engines among the looks that were dropped. `sizes` are the bytes of each look,
+    and `given_up` counts the looks dropped for lack of memory.
     """
 
     period: timedelta
@@ -158,7 +158,7 @@ class History:
         return sum(self.sizes)
 
     def seen(self, look: Look, keep: timedelta) -> "History":
-        """Return the history with one more look, and without those that no window reaches.
+        """Return the history with one more look, and without looks older than `keep`.
 
         The newest look at or before the left edge of the longest window stays: without it no
         window would ever be covered.
@@ -186,7 +186,7 @@ class History:
         return self.looks[-1]
 
     def last(self, length: timedelta) -> tuple[Look, ...]:
-        """Return the looks of a window that ends now, with the one at its left edge, if any."""
+        """Return the looks of a window that ends now, including the look at its left edge."""
         return self.looks[_left(self.looks, length) :]
 
     def covers(self, looks: Sequence[Look], length: timedelta) -> bool:
@@ -204,7 +204,7 @@ def _answered(looks: Sequence[Look]) -> Instant | None:
 
 
 def _left(looks: Sequence[Look], length: timedelta) -> int:
-    """Return the index of the newest look at or before the left edge; 0 where there is none."""
+    """Return the index of the newest look at or before the left edge, or 0 if there is none."""
     edge = looks[-1].at.boot - length
     for n in range(len(looks) - 1, 0, -1):
         if looks[n].at.boot <= edge:
@@ -222,10 +222,10 @@ class Renewal:
 
 
 def renewal(before: Look, after: Look) -> Renewal:
-    """Return what started again between two pages of vLLM, from the strongest evidence.
+    """Return the engines that restarted between two pages, from the strongest evidence.
 
-    A process that is the same as before outweighs the containers: another one of the pod, such as
-    a mesh proxy, may have restarted.
+    An unchanged process start time outweighs the container statuses: another container of the pod,
+    such as a mesh proxy, may have restarted.
     """
     same_process = None
     if before.process_started is not None and after.process_started is not None:
@@ -246,7 +246,7 @@ def restarts(looks: Sequence[Look]) -> int:
 
 
 def since_restart(pages: Sequence[Look], engine: str | None = None) -> tuple[Look, ...]:
-    """Return the pages since an engine last restarted; any engine if none is named."""
+    """Return the pages since an engine last restarted; without `engine`, since any restart."""
     for n in range(len(pages) - 1, 0, -1):
         renewed = pages[n].renewed
         if renewed if engine is None else engine in renewed:
@@ -274,7 +274,7 @@ _KeyT = TypeVar("_KeyT", bound=Hashable)
 
 
 class Counts(Mapping[Counter, Count]):
-    """Counters with their values in one block; which there are and when they began is shared."""
+    """Counters with packed values; their names and start times are shared between looks."""
 
     __slots__ = ("_begun", "_names", "_values")
 
@@ -295,7 +295,7 @@ class Counts(Mapping[Counter, Count]):
 
 
 def shared(look: Look, before: Look | None) -> Look:
-    """Return an equal look that holds the objects of the one before wherever they are equal."""
+    """Return an equal look that reuses the objects of the previous look where they are equal."""
     if before is None:
         before = Look(at=look.at, target=look.target)
     engines = {
@@ -336,7 +336,7 @@ def _packed(latencies: Mapping[Latency, Buckets]) -> Mapping[Latency, Buckets]:
 
 @lru_cache(maxsize=4096)
 def _kept(numbers: tuple[NumberT, ...]) -> tuple[NumberT, ...]:
-    """The same tuple for equal ones."""
+    """Return the same tuple object for equal tuples."""
     return numbers
 
 
@@ -360,10 +360,10 @@ def _same(value: _T, before: _T) -> _T:
 
 
 POD_BYTES: Final = 4 * 2**20
-"""Of one pod. Sixteen busy engines over the longest default window take less than half of it."""
+"""Limit per pod; sixteen busy engines over the longest default window take less than half of it."""
 
 ALL_BYTES: Final = 96 * 2**20
-"""Of all pods: with what else the process needs it stays below the chart's memory limit."""
+"""Limit for all pods; with it, the process stays below the chart's memory limit."""
 
 _LOOK: Final = 500
 _ENGINE: Final = 700
@@ -372,7 +372,7 @@ _NUMBER: Final = 8
 
 
 def look_bytes(look: Look, before: Look | None) -> int:
-    """Return about how many bytes a look takes apart from what it shares with the one before."""
+    """Return the approximate bytes of a look that are not shared with the previous look."""
     known: Mapping[str, EngineLook] = before.engines if before is not None else {}
     fresh = [each for name, each in look.engines.items() if each is not known.get(name)]
     size = _LOOK + sum(map(_engine_series, (*fresh, look.pod))) + 100 * len(look.engines)
@@ -394,7 +394,7 @@ def weighed(history: History) -> History:
 
 
 def within(history: History, most: int) -> History:
-    """Return a history of at most so many bytes, with its newest look; the oldest are given up."""
+    """Drop the oldest looks until the history has at most `most` bytes; keep the newest look."""
     size, given_up = history.bytes, 0
     while size > most and given_up < len(history.looks) - 1:
         size -= history.sizes[given_up]
@@ -411,10 +411,10 @@ def within(history: History, most: int) -> History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricFault:
-    """What a rule found in the metrics of a pod; it stays as it is while the fault goes on.
+    """A fault that a rule found in a pod's metrics; it is not updated while the fault lasts.
 
-    A number in `text` is the one when it was first found; `since` is the left edge of the window of
-    then. Larger `severity` is worse, among faults of one reason.
+    Numbers in `text` are those when it was first found; `since` is the left edge of the window at
+    that time. Among faults of one reason, a larger `severity` is worse.
     """
 
     reason: str
@@ -429,9 +429,8 @@ class MetricFault:
 class Doubt:
     """A reason that cannot be judged for a pod, and since when, on the boot clock.
 
-    `fault` was found before, and lends its words if it is found again. `open`: a fault that fires
-    goes on, and after some time is given up, unless there is a sign that it is not over
-    (`lasting`).
+    `fault` was found before, and its words are reused if it is found again. `open`: a firing fault
+    goes on, and is given up after some time unless there is a sign that it persists (`lasting`).
     """
 
     why: str
@@ -443,9 +442,9 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodVerdict:
-    """What all rules say of a pod after its newest scrape.
+    """The results of all rules for a pod after its newest scrape.
 
-    `in_service`: it has been Ready long enough for its numbers to count.
+    `in_service`: the pod has been Ready long enough for its numbers to count.
     """
 
     uid: str
@@ -456,7 +455,7 @@ class PodVerdict:
 
     @property
     def undecided(self) -> frozenset[str]:
-        """Reasons whose faults neither begin nor end."""
+        """Return the reasons whose faults neither begin nor end."""
         return frozenset(reason for reason, doubt in self.doubts.items() if doubt.open)
 
     @property
@@ -472,7 +471,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """All pods that were scraped; nothing is undecided where none are (`scraping`)."""
+    """All pods that were scraped; if `scraping` is off, nothing is undecided."""
 
     scraping: bool = False
     pods: Mapping[PodName, Judged] = field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""Pages of metrics: bytes that a pod served to what the rules need of them. No I/O, no clock."""
+"""Metrics pages: turns the bytes of a page into the values that rules need. No I/O, no clock."""

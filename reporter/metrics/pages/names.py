@@ -1,10 +1,10 @@
-"""The wanted families, and by which sample names each is known.
+"""The metric families that are read, and their sample names.
 
-The names are those of vLLM (vllm/v1/metrics/loggers.py), former names of its V0 engine among them,
-of KAITO's server, and, where the meaning is the same, of SGLang 0.5.23
-(python/sglang/srt/observability/metrics_collector.py). SGLang says other things by some names that
-look alike, which are not read: its request counters have no outcome, and `num_aborted_requests`
-counts orders to abort. Its sign of life are the tokens that count while they are made.
+The names are those of vLLM (vllm/v1/metrics/loggers.py), including former names of its V0 engine,
+of KAITO's server, and, if the meaning is the same, of SGLang 0.5.23
+(python/sglang/srt/observability/metrics_collector.py). Some SGLang names look alike but mean
+something else and are not read: its request counters have no outcome, and `num_aborted_requests`
+counts abort commands. Its sign of progress is the token counter that rises during generation.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from typing import Final
 
 
 class Kind(Enum):
-    """What a family is; said by this table, since producers disagree on `TYPE`."""
+    """The type of a family, defined here because producers disagree on `TYPE`."""
 
     GAUGE = auto()
     COUNTER = auto()
     HISTOGRAM = auto()
     OBSERVATIONS = auto()
-    """A histogram of which only the number of observations is needed; it serves as a counter."""
+    """A histogram that is read as a counter: only its number of observations is needed."""
 
 
 class SamplePart(Enum):
@@ -33,10 +33,10 @@ class SamplePart(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """Of `names` the first that a page has wins; counters are without `_total`.
+    """The first of `names` that a page has wins; names of counters are without `_total`.
 
-    `labels` tell its series apart. `per_engine`: else it is about the pod. `repeated`: each rank
-    tells the same count, so that the largest holds, not the sum.
+    `labels` distinguish the series. Without `per_engine` the family is about the pod. `repeated`:
+    each rank reports the same count, so the largest counts, not the sum.
     """
 
     kind: Kind
@@ -48,10 +48,10 @@ class Family:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Meaning:
-    """What a sample name stands for.
+    """The meaning of a sample name.
 
-    `name` is the index of the family's name; of several names for one part the smallest `rank`
-    wins.
+    `name` is the index of the family's name. If several names give the same part, the smallest
+    `rank` wins.
     """
 
     family: Family
@@ -93,10 +93,10 @@ KV_CACHE_USAGE: Final = _gauge(
     "vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"
 )
 FETCHES: Final = _gauge("vllm:num_requests_kv_fetch_by_stage", label=b"stage")
-"""Requests that wait for KV cache from elsewhere."""
+"""Requests that wait for KV cache from another place."""
 
 SLEEP_STATE: Final = _gauge("vllm:engine_sleep_state", label=b"sleep_state")
-"""1 for the state it is in, all 0 while paused."""
+"""1 for the current state; all are 0 while paused."""
 
 HEALTHY: Final = _gauge("vllm:engine_healthy")
 
@@ -106,7 +106,7 @@ FINISHED_REQUESTS: Final = _counter(
     "vllm:request_success", label=(b"finished_reason", b"finish_reason")
 )
 PREEMPTIONS: Final = _counter("vllm:num_preemptions")
-"""Requests that were put out of the batch for lack of room, as SGLang's `RETRACTIONS`."""
+"""Requests that were evicted from the batch for lack of room, like SGLang's `RETRACTIONS`."""
 
 PREFIX_CACHE_QUERIES: Final = _counter("vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries")
 ITERATIONS: Final = Family(Kind.OBSERVATIONS, ("vllm:iteration_tokens_total",))
@@ -116,7 +116,8 @@ CORRUPTED_REQUESTS: Final = _counter("vllm:corrupted_requests")
 FAILED_TRANSFERS: Final = _counter("vllm:nixl_num_failed_transfers")
 FAILED_NOTIFICATIONS: Final = _counter("vllm:nixl_num_failed_notifications")
 EXPIRED_REQUESTS: Final = _counter("vllm:nixl_num_kv_expired_reqs")
-"""NIXL alone tells these; since vLLM 0.31 failed handshakes and notices are among the transfers."""
+"""Only NIXL reports these three; since vLLM 0.31 the failed transfers include failed handshakes and
+notifications."""
 
 CONNECTOR_FAILURES: Final = (
     _counter("vllm:mooncake_num_failed_transfers"),
@@ -126,7 +127,7 @@ CONNECTOR_FAILURES: Final = (
     _counter("vllm:hf3fs_num_failed_load"),
     _counter("vllm:umbp_transfer_failed"),
 )
-"""Connectors other than NIXL, each with its own (vLLM, distributed/kv_transfer/kv_connector/v1)."""
+"""Counters of other connectors than NIXL (vLLM, distributed/kv_transfer/kv_connector/v1)."""
 
 STORE_OPERATIONS: Final = _counter("vllm:mooncake_store_operation", label=(b"status",))
 
@@ -143,10 +144,10 @@ E2E_REQUEST_LATENCY: Final = _histogram(
 )
 
 REALTIME_TOKENS: Final = _repeated("sglang:realtime_tokens", b"mode")
-"""Counts while tokens are made."""
+"""Rises during generation, not only when a request finishes."""
 
 SGLANG_FINISHED: Final = _counter("sglang:num_requests")
-"""Whatever the outcome."""
+"""Finished requests with any outcome."""
 
 RETRACTIONS: Final = _repeated("sglang:num_retracted_requests")
 SGLANG_FAILURES: Final = (
@@ -156,26 +157,26 @@ SGLANG_FAILURES: Final = (
 DECODE_PREALLOCATIONS: Final = _gauge("sglang:num_decode_prealloc_queue_reqs")
 
 PROCESS_START: Final = _pod_gauge("process_start_time_seconds")
-"""In the epoch seconds of the pod, to be compared with that of an earlier page only."""
+"""Epoch seconds on the pod's clock; compare it only with an earlier page of the same pod."""
 
 DOWNLOAD_SPEED: Final = _pod_gauge("kaito_model_download_speed_bytes_per_second")
 DOWNLOAD_REMAINING: Final = _pod_gauge("kaito_model_download_remaining_seconds")
-"""-1 is unknown, 0 does not prove that the download has ended."""
+"""-1 means unknown; 0 does not prove that the download has ended."""
 
 RATE_LIMITED: Final = _pod_counter("kaito_ratelimit_rejected")
-"""Refused with 429 by KAITO's guard; admission rejections with 503."""
+"""Requests that KAITO's guard refused with 429; `ADMISSION_REJECTIONS` were refused with 503."""
 
 ADMISSION_REJECTIONS: Final = _pod_counter("vllm:admission_rejections", labels=(b"reason",))
 SGLANG_ANSWERS: Final = _pod_counter("sglang:http_responses", labels=(b"endpoint", b"status_code"))
 HTTP_REQUESTS: Final = _pod_counter("http_requests", labels=(b"handler", b"status"))
 
-# Of endpoint pickers: llm-d/llm-d-router from v0.9 on has the first name, and the one of the
-# Gateway API Inference Extension (pkg/epp/metrics/metrics.go, v1.3 to v1.5) beside it with the same
-# numbers.
+# Endpoint pickers: llm-d/llm-d-router has the first name since v0.9, and next to it, with the same
+# numbers, the name of the Gateway API Inference Extension (pkg/epp/metrics/metrics.go, v1.3 to
+# v1.5).
 READY_ENDPOINTS: Final = _pod_gauge("llm_d_epp_ready_endpoints", "inference_pool_ready_pods")
-"""Endpoints whose metrics it read within the last seconds; every 5 s it counts them (Gateway API
-Inference Extension, pkg/epp/datalayer/logger/logger.go). All of its pool have a queue on the
-page."""
+"""Endpoints whose metrics the picker read within the last seconds; it counts them every 5 s
+(Gateway API Inference Extension, pkg/epp/datalayer/logger/logger.go). Every endpoint of the pool,
+fresh or not, has a series in `ENDPOINT_QUEUES`."""
 
 ENDPOINT_QUEUES: Final = Family(
     Kind.GAUGE,
@@ -186,14 +187,14 @@ ENDPOINT_QUEUES: Final = Family(
 SCHEDULER_ATTEMPTS: Final = _pod_counter(
     "llm_d_epp_scheduler_attempts", "inference_extension_scheduler_attempts", labels=(b"status",)
 )
-"""A pool without endpoints is no attempt."""
+"""A request to a pool without endpoints is not counted as an attempt."""
 
 PICKER_REQUESTS: Final = _pod_counter("llm_d_epp_request", "inference_objective_request")
 PICKER_ERRORS: Final = _pod_counter(
     "llm_d_epp_request_error", "inference_objective_request_error", labels=(b"error_code",)
 )
-# Only with flow control, which is a feature gate. Below v0.10 the number of observations of the
-# time in the queue says what became of requests.
+# Only with flow control, a feature gate. Before v0.10 the outcomes of requests are only in the
+# observation counts of the queue duration.
 FLOW_OUTCOMES: Final = _pod_counter("llm_d_epp_flow_control_requests", labels=(b"outcome",))
 FLOW_DEPARTURES: Final = Family(
     Kind.OBSERVATIONS,
@@ -218,7 +219,7 @@ _INFERENCE_HANDLERS: Final = (
 
 
 def is_inference(handler: str) -> bool:
-    """Tell whether requests to a handler count: those of the API for models, and what is below."""
+    """True if a handler, or a parent path of it, belongs to the inference API."""
     return f"{handler}/".startswith(_INFERENCE_HANDLERS)
 
 
@@ -251,11 +252,11 @@ WANTED: Final = dict(_meanings())
 PREFIX: Final = b"vllm:"
 SGLANG_PREFIX: Final = b"sglang:"
 DIFFUSION_PREFIX: Final = b"sglang:diffusion_"
-"""A server of images, to which no rule about tokens applies."""
+"""An image server; rules about tokens do not apply to it."""
 
 ENGINE: Final = b"engine"
 RANK: Final = b"dp_rank"
-"""Label that tells the engines of SGLang apart; its other ranks work on the same requests."""
+"""Label that distinguishes SGLang's engines; its other ranks work on the same requests."""
 
 BOUND: Final = b"le"
 SERVER: Final = b"server"

@@ -1,9 +1,9 @@
-"""The selective reader: a page to the samples of wanted names.
+"""The selective reader: extracts the samples of wanted names from a page.
 
-Most lines of a page are of families that nobody asked for. One regular expression goes over the
-page, passes those by their name before it comes to their labels, and cuts the wanted ones in three.
-Lines that it cannot cut, or that look odd, go through the scanner of lines, which decides.
-Of a line passed by, only the name is checked; a page without a wanted sample is checked in full.
+Most lines of a page belong to families that are not needed. One regular expression scans the page,
+skips those lines by their name before it reaches the labels, and splits the wanted ones in three.
+Lines that it cannot split, or that look odd, go through the slower line scanner, which decides.
+Only the name of a skipped line is checked; a page without a wanted sample is checked in full.
 
 The format is Prometheus' text format, or OpenMetrics ("Exposition formats" in the Prometheus
 documentation).
@@ -18,17 +18,17 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 
 class UnreadablePage(Exception):  # noqa: N818 - "unreadable page" says it
-    """A body that is not a page of metrics, or not one to be believed; says why in a few words."""
+    """The body is not a metrics page, or not a credible one; the text says why in a few words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageLimits:
-    """Most that is read of a page; real pages stay far below each.
+    """Limits for a page; real pages stay far below each.
 
-    A page with more lines, wanted series or engines (one for each data-parallel rank, of which
-    nodes have at most 16) is unreadable: what was left of it would look like a page on which
-    something is missing. A line over the other caps is dropped. `seconds` are of processor time;
-    `clock` stands still by default, and there is no limit.
+    A page with more lines, wanted series or engines (one for each data-parallel rank; nodes have at
+    most 16) is unreadable: a truncated page would look like one on which values are missing. A line
+    over the other limits is dropped. `seconds` are CPU time; the default `clock` does not advance,
+    so there is no time limit.
     """
 
     lines: int = 200_000
@@ -51,19 +51,19 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_BAD: Final = 20
 _LARGEST_BAD_SHARE: Final = 0.01
 _SEPARATOR: Final = b"\0"
-"""Between the parts of an identity; no page that is read has this byte."""
+"""Separates the parts of an identity; pages with this byte are refused."""
 
 _LINES_BETWEEN_LOOKS: Final = 1_000
-"""At the clock, while a page is read."""
+"""The clock is checked once in this many lines."""
 
 _REMEMBERED: Final = 8_192
 _LONGEST_REMEMBERED: Final = 512
-"""Labels are the same on each page of a pod, and mostly on those of its neighbours too."""
+"""Parsed labels are cached: they are the same on all pages of a pod, and mostly on other pods'."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeriesLabels:
-    """The identity has all of them as one text, the same in whatever order they stand."""
+    """The labels of one series; `identity` joins all of them, independent of their order."""
 
     kept: Mapping[bytes, bytes]
     others: bytes = b""
@@ -82,7 +82,7 @@ class PageSamples(Generic[Wanted]):
 
 
 class PageReader(Generic[Wanted]):
-    """Reads pages for the samples of some names, with the labels that are kept."""
+    """Reads the samples of wanted names from pages, with the labels in `keep`."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class PageReader(Generic[Wanted]):
         self._remembered = lru_cache(_REMEMBERED)(self._labels)
 
     def read(self, body: bytes) -> PageSamples[Wanted]:
-        """Return the samples of a page whose name is wanted, in the page's order."""
+        """Return the wanted samples of a page, in page order."""
         found: PageSamples[Wanted] = PageSamples()
         page = self._checked(body, found)
         samples, most = found.samples, self._limits.series
@@ -148,7 +148,7 @@ class PageReader(Generic[Wanted]):
         return b"\n".join(short)
 
     def _cut(self, page: bytes) -> Iterator[_Line]:
-        """Cut wanted and odd lines; the first is cut alone, as the expression needs a newline."""
+        """Split wanted and odd lines; the first is separate, as the expression needs a newline."""
         end = page.find(b"\n")
         first = page if end < 0 else page[:end]
         return chain(self._expression(b"\n" + first), self._expression(page))
@@ -162,7 +162,7 @@ class PageReader(Generic[Wanted]):
             yield line
 
     def _labels(self, text: bytes) -> SeriesLabels | None:
-        """Return the labels that a text consists of, None where the scanner of lines must say."""
+        """Return the labels in a text, or None if the line scanner must decide."""
         try:
             labels, end = scan_labels(text + b"}", 0, self._limits)
         except (BadLine, OversizedLine):
@@ -213,7 +213,7 @@ def _joined(labels: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 
 def has_name_with(prefix: bytes, body: bytes) -> bool:
-    """Tell whether any line begins with a sample name that begins like this."""
+    """True if some line starts with a sample name that has this prefix."""
     line = rb"(?:^|\n)(?:\xef\xbb\xbf)?[ \t]*+" + re.escape(prefix) + rb"[a-zA-Z0-9_:]*+[ \t{]"
     return re.search(line, body) is not None
 
@@ -243,7 +243,7 @@ def _other_content(start: bytes) -> str:
     return "no samples"
 
 
-# Possessive quantifiers throughout: a line that is made to be slow is refused in linear time.
+# Possessive quantifiers throughout: a line crafted to be slow is refused in linear time.
 _BLANKS: Final = rb"[ \t]*+"
 _QUOTED: Final = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
 _NUMBER: Final = rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
@@ -269,7 +269,7 @@ _REST: Final = re.compile(
     _BLANKS
     + rb"("
     + VALUE
-    + rb")(?:[ \t]++"  # a timestamp, which is not believed
+    + rb")(?:[ \t]++"  # a timestamp, which is not trusted
     + _NUMBER
     + rb")?(?:[ \t]++#.*+|[ \t]*+\r?)",  # an exemplar, which is not needed
     re.DOTALL,
@@ -281,11 +281,11 @@ is_value: Final = re.compile(VALUE + rb"\r?").fullmatch
 
 
 class BadLine(Exception):  # noqa: N818 - a verdict, not a fault of ours
-    """A line that is not of the format."""
+    """A line does not match the format."""
 
 
 class OversizedLine(Exception):  # noqa: N818 - as above
-    """A line with more, or longer, labels than are read."""
+    """A line has more labels, or longer ones, than the limits allow."""
 
 
 class Sample(NamedTuple):
@@ -295,7 +295,7 @@ class Sample(NamedTuple):
 
 
 def scan(line: bytes, limits: PageLimits) -> Sample:
-    """Return the sample of a line; one with a quoted name is named by that."""
+    """Return the sample of a line; its name may be quoted, inside the braces."""
     start = _START.match(line)
     if start is None:
         raise BadLine
@@ -309,9 +309,9 @@ def scan(line: bytes, limits: PageLimits) -> Sample:
 def scan_labels(
     line: bytes, at: int, limits: PageLimits, *, named: bool = True
 ) -> tuple[dict[bytes, bytes], int]:
-    """Return the labels that begin behind an opening brace, and the offset behind the closing one.
+    """Return the labels after an opening brace, and the offset after the closing one.
 
-    Without a name before the brace the first item is the quoted name, returned as label "".
+    Without a name before the brace, the first item is the quoted name, returned as label "".
     """
     labels: dict[bytes, bytes] = {}
     while True:
@@ -339,7 +339,7 @@ def scan_labels(
 
 
 def unescaped(value: bytes) -> bytes:
-    r"""Return a quoted text without its escapes; an unknown one such as `\d` stays as it is."""
+    r"""Return a quoted text without its escapes; an unknown escape such as `\d` is kept."""
     if b"\\" not in value:
         return value
     return _ESCAPE.sub(lambda escape: _UNESCAPED.get(escape[1], escape[1]), value)
@@ -357,7 +357,7 @@ _END = -1
 
 
 def any_of(names: Iterable[bytes]) -> bytes:
-    """Return a pattern for any of the names, as a tree: what they share is compared once."""
+    """Return a pattern for any of the names, as a trie: common prefixes are compared once."""
     tree: _Tree = {}
     for name in names:
         branch = tree

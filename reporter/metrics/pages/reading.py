@@ -1,11 +1,10 @@
 """Reading a page: bytes in, typed values out, one for each family, engine and series.
 
-What the page does not have, or has as NaN, as infinite or as a negative count, is None or not
-there, never 0.
+A value that is missing, NaN, infinite or a negative count is None or left out, never 0.
 
-Series that differ in labels nobody asked for (`pid` in multiprocess mode, `priority`, `method`, a
-second `model_name`) are parts of one count and are added; of gauges the largest holds. The same
-series told twice counts once: the first time.
+Series that differ only in labels that are not kept (`pid` in multiprocess mode, `priority`,
+`method`, a second `model_name`) are parts of one count and are added; of gauges the largest counts.
+If a series is repeated, its first sample counts.
 """
 
 import math
@@ -22,15 +21,15 @@ Points: TypeAlias = Sequence[tuple[reader.SeriesLabels, float]]
 
 _LONGEST_BOUND: Final = 32
 _MOST: Final = 1e18
-"""The largest number believed: no counter gets there, and sums of them stay finite."""
+"""The largest credible number: no real counter gets there, and sums stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A count since some moment.
+    """The value of a counter.
 
-    `created` is when it began, in the epoch seconds of the pod; to be compared with that of an
-    earlier page only.
+    `created` is when it started, in epoch seconds of the pod's clock; compare it only with an
+    earlier page of the same pod.
     """
 
     value: float
@@ -39,9 +38,9 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts up to each bound; the bounds ascend to infinity.
+    """Cumulative counts for ascending bounds, the last of which is infinity.
 
-    `sum` is None where it is missing or no number.
+    `sum` is None if it is missing or not a finite number.
     """
 
     bounds: tuple[float, ...]
@@ -60,7 +59,7 @@ def gauge(points: Points) -> float | None:
 
 
 def counter(points: Points, created: Points) -> Count | None:
-    """Return a counter; None where a part is negative or no finite number."""
+    """Return the sum of a counter's parts; None if a part is negative or not a finite number."""
     values = _distinct(points)
     if not values or not all(map(_is_count, values)):
         return None
@@ -68,13 +67,13 @@ def counter(points: Points, created: Points) -> Count | None:
 
 
 def repeated_counter(points: Points) -> Count | None:
-    """Return a counter that each rank tells: the largest; None where a part is no count."""
+    """Return the largest value of a counter that every rank reports; None if one is invalid."""
     values = _distinct(points)
     return Count(max(values)) if values and all(map(_is_count, values)) else None
 
 
 def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | None:
-    """Return a histogram; None where its buckets are not in order or there are none."""
+    """Return a histogram; None if it has no buckets or their counts are invalid."""
     parts: dict[bytes, dict[float, float]] = {}
     for labels, count in buckets:
         text = labels.kept.get(BOUND, b"")
@@ -102,7 +101,7 @@ def histogram(buckets: Points, sums: Points, created: Points) -> Histogram | Non
 
 
 def repeats(points: Points) -> int:
-    """Count points of series that the page had told before."""
+    """Count the repeated points of series."""
     return len(points) - len({labels.identity for labels, _ in points})
 
 
@@ -135,13 +134,13 @@ Value = TypeVar("Value")
 Extra: TypeAlias = tuple[bytes, ...]
 
 POD: Final = b""
-"""Stands in the place of the engine where a family is about the pod."""
+"""Used in place of the engine for families about the pod."""
 
 _MEASURED: Final = (SamplePart.VALUE, SamplePart.BUCKET)
 
 
 class PageSeries:
-    """What a page tells. Of several names of a family, the first that an engine has holds."""
+    """The series of a page. If an engine has several names of a family, the first one counts."""
 
     def __init__(self, samples: Iterable[tuple[Meaning, reader.SeriesLabels, float]]) -> None:
         parts: defaultdict[tuple[Meaning, bytes, Extra], list[tuple[reader.SeriesLabels, float]]]
@@ -168,7 +167,7 @@ class PageSeries:
         )
 
     def repeats(self) -> int:
-        """Count samples of series that the page had told before."""
+        """Count the samples that repeat a series of the page."""
         return sum(repeats(each) for each in self._parts.values() if len(each) > 1)
 
     def about(self, engine: bytes) -> "EngineSeries":
@@ -186,10 +185,10 @@ Chosen: TypeAlias = Mapping[tuple[Family, bytes], Mapping[Extra, Series]]
 
 
 class EngineSeries:
-    """What a page tells of one engine, of which a pod may run several, or of the pod itself.
+    """The series of one engine, of which a pod may run several, or of the pod itself.
 
-    Gauges are those of the engine's last step and may be old. Of several series of a family each
-    stands under the value of its label; it is None where it is no number.
+    Gauges are from the engine's last step and may be old. Several series of a family are keyed by
+    the value of their label; an invalid value is None.
     """
 
     def __init__(self, chosen: Chosen, engine: bytes = POD) -> None:
@@ -227,9 +226,9 @@ def _by_label(series: Mapping[Extra, Value]) -> dict[str, Value]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the reading of a page went; bad and oversized lines were dropped.
+    """Statistics of reading a page; bad and oversized lines were dropped.
 
-    Of `duplicates`, samples of a series that the page had already told, the first counts.
+    `duplicates` are samples that repeat a series of the page; the first sample counts.
     """
 
     lines: int = 0
@@ -244,11 +243,11 @@ _NOTHING: Final = EngineSeries({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What one page of metrics tells of the engines of a pod, by data-parallel rank ("0" where
-    there is none), and of the pod itself.
+    """The metrics of a pod's engines, by data-parallel rank ("0" if the page has none), and of the
+    pod itself.
 
-    `router`: its `vllm:` samples are about several servers. `http_requests` has a class such as
-    `5xx`.
+    `router`: the `vllm:` samples are about several servers. `http_requests` is keyed by handler and
+    status class, such as `5xx`.
     """
 
     vllm: bool = False
@@ -327,7 +326,7 @@ def _reader(limits: reader.PageLimits) -> reader.PageReader[Meaning]:
 
 
 def _http_requests(pod: EngineSeries) -> dict[tuple[str, str], Count | None]:
-    """Return requests by handler and class of status; SGLang tells statuses, such as 503."""
+    """Return requests by handler and status class; SGLang reports full statuses, such as 503."""
     requests = dict(pod.counters_by_labels(names.HTTP_REQUESTS))
     for (handler, status), count in pod.counters_by_labels(names.SGLANG_ANSWERS).items():
         key = handler, status[:1] + b"xx"

@@ -1,1 +1,1 @@
-"""Asks the pods that serve models for their metrics pages; the only place that does so."""
+"""Fetches the metrics pages of model pods and endpoint pickers; no other code does."""

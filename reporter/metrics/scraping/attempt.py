@@ -1,4 +1,4 @@
-"""One scrape: fetch a page by the pod's IP or the API server's pod proxy, read it, judge it."""
+"""One scrape: fetches a page from the pod's IP or through the API server's proxy, and reads it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -30,10 +30,10 @@ class Fetch(Protocol):
 
 
 class Attempts:
-    """Scrapes pods, whatever goes wrong.
+    """Scrapes pods; every failure becomes a `Scrape`.
 
-    Pages are read in a single thread, by turns of namespaces: a page that is made to be slow may
-    take as long as the limits let it, and the event loop renews the Lease.
+    Pages are parsed in a single thread, so that a page crafted to be slow cannot block the event
+    loop, which renews the Lease. Namespaces take turns in it.
     """
 
     def __init__(self, fetch: Fetch, read: Callable[[bytes], Page], *, now: Now = real_now) -> None:
@@ -76,27 +76,27 @@ HEADERS: Final = {
     "Accept": "text/plain;version=0.0.4, */*;q=0.1",
     "Accept-Encoding": "identity",
 }
-"""Asks builds that negotiate for the simple format."""
+"""Requests the simple format from builds that negotiate."""
 
 _CONTENT_TYPES: Final = frozenset({"", "text/plain", "application/openmetrics-text"})
-"""Formats that are read; vLLM always names one, its predecessor on KAITO's port may not."""
+"""Accepted types; vLLM always sends one, KAITO's server before vLLM may not."""
 
 _LARGE_BYTES: Final = 2**20
-"""More than a page of 16 engines has, which is about 0.7 MB."""
+"""Larger than a page of 16 engines, which has about 0.7 MB."""
 
 _LARGE_AT_ONCE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """`seconds` for one scrape, `bytes` of a page: nothing is decompressed."""
+    """`seconds` limits one scrape, `bytes` a page, which is never decompressed."""
 
     seconds: float = 5.0
     bytes: int = 8 * 2**20
 
 
 class AnswerReader:
-    """Reads the answers of all scrapes, so that only few large bodies are held at once."""
+    """Reads the answers of all scrapes; only a few large bodies are in memory at once."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -107,7 +107,7 @@ class AnswerReader:
         return self._large.locked()
 
     async def read(self, answer: aiohttp.ClientResponse) -> bytes:
-        """Return the body of an answer that may be a page."""
+        """Return the body of an answer; raises ScrapeFailed if it cannot be a metrics page."""
         if answer.status != HTTPStatus.OK:
             raise ScrapeFailed(Failure.STATUS, _status_text(answer.status))
         encoding = answer.headers.get("Content-Encoding", "").strip().lower()
@@ -146,7 +146,7 @@ def _status_text(status: int) -> str:
 
 
 CONNECT_SECONDS: Final = 2.0
-"""A pod's address answers at once or not at all."""
+"""Short, because a pod's address answers at once or not at all."""
 
 _READ_BYTES: Final = 2**16
 
@@ -158,14 +158,14 @@ class Endpoint:
     path: str = "/metrics"
 
     def url(self, target: Target) -> yarl.URL:
-        """Return the page of a pod with an IP of either family; yarl puts IPv6 in brackets."""
+        """Return the URL of a pod's page; yarl puts IPv6 addresses in brackets."""
         port = target.port or self.port
         scheme = target.scheme or self.scheme
         return yarl.URL.build(scheme=scheme, host=target.address, port=port, path=self.path)
 
 
 class DirectFetch:
-    """Fetches pages from pod addresses over a pool of its own. Close it with `aclose`."""
+    """Fetches pages from pod addresses over its own connections. Close it with `aclose`."""
 
     def __init__(
         self, endpoint: Endpoint, limits: FetchLimits, reader: AnswerReader | None = None
@@ -175,11 +175,11 @@ class DirectFetch:
         self._reader = reader or AnswerReader(limits.bytes)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0,  # the scraper bounds how many are scraped at once
+                limit=0,  # the scraper limits concurrency
                 force_close=True,  # KAITO's server before vLLM serves one client at a time
                 use_dns_cache=False,
-                # Certificates of pods do not name their IPs. As in the kubelet's probes nothing
-                # secret is sent.
+                # Certificates of pods do not name their IPs. As in the kubelet's probes, no secret
+                # is sent.
                 ssl=False,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -209,21 +209,21 @@ class DirectFetch:
                 try:
                     return await self._reader.read(answer)
                 finally:
-                    answer.close()  # what was not read is not waited for
+                    answer.close()  # do not wait for the unread rest
 
 
 MOST_AT_ONCE: Final = 10
-"""Proxied requests under way; each occupies the API server and passes its limits by."""
+"""Most concurrent proxied requests; each occupies the API server, outside of its own limits."""
 
 _REFUSAL_BYTES: Final = 2**16
 
 
 class ProxiedFetch:
-    """Fetches pages with the credentials and connections of the API server.
+    """Fetches pages through the API server, with its credentials and connections.
 
-    What comes back is the API server's own or the pod's: the proxy hands on status, headers and
-    body as they are (Kubernetes, apimachinery pkg/util/proxy/upgradeaware.go), so a pod can write
-    any refusal word for word. Only what no pod can answer for tells them apart.
+    An answer is from the API server or from the pod: the proxy forwards status, headers and body
+    unchanged (Kubernetes, apimachinery pkg/util/proxy/upgradeaware.go), so a pod can forge any
+    refusal. Only requests that no pod can answer show which of the two it was.
     """
 
     def __init__(self, client: KubeClient, endpoint: Endpoint, limits: FetchLimits) -> None:
@@ -238,7 +238,7 @@ class ProxiedFetch:
                 try:
                     return await self._fetched(target)
                 except errors.ApiStatusError as refusal:
-                    raise await self._told(target, refusal) from None
+                    raise await self._classified(target, refusal) from None
 
     async def _fetched(self, target: Target) -> bytes:
         path = proxy_path(target, self._endpoint)
@@ -247,14 +247,14 @@ class ProxiedFetch:
                 await _require_answer_of_pod(answer)
             return await self._reader.read(answer)
 
-    async def _told(self, target: Target, refusal: errors.ApiStatusError) -> Exception:
+    async def _classified(self, target: Target, refusal: errors.ApiStatusError) -> Exception:
         of_pod = ScrapeFailed(Failure.STATUS, str(refusal.status))
         if isinstance(refusal, errors.NotFound):
             if await self._exists(target):
                 return of_pod
             return ScrapeFailed(Failure.UNREACHABLE, "no such pod")
         if _CONNECTING in str(refusal):
-            # Who wrote it matters little: a pod can be out of reach without a word.
+            # It does not matter who wrote it: the pod could as well not answer at all.
             return _of_connection(refusal)
         answered = await self._answer_for_nobody(target)
         if isinstance(refusal, errors.Forbidden | errors.Unauthorized):
@@ -265,11 +265,10 @@ class ProxiedFetch:
         return of_pod
 
     async def _answer_for_nobody(self, target: Target) -> int:
-        """Return the status that the API server answers for a pod that does not exist; 404 if it is
-        well.
+        """Return the API server's status for a pod that does not exist: 404 if all is well.
 
-        It asks for permission before it looks for the pod (Kubernetes, Controlling Access to the
-        Kubernetes API), so it refuses this one too, and no pod can answer in its place.
+        The API server checks permissions before it looks up the pod (Kubernetes, Controlling Access
+        to the Kubernetes API), so a refusal also applies to this pod, and no pod can forge it.
         """
         nobody = replace(target, name=f"status-reporter-{token_hex(8)}")
         path = proxy_path(nobody, self._endpoint)
@@ -280,7 +279,7 @@ class ProxiedFetch:
             return refusal.status
 
     async def _exists(self, target: Target) -> bool:
-        """Tell whether there is such a pod, or nobody says: what answered 404 is then the pod."""
+        """True if the pod exists, or that is unknown: then the 404 came from the pod."""
         selector = {"fieldSelector": f"metadata.name={target.name}", "limit": "1"}
         path = api_path("", "v1", "namespaces", target.namespace, "pods")
         try:
@@ -304,9 +303,9 @@ def proxy_path(target: Target, endpoint: Endpoint) -> str:
 
 
 async def _require_answer_of_pod(answer: aiohttp.ClientResponse) -> None:
-    """Raise for what may be a refusal of the API server: a Status object, or any 429.
+    """Raise if the answer may be a refusal by the API server: a Status object, or any 429.
 
-    Its own 429 is plain text (Kubernetes, apiserver pkg/server/filters/maxinflight.go).
+    The API server's 429 is plain text (Kubernetes, apiserver pkg/server/filters/maxinflight.go).
     """
     body = bytearray()
     async for part in answer.content.iter_any():
@@ -321,10 +320,10 @@ async def _require_answer_of_pod(answer: aiohttp.ClientResponse) -> None:
 _REFUSING: Final = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED})
 
 _CONNECTING: Final = "error trying to reach service:"
-"""How the API server begins what its own connection to the pod came to (Kubernetes, apimachinery
-pkg/util/proxy/transport.go)."""
+"""Start of the API server's message if its own connection to the pod fails (Kubernetes,
+apimachinery pkg/util/proxy/transport.go)."""
 
-_SAID: Final = (
+_CONNECTION_ERRORS: Final = (
     ("connection refused", Failure.REFUSED),
     ("timeout", Failure.TIMEOUT),
     ("deadline exceeded", Failure.TIMEOUT),
@@ -333,10 +332,10 @@ _SAID: Final = (
     ("broken pipe", Failure.RESET),
     ("EOF", Failure.RESET),
 )
-"""What it says there: words of Go's network library."""
+"""Words of Go's network library in that message."""
 
 
 def _of_connection(refusal: errors.ApiStatusError) -> ScrapeFailed:
     text = str(refusal)
-    failure = next((failure for words, failure in _SAID if words in text), Failure.UNREACHABLE)
-    return ScrapeFailed(failure, "from the API server")
+    found = (failure for words, failure in _CONNECTION_ERRORS if words in text)
+    return ScrapeFailed(next(found, Failure.UNREACHABLE), "from the API server")

@@ -1,13 +1,13 @@
-"""Scrapes every target once in a period, spread over it by the target's uid.
+"""Scrapes every target once per period, at an offset derived from the target's uid.
 
-Rules judge windows, so each pod needs looks at regular times. The place of a pod in the period is a
-hash of its uid: it stays the same when other pods come and go, as with Prometheus
-(scrape/target.go, `offset`). Timers that start when a pod is found would put all pods of a rollout
-in one moment, and to wait for a period after each scrape lets slow pods drift. A turn that is
-missed is left out: made up for, all would come at once after a pause of the process.
+Rules judge windows, so each pod must be scraped at regular times. A pod's offset is a hash of its
+uid: it stays the same when other pods come and go, as in Prometheus (scrape/target.go, `offset`).
+Timers that start when a pod is found would scrape all pods of a rollout at the same moment, and
+waiting for a period after each scrape would let slow pods drift. A missed turn is skipped, not made
+up for: otherwise all would come at once after a pause of the process.
 
-Two looks at one pod never overlap: a turn that comes while the last scrape still runs is left out
-too. What may run at once is shared fairly: a namespace with many slow pods waits for itself.
+Two scrapes of one pod never overlap: a turn is also skipped while the last scrape is running. The
+slots are shared fairly: a namespace with many slow pods delays only itself.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _SPAN = 2.0**64
 class Keyed(Protocol):
     @property
     def key(self) -> str:
-        """Where in the period its turns are follows from this."""
+        """The key that determines the offset within the period."""
 
 
 KeyedT = TypeVar("KeyedT", bound=Keyed)
@@ -53,10 +53,10 @@ class Turn(Generic[KeyedT]):
 
 
 class Schedule(Generic[KeyedT]):
-    """The turns to come.
+    """The coming turns.
 
-    They lie on a grid: the same place of each period for the same key. So the load is even
-    whatever comes and goes, and turns that were missed are not made up for.
+    A key has the same offset in every period. So the load is even whatever comes and goes, and
+    missed turns are not made up for.
     """
 
     def __init__(self, period: float) -> None:
@@ -73,7 +73,7 @@ class Schedule(Generic[KeyedT]):
         heapq.heapify(self._heap)
 
     def due(self, now: float) -> Iterator[Turn[KeyedT]]:
-        """Yield the turns that have come, each at most once, and plan the next ones."""
+        """Yield the due turns, at most one for each key, and schedule the next ones."""
         while self._heap and self._heap[0].due <= now:
             entry = self._heap[0]
             turn = Turn(entry.what, now - entry.due)
@@ -88,55 +88,55 @@ class Schedule(Generic[KeyedT]):
         phase = place(what.key) * self._period
         number = math.floor((now - phase) / self._period) + 1
         due = phase + number * self._period
-        # Rounding may give a moment that is not later; nobody gets two turns at once.
+        # Rounding may give a time that is not later; a key must not get two turns at once.
         return due if due > now else due + self._period
 
 
 def place(key: str) -> float:
-    """Return a number from 0 to below 1, always the same for the same key, evenly spread."""
+    """Return a number in [0, 1), a stable and evenly spread hash of the key."""
     digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
     return int.from_bytes(digest) / _SPAN
 
 
 LATE_SECONDS: Final = 1.0
-"""A turn that comes later than this is left out: after a pause of the process all would come at
+"""Turns that are later than this are skipped: after a pause of the process all would come at
 once."""
 
 _STEP_SECONDS: Final = 0.01
-"""Turns that come closer together than this are taken at once."""
+"""Turns closer together than this are taken together."""
 
 CLOSED_SECONDS: Final = 600.0
-"""A picker whose page wants a token, or that hangs again and again, is asked this often.
+"""Interval for a picker whose page requires a token, or that timed out twice in a row.
 
-Most want one by default, and a NetworkPolicy that keeps the reporter from pickers keeps it from
-all.
+Most pickers require a token by default, and a NetworkPolicy usually blocks the reporter from all of
+them.
 """
 
 FOLLOW_SECONDS: Final = 1.0
-"""Targets are looked for at most this often under churn."""
+"""Shortest interval between two searches for targets."""
 
 PATIENCE_SECONDS: Final = 1.0
-"""After this a scrape gives its slot to another pod that waits for one."""
+"""After this time a scrape gives up its slot if another pod waits for one."""
 
 SUSPECT_SHARE: Final = 4
-"""One part in this many of the slots is for pods that hang, or timed out the last time."""
+"""One in this many slots is reserved for pods that hang, or that timed out the last time."""
 
 
 class Observer(Protocol):
     def following(self, targets: int) -> None:
-        """Note how many pods there are to scrape."""
+        """Note the number of pods to scrape."""
 
     def scraped(self, scrape: Scrape) -> None: ...
 
     def skipped(self, cause: str) -> None:
-        """Count a turn left out: `late`, `busy`, one that fell into a pause: `paused`, or one of a
-        picker that is left alone for a while: `closed`.
+        """Count a skipped turn: `late`, `busy`, `paused` (the process paused during the scrape), or
+        `closed` (a picker that is left alone for a while).
         """
 
 
 @dataclass(slots=True, eq=False)
 class _Followed:
-    """`closed_until` is when it is asked again, by the boot clock, where it is left alone."""
+    """`closed_until`: until then the pod is left alone, in seconds on the boot clock."""
 
     target: Target
     suspect: bool = False
@@ -151,14 +151,14 @@ class _Followed:
 class Scraper:
     """Scrapes while `run` runs.
 
-    A pod has one turn in each period and is never asked twice at once: if its last scrape is still
-    under way, or waits for a slot, the turn is left out.
+    A pod has one turn in each period, which is skipped if its last scrape is still running or waits
+    for a slot.
 
-    Namespaces that wait share the slots fairly. A pod that hangs for a second loses its slot to a
-    pod that waits, and is asked again, with all its time, in a few slots that are kept for such
-    pods, until it answers. With 1,000 pods, 32 slots and 15 s, of which 50 hang for 5 s, these
-    share 8 slots, a scrape of each about every 30 s; the other 950, of 50 ms, need 48 of the 360
-    slot-seconds that 24 slots have in a period.
+    Waiting namespaces share the slots fairly. A pod that hangs for a second loses its slot to a
+    waiting pod, and is scraped again with the full timeout in a few slots that are reserved for
+    such pods, until it answers. Example: 1,000 pods, 32 slots, a period of 15 s, and 50 pods that
+    hang for 5 s. Those share 8 slots, with a scrape of each about every 30 s; the other 950, at 50
+    ms each, need 48 of the 360 slot-seconds that 24 slots have in a period.
     """
 
     def __init__(
@@ -174,10 +174,10 @@ class Scraper:
         pauses: Callable[[], int] = lambda: 0,
         now: Now = real_now,
     ) -> None:
-        """`scrape` ends within a limit of its own; where `find` gives None, the targets stay.
+        """`scrape` must have its own timeout; if `find` returns None, the targets stay.
 
-        What `tell` returns is waited for in the pod's slot. `concurrency` is at least 2. What one
-        of the `pauses` of the process fell into says nothing of a pod.
+        An awaitable from `tell` is awaited within the pod's slot. `concurrency` is at least 2.
+        `pauses` counts pauses of the process; a scrape during which it changes is discarded.
         """
         self._scrape = scrape
         self._find = find
@@ -266,7 +266,7 @@ class Scraper:
             self._log.exception("scrape_broke", namespace=target.namespace, pod=target.name)
 
     async def _scraped_soon(self, followed: _Followed) -> bool:
-        """Scrape; give up, and return False, once it takes long and somebody else waits."""
+        """Scrape; give up and return False if it takes long while another pod waits."""
         async with self._others.of(followed.target.namespace):
             scraping = asyncio.ensure_future(self._finish(followed, self._scrape(followed.target)))
             try:
@@ -296,7 +296,7 @@ class Scraper:
             await told
 
     def _note_closed(self, followed: _Followed, scrape: Scrape, *, hangs: bool) -> None:
-        """Leave a picker alone for a while whose page is not for us."""
+        """Leave a picker alone for a while if its page hangs or requires a token."""
         target = followed.target
         closed = hangs or wants_token(scrape.failure, scrape.detail)
         if target.picked is None or not closed:
@@ -314,12 +314,12 @@ class Scraper:
 
 
 class FairSlots:
-    """As many slots as given; one that gets free goes to the namespace that holds the fewest.
+    """A fixed number of slots; a free slot goes to the waiting namespace that holds the fewest.
 
-    As long as nobody waits each namespace may hold all of them. Among those that hold equally many
-    the one is next that has held slots for the shortest time: a page that is made to be slow takes
-    a turn as a hundred others do. Time counts as in start-time fair queueing (Goyal, Vin and Cheng,
-    1996): who comes later begins where the others are, neither behind nor ahead of them.
+    While no other namespace waits, one may hold all slots. Of namespaces that hold equally many,
+    the one that has used slots for the shortest time is next, so a page crafted to be slow costs
+    its namespace as much as a hundred others. Time is counted as in start-time fair queueing
+    (Goyal, Vin and Cheng, 1996): a newcomer starts level with the others, neither behind nor ahead.
     """
 
     def __init__(self, number: int) -> None:
@@ -328,7 +328,8 @@ class FairSlots:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._used: dict[str, float] = {}
         self._now = 0.0
-        """What those have used whose turn it is; less than that is not made up for."""
+        """The virtual time: used seconds of the namespace that was last granted a slot. A namespace
+        that has used less counts from here."""
 
     def locked(self) -> bool:
         return self._free <= 0
@@ -372,7 +373,7 @@ class FairSlots:
             del self._held[namespace]
         self._free += 1
         while self._free > 0 and self._waiting:
-            # Namespaces stand in the order in which they began to wait, and `min` takes the first.
+            # Namespaces are in the order in which they started to wait; `min` takes the first.
             name = min(self._waiting, key=lambda each: (self._held[each], self._begins(each)))
             granted = self._waiting[name][0]
             self._forget(name, granted)
@@ -397,4 +398,4 @@ class FairSlots:
         waiting.remove(granted)
         del self._waiting[namespace]
         if waiting:
-            self._waiting[namespace] = waiting  # behind those who wait already
+            self._waiting[namespace] = waiting  # move it to the end of the queue

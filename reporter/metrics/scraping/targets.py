@@ -1,9 +1,9 @@
 """Which pods and endpoint pickers are scraped, where, and which addresses they may claim.
 
-Whoever writes a pod's status must not choose whom the reporter asks.
+A client that can write a pod's status must not be able to choose which hosts the reporter contacts.
 
 No exception of aiohttp, ssl or the operating system leaves this package: `mapped` is the boundary.
-Details hold no addresses, and nothing that a pod wrote.
+Details contain no addresses, and no text from a pod.
 """
 
 import errno
@@ -43,7 +43,7 @@ from reporter.workload.components import picker_pods
 from reporter.workload.pod import counts
 
 PORT: Final = 9090
-"""`--metrics-port` unless it is set, over plain HTTP unless told otherwise (Gateway API Inference
+"""Default of a picker's `--metrics-port`, over plain HTTP by default (Gateway API Inference
 Extension v1.5, pkg/epp/server/options.go)."""
 
 _PORT_NAMES: Final = frozenset({"metrics", "http-metrics"})
@@ -60,10 +60,10 @@ class PickerPod:
 def find_pickers(
     snapshot: Snapshot, settings: EvaluationSettings, engines: Sequence[Target], *, live: bool
 ) -> Iterator[PickerPod]:
-    """Yield the pods of the endpoint pickers of subjects that exist; `engines` are the model pods.
+    """Yield the endpoint picker pods of existing subjects; `engines` are the model pods.
 
-    In a live cluster nothing is scraped while pools are unknown: what was found stays as it is. A
-    dump may lack a kind that its cluster does not have.
+    In a live cluster, pickers are not scraped while their pools are unknown, and findings stay. A
+    dump may lack a kind because its cluster does not have it.
     """
     ready = {each.pod: each.ready_since for each in engines if each.ready_since is not None}
     for row in picker_rows(settings):
@@ -99,9 +99,9 @@ def _pools_of_pickers(
 ) -> Mapping[PodName, Sequence[InferencePool]]:
     """Return the pools of each picker's pod.
 
-    A pool names the Service of its picker, in its own namespace (Gateway API Inference Extension,
-    api/v1/inferencepool_types.go). From there the way leads to pods by an index; the other way
-    round each picker would be held to every pool.
+    A pool names its picker's Service in its own namespace (Gateway API Inference Extension,
+    api/v1/inferencepool_types.go), and an index leads from there to the pods. The reverse direction
+    would compare each picker with every pool.
     """
     found: dict[PodName, list[InferencePool]] = defaultdict(list)
     every = (each for resource in row.pools for each in snapshot[resource])
@@ -150,12 +150,12 @@ class ScrapeFailed(Exception):
 
 @contextmanager
 def mapped() -> Iterator[None]:
-    """Turn what the libraries raise into `ScrapeFailed`; cancellation passes."""
+    """Turn the libraries' exceptions into `ScrapeFailed`; cancellation passes through."""
     try:
         yield
     except ScrapeFailed:
         raise
-    except Exception as error:  # noqa: BLE001 - what a pod can make a library raise has no end
+    except Exception as error:  # noqa: BLE001 - a pod can make a library raise anything
         raise _translated(error) from None
 
 
@@ -176,7 +176,7 @@ _KINDS: Final[tuple[tuple[tuple[type[Exception], ...], Failure, str], ...]] = (
     ((Unauthorized,), Failure.FORBIDDEN, "the API server refused the credentials"),
     ((KubeError,), Failure.UNREACHABLE, "no answer from the API server"),
 )
-"""The first row that fits counts, so subclasses stand before their bases."""
+"""The first matching row wins, so subclasses come before their bases."""
 
 _ERRNO: Final = {
     errno.ECONNREFUSED: Failure.REFUSED,
@@ -193,13 +193,13 @@ def _translated(error: Exception) -> ScrapeFailed:
             return ScrapeFailed(failure, detail)
     if not isinstance(error, OSError):
         return ScrapeFailed(Failure.UNREACHABLE, f"unexpected {type(error).__name__}")
-    # By number: the text of the exception names the address.
+    # Use the number: the text of the exception contains the address.
     if isinstance(error, ConnectionResetError | BrokenPipeError | ConnectionAbortedError):
         return ScrapeFailed(Failure.RESET)
     known = _ERRNO.get(error.errno or 0)
     if known is not None:
         return ScrapeFailed(known)
-    # Beyond the numbers of the system are those of the resolver, which are negative.
+    # Error numbers of the resolver are negative.
     text = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else ""
     return ScrapeFailed(Failure.UNREACHABLE, text)
 
@@ -229,9 +229,9 @@ _NO_PODS: Final = {
     "fd00:c1::a9fe:a9fe/128": "metadata of Oracle Cloud (Compute, Instance metadata)",
     "fd00:42::42/128": "metadata of Scaleway (Instances, Instance metadata)",
 }  # fmt: skip
-"""Ranges in which no pod is, each with what is there. Written out, as the ranges that `ipaddress`
-calls private or link-local have changed between versions of Python, and IPv4-mapped ones count as
-neither in some."""
+"""Ranges that never contain pods, and their use. They are written out, because the ranges that
+`ipaddress` calls private or link-local differ between Python versions, and some versions count
+IPv4-mapped addresses as neither."""
 
 _LOOPBACK: Final = IPv4Network("127.0.0.0/8")
 _REFUSED: Final = tuple(map(ip_network, _NO_PODS))
@@ -241,7 +241,7 @@ _REFUSED: Final = tuple(map(ip_network, _NO_PODS))
 class PodAddresses:
     """The addresses that pods of a cluster may have.
 
-    Without `ranges` it is every address but those `taken`, such as the API server's.
+    Without `ranges`, all addresses except those `taken`, such as the API server's.
     """
 
     ranges: tuple[Network, ...] = ()
@@ -262,21 +262,20 @@ class PodAddresses:
 
 
 def pod_addresses(snapshot: Snapshot, servers: Iterable[str] = ()) -> PodAddresses:
-    """Return the addresses that pods may have: those in the nodes' `spec.podCIDRs`, where these are
-    used.
+    """Return the addresses that pods may have: the nodes' `spec.podCIDRs`, if pods use those.
 
-    Where one of `servers` is on the loopback address, pods may be too, as the laboratory's are,
-    with kind, minikube, `kubectl proxy` and tunnels, but never in a cluster. Calico may give
-    addresses from pools of its own: the ranges count only if more pods have addresses inside than
-    outside.
+    Calico may assign addresses from its own pools, so the ranges count only if more pods have
+    addresses inside than outside. Loopback addresses are allowed if one of `servers` has one: that
+    is the case in the laboratory, and with kind, minikube, `kubectl proxy` and tunnels, but never
+    in a cluster.
     """
     parsed = {ip for each in servers if (ip := _parsed(each))}
     loopback = any(ip.is_loopback for ip in parsed)
     taken = frozenset(ip for ip in parsed if not ip.is_loopback)
     if not snapshot.known(NODES):
         return PodAddresses((), taken, loopback)
-    told = {cidr for node in snapshot[NODES] for cidr in node.spec.pod_cidrs or ()}
-    ranges = tuple(network for network in map(_network, sorted(told)) if network is not None)
+    cidrs = {cidr for node in snapshot[NODES] for cidr in node.spec.pod_cidrs or ()}
+    ranges = tuple(network for network in map(_network, sorted(cidrs)) if network is not None)
     found = [ip for pod in snapshot[PODS] if (ip := _parsed(pod.status.pod_ip or ""))]
     inside = sum(any(ip in each for each in ranges) for ip in found) if ranges else 0
     return PodAddresses(ranges if 2 * inside > len(found) else (), taken, loopback)
@@ -284,7 +283,7 @@ def pod_addresses(snapshot: Snapshot, servers: Iterable[str] = ()) -> PodAddress
 
 @lru_cache(maxsize=16_384)
 def _parsed(address: str) -> Address | None:
-    if "%" in address:  # a zone is of a link-local address, and of this host alone
+    if "%" in address:  # a zone: a link-local address, valid on this host only
         return None
     try:
         return ip_address(address)
@@ -307,15 +306,15 @@ _ORDINAL: Final = re.compile(r"-(?P<index>[0-9]{1,4})\Z")
 """End of a StatefulSet pod's name; the random end of a Deployment's pods has five characters."""
 
 _ROUTER: Final = "router"
-"""In the name of the image of what stands before engines, as in `vllm-router`."""
+"""Part of the image name of routers in front of engines, as in `vllm-router`."""
 
 _MESH_PROXIES: Final = frozenset({"istio-proxy", "linkerd-proxy"})
-"""Sidecars that may stand before the main container, so that it starts behind them."""
+"""Sidecars that may be listed before the main container, so that they start first."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundTargets:
-    """The pods that are scraped, and how many more would be if their addresses were pods'."""
+    """The pods to scrape, and the number of pods refused because of their addresses."""
 
     targets: tuple[Target, ...]
     refused: int
@@ -331,13 +330,14 @@ def find_targets(
 def find(
     snapshot: Snapshot, settings: EvaluationSettings, addresses: PodAddresses | None = None
 ) -> FoundTargets | None:
-    """Return the pods to scrape, by namespace and name; None while pods cannot be read.
+    """Return the pods to scrape, sorted by namespace and name, pickers last; None while pods cannot
+    be read.
 
-    Of a live cluster, for which `addresses` says which ones pods may have, only pods of subjects
-    that exist are scraped, by the daemon as by `dump --metrics`: whoever may create a pod may give
-    it any label. Without `addresses` nobody is asked: the pages are already there, next to a dump.
-    Pickers come last. A stack says which of its pods are scraped. One that names no container takes
-    what those that do leave: its label may be one that all pods have.
+    For a live cluster, `addresses` says which addresses pods may have. Then only pods of existing
+    subjects are scraped, by the daemon and by `dump --metrics`, because a tenant can put any label
+    on a pod. Without `addresses` no pod is contacted: the pages are next to a dump. Each stack says
+    which of its pods are scraped. Stacks that pick a container are asked first: the label of the
+    others may be on all pods.
     """
     if not snapshot.known(PODS):
         return None
@@ -416,11 +416,11 @@ def _container(pod: Pod, scraped: ScrapedPods) -> Container | None:
     engines = [each for each in containers if scraped.serves(each.image)]
     if scraped.container:
         return next((each for each in engines if each.name == scraped.container), None)
-    # An image may have any name. Whoever names a port as the stack does says that it serves a page.
+    # An image may have any name. A port with the stack's port name shows that it serves a page.
     named = [
         each for each in containers if any(port.name == scraped.port for port in each.ports or ())
     ]
-    # Without a port in the spec only its arguments would say where, and they are not read.
+    # Without a port in the spec, only the arguments would name it, and they are not parsed.
     serving = (each for each in (*engines, *named) if each.ports and _ROUTER not in each.image)
     return next(serving, None)
 
@@ -448,7 +448,7 @@ def _index(pod: Pod, scraped: ScrapedPods) -> int:
 
 
 def _main(pod: Pod) -> ContainerStatus | None:
-    """Return the status of the container that serves: the first one that is no mesh proxy."""
+    """Return the status of the serving container: the first one that is not a mesh proxy."""
     names = (each.name for each in pod.spec.containers or () if each.name not in _MESH_PROXIES)
     name = next(names, None)
     return _status(pod, name) if name is not None else None
