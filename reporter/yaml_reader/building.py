@@ -1,29 +1,30 @@
-"""The events of a parser become plain values: no tree of nodes, and no recursion.
+"""Builds plain values from parser events, without a tree of nodes and without recursion.
 
-A scalar stands for what Kubernetes makes of it. kubectl, Helm, Istio and KAITO's scaler read YAML
-with sigs.k8s.io/yaml, which turns it into JSON by way of go-yaml v2; what is said here holds for
-v1.6.0 with go.yaml.in/yaml/v2 v2.4.2 (resolve.go there). Without quotes and tag,
+A scalar has the value that Kubernetes gives it. kubectl, Helm, Istio and KAITO's scaler read YAML
+with sigs.k8s.io/yaml, which converts it to JSON through go-yaml v2; the rules here are those of
+v1.6.0 with go.yaml.in/yaml/v2 v2.4.2 (resolve.go there). Without quotes and a tag,
 
-- nothing, `~` and `null` are null;
+- the empty scalar, `~` and `null` are null;
 - `true`, `yes` and `on` are true, `false`, `no` and `off` are false, also as `Yes` and `YES`;
 - integers are decimal, hexadecimal (`0x1F`), octal (`0644`, `0o644`) or binary (`0b11`), with `_`
-  anywhere behind the first digit. What does not fit into 64 bits is a float, or text;
-- floats need neither point nor signed exponent: `1e3`, `.5`, `08`. What a float cannot hold,
-  such as `1e400`, is text;
-- all else is text, also times (`2026-11-20`) and numbers to base 60 (`12:30`).
+  anywhere after the first digit. Integers that do not fit into 64 bits are floats, or text;
+- floats need neither a point nor a signed exponent: `1e3`, `.5`, `08`. Numbers beyond the range of
+  floats, such as `1e400`, are text;
+- everything else is text, including times (`2026-11-20`) and base-60 numbers (`12:30`).
 
-With a tag (`!!int`), a scalar that does not fit it is refused.
+A scalar that does not fit its tag (`!!int`) is refused.
 
-It differs from Kubernetes where that would lose something:
+The rules differ from Kubernetes where following it would lose information:
 
 - `y` and `n` are text. kubectl writes such a text in quotes; other programs (PyYAML) do not.
-- `.inf` and `.nan` are text, which a field of numbers refuses by name. Kubernetes refuses the
-  whole document: JSON has no such number.
-- A key is the text that is written. Kubernetes makes `true` of `yes:`, and `16` of `0x10:`.
-- A key that is written out wins over a merged one (`<<`), as https://yaml.org/type/merge.html
-  says. With go-yaml v2 the later of the two wins.
-- `!!binary` stays as it is written, as Kubernetes' own objects have it (`data` of a Secret).
-- Tags that are not YAML's own are refused. Kubernetes ignores them, and they were meant.
+- `.inf` and `.nan` are text, which a numeric field refuses by name. Kubernetes refuses the whole
+  document: JSON has no such number.
+- A key is the text as written. Kubernetes turns `yes:` into `true`, and `0x10:` into `16`.
+- An explicit key wins over a merged one (`<<`), as https://yaml.org/type/merge.html says. In
+  go-yaml v2 the later of the two wins.
+- `!!binary` is kept as written, as in Kubernetes' own objects (`data` of a Secret).
+- Tags other than YAML's own are refused. Kubernetes ignores them, although their author meant
+  something by them.
 """
 
 import math
@@ -38,13 +39,13 @@ import yaml
 from reporter.yaml_reader.limits import BeyondLimits, Limits, Unreadable
 
 DuplicateKeys: TypeAlias = Literal["last", "refuse"]
-"""What becomes of a key that a mapping has twice: the last one counts, or the text is refused."""
+"""How to treat a repeated key of a mapping: the last one counts, or the text is refused."""
 
 _SHOWN: Final = 80
 
 
 class _Merge(str):
-    """The key `<<`, told from a text of these characters by its identity."""
+    """The merge key `<<`, distinguished from equal text by its identity."""
 
     __slots__ = ()
 
@@ -67,8 +68,8 @@ class _List:
 class _Mapping:
     """A mapping that is being filled.
 
-    `before` is where the count of nodes stood. `key` is what the next value belongs to; None where
-    a key is next. `merged` is what `<<` names, which counts where the mapping itself says nothing.
+    `before` is the node count at its start. `key` is the key of the next value, or None if a key is
+    next. `merged` are the values of `<<`; the mapping's own keys override them.
     """
 
     anchor: str | None = None
@@ -104,8 +105,8 @@ class _Mapping:
 class Builder:
     """Builds the values of documents from their events.
 
-    `aliases` counts down the nodes that aliases may still add. `documents` has those that are null,
-    too.
+    `nodes` and `aliases` count down the nodes that may still be read, and added by aliases.
+    `documents` includes null documents.
     """
 
     limits: Limits
@@ -119,7 +120,7 @@ class Builder:
     _anchors: dict[str, tuple[object, int]] = field(default_factory=dict)
 
     def handlers(self) -> Mapping[type[yaml.Event], Callable[..., None]]:
-        """Return what takes which event; each may raise `Unreadable`, without a line."""
+        """Return the handler of each event type; handlers may raise `Unreadable` without a line."""
         return {
             yaml.ScalarEvent: self._scalar,
             yaml.AliasEvent: self._alias,
@@ -231,7 +232,7 @@ class Builder:
 
 
 def _joined(levels: Sequence[_List | _Mapping]) -> object:
-    """Return collections that were begun one in the other as one value; None if there are none."""
+    """Join nested unfinished collections into one value; None if there are none."""
     value: object = None
     for level in reversed(levels):
         if value is None:
@@ -272,7 +273,7 @@ _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ][0-9].*)?")
 _LOWEST: Final = -(2**63)
 _HIGHEST: Final = 2**64 - 1
 _LONGEST: Final = len("-0b") + 64
-"""Most characters of an integer of 64 bits; Python takes long over thousands of digits."""
+"""Most characters of a 64-bit integer; Python is slow with thousands of digits."""
 _SHOWN_SCALAR: Final = 80
 
 
@@ -283,7 +284,7 @@ def plain_value(text: str) -> object:
 
 
 def tagged_value(text: str, tag: str) -> object:
-    """Return what a scalar with a tag stands for, one of YAML's own."""
+    """Return the value of a scalar with a tag; raises Unreadable for tags that are not YAML's."""
     if tag in _TEXT_TAGS or (tag == _TIME_TAG and _TIME.fullmatch(text)):
         return text
     value = plain_value(text)
@@ -295,7 +296,7 @@ def tagged_value(text: str, tag: str) -> object:
 
 
 def _number(text: str) -> object:
-    # As in Go, `_` may stand in a number that begins with a digit or a sign.
+    # As in Go, a number that starts with a digit or a sign may contain `_`.
     plain = text if text[0] == "." else text.replace("_", "")
     if len(plain) <= _LONGEST and _INTEGER.fullmatch(plain):
         integer = int(plain, 8 if _LEGACY_OCTAL.fullmatch(plain) else 0)

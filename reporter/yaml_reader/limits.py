@@ -1,4 +1,4 @@
-"""How much YAML is read, and what is said of a text that cannot be read."""
+"""How much YAML is read, and the exceptions for texts that cannot be read."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,14 +6,14 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a text is read before it is refused.
+    """Limits beyond which a text is refused.
 
-    The defaults are far above what a cluster of a thousand models needs; with values of up to 90
-    bytes all of it is less than a GiB. Where anybody may write the text, the caller sets lower
-    ones.
+    The defaults are far above the needs of a cluster with a thousand models; with values of up to
+    90 bytes, the result takes less than a GiB. Callers set lower limits for texts that a tenant may
+    write.
 
-    `nodes` counts keys, aliases and JSON, over all texts of one reader; a pod as kubectl prints it
-    has about 350. `aliases` are the nodes that they may add.
+    `nodes` includes keys, aliases and JSON values, over all texts of one reader; a pod as printed
+    by kubectl has about 350. `aliases` limits the nodes that aliases add.
     """
 
     size: int = 96 * 1024 * 1024
@@ -26,11 +26,10 @@ LIMITS: Final = Limits()
 
 
 class Unreadable(Exception):  # noqa: N818 - it says what the text is
-    """A text that cannot be read; as text it is the line, if that is known, and the cause.
+    """A text cannot be read; the message has the line, if known, and the cause.
 
-    `part` is what could be read before the fault, None if nothing could: of a mapping the keys
-    that have a value, and of a list in it the entries that were complete. `unfinished` is the
-    entry of that list that was not, as far as it goes.
+    `part` is the value read before the fault, or None: the keys of a mapping that have a value, and
+    the complete entries of a list in it. `unfinished` is the incomplete entry of that list.
     """
 
     def __init__(self, cause: str, line: int | None = None) -> None:
@@ -42,4 +41,4 @@ class Unreadable(Exception):  # noqa: N818 - it says what the text is
 
 
 class BeyondLimits(Unreadable):
-    """A text that may be right, but is more than is read."""
+    """A text may be valid, but exceeds a limit."""

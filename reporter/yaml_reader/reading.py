@@ -1,20 +1,20 @@
 """Reading YAML: dumps, settings, and the YAML in annotations and ConfigMaps.
 
-It must mean what it means to Kubernetes; it must be read in bounded time and memory, whoever wrote
-it; and one broken document must not cost its neighbours.
+It must mean the same as in Kubernetes, take bounded time and memory whoever wrote it, and a broken
+document must not affect its neighbours.
 
-PyYAML's parser, the one of libyaml where it is there, turns text into a stream of events, and
-`Builder` turns each event into its part of a value. A dump is cut where a line begins with `---`,
-so that the parser begins again behind what it cannot read, and where a key of every object comes a
-second time at the left edge: `kubectl get ... >> file` in a loop writes no `---`. What kubectl says
-of errors (`2>&1`) is a broken document by itself.
+PyYAML's parser, with libyaml if available, turns text into a stream of events, and `Builder` turns
+each event into its part of a value. A dump is split at lines that begin with `---`, so that the
+parser restarts after a fault, and where a key that every object has is repeated at the left edge:
+`kubectl get ... >> file` in a loop writes no `---`. Error messages of kubectl (`2>&1`) become
+broken documents of their own.
 
-`yaml.safe_load`, which `msgspec.yaml` calls too, does not do: it builds a tree of nodes first (for
-a list of 5,000 pods, 22 MB, eight times the time and five times the memory), recurses in C, so that
-a file of 100,000 brackets ends the process, and its dialect is YAML 1.1 to the letter: times become
-`datetime`, `12:30` is 750, `1e3` and `0o644` are text. ruamel.yaml reads YAML 1.2, where `yes` and
-`0644` are not what Kubernetes takes them for. What libyaml refuses, go-yaml refuses too, as it is a
-translation of the same parser.
+`yaml.safe_load`, which `msgspec.yaml` calls too, is not suitable. It builds a tree of nodes first
+(for a list of 5,000 pods, 22 MB, that takes eight times the time and five times the memory). It
+recurses in C, so a file of 100,000 brackets crashes the process. And its dialect is strictly YAML
+1.1: times become `datetime`, `12:30` is 750, `1e3` and `0o644` are text. ruamel.yaml reads YAML
+1.2, in which `yes` and `0644` differ from Kubernetes. go-yaml is a translation of libyaml's parser,
+so it refuses the same texts.
 """
 
 import codecs
@@ -42,7 +42,7 @@ _BEGINNING: Final = re.compile(
 _JSON_STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 _FIRST: Final = "apiVersion"
 _DIRECTIVES: Final = 100
-"""Most lines that begin with `%` in a document: each `%TAG` is compared with all before."""
+"""Most lines that begin with `%` in a document: each `%TAG` is compared with all earlier ones."""
 
 _CONTENT: Final = frozenset({"items", "metadata"})
 _CLOSED: Final = ("\n", "}", "]")
@@ -52,23 +52,23 @@ _NO_CONTENT: Final = re.compile(r"(?:[ \t]*+(?:[#%].*+|(?:\.\.\.|---)[ \t]*+)?+(
 class Ending(Enum):
     WHOLE = auto()
     OPEN = auto()
-    """The text ends in the middle of a line: a line break is missing, or more than that."""
+    """The text ends in the middle of a line: at least a line break is missing."""
     RUN_INTO = auto()
-    """The beginning of the next one is missing: this one was cut off where it stood."""
+    """The start of the next document is missing: this one was cut off at that point."""
     MESSAGE = auto()
-    """It is no document: kubectl wrote its errors into the same file."""
+    """An error message that kubectl wrote into the same file, not a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One document, or several that only `...` separates, or what is wrong with them."""
+    """The values, or the fault, of one document, or of several separated only by `...`."""
 
     values: tuple[object, ...]
     ending: Ending = Ending.WHOLE
 
 
 class YamlReader:
-    """Reads texts of many documents; what aliases add is bounded over all of them."""
+    """Reads texts of many documents; the limits on nodes and aliases apply to all together."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self._limits = limits
@@ -76,8 +76,9 @@ class YamlReader:
         self._nodes = limits.nodes
 
     def count_json(self, text: str) -> None:
-        """Count the values of a JSON text before they are in memory; what stands in strings may,
-        too.
+        """Count the values of a JSON text before they are decoded; raise BeyondLimits for too many.
+
+        Separators within strings may be counted too.
         """
         if (nodes := _separators(text)) > self._nodes:
             nodes = _separators(_JSON_STRING.sub("", text))
@@ -86,10 +87,9 @@ class YamlReader:
         self._nodes -= nodes
 
     def documents(self, text: str, line: int = 1) -> Iterator[object]:
-        """Yield the value of each document that is not null, or what is wrong with it.
+        """Yield the value of each document that is not null; for a broken one, its `Unreadable`.
 
-        Documents are parsed one by one, so that a broken one costs no other: it is yielded as
-        `Unreadable`.
+        Documents are parsed one by one, so a broken one does not affect the others.
         """
         for passage in self.passages(text, line):
             yield from passage.values
@@ -147,10 +147,10 @@ def _is_late(key: str, keys: set[str]) -> bool:
 
 
 def _names_version(text: str, start: int) -> bool:
-    """Tell whether the document that begins here has an `apiVersion` behind its first key.
+    """True if the document that begins here has an `apiVersion` after its first key.
 
-    Some write `kind` first. If there is none, that line is a part of the one in which the document
-    before was cut off.
+    Some tools write `kind` first. Without an `apiVersion`, the document's start is missing, and the
+    previous document was cut off in the same line.
     """
     keys = set[str]()
     for match in _BEGINNING.finditer(text, start):
@@ -166,7 +166,7 @@ def _names_version(text: str, start: int) -> bool:
 def read_yaml(
     text: str, *, limits: Limits = LIMITS, duplicate_keys: DuplicateKeys = "last"
 ) -> object:
-    """Return the value of a text of one document; of one without content, None."""
+    """Return the value of a text with one document, or None if it has no content."""
     if len(text) > limits.size:
         raise _too_large(limits)
     builder = Builder(limits, limits.nodes, limits.aliases, duplicate_keys)
@@ -197,7 +197,7 @@ def _build(text: str, builder: Builder, line: int) -> Unreadable | None:
 
 
 def _explained(error: Exception, line: int) -> Unreadable:
-    """Return what the parser says in our words; it may stumble over characters, too."""
+    """Turn an error of the parser, which may also be about characters, into `Unreadable`."""
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
     return Unreadable(str(problem), line + _line(getattr(error, "problem_mark", None)))
 
@@ -221,9 +221,9 @@ _BOMS: Final = (
 
 
 def decoded(raw: bytes) -> str:
-    """Return what a file holds: UTF-8, or what its byte order mark says.
+    """Decode a file as UTF-8, or by its byte order mark.
 
-    A text takes as many bytes for each character as the widest of them needs.
+    Python stores each character of a text in as many bytes as the widest one needs.
     """
     width = 4 if _FOUR_BYTES.search(raw) else 2 if _TWO_BYTES.search(raw) else 1
     if len(raw) * width > _MOST:

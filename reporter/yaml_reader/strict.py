@@ -1,4 +1,4 @@
-"""Files of a fixed form: what is wrong with one is said in one line, the place first."""
+"""Files with a fixed schema; an error is one line that begins with the place."""
 
 import re
 from typing import Final, TypeVar
@@ -26,22 +26,22 @@ _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*+)`")
 
 
 def read_strictly(raw: bytes, form: type[FormT], *, named: str) -> tuple[FormT, ...]:
-    """Return what a file holds: one of a form, or a list of them; a key must not stand twice.
+    """Return the entries of a file: one of the given form, or a list; repeated keys are refused.
 
     Raises:
-        UsageError: it is not of that form; the message begins with its name.
+        UsageError: the file does not have that form; the message begins with `named`.
 
     """
     try:
         value = read_yaml(decoded(raw), limits=_LIMITS, duplicate_keys="refuse")
         many = value if isinstance(value, list) else [value]
-        forms = list[form]  # type: ignore[valid-type]  # what is read is told by who reads
+        forms = list[form]  # type: ignore[valid-type]  # the caller passes the type
         return tuple(msgspec.convert(many, forms, dec_hook=path_or_template))
     except (Unreadable, ValueError) as error:
-        raise UsageError(f"{named}: {_told(clean(str(error)))}") from None
+        raise UsageError(f"{named}: {_reworded(clean(str(error)))}") from None
 
 
-def _told(text: str) -> str:
+def _reworded(text: str) -> str:
     match = _PLACE.search(text)
     where = f"{match['where']}: " if match and match["where"] else ""
     text = _UNKNOWN.sub(r"there is no key `\1`", _PLACE.sub("", text))
