@@ -1,4 +1,4 @@
-"""What shows that a cluster needs a part that all stacks share, with the evidence for each row."""
+"""The objects that show that a cluster needs a shared part, with the evidence for each row."""
 
 from typing import Final
 
@@ -7,15 +7,15 @@ from reporter.model.objects import AuthorizationPolicy, Conditioned, Gateway, Ht
 from reporter.model.stack import Need, Objects, need
 
 OWNED_BY: Final = "kaito.sh/owned-by"
-"""Label of what the charts of KAITO's production stack make."""
+"""Label of objects from the charts of KAITO's production stack."""
 
 MODELHARNESS: Final = "modelharness"
 MODELDEPLOYMENT: Final = "modeldeployment"
 GATEWAY_NAME: Final = "gateway.networking.k8s.io/gateway-name"
-"""Label that Istio puts on the Deployment, Service and pods it makes for a Gateway."""
+"""Label that Istio puts on the Deployment, Service and pods that it creates for a Gateway."""
 
 API_KEY_PROVIDER: Final = "apikey-ext-authz"
-"""Of authorization: a provider of the mesh in older charts, an EnvoyFilter since."""
+"""Authorization by API key: a mesh provider in older charts, an EnvoyFilter in newer ones."""
 
 _ISTIO: Final = "istio.io/"
 _ISTIO_CLASSES: Final = frozenset({"istio", "istio-remote", "istio-waypoint", "istio-east-west"})
@@ -24,9 +24,9 @@ _MODEL_HEADERS: Final = frozenset({"x-gateway-model-name", "x-gateway-base-model
 
 
 def is_managed(obj: KubeObject) -> bool:
-    """Tell whether a chart made an object, or a controller for an object of its own.
+    """True if an object comes from a chart or has an owner.
 
-    Helm labels what it installs (helm/helm, pkg/action/validate.go).
+    Helm labels the objects that it installs (helm/helm, pkg/action/validate.go).
     """
     metadata = obj.metadata
     by_helm = metadata.label("app.kubernetes.io/managed-by") == "Helm"
@@ -34,7 +34,7 @@ def is_managed(obj: KubeObject) -> bool:
 
 
 def is_in_use(route: HttpRoute) -> bool:
-    """Tell whether a parent has accepted a route, or it is managed: anybody may write one."""
+    """True if a parent has accepted a route or it is managed; any tenant can write other routes."""
     return is_managed(route) or any(map(_is_accepted, route.status.parents or ()))
 
 
@@ -44,9 +44,9 @@ def _is_accepted(status: Conditioned) -> bool:
 
 
 def _needs_istio(gateway: Gateway, objects: Objects) -> bool:
-    """Tell whether Istio has to run a Gateway: the name of a class alone shows nothing.
+    """True if Istio has to run a Gateway; the name of a class alone does not prove that.
 
-    Classes are of the whole cluster, so that whoever may write one speaks for it.
+    A GatewayClass that exists does: it is cluster-scoped, so a cluster administrator created it.
     """
     classes = (each.name for each in objects[r.GATEWAYCLASSES] if each.spec.controller_name)
     return is_of_istio(gateway, objects) and (
@@ -57,10 +57,10 @@ def _needs_istio(gateway: Gateway, objects: Objects) -> bool:
 
 
 def is_of_istio(gateway: Gateway, objects: Objects) -> bool:
-    """Tell whether Istio runs the class of a Gateway.
+    """True if Istio runs the class of a Gateway.
 
-    Its controllers are of the domain istio.io. Where the class is not there, or does not say, the
-    names that istiod gives to its own classes decide (Istio, pkg/config/constants, 1.29).
+    Names of Istio's controllers begin with istio.io/. If the class is missing or names no
+    controller, the names of istiod's own classes decide (Istio, pkg/config/constants, 1.29).
     """
     name = gateway.spec.gateway_class_name
     for each in objects[r.GATEWAYCLASSES]:
@@ -178,7 +178,7 @@ GATEWAYS_OF_HARNESS_IN_ISTIO: Final = need(
     evidence="the chart that makes them sets up EnvoyFilters and AuthorizationPolicies for them "
     "(kaito-project/production-stack, chart modelharness), which only Istio's proxies understand "
     "(istio.io, EnvoyFilter)",
-    # Where classes cannot be read nobody knows who runs this one: a name proves nothing then.
+    # If classes cannot be read, it is unknown which controller runs this one.
     shows=lambda gateway, objects: (
         is_of_harness(gateway) and objects.known(r.GATEWAYCLASSES) and is_of_istio(gateway, objects)
     ),

@@ -1,12 +1,11 @@
-"""Reasons that come from the metrics of endpoint pickers, the same for all stacks that have them.
+"""Reasons from the metrics of endpoint pickers, the same for all stacks with pickers.
 
-An endpoint picker chooses the pod for every request of an InferencePool. Its page shows what no
-page of an engine can. Sources: kubernetes-sigs/gateway-api-inference-extension v1.3 to v1.5
+An endpoint picker chooses the pod for every request of an InferencePool. Its page shows faults that
+no engine's page can. Sources: kubernetes-sigs/gateway-api-inference-extension v1.3 to v1.5
 (pkg/epp/metrics/metrics.go, pkg/epp/datalayer/logger/logger.go, pkg/epp/requestcontrol/director.go)
-and its successor llm-d/llm-d-router from v0.9 on. Names here are the ends of names, as in
-`runtime.py`.
+and its successor llm-d/llm-d-router since v0.9. Names here are suffixes, as in `runtime.py`.
 
-The sources are the metric names of the releases: vLLM (vllm/v1/metrics/loggers.py, and its Rust
+Metric names of engines are from the releases of vLLM (vllm/v1/metrics/loggers.py, and its Rust
 front end, which has families of its own) and SGLang
 (python/sglang/srt/observability/metrics_collector.py).
 """
@@ -35,7 +34,7 @@ _ROW: Final = Reason(
     grace_note="The window is the grace.",
 )
 _SERVES: Final = replace(_ROW, chain=False, blocks_ready=False)
-"""The model serves, but badly."""
+"""For faults with which the model serves, but badly."""
 
 PICKERS: Final = (
     replace(
@@ -124,7 +123,7 @@ PICKER_NAMES: Final = tuple(reason.name for reason in PICKERS)
 SWITCHED_NAMES: Final = (*runtime.RUNTIME_NAMES, *PICKER_NAMES)
 
 FROM_PAGES: Final = {**runtime.ROWS, **{reason.name: reason for reason in PICKERS}}
-"""Every reason that comes from pages, of model pods and of pickers, by the end of its name."""
+"""Every reason from pages of model pods and pickers, by the suffix of its name."""
 
 
 PICKER_SUPPRESSION: Final = (
@@ -139,7 +138,7 @@ PICKER_SUPPRESSION: Final = (
         "endpoints with stale metrics count as full, so that it refuses early",
     ),
 )
-"""Between the faults of one picker."""
+"""Suppression between faults of the same picker."""
 
 
 def picker_suppression_of(kind: SubjectKind) -> tuple[PodSuppressionRow, ...]:
@@ -156,8 +155,10 @@ def picker_suppression_of(kind: SubjectKind) -> tuple[PodSuppressionRow, ...]:
 def picker_rows_of(
     kind: SubjectKind, *, chain: bool, reads: tuple[Resource[KubeObject], ...]
 ) -> tuple[Reason, ...]:
-    """Return the rows for subjects of a kind: those of the chain stand after what tells of the
-    picker not Ready, the others with the reasons of pods.
+    """Return the rows for subjects of a kind that are in the priority chain, or those that are not.
+
+    Rows of the chain come after the reason for a picker that is not Ready, others with the reasons
+    of pods.
     """
     return tuple(
         replace(row, name=runtime.of_kind(row.name, kind), of=kind, reads=reads)

@@ -1,7 +1,7 @@
-"""The reasons of the cluster and of workload namespaces, and rows that stacks make alike.
+"""The reasons of the cluster and of workload namespaces, and constructors of common rows.
 
-A row's place in its table is its priority. The reasons of a stack are in its folder; a `Catalogue`
-has all of them. `docs/reasons.md` and `status-reporter explain` are rendered from these tables.
+A row's place in its table is its priority. A stack's reasons are in its folder; a `Catalogue`
+contains all. `docs/reasons.md` and `status-reporter explain` are rendered from these tables.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ def row(
     grace_note: str = "",
     stage: RequestStage | None = None,
 ) -> Reason:
-    """Return a row of the priority chain, which keeps its subject from being ready."""
+    """Return a row of the priority chain, which blocks its subject's Ready reason."""
     return Reason(
         name=name,
         layer=Layer.DEPLOYMENT,
@@ -63,7 +63,7 @@ def outside_chain(reason: Reason, type_: EventType = EventType.WARNING) -> Reaso
 
 
 def switch_off(part: str) -> str:
-    """Return what to do where a shared part is not wanted; it follows other sentences."""
+    """Return the sentence for users who do not want a shared part; it follows other sentences."""
     return f" Where it is not wanted: --components {part}=off."
 
 
@@ -201,7 +201,7 @@ CLUSTER_BEFORE_STACKS: Final[tuple[Reason, ...]] = (
         reads=(r.DEPLOYMENTS,),
     ),
 )
-"""What the reasons of the stacks' controllers come after."""
+"""The reasons before those of the stacks' controllers."""
 
 CLUSTER_AFTER_STACKS: Final[tuple[Reason, ...]] = (
     Reason(
@@ -334,7 +334,7 @@ HARNESS: Final[tuple[Reason, ...]] = (
 
 
 class ReasonData(FilePart, frozen=True):
-    """A row of a page; `{word}` in its summary and action is filled in."""
+    """A row of a YAML file; `{word}` in its summary and action is replaced."""
 
     name: str
     summary: str
@@ -355,7 +355,7 @@ def reasons_of(
     told: Mapping[str, str],
     reads: tuple[Resource[KubeObject], ...],
 ) -> Iterator[Reason]:
-    """Yield the reasons of a kind, in the order of the page."""
+    """Yield the reasons of a kind, in the order of the rows; `told` has the texts to insert."""
     for each in rows:
         reason = row(
             f"{of}{each.name}",

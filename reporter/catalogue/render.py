@@ -1,4 +1,4 @@
-"""The catalogue for readers, as `status-reporter explain` prints it."""
+"""The catalogue as text, printed by `status-reporter explain`."""
 
 import textwrap
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ _BY_WORD: Final[tuple[tuple[str, Resource[KubeObject]], ...]] = (
     ("Storage", r.PODS),
     ("ModelLoad", r.PODS),
 )
-"""A word in the name of a reason, and the object at fault that it stands for where that is read."""
+"""A word in a reason's name, and the kind of object at fault if the reason reads that kind."""
 
 _OF_DOWNLOADS: Final = tuple(each.name for each in DOWNLOADS)
 
@@ -83,7 +83,7 @@ _IMPACT: Final[tuple[tuple[Callable[[Reason], bool], str], ...]] = (
         "Yes, where the model is not serving; where it is degraded, what is left of it serves.",
     ),
 )
-"""Whether users get errors: the first line that applies to a reason."""
+"""Whether users get errors: the first row that applies to a reason counts."""
 
 _NAMESPACE: Final = "namespace-of-it"
 _NAME: Final = "name-of-it"
@@ -92,7 +92,7 @@ _GROUP: Final = "group-of-it"
 
 
 def users_get(reason: Reason) -> str:
-    """Return whether users get errors while a reason fires; the report says which models."""
+    """Say whether users get errors while a reason fires; the report names the models."""
     return next(text for applies, text in _IMPACT if applies(reason))
 
 
@@ -243,7 +243,7 @@ def _is_declared(reason: Reason, catalogue: Catalogue) -> bool:
 
 
 def facts(reason: Reason, catalogue: Catalogue) -> list[tuple[str, str]]:
-    """Return titled sentences, the meaning first; titles without text are left out."""
+    """Return titles with their text, the meaning first; titles without text are omitted."""
     upstreams = [
         f"{row.upstream}{f' of {row.crd}' if row.crd else ''}, because {row.why}"
         for row in catalogue.upstreams_of(reason.name)
@@ -306,7 +306,7 @@ def _reads(reason: Reason) -> str:
 
 
 _NO_GRACE: Final = "Fires at once:"
-"""How the note of a reason begins of which no fault waits for a grace."""
+"""Start of a grace note that replaces the grace, because no fault of the reason waits."""
 
 
 def _grace(reason: Reason) -> str:

@@ -1,9 +1,9 @@
-"""The resources that the reporter reads whatever stacks there are; each stack adds its own.
+"""The resources that the reporter reads for all stacks; each stack adds its own.
 
-Watches, dump loading, `clusterCRDMissing`, RBAC rules and documentation follow the table.
+Watches, dump loading, `clusterCRDMissing`, RBAC rules and documentation are derived from the table.
 
-`make docs` writes the rules of the ClusterRole to the chart, a file for what is always read and one
-for each stack; `make docs-check` holds them to the table.
+`make docs` writes the rules of the ClusterRole to the chart, one file for resources that are always
+read and one for each stack; `make docs-check` compares them with the table.
 """
 
 from typing import Final
@@ -16,9 +16,9 @@ COMPONENT: Final = "productionstack-status-reporter"
 """`source.component` and `reportingComponent` of our Events, and the Lease's name."""
 
 EVENT_NAMESPACE: Final = "kube-system"
-"""Where our Events live.
+"""The namespace of our Events.
 
-An Event with `eventTime` about a cluster-scoped object may be here or in `default` only
+An Event with `eventTime` about a cluster-scoped object must be in this namespace or in `default`
 (kubernetes/kubernetes, pkg/apis/core/validation/events.go).
 """
 
@@ -85,7 +85,7 @@ FORMER_POOLS: Final = Resource(
     kind="InferencePool", namespaced=True, custom=True,
     type=objects.FormerPool, purpose="the same, in their former API group", seldom=True,
 )  # fmt: skip
-"""Before v1.0 of the Gateway API Inference Extension."""
+"""Pools before v1.0 of the Gateway API Inference Extension."""
 ENVOYFILTERS: Final = Resource(
     group="networking.istio.io", versions=("v1alpha3",), plural="envoyfilters",
     kind="EnvoyFilter", namespaced=True, custom=True,
@@ -128,10 +128,10 @@ SHARED: Final[tuple[Resource[KubeObject], ...]] = (
     INFERENCEPOOLS, FORMER_POOLS, ENVOYFILTERS, AUTHORIZATIONPOLICIES, CILIUMNETWORKPOLICIES,
     DESTINATIONRULES, SCALEDOBJECTS,
 )  # fmt: skip
-"""Listed and watched over the whole cluster, whatever stacks there are."""
+"""Listed and watched in the whole cluster, whatever stacks are on."""
 
 BY_PLACE: Final[tuple[Resource[KubeObject], ...]] = (CONFIGMAPS, EVENTS)
-"""Listed and watched in a few places only: see each purpose."""
+"""Listed and watched in a few namespaces only; see each purpose."""
 
 VOLUMES: Final = Resource(
     group="", versions=("v1",), plural="persistentvolumes", kind="PersistentVolume",
@@ -203,22 +203,22 @@ ON_DEMAND: Final[tuple[Resource[KubeObject], ...]] = (
     VOLUMES, ATTACHMENTS, CSINODES, STORAGECLASSES, NODEPOOLS, NODECLAIMS, QUEUES, WORKLOADS,
     LOCALQUEUES, CLUSTERQUEUES, CLUSTERPOLICIES, AUTOSCALERS, LEASES,
 )  # fmt: skip
-"""Never watched: read where they may explain something at fault; from a dump where they are."""
+"""Never watched: read only if they may explain a fault, and from a dump if they are in it."""
 
 ISTIO_CONFIGMAP: Final = "istio"
 """Name of Istio's mesh ConfigMap; a revision's is `istio-<revision>`."""
 
 
 VERBS: Final = ("list", "watch")
-"""What an informer asks for; it gets no single objects."""
+"""Verbs of an informer; it does not get single objects."""
 
 ON_DEMAND_VERBS: Final = ("list",)
-"""What is asked for of kinds that may explain something at fault."""
+"""Verbs for the kinds that are read on demand."""
 
 BY_NAME: Final = (VOLUMES, LEASES)
-"""Of kinds on demand those of which single objects are asked for."""
+"""The kinds on demand that are also read as single objects."""
 
 BY_NAME_VERBS: Final = ("get",)
 
 EVENT_VERBS: Final = ("list",)
-"""What is read of foreign Events, in one namespace and only while something there is at fault."""
+"""Verbs for foreign Events, in one namespace and only while there is a fault in it."""

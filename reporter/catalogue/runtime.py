@@ -1,8 +1,8 @@
-"""Reasons that come from the metrics of model pods, the same for all stacks whose pods are scraped.
+"""Reasons from the metrics of model pods, the same for all stacks whose pods are scraped.
 
-Here they have the end of their names, such as `KVCacheSaturated`; a kind of subject puts its own
-name before it. Each is judged for a pod, over a window that is its grace. They stand outside of the
-priority chain and do not keep a model from being Ready: it serves, but badly.
+Names here are suffixes, such as `KVCacheSaturated`; the kind of subject is the prefix. Each reason
+is judged per pod, over a window that is its grace. They are outside of the priority chain and do
+not block a model's Ready reason: the model serves, but badly.
 """
 
 from dataclasses import replace
@@ -126,7 +126,7 @@ DOWNLOADS: Final = (
         window_seconds=180,
     ),
 )
-"""Loading weights; `--weight-download-window-seconds` and `--weight-download-min-mbps` tune it."""
+"""Loading weights; tuned by `--weight-download-window-seconds` and `--weight-download-min-mbps`."""
 
 RUNTIME: Final = (
     _row(
@@ -296,12 +296,12 @@ RUNTIME: Final = (
         window_seconds=600,
     ),
 )
-"""Serving; `--runtime-reasons`, `--runtime-window` and `--runtime-threshold` tune it."""
+"""Serving; tuned by `--runtime-reasons`, `--runtime-window` and `--runtime-threshold`."""
 
 RUNTIME_NAMES: Final = tuple(reason.name for reason in RUNTIME)
 
 ROWS: Final = {reason.name: reason for reason in (*DOWNLOADS, *RUNTIME)}
-"""Every reason that comes from the pages of model pods, by the end of its name."""
+"""Every reason from the pages of model pods, by the suffix of its name."""
 
 THRESHOLDS: Final = {each.name: each for reason in RUNTIME for each in reason.thresholds}
 

@@ -1,4 +1,4 @@
-"""The shared parts of no single stack, and the catalogue without what a user declares."""
+"""The parts that stacks share, and the built-in catalogue, without the user's declarations."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,7 +40,7 @@ SHARED_CONTROLLERS: Final[tuple[Controller, ...]] = (
         deployment="gateway_auth_operator_deployment",
         namespaces="gateway_auth_namespace",
         observes=True,
-        given=("gateway_auth_deployment",),  # without API keys there is no operator of them
+        given=("gateway_auth_deployment",),  # the operator exists only together with apikey-authz
         needs=n.OF_API_KEYS,
         governs=True,
     ),
@@ -108,8 +108,8 @@ SHARED_REQUIRED: Final[tuple[RequiredKind, ...]] = (
         of=(GATEWAY_AUTH,),
     ),
 )
-"""Only kinds whose objects the charts make or the reporter reads: InferenceObjective and its like
-are missing from healthy clusters."""
+"""Only kinds whose objects the charts create or the reporter reads: healthy clusters lack others,
+such as InferenceObjective."""
 
 SHARED_PARTS: Final[tuple[str, ...]] = (ISTIO, GATEWAY_AUTH, BBR)
 

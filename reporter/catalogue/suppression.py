@@ -1,11 +1,10 @@
-"""Which firing reason hides which others, whatever stacks there are, and why that is no
-correlation.
+"""Which firing reason suppresses which others, for all stacks, and the evidence for each row.
 
-A row needs evidence that the downstream check has no valid input while the upstream is down. The
-rows that a stack's reasons are in are in its folder.
+A correlation is not enough: the downstream check must have no valid input while the upstream is
+down. Rows with a stack's reasons are in the stack's folder.
 
-Of faults of a pod the downstream check has no valid input meanwhile; but here that is so for
-one pod, not for all that a component governs.
+Rows for faults of pods need the same evidence, but apply within one pod and not to everything that
+a component governs.
 """
 
 from typing import Final
@@ -25,7 +24,7 @@ def missing_kind(resource: Resource[KubeObject], *downstream: str, why: str = ""
 
 
 def seen_on_objects(reasons: tuple[Reason, ...]) -> tuple[str, ...]:
-    """Return the faults among some reasons that are read from objects: few enough for a message."""
+    """Return the names of faults that are read from objects: few enough for a message."""
     return tuple(
         each.name for each in reasons if not each.says_ready and each.window_seconds is None
     )
@@ -34,11 +33,10 @@ def seen_on_objects(reasons: tuple[Reason, ...]) -> tuple[str, ...]:
 def of_pods(
     *downstream: str, on_a_node: tuple[str, ...] = (), at_one_object: tuple[str, ...] = ()
 ) -> tuple[SuppressionRow, SuppressionRow]:
-    """Return the rows of what explains pods of these reasons from outside, each fault that rests on
-    it.
+    """Return the rows by which a faulty node, and an object that several need, suppress these
+    reasons about pods. `on_a_node` and `at_one_object` are suppressed by one of the two only.
 
-    That is a node at fault, and an object that several need; further reasons rest on one of the two
-    only.
+    Only faults that depend on that node or object are suppressed.
     """
     return (
         SuppressionRow(
@@ -92,7 +90,7 @@ _OF_PAGES: Final = (*_OF_SERVING, t.KV_TRANSFER, t.SCHEDULER_STUCK)
 
 
 _NOT_READY: Final = "not ready"
-"""Stands for the reason that tells of pods that are not Ready, which each stack has its own of."""
+"""Placeholder for a stack's own reason for pods that are not Ready."""
 
 _ROWS: Final[tuple[PodSuppressionRow, ...]] = (
     PodSuppressionRow(
@@ -131,7 +129,7 @@ _ROWS: Final[tuple[PodSuppressionRow, ...]] = (
 
 
 def pod_rows_of(kind: SubjectKind, not_ready: str) -> tuple[PodSuppressionRow, ...]:
-    """Return the rows for subjects of a kind; `not_ready` is the reason for pods not Ready."""
+    """Return the rows for subjects of a kind; `not_ready` replaces the placeholder."""
     return tuple(
         PodSuppressionRow(
             not_ready if row.upstream == _NOT_READY else t.of_kind(row.upstream, kind),

@@ -1,7 +1,7 @@
-"""What becomes of requests without a part on their way, and what clients get then.
+"""What happens to requests if a part of their path is down, and what clients get.
 
-A row for each part that some stack's requests pass: whether they fail without it, what says so, the
-codes in the answer, and the reasons that explain these.
+One row for each part that some stack's requests pass: whether they fail without it, the source of
+that, the codes in the answer, and the reasons that explain them.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from typing import Final
 class Passing:
     """One part on the request path.
 
-    `clients` is the status and code of the answer, empty where no source says it. `error_source` is
-    the answer's header `x-kaito-error-source`.
+    `clients` is the status and code of the answer, empty if no source documents it. `error_source`
+    is the value of the answer's header `x-kaito-error-source`.
     """
 
     part: str
@@ -147,7 +147,7 @@ WAYS: Final[tuple[Passing, ...]] = (
 
 
 def explaining(seen: str) -> tuple[Passing, ...]:
-    """Return the rows of what a client saw: code, status, both, or the header naming who failed."""
+    """Return the rows for an answer: its code, status, both, or its `x-kaito-error-source`."""
     wanted = seen.lower()
     header, _, source = wanted.partition(":")
     if header == "x-kaito-error-source":

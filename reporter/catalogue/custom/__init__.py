@@ -1,4 +1,4 @@
-"""Components that a user declares, made a part of the catalogue."""
+"""Adds the components that a user declares to the catalogue."""
 
 from reporter.catalogue.custom.extend import DAEMONSETS, WORKLOADS, extended
 from reporter.catalogue.resources import STATEFULSETS

@@ -1,7 +1,7 @@
-"""What is wrong with declarations, before anything is made of them.
+"""Checks the user's declarations before they are used.
 
-Types and keys are checked already. What is checked here are names, places in the catalogue, and
-what declarations say of each other.
+Types and keys have been checked already. These checks are about names, places in the catalogue, and
+references between declarations.
 """
 
 from collections import defaultdict
@@ -48,7 +48,7 @@ _WITHOUT_CONDITIONS: Final = {
     ("rbac.authorization.k8s.io", "*"), ("authentication.k8s.io", "*"),
     ("authorization.k8s.io", "*"), ("coordination.k8s.io", "*"),
 }  # fmt: skip
-"""Kinds that have no conditions; some of them nobody should be able to read without need."""
+"""Kinds without conditions; some, such as Secrets, should not be readable without need."""
 
 
 def wrong_objects(component: CustomComponent) -> Iterator[Problem]:
@@ -63,7 +63,7 @@ def wrong_objects(component: CustomComponent) -> Iterator[Problem]:
 def wrong_kinds(
     components: Sequence[CustomComponent], catalogue: Catalogue
 ) -> Iterator[tuple[int, Problem]]:
-    """Yield the entries that contradict another one, or the catalogue, on a resource."""
+    """Yield the entries that contradict another entry, or the catalogue, about a resource."""
     known = {
         (each.group, each.plural): (each.kind, each.namespaced, each.versions, "as it is built in")
         for each in (*catalogue.resources, *BY_PLACE, *WORKLOADS.values())
@@ -79,11 +79,12 @@ def wrong_kinds(
         if condition.kind != kind:
             yield entry, Problem("condition.kind", condition.kind, f"{kind}, {where}")
         if condition.namespaced is not namespaced:
-            said = str(namespaced).lower()
-            yield (entry, Problem("condition.namespaced", condition.namespaced, f"{said}, {where}"))
+            wanted = str(namespaced).lower()
+            problem = Problem("condition.namespaced", condition.namespaced, f"{wanted}, {where}")
+            yield entry, problem
         if condition.version not in versions:
-            said = " or ".join(versions)
-            yield entry, Problem("condition.version", condition.version, f"{said}, {where}")
+            wanted = " or ".join(versions)
+            yield entry, Problem("condition.version", condition.version, f"{wanted}, {where}")
 
 
 def _workload(workload: CustomWorkload, layer: Layer) -> Iterator[Problem]:
@@ -159,7 +160,7 @@ def _subject_label(condition: CustomCondition, layer: Layer) -> Iterator[Problem
 
 
 def _is_selector(text: str) -> bool:
-    if len(text) > _SELECTOR_LETTERS:  # of a long one the terms take long to tell apart
+    if len(text) > _SELECTOR_LETTERS:  # parsing a longer one is slow
         return False
     try:
         parse_selector(text)
@@ -170,11 +171,11 @@ def _is_selector(text: str) -> bool:
 
 MOST_COMPONENTS: Final = 100
 MOST_LETTERS: Final = 63
-"""Of a reason, which is the value of a label of its Events."""
+"""Longest reason: it is the value of a label of its Events."""
 
 LONGEST_GRACE_SECONDS: Final = 86_400
 SUPPRESSED_BYTES: Final = 700
-"""Names of what one declaration suppresses: an Event lists them all and has 1,024 bytes."""
+"""Limit on the names that a declaration suppresses: an Event lists them all in 1,024 bytes."""
 
 ONE_OF_THREE: Final = "exactly one of workload, crd and condition"
 
@@ -182,7 +183,7 @@ TEXT_BYTES: Final = {"summary": 200, "action": 500, "why": 200}
 
 
 def find_wrong(components: Sequence[CustomComponent], catalogue: Catalogue) -> tuple[Wrong, ...]:
-    """Return what is wrong with declarations added to a catalogue, in the order of the entries."""
+    """Return the problems of declarations added to a catalogue, in the order of the entries."""
     return tuple(sorted(_wrong(components, catalogue), key=lambda each: each.entry))
 
 
@@ -332,14 +333,14 @@ def _suppressed(
 
 
 def no_reason(name: str, names: Sequence[str]) -> str:
-    """Say that there is no such reason, and which one may be meant."""
+    """Say that a reason does not exist, and suggest a similar one."""
     return f"{name!r} is not a reason{meant(name, names)}"
 
 
 def _kinds(
     components: Sequence[CustomComponent], catalogue: Catalogue
 ) -> dict[str, SubjectKind | None]:
-    """Return the kind of subject of each reason; None for those that say that something works."""
+    """Return the kind of subject of each reason; None for reasons that say that all works."""
     built_in = {each.name: None if each.says_ready else each.subject_kind for each in catalogue}
     return {each.reason: kind_of(each, catalogue) for each in components} | built_in
 
@@ -353,8 +354,8 @@ _Next = Mapping[str, Sequence[str]]
 def circles_of_places(
     components: Sequence[CustomComponent], catalogue: Catalogue
 ) -> Iterator[tuple[int, Problem]]:
-    """Yield each entry whose place is told by itself, by way of others."""
-    del catalogue  # the places of its reasons are told by themselves
+    """Yield each entry whose place depends on itself through other entries."""
+    del catalogue  # the places of its reasons do not depend on others
     anchors = {each.reason: (each.before or each.after,) for each in components}
     for entry, each in enumerate(components, 1):
         key = "before" if each.before else "after"
@@ -367,7 +368,7 @@ def circles_of_places(
 def circles_of_suppression(
     components: Sequence[CustomComponent], catalogue: Catalogue
 ) -> Iterator[tuple[int, Problem]]:
-    """Yield each entry that suppresses itself, by way of others."""
+    """Yield each entry that suppresses itself through other reasons."""
     rows: dict[str, list[str]] = defaultdict(list)
     for row in catalogue.suppression:
         rows[row.upstream] += row.downstream
@@ -386,7 +387,7 @@ def _round(component: CustomComponent, way: Sequence[str]) -> str:
 
 
 def _way(start: str, end: str, following: _Next) -> tuple[str, ...]:
-    """Return the steps from one name to another, both included; none if there is no way."""
+    """Return a shortest path between two names, both included; empty if there is none."""
     ways: list[tuple[str, ...]] = [(start,)]
     seen = {start}
     for way in ways:

@@ -1,4 +1,4 @@
-"""The catalogue with what a user declares: `custom-components` in the file of `--config`."""
+"""Extends the catalogue with the user's `custom-components` from the file of `--config`."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,15 +40,15 @@ BUILT_IN_GROUPS: Final = frozenset(
         "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
     }
 )  # fmt: skip
-"""Groups of Kubernetes itself; kinds of any other are defined by CustomResourceDefinitions."""
+"""API groups of Kubernetes itself; kinds of other groups have CustomResourceDefinitions."""
 
 _ResourceKey = tuple[str, str, str, str]
 
 
 def extended(catalogue: Catalogue, components: Sequence[CustomComponent]) -> Catalogue:
-    """Return a catalogue with declarations that `reporter.catalogue.custom.checks` found right.
+    """Return the catalogue with declarations that `reporter.catalogue.custom.checks` accepted.
 
-    Reasons that were there keep their order. Without any declaration it is the catalogue itself.
+    Existing reasons keep their order. Without declarations, return the catalogue itself.
     """
     if not components:
         return catalogue
@@ -82,9 +82,9 @@ def _has_conditions(resource: Resource[KubeObject]) -> bool:
 def _resource(
     component: CustomComponent, conditions: dict[_ResourceKey, Resource[KubeObject]]
 ) -> Resource[KubeObject] | None:
-    """Return what is read for a declaration; those that read the same share it.
+    """Return the resource that is read for a declaration; equal declarations share it.
 
-    What is read in any case is shared too. What is read for a stack is not: it may be switched off.
+    Resources that are always read are shared too. A stack's are not: it may be switched off.
     """
     if component.workload:
         return WORKLOADS[component.workload.kind]
@@ -135,7 +135,7 @@ def _suppression(components: Sequence[CustomComponent]) -> Iterator[SuppressionR
 def _in_place(
     catalogue: Catalogue, components: Sequence[CustomComponent], rows: Mapping[str, Reason]
 ) -> Iterator[Reason]:
-    """Yield all reasons in the order of their priority; those of one place in that of the file."""
+    """Yield all reasons by priority; declarations for the same place keep their order."""
     above: dict[str, list[str]] = defaultdict(list)
     below: dict[str, list[str]] = defaultdict(list)
     for each in components:
@@ -156,13 +156,13 @@ def _in_place(
 
 
 def _last(catalogue: Catalogue, row: Reason) -> str:
-    """Return the reason that ends the chapter of a kind, its Ready."""
+    """Return the last reason of a kind of subject, its Ready reason."""
     kind = row.subject_kind
     return next(each.name for each in catalogue if each.subject_kind == kind and each.says_ready)
 
 
 def prefixes_of(layer: Layer, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return what names of reasons of a layer begin with."""
+    """Return the prefixes of the names of a layer's reasons."""
     match layer:
         case Layer.CLUSTER:
             return ("cluster",)
@@ -173,7 +173,7 @@ def prefixes_of(layer: Layer, catalogue: Catalogue) -> tuple[str, ...]:
 
 
 def kind_of(component: CustomComponent, catalogue: Catalogue) -> SubjectKind | None:
-    """Return the kind of subject that a declaration is about; None if its name does not tell."""
+    """Return the kind of subject of a declaration; None if its name has no valid prefix."""
     prefixes = prefixes_of(component.layer, catalogue)
     found = next((each for each in prefixes if component.reason.startswith(each)), None)
     match component.layer:
@@ -214,16 +214,16 @@ ALLOWED: Final[Mapping[str, str]] = {
     "condition.selector": "a label selector, such as app=qdrant,tier in (a, b)",
     "condition.subject-label": "the key of a label, without a value",
 }
-"""What each key takes; a key of a part follows the part's."""
+"""The values that each key accepts; keys of a part follow the part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with one key.
+    """A problem with one key.
 
     Attributes:
-        key: as it stands in the file, empty for the whole declaration.
-        why: what speaks against it, where that is more than the form.
+        key: the key in the file, empty for the whole declaration.
+        why: the reason, if it is more than a wrong form.
 
     """
 
@@ -235,7 +235,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A problem, and the entry of the list that has it, counted from 1."""
+    """A problem, and the number of its entry in the list, counted from 1."""
 
     entry: int
     reason: str
@@ -247,7 +247,7 @@ class Wrong:
 
 
 class DeclarationError(ValueError):
-    """Declarations that cannot be used, with what is wrong with each."""
+    """Declarations cannot be used; `wrong` lists the problems."""
 
     def __init__(self, wrong: tuple[Wrong, ...]) -> None:
         super().__init__(wrong)
@@ -295,7 +295,7 @@ def trigger(component: CustomComponent) -> str:
 
 
 def silent(component: CustomComponent) -> str:
-    """Return what looks similar and does not raise it."""
+    """Describe similar situations that do not raise the reason."""
     if component.workload:
         return _ROLLOUT[component.workload.kind]
     if component.crd:
