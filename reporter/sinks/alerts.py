@@ -1,15 +1,15 @@
-"""Alerts for Alertmanager: what it is to know, which is pure, and how it is told, again and again.
+"""Alerts for Alertmanager: which there should be (pure), and how they are sent, again and again.
 
-Alertmanager knows an alert by its labels alone. So they follow from the finding's key, and every
+Alertmanager identifies an alert by its labels alone. They follow from the finding's key, so every
 replica makes the same: a failover neither doubles an alert nor ends one. Only the severity may
-change in an episode, and only upwards, so that whoever is on call is told once when a model stops
-serving; the alert of the lower one is over then.
+change during an episode, and only upwards, so that on-call is notified once when a model stops
+serving; the alert of the lower severity then ends.
 
-Alertmanager forgets an alert that nobody sends again, and keeps none over its own restart. What is
-over is sent for as long as Prometheus does it (rules/alerting.go, resolvedRetention).
+Alertmanager forgets an alert that is not sent again, and keeps none over its own restart. An ended
+alert is sent for as long as Prometheus does so (rules/alerting.go, resolvedRetention).
 
-Alertmanagers of a pair do not hand alerts on to each other, so each is told all, from an outbox of
-its own: one that is down holds up no other.
+Alertmanagers of a pair do not forward alerts to each other, so each gets all of them, from its own
+outbox: one that is down does not hold up the other.
 """
 
 import asyncio
@@ -44,17 +44,17 @@ from reporter.sinks.outbox import Entry, Outbox, Retry, loop_time
 from reporter.sinks.words import change_lines, impact_line, without_changes
 
 OVER_FOR: Final = timedelta(minutes=15)
-"""How long it is told that an alert is over."""
+"""How long an ended alert is still sent."""
 
 SOURCE: Final = "status-reporter"
-"""Label `source` of our alerts: what routes and inhibition rules tell them by."""
+"""Label `source` of our alerts, for routes and inhibition rules."""
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """An alert; its labels, sorted by name, are what Alertmanager knows it by."""
+    """An alert; Alertmanager identifies it by its labels, which are sorted by name."""
 
     labels: Labels
     annotations: Mapping[str, str]
@@ -73,15 +73,15 @@ def plan_alerts(
     settings: DaemonSettings,
     confirmed: Callable[[str], bool] = lambda _reason: True,
 ) -> Alerts:
-    """Return what Alertmanager is to know now. The first pass has nothing `before`, and learns from
-    the records what has ended since another process told it. Of a reason that is not `confirmed`
-    nothing begins.
+    """Return the alerts that Alertmanager should have now. The first pass has no alerts `before`,
+    and learns from the records which alerts of another process have ended. No alert begins for a
+    reason that is not `confirmed`.
     """
     cluster = settings.cluster_name
     known = _on_record(records, report, cluster) if before is None else before
     alerts: dict[Labels, Alert] = {}
     for finding in report.findings:
-        # One that cannot be judged now, or recovers, goes on.
+        # The alert of a finding that is stale or clearing goes on.
         fires = finding.disposition in {Disposition.FIRING, Disposition.CLEARING}
         if not fires or finding.reason in settings.disable_reasons:
             continue
@@ -99,7 +99,7 @@ def plan_alerts(
 
 
 def labels_of(key: FindingKey, severity: str, catalogue: Catalogue, *, cluster: str) -> Labels:
-    """Return the labels of an alert; those without a value are left out, as Alertmanager does."""
+    """Return the labels of an alert without empty ones, which Alertmanager drops too."""
     stack = catalogue.stack_of(key.subject.kind)
     is_own = key.involved.kind == "Namespace" and key.involved.name == key.subject.namespace
     labels = {
@@ -124,8 +124,8 @@ def _annotations(
 ) -> Mapping[str, str]:
     docs = settings.alert_docs_url.rstrip("/")
     message = without_changes(finding)
-    told = {
-        "summary": message,  # by which amtool and most templates know what is wrong
+    annotations = {
+        "summary": message,  # shown by amtool and most templates
         "message": message,
         "impact": impact_line(finding, report).partition(": ")[2],
         "changed": "; ".join(change_lines(finding)),
@@ -135,37 +135,37 @@ def _annotations(
         else "",
         "dashboard_url": settings.alert_dashboard_url,
     }
-    return {name: text for name, text in told.items() if text}
+    return {name: text for name, text in annotations.items() if text}
 
 
 def _on_record(records: Records, report: Report, cluster: str) -> Alerts:
-    """Return what our Events say was told, as over: what fires still is told by the report."""
+    """Return the alerts that follow from our Events, as ended; the report has those that fire."""
     catalogue = report.catalogue
     alerts: dict[Labels, Alert] = {}
     for record in records:
         key = record.key
-        # An Event that is closed keeps the time of its last refresh.
+        # A closed Event keeps the time of its last refresh.
         recent = record.goes_on or report.now - record.written < OVER_FOR + REFRESH_LONGEST
         if not recent or key.reason not in catalogue or catalogue[key.reason].says_ready:
             continue
         severity = record.event.metadata.annotation(SEVERITY_ANNOTATION) or Severity.WARNING
         labels = labels_of(key, severity, catalogue, cluster=cluster)
-        said = {"message": record.event.message}
-        alerts[labels] = Alert(labels, said, record.since, ends_at=report.now)
+        annotations = {"message": record.event.message}
+        alerts[labels] = Alert(labels, annotations, record.since, ends_at=report.now)
     return alerts
 
 
 RESEND_SECONDS: Final = 60.0
-"""Between two requests for an alert that says the same; Prometheus has it so (`resend-delay`)."""
+"""Time between two requests for an unchanged alert, as in Prometheus (`resend-delay`)."""
 
 FIRES_FOR: Final = timedelta(seconds=4 * RESEND_SECONDS)
-"""How long an alert fires that nobody sends again; with Prometheus it is as long."""
+"""How long an alert fires if it is not sent again, as in Prometheus."""
 
 CHANGED_SECONDS: Final = 10.0
-"""Between two requests for an alert whose words change."""
+"""Time between two requests for an alert whose text changes."""
 
 DISCOVER_SECONDS: Final = 30.0
-"""Between two questions for the addresses of a name."""
+"""Time between two lookups of the addresses of a name."""
 
 _TOGETHER_SECONDS: Final = 10.0
 _BATCH: Final = 64
@@ -174,7 +174,7 @@ _TEXT_BYTES: Final = 500
 
 
 class Address(NamedTuple):
-    """Where one Alertmanager is; `name` is its certificate's, where the URL has another."""
+    """Where one Alertmanager is; `name` is that of its certificate if the URL has an IP address."""
 
     url: URL
     name: str | None = None
@@ -190,11 +190,11 @@ class AlertApi:
             raise UsageError(f"--alertmanager-ca-file {ca_file}: {error}") from None
 
     async def post(self, session: aiohttp.ClientSession, address: Address, body: bytes) -> None:
-        """Raises Invalid where some of the alerts are refused and the others taken."""
+        """Send alerts. Raises Invalid if some of them are refused; the others are then accepted."""
         url = address.url
         try:
             headers = {"Content-Type": "application/json"}
-            if self._token_file:  # read each time, as it is exchanged while we run
+            if self._token_file:  # read each time, as tokens are rotated
                 token = self._token_file.read_text("utf-8").strip()
                 headers["Authorization"] = f"Bearer {token}"
             async with session.post(
@@ -251,7 +251,7 @@ class AlertOutbox(Outbox[Sequence[Alert]]):
         self._alerts, self._sent = {}, {}
 
     def _plan(self) -> None:
-        """Queue each alert for when it is due; those due at nearly the same time go together."""
+        """Queue each alert for when it is due; alerts due at nearly the same time go together."""
         now = loop_time()
         due: dict[float, list[Alert]] = defaultdict(list)
         for alert in self._alerts.values():
@@ -274,7 +274,7 @@ class AlertOutbox(Outbox[Sequence[Alert]]):
         try:
             await self._request(write)
         except errors.Invalid as error:
-            # It takes the others of a request. What it refused is tried again when all are.
+            # Alertmanager has accepted the others. Refused alerts are sent again when all are.
             outcome = "refused"
             if self._refusal != str(error):
                 self._refusal = str(error)
@@ -313,7 +313,7 @@ class AlertWriter:
 
     @property
     def waiting(self) -> int:
-        """Of the Alertmanager where most wait."""
+        """Number of alerts that wait for the Alertmanager with the longest queue."""
         if self._urls and not self._outboxes:
             return len(self._alerts)
         return max((each.waiting for each in self._outboxes.values()), default=0)
@@ -357,7 +357,7 @@ class AlertWriter:
         await self._api.post(session, address, body_of(alerts, self._now()))
 
     async def _addresses(self, text: str) -> tuple[Address, ...]:
-        """Return where to send what is meant for a URL; an unresolved name keeps its addresses."""
+        """Return the addresses behind a URL; a name that does not resolve keeps its last ones."""
         url = URL(text.removeprefix(DISCOVERED)) / "api/v2/alerts"
         if not text.startswith(DISCOVERED):
             return (Address(url),)
@@ -377,7 +377,7 @@ class AlertWriter:
 
 
 def body_of(alerts: Sequence[Alert], now: datetime) -> bytes:
-    """Return alerts as Alertmanager's API has them (api/v2/openapi.yaml, postableAlerts)."""
+    """Return alerts in the format of Alertmanager's API (api/v2/openapi.yaml, postableAlerts)."""
     return msgspec.json.encode(
         [
             {

@@ -1,12 +1,12 @@
-"""What fired when, for how long, whom it hit, what had changed, and what ended it: the last day.
+"""The history of the last day: what fired when, whom it hit, what had changed, and what ended it.
 
-A daemon makes it from one report to the next, a standby as well as the leader, so that it survives
-a failover. What had ended before the first report is known from our Events on record: they say what
-and since when, and their last refresh counts as the end. Pure.
+Every daemon, leader or standby, extends it from report to report, so that it survives a failover.
+Episodes that ended before the first report are known from our Events on record: an Event says what
+fired and since when, and its last refresh counts as the end. Pure.
 
-What ended a fault nobody knows for certain. Two things are facts: what was seen to change of the
-objects of the fault while it lasted, of which the last is told; and what became of the finding,
-where another one now explains it.
+Nobody knows for certain what ended a fault. Two things are facts: the last change that was seen of
+the fault's objects while it lasted, and the relation of the finding to another one that explains it
+now.
 """
 
 import hashlib
@@ -28,16 +28,16 @@ from reporter.sinks.report_json import reference
 from reporter.sinks.words import age, relation
 
 KEPT: Final = timedelta(days=1)
-"""How long an episode that is over is kept."""
+"""How long an ended episode is kept."""
 
 MOST: Final = 500
-"""Most episodes that are over and kept; the newest stay."""
+"""Most ended episodes that are kept; the newest stay."""
 
 LISTED: Final = 1000
-"""Most episodes that are listed: those that go on come first, then those that ended last."""
+"""Most episodes that are listed: ongoing ones first, then those that ended last."""
 
 _APART: Final = timedelta(seconds=5)
-"""Two replicas may see the same change so far apart; episodes of one finding are further apart."""
+"""Two replicas see the same change within this time; episodes of one finding are further apart."""
 
 _GOES_ON: Final = frozenset({Disposition.FIRING, Disposition.CLEARING, Disposition.MUTED})
 
@@ -46,9 +46,9 @@ _Document: TypeAlias = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenEpisode:
-    """The time that a finding fired, or would have if it were not muted. The impact is the worst;
-    `about` an end is known only from its Event; `became` says why it fires no more although its
-    fault is there.
+    """The time during which a finding fired, or would have fired unmuted. `impact` is the worst
+    seen; `about` marks an end known only from an Event; `became` says why a fault that is still
+    there no longer fires.
     """
 
     key: FindingKey
@@ -75,9 +75,9 @@ class SeenEpisode:
 
     @property
     def id(self) -> str:
-        """The same in every replica and after a restart: the end of the page's permanent link."""
-        said = f"{self.key.reason} {self.key.subject} {self.key.involved} {rfc3339(self.began)}"
-        return f"e-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
+        """Fragment of the page's permanent link, the same in every replica and after a restart."""
+        text = f"{self.key.reason} {self.key.subject} {self.key.involved} {rfc3339(self.began)}"
+        return f"e-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def document(self) -> _Document:
         impact = self.impact
@@ -99,19 +99,19 @@ class SeenEpisode:
             }
             if impact
             else None,
-            "changes": [self._told(each) for each in self.changes],
-            "endedAfter": self._told(self.ending) if self.ending else None,
+            "changes": [self._change_text(each) for each in self.changes],
+            "endedAfter": self._change_text(self.ending) if self.ending else None,
             "became": self.became,
         }
 
-    def _told(self, change: SpecChange) -> str:
+    def _change_text(self, change: SpecChange) -> str:
         return change.seen_from(self.related or self.key.involved)
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeHistory:
-    """The episodes that go on, and those that ended within `KEPT`, the last one last. What had
-    ended before the first report (`counts_from`) is known from Events, if at all.
+    """Ongoing episodes, and those that ended within `KEPT`, the last one last. Episodes that ended
+    before the first report (`counts_from`) are known from Events, if at all.
     """
 
     counts_from: datetime | None = None
@@ -121,13 +121,11 @@ class EpisodeHistory:
 
     @classmethod
     def of(cls, report: Report) -> "EpisodeHistory":
-        """Return what one report tells, where there was none before it and none will follow."""
+        """Return the history of a single report, with no other before or after it."""
         return replace(cls().after(report), counts_from=None)
 
     def after(self, report: Report, changes: Iterable[SpecChange] = ()) -> "EpisodeHistory":
-        """Return the history that includes a report, newer than all before, and `changes`, the
-        oldest first.
-        """
+        """Return the history extended by a newer report and `changes`, the oldest first."""
         going_on: dict[FindingKey, SeenEpisode] = {}
         others: dict[FindingKey, ResolvedFinding] = {}
         ended: list[SeenEpisode] = []
@@ -138,8 +136,8 @@ class EpisodeHistory:
                 continue
             before = self.going_on.get(key)
             if before is not None and before.began + _APART < finding.since:
-                # It ended and began again between two reports; a standby that learns when the
-                # leader saw it begin moves it less.
+                # It ended and began again between two reports. A standby that learns the leader's
+                # start time moves the start by less than this.
                 ended.append(replace(before, ended=finding.since, last=None))
                 before = None
             if before is None or before.last is not finding:
@@ -165,29 +163,31 @@ class EpisodeHistory:
     def with_records(
         self, records: Iterable[Record], catalogue: Catalogue, now: datetime
     ) -> "EpisodeHistory":
-        """Return the history with what our Events tell of episodes that no report here told of.
+        """Return the history with the episodes that only our Events record.
 
-        An Event that says that a fault goes on, of which the report knows nothing, was left behind
-        by a reporter that ended: the fault is over all the same.
+        If an Event says that a fault goes on and the report does not have it, a reporter that ended
+        has left the Event behind: the fault counts as over.
         """
         known: dict[FindingKey, list[SeenEpisode]] = defaultdict(list)
         for each in (*self.going_on.values(), *self.over):
             known[each.key].append(each)
-        told = (
+        episodes = (
             replace(recorded(each), ended=min(max(each.written, each.since), now))
             for each in records
             if each.since <= now and _lasts(each, catalogue)
         )
         more = (
-            each for each in told if not any(_is_same(each, seen, now) for seen in known[each.key])
+            each
+            for each in episodes
+            if not any(_is_same(each, seen, now) for seen in known[each.key])
         )
         over = sorted((*self.over, *more), key=lambda each: each.ended or now)
         return replace(self, over=_kept(over, now), recorded=True)
 
     def document(self, now: datetime) -> _Document:
-        told = history_document((*self.going_on.values(), *self.over), now)
+        document = history_document((*self.going_on.values(), *self.over), now)
         since = rfc3339(self.counts_from) if self.counts_from else None
-        return {**told, "seenSince": since, "recorded": self.recorded}
+        return {**document, "seenSince": since, "recorded": self.recorded}
 
     def json(self, now: datetime) -> bytes:
         return json_text(self.document(now)).encode() + b"\n"
@@ -206,7 +206,7 @@ def recorded(record: Record) -> SeenEpisode:
 
 
 def history_document(episodes: Iterable[SeenEpisode], now: datetime) -> _Document:
-    """Return episodes as JSON has them: those that go on, then those that ended last."""
+    """Return a JSON document of episodes: ongoing ones first, then those that ended last."""
     newest = sorted((each.document() for each in episodes), key=_order, reverse=True)
     return {
         "apiVersion": "status-reporter/v1",
@@ -226,7 +226,7 @@ def when(
     about: bool,
     age_known: bool = True,
 ) -> str:
-    """Return from when to when an episode lasts, in UTC."""
+    """Return the start and the end of an episode in words, in UTC."""
     began = began.astimezone(UTC)
     form = "%H:%M:%S" if now - began < KEPT / 2 else "%Y-%m-%d %H:%M"
     if ended is None:
@@ -264,7 +264,7 @@ def _seen(finding: ResolvedFinding, before: SeenEpisode | None) -> SeenEpisode:
 def _last_change(
     episode: SeenEpisode, by_place: Mapping[Place, list[SpecChange]], report: Report
 ) -> SpecChange | None:
-    """Return the last change of an object of the fault while it lasted."""
+    """Return the last change to an object of the fault while the fault lasted."""
     subject = episode.key.subject
     objects = [episode.key.involved, *(each.object for each in episode.changes)]
     if episode.related is not None:
@@ -280,9 +280,9 @@ def _last_change(
     return max(during, key=lambda each: each.at, default=None)
 
 
-def _is_same(told: SeenEpisode, seen: SeenEpisode, now: datetime) -> bool:
-    """Tell whether an Event is about an episode seen here: replicas' dates differ a little."""
-    return seen.began - _APART <= (told.ended or now) and told.began - _APART <= (seen.ended or now)
+def _is_same(one: SeenEpisode, other: SeenEpisode, now: datetime) -> bool:
+    """Tell whether two episodes of a key overlap; the times of replicas differ a little."""
+    return other.began - _APART <= (one.ended or now) and one.began - _APART <= (other.ended or now)
 
 
 def _kept(over: Iterable[SeenEpisode], now: datetime) -> tuple[SeenEpisode, ...]:
@@ -291,7 +291,7 @@ def _kept(over: Iterable[SeenEpisode], now: datetime) -> tuple[SeenEpisode, ...]
 
 
 def _lasts(record: Record, catalogue: Catalogue) -> bool:
-    """Tell whether an Event is about something that lasts: one that says Ready marks a moment."""
+    """Tell whether an Event is about something that lasts; a Ready Event marks a moment."""
     reason = record.key.reason
     if reason in catalogue:
         return not catalogue[reason].says_ready

@@ -1,7 +1,7 @@
-"""The report as JUnit XML, for those whose pipeline shows test results.
+"""The report as JUnit XML, for pipelines that show test results.
 
-A subject that is ready is a test that passed, what fires is a failure, every other finding is
-skipped with what became of it, as is a subject that has no verdict yet. What could not be read or
+A ready subject is a passed test, and a firing finding is a failure. Every other finding is skipped,
+with its disposition, and so is a subject that has no verdict yet. A resource that cannot be read or
 seen is an error, and so is a model that has no verdict because of it.
 """
 
@@ -15,14 +15,14 @@ from reporter.model.text import clean
 from reporter.sinks import words
 
 _SUITE: Final = "status-reporter"
-_NO_CHARACTERS: Final = str.maketrans("", "", "\ufffe\uffff")
-"""What XML does not allow, of what a clean text may hold."""
+_NOT_IN_XML: Final = str.maketrans("", "", "\ufffe\uffff")
+"""Characters that a clean text may contain and XML forbids."""
 
 _RESULTS: Final = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 def report_junit(report: Report) -> str:
-    """Return the report as one suite of tests; the same report gives the same text."""
+    """Return the report as one test suite; equal reports give equal text."""
     suite = Element("testsuite", name=_SUITE)
     for ready in sorted(report.ready, key=lambda each: each.subject):
         _case(suite, str(ready.subject), ready.reason)
@@ -79,4 +79,4 @@ def _finding(case: Element, finding: ResolvedFinding, catalogue: Catalogue) -> N
 
 
 def _text(text: str) -> str:
-    return clean(text).translate(_NO_CHARACTERS)
+    return clean(text).translate(_NOT_IN_XML)

@@ -1,31 +1,31 @@
-"""One outbox for all that is written to the API server.
+"""One outbox for everything that is written to the API server.
 
-Events, their mirrors and statuses wait for an API server that is slow, overloaded, starting, or
-refuses. Meanwhile the cluster changes, so what waits may no longer be
-true, and another replica may take the lease, so it may no longer be written.
+Events, their mirrors and statuses must wait while the API server is slow, overloaded, starting, or
+refuses writes. Meanwhile the cluster changes, so a queued write may no longer be true, and another
+replica may take the lease, so it may no longer be allowed.
 
-So what waits is a plan, and a new plan replaces it: each pass derives what is still to be
-written from what the watch brings. Nothing is lost, nothing outdated is repeated, the queue
-cannot grow, and a restart needs no recovery. The lease is asked for before each request, not when
-a write is queued. After a failure the whole outbox waits, longer each time and at least as long as
-Retry-After says, as the fault is nearly always the server's and not the write's. Refusals are
-remembered by the writer, which knows whether they hold for an object, its words or a namespace.
+Therefore the queue is a plan, and a new plan replaces it: each pass derives the remaining writes
+from what the watch delivers. Nothing is lost, nothing outdated is repeated, the queue cannot grow,
+and a restart needs no recovery. The lease is checked before each request, not when a write is
+queued. After a failure the whole outbox waits, longer each time and at least as long as Retry-After
+says, because nearly always the server is at fault and not the write. The writer remembers refusals,
+as it knows whether one applies to an object, its wording or a namespace.
 
-A durable queue would repeat what was true before the restart. To retry a write until it succeeds is
-wrong as well: the fault may be repaired meanwhile, and a conflict would only conflict again. What
-failed goes back into its plan, and is forgotten with it. If several requests may be in flight
-(`concurrency`), those of one key still go one by one and in order.
+A durable queue would repeat what was true before the restart. Retrying a write until it succeeds is
+wrong too: the fault may be repaired meanwhile, and a conflict would only conflict again. A failed
+write goes back into its plan, and is forgotten with it. If several requests may be in flight
+(`concurrency`), those of one key still go one at a time and in order.
 
-What libraries do: client-go's EventBroadcaster (tools/record/event.go) drops what exceeds 1,000
-waiting Events, holds up all behind one without an answer, and forgets what is refused, so that a
-right that is granted later comes too late. kopf (_core/engines/posting.py) logs and forgets what
-fails. client-go's workqueue works on no key twice at once, as `Entry.key` here; but it backs off
-for each key, knows nothing of Retry-After (rest/with_retry.go sleeps inside the request, where the
-lease may run out), and no plan can replace what waits. In controller-runtime's priority queue a low
-priority waits for ever while higher ones come; here one write in `_EACH` is the one that has waited
-longest, once that is more than `PATIENCE_SECONDS`.
+Other libraries: client-go's EventBroadcaster (tools/record/event.go) drops Events beyond 1,000 that
+wait, holds up all behind one without an answer, and forgets refused ones, so that a permission
+granted later comes too late. kopf (_core/engines/posting.py) logs and forgets failed ones.
+client-go's workqueue never handles a key twice at once, like `Entry.key` here; but it backs off per
+key, ignores Retry-After (rest/with_retry.go sleeps inside the request, where the lease may run
+out), and no plan can replace its queue. In controller-runtime's priority queue a low priority waits
+for ever while higher ones arrive; here every `_EACH`th write is the one that has waited longest,
+once it has waited more than `PATIENCE_SECONDS`.
 
-Times are the event loop's.
+Times are those of the event loop.
 """
 
 import asyncio
@@ -42,10 +42,10 @@ import structlog
 from reporter.kube.errors import ApiStatusError, Invalid, KubeError
 
 _SHORTEST_SLEEP: Final = 0.001
-"""Less is due now: a clock need not tell two moments apart that are so close."""
+"""A write due sooner is due now: a clock may not resolve so short a time."""
 
 PATIENCE_SECONDS: Final = 30.0
-"""How long a write waits behind more important ones before it has a share of the requests."""
+"""How long a write waits behind more important ones before it gets a share of the requests."""
 
 _EACH: Final = 8
 
@@ -62,7 +62,7 @@ class Pace:
 
 
 class Retry(Enum):
-    """Whether a write is tried again: not at all, at its place, or behind the others."""
+    """Whether to retry a write: not at all, in its place, or behind the others."""
 
     NO = auto()
     IN_PLACE = auto()
@@ -71,8 +71,8 @@ class Retry(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry(Generic[W]):
-    """A write that waits; those of one `key` are made one by one, in order. One without a pace
-    cannot wait.
+    """A queued write. Writes of one `key` go one at a time, in order. Without a `pace` a write is
+    urgent and not throttled.
     """
 
     key: Hashable
@@ -86,7 +86,7 @@ class Entry(Generic[W]):
 
 
 class Outbox(ABC, Generic[W]):
-    """Makes the writes that wait: in order, and never without the lease."""
+    """Sends the queued writes in order, and never without the lease."""
 
     def __init__(self, name: str, may_write: Callable[[], bool], *, concurrency: int = 1) -> None:
         self._may_write = may_write
@@ -106,7 +106,7 @@ class Outbox(ABC, Generic[W]):
     async def _send(self, write: W) -> Retry: ...
 
     def _is_made(self, _: W) -> bool:
-        """A plan older than our last answer asks for what needs no request."""
+        """Tell whether a write needs no request: its plan may be older than our last answer."""
         return False
 
     def _due(self, _: W) -> float:
@@ -117,7 +117,7 @@ class Outbox(ABC, Generic[W]):
 
     @property
     def waiting(self) -> int:
-        """Those that are planned for later do not count."""
+        """Number of unfinished writes, without those planned for later."""
         now = loop_time()
         return sum(entry.not_before <= now for entry in self._queue) + len(self._in_flight)
 
@@ -125,7 +125,7 @@ class Outbox(ABC, Generic[W]):
         self._queue = []
 
     def forget(self) -> None:
-        """Forget what waits and what was written: somebody else may lead by now."""
+        """Forget queued and past writes: another replica may lead by now."""
         self.drop()
         self._term += 1
 
@@ -143,7 +143,7 @@ class Outbox(ABC, Generic[W]):
         self._wakeup.set()
 
     def _fail(self, event: str, error: KubeError) -> None:
-        """Pause writes. Requests in flight that fail together are one failure."""
+        """Pause all writes. Concurrent requests that fail together count as one failure."""
         now, wait = loop_time(), retry_after(error)
         if self._resume_at <= now:
             wait = max(wait, self._backoff.next())
@@ -161,7 +161,7 @@ class Outbox(ABC, Generic[W]):
                         await self._wakeup.wait()
             elif self._is_made(entry.write):
                 self._queue.remove(entry)
-                # A plan over a burst has a thousand of them.
+                # A plan after a burst has a thousand of these; let other tasks run.
                 await asyncio.sleep(0)
             elif self._may_write():
                 await self._make(entry)
@@ -169,7 +169,7 @@ class Outbox(ABC, Generic[W]):
                 self.drop()
 
     def _next(self, now: float) -> tuple[Entry[W] | None, float | None]:
-        """Return what to write now, else the seconds until something is due, or None."""
+        """Return an entry to write now, or else the seconds until one is due, or None."""
         soon = now + _SHORTEST_SLEEP
         if self._queue and self._resume_at > soon:
             return None, self._resume_at - now
@@ -188,7 +188,7 @@ class Outbox(ABC, Generic[W]):
         return None, earliest - now if earliest < math.inf else None
 
     def _order_now(self, now: float) -> Iterable[Entry[W]]:
-        """Return what waits in its order, or now and then with those first that waited too long."""
+        """Return the queue in its order; every `_EACH`th time, with the longest-waiting first."""
         if self._made % _EACH != _EACH - 1:
             return self._order()
         long_ago = now - PATIENCE_SECONDS
@@ -211,7 +211,7 @@ class Outbox(ABC, Generic[W]):
         finally:
             self._in_flight.remove(entry)
             self._wakeup.set()
-        # A plan that came meanwhile has replaced the queue, and what failed of the old one with it.
+        # If a new plan has replaced the queue meanwhile, the retry is dropped with the old one.
         if retry is Retry.IN_PLACE:
             queue.insert(place, entry)
         elif retry is Retry.LAST:
@@ -219,17 +219,17 @@ class Outbox(ABC, Generic[W]):
 
 
 REFUSED_SECONDS: Final = 60.0
-"""How long a write that the API server refuses is left alone."""
+"""How long a write is not retried after the API server refused it."""
 
 DOUBTED_SECONDS: Final = 5.0
-"""The same at first where the fault may be over: an API server that starts answers 403 until it has
-read its roles, and what a conflict tells of comes with the watch."""
+"""The same after a first refusal that may be temporary: a starting API server answers 403 until it
+has read its roles, and the watch delivers what a write conflicted with."""
 
 BACKOFF_FIRST: Final = 0.5
 _BACKOFF_LONGEST: Final = 30.0
 
 ANYTHING: Final = object()
-"""Stands for whatever a write says."""
+"""Matches any content of a write."""
 
 K = TypeVar("K", bound=Hashable)
 
@@ -245,7 +245,7 @@ def retry_after(error: KubeError) -> float:
 class RetryDelay:
     """0.5 s after the first failure, twice as long after each further one, until `reset`.
 
-    There is no jitter: only the leader writes, so no others are in step with it.
+    There is no jitter: only the leader writes, so no other client retries in step with it.
     """
 
     def __init__(self, longest: float = _BACKOFF_LONGEST) -> None:
@@ -254,7 +254,7 @@ class RetryDelay:
 
     def reset(self) -> None:
         self._wait = BACKOFF_FIRST
-        self._said = ""
+        self._last = ""
 
     def next(self) -> float:
         wait = self._wait
@@ -262,13 +262,13 @@ class RetryDelay:
         return wait
 
     def is_news(self, error: KubeError) -> bool:
-        """So that it is logged once."""
-        before, self._said = self._said, str(error)
-        return before != self._said
+        """Tell whether an error differs from the last one, so that each is logged once."""
+        before, self._last = self._last, str(error)
+        return before != self._last
 
 
 class Refused(Generic[K]):
-    """Writes that would end as they ended before, each left alone for a while."""
+    """Writes that the API server would refuse again, each left alone for a while."""
 
     def __init__(self) -> None:
         self._left: dict[K, tuple[object, float]] = {}
@@ -284,11 +284,11 @@ class Refused(Generic[K]):
         return until > loop_time() and (left is ANYTHING or left == says)
 
     def leave(self, key: K, says: object = ANYTHING, seconds: float = REFUSED_SECONDS) -> None:
-        """Leave a write alone as long as it says the same, or whatever it says."""
+        """Leave a write alone while it says the same, or by default whatever it says."""
         self._left[key] = says, loop_time() + seconds
 
     def note(self, key: K, says: object, error: KubeError) -> bool:
-        """Tell whether the refusal is the first in a while."""
+        """Record a refusal; return whether it is the first in a while."""
         is_first = key not in self._known
         self._known[key] = loop_time() + 2 * REFUSED_SECONDS
         doubted = is_first and not isinstance(error, Invalid)

@@ -1,8 +1,8 @@
-"""The report, the daemon's own state and how scraping goes, as Prometheus metrics.
+"""The report, the daemon's own state and its scraping, as Prometheus metrics.
 
-Of metrics that name subjects only what is there has a series: a finding while it fires, a subject
-with the state that it is in. A series for each of the five states, as kube-state-metrics writes
-them, would be five times as many and say no more.
+Metrics that name subjects have series only for what exists: a finding while it fires, a subject in
+its present state. A series for each of the five states, as in kube-state-metrics, would be five
+times as many and say no more.
 """
 
 import heapq
@@ -34,7 +34,7 @@ from reporter.sinks.mirror.plan import MirrorPurpose
 
 _PASS_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _DELAY_BUCKETS: Final = (1, 2.5, 5, 15, 30, 60, 65, 75, 90, 120, 180, 300, 600, 900, 1800, 3600)
-"""Graces and budgets are part of a delay, so it is the steps right above them that tell."""
+"""Graces and budgets are part of a delay, so there are buckets right above them."""
 
 
 class SelfCheckResult(StrEnum):
@@ -44,7 +44,7 @@ class SelfCheckResult(StrEnum):
 
 
 class Live(Protocol):
-    """What is asked when metrics are collected; `gauges` are the values of `GAUGES`."""
+    """What is read when metrics are collected; `gauges` returns the values of `GAUGES`."""
 
     def report(self) -> Report | None: ...
 
@@ -64,7 +64,7 @@ GAUGES: Final = {
 
 
 class Metrics:
-    """What the daemon counts; `now` is the API server's time, which episodes are dated in."""
+    """The daemon's counters; `now` is the API server's time, by which episodes are dated."""
 
     def __init__(
         self, version: str, commit: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -87,7 +87,7 @@ class Metrics:
         )
         self._self_checks = counter(
             "status_reporter_self_checks_total",
-            "Passes that were compared with one from nothing, by what that found.",
+            "Passes that were compared with one from scratch, by result.",
             ["result"],
         )
         self._requests = counter(
@@ -97,7 +97,7 @@ class Metrics:
         )
         self._events = counter(
             "status_reporter_event_writes_total",
-            "Writes of Events by what they are for and what became of them.",
+            "Writes of Events by purpose and outcome.",
             ["purpose", "outcome"],
         )
         self._delay = Histogram(
@@ -108,15 +108,15 @@ class Metrics:
         )
         self._mirrors = counter(
             "status_reporter_mirror_writes_total",
-            "Writes of mirrors by what they are for and what became of them.",
+            "Writes of mirrors by purpose and outcome.",
             ["purpose", "outcome"],
         )
         self._alerts = counter(
             "status_reporter_alert_requests_total",
-            "Requests to Alertmanagers by what became of them.",
+            "Requests to Alertmanagers by outcome.",
             ["outcome"],
         )
-        # What is not there yet cannot be seen to rise.
+        # A series must exist before its first increase can be seen.
         for result in SelfCheckResult:
             self._self_checks.labels(result)
         for outcome in ("written", "refused", "failed"):
@@ -164,7 +164,7 @@ class LiveMetrics(Collector):
 
 _OF_WATCHES: Final[tuple[tuple[str, str, Callable[[WatchHealth], float | None]], ...]] = (
     ("watch_age_seconds", "Time since the last list or frame.", lambda each: each.age_seconds),
-    ("watch_confirmed", "1 while verdicts may rest on it.", lambda each: each.confirmed),
+    ("watch_confirmed", "1 while verdicts may use it.", lambda each: each.confirmed),
     ("objects", "Objects held.", lambda each: each.objects),
     ("lists", "How often it was listed since start.", lambda each: each.relists),
     ("watch_failures", "How often a list or watch failed.", lambda each: each.failures),
@@ -176,8 +176,8 @@ def _watches(watches: Iterable[WatchHealth]) -> Iterator[Metric]:
     for name, text, value in _OF_WATCHES:
         family = GaugeMetricFamily(f"status_reporter_{name}", text, labels=["resource"])
         for each in every:
-            if (told := value(each)) is not None:
-                family.add_metric([each.resource], told)
+            if (number := value(each)) is not None:
+                family.add_metric([each.resource], number)
         yield family
     state = GaugeMetricFamily(
         "status_reporter_resource_state", "1 for the present state.", labels=["resource", "state"]
@@ -231,7 +231,7 @@ class ScrapeMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
         self._scrapes = counter(
-            "status_reporter_scrapes_total", "Scrapes of pods by what came of them.", ["outcome"]
+            "status_reporter_scrapes_total", "Scrapes of pods by outcome.", ["outcome"]
         )
         self._seconds = Histogram(
             "status_reporter_scrape_duration_seconds",
@@ -309,22 +309,22 @@ class SubjectMetrics(Collector):
 
 
 def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
-    """Of each namespace in turn the causes that come first, and the subjects that are worst off,
-    have series, `most` of each; 0 yields nothing.
+    """Yield series for up to `most` causes and `most` subjects: each namespace in turn gives its
+    first causes and its worst subjects. Without `most`, yield nothing.
     """
     if not most:
         return
     fires = Tally(_identity(each) for each in report.findings if each.fires)
     states = sorted(report.states, key=lambda each: WORST_FIRST.index(each.state))
-    told = _fairly(fires, most, lambda each: each.subject.namespace)
+    chosen = _fairly(fires, most, lambda each: each.subject.namespace)
     firing = GaugeMetricFamily(
         FIRING, "Findings that fire, by what and whom.", labels=[*_PLACE, "reason", "type"]
     )
-    for each in told:
+    for each in chosen:
         labels = [*_place(each.layer, each.subject), each.reason, each.type]
         firing.add_metric(labels, fires[each])
     yield firing
-    yield _impact(report.findings, set(told))
+    yield _impact(report.findings, set(chosen))
     yield from _states(_fairly(states, most, lambda each: each.subject.namespace))
     left_out = GaugeMetricFamily(
         "status_reporter_subject_series_left_out",
@@ -339,9 +339,7 @@ def subject_metrics(report: Report, most: int) -> Iterator[Metric]:
 def _fairly(
     items: Collection[ItemT], most: int, namespace: Callable[[ItemT], str]
 ) -> Sequence[ItemT]:
-    """Return the first of each namespace in turn, so that one with many faults leaves no other
-    without.
-    """
+    """Return the first items of each namespace in turn, so that no namespace crowds out others."""
     counts: Tally[str] = Tally()
     ranked = []
     for at, item in enumerate(items):
@@ -366,7 +364,7 @@ def _impact(findings: Iterable[ResolvedFinding], kept: set[_Firing]) -> Metric:
         key = _identity(finding)
         if finding.impact is None or key not in kept:
             continue
-        # Two objects at fault may hit the same models, so that they are not added up.
+        # Two objects at fault may hit the same models, so their impacts are not added up.
         before = worst.setdefault(key, finding.impact)
         worst[key] = max(before, finding.impact, key=lambda each: (each.not_serving, each.degraded))
     for key, impact in worst.items():

@@ -1,8 +1,9 @@
-"""What was last scraped from a pod, as text and JSON, and its last lines before a crash.
+"""What was last scraped from a pod, as text and JSON, and its last log lines before a crash.
 
-Logs are no part of the evidence: nothing is decided by them, no probe sees them, and no Event has
-them. They are read after a pass and given to the next one. What containers say is not under
-anybody's rules, so each line is cleaned as messages are, and there are few of them.
+The last lines are only shown: no probe reads them, and no Event contains them. A cause that a log
+signature extracts is evidence, and travels another way (`diagnosis/logs.py`). Logs are read after a
+pass and given to the next one. Containers may print anything, so each line is cleaned as messages
+are, and there are few of them.
 """
 
 import json
@@ -107,15 +108,15 @@ def _service(judged: Judged) -> str:
 def _reason(name: str, judged: Judged, settings: EvaluationSettings) -> dict[str, str]:
     verdict = judged.verdict
     if name in verdict.faults:
-        told, detail = "fault", clean(verdict.faults[name].text)
+        outcome, detail = "fault", clean(verdict.faults[name].text)
     elif name in verdict.why:
-        told, detail = "not judged", verdict.why[name]
+        outcome, detail = "not judged", verdict.why[name]
     elif name in SWITCHED_NAMES and not settings.judges(name):
-        told, detail = "off", ""
+        outcome, detail = "off", ""
     else:
-        told, detail = "clear", ""
-    told_as = of_kind(name, judged.history.newest.target.subject.kind)
-    return {"reason": told_as, "verdict": told, "detail": detail}
+        outcome, detail = "clear", ""
+    reason = of_kind(name, judged.history.newest.target.subject.kind)
+    return {"reason": reason, "verdict": outcome, "detail": detail}
 
 
 def _values(look: Look) -> Iterator[tuple[str, float | bool]]:
@@ -140,7 +141,7 @@ def _engine(prefix: str, look: EngineLook) -> Iterator[tuple[str, float | bool]]
 
 
 def crashes_of(report: Report, snapshot: Snapshot) -> Mapping[EpisodeKey, ContainerLog]:
-    """Return, for each cause that names a pod with a container that crashed, that container."""
+    """Return the crashed container of each cause whose object is a pod with one."""
     found: dict[EpisodeKey, ContainerLog] = {}
     for finding in report.findings:
         ref = finding.related

@@ -16,13 +16,13 @@ ReportDocument: TypeAlias = dict[str, object]
 API_VERSION = "status-reporter/v1"
 
 MUTES_LISTED: Final = 20
-"""Most mutes that a finding lists, as thousands of its pods may carry one; the report has all."""
+"""Most mutes listed in a finding: thousands of its pods may carry one. The report lists all."""
 
 
 def report_json(
     report: Report, settings: EvaluationSettings, about: Mapping[str, object] | None = None
 ) -> bytes:
-    """Return the report as JSON with the members `about`; the same report gives the same bytes."""
+    """Return the report as JSON with `about` as further members; equal reports give equal bytes."""
     document = {**report_document(report, settings), **(about or {})}
     if report.outside:
         passed_over = (about or {}).get("notLookedAt")
@@ -112,11 +112,11 @@ def _impact(impact: Impact) -> ReportDocument:
 
 
 def _change(change: SpecChange) -> ReportDocument:
-    told = {"by": change.by, "field": change.field, "from": change.before, "to": change.after}
+    optional = {"by": change.by, "field": change.field, "from": change.before, "to": change.after}
     return {
         "object": reference(change.object),
         "at": rfc3339(change.at),
-        **{name: text for name, text in told.items() if text},
+        **{name: text for name, text in optional.items() if text},
     }
 
 

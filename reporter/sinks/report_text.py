@@ -1,8 +1,7 @@
 """The report for people: the verdict, each cause and what to do, then notices and the rest.
 
-Events as `kubectl get events` prints them.
-
-The API server makes that table: Kubernetes, pkg/printers/internalversion/printers.go.
+It also prints Events as `kubectl get events` does; the API server makes that table (Kubernetes,
+pkg/printers/internalversion/printers.go).
 """
 
 import re
@@ -32,11 +31,11 @@ from reporter.sinks.report_json import event_name
 
 _INDENT: Final = "    "
 _LISTED: Final = 10
-"""Most entries of a list that is not about causes: the report should fit on one screen."""
+"""Most entries of a list of anything but causes: the report should fit on one screen."""
 
 _SEVERAL: Final = 2
 _LEAST: Final = 3
-"""Causes that have a line of their own, however low the terminal is."""
+"""Causes that get a line each, however few rows the terminal has."""
 
 _TAIL: Final = 2
 _QUIET_BYTES: Final = 300
@@ -59,9 +58,9 @@ def report_text(
     rows: int | None = None,
     before: Report | None = None,
 ) -> str:
-    """The same report gives the same text. `notes` are what else the reader should know, one
-    sentence each; without `columns` commands and rows stay whole, and of what was told `before` the
-    differences are marked.
+    """Return the report as text; equal reports give equal text. `notes` are further sentences for
+    the reader. Without `columns`, commands and rows stay whole. Differences from the report
+    `before` get a section.
     """
     page = _Page(report, colour, columns)
     head = page.verdict(about).splitlines()
@@ -73,16 +72,15 @@ def report_text(
     rest += [*page.not_seen(), *page.unknown(), *page.skipped()]
     rest += page.section("Mutes", [words.mute_line(each) for each in report.mutes])
     rest += page.section("Errors in mutes", words.mute_fault_lines(report.mute_faults))
-    said = [*map(str, report.outside), *notes]
-    rest += page.section("Notes", said, counted=False)
-    # The prompt stands on a line of its own below.
+    rest += page.section("Notes", [*map(str, report.outside), *notes], counted=False)
+    # The prompt takes one row.
     room = sys.maxsize if rows is None else rows - 1 - len(head)
     causes = [["", *page.firing(each, _Style.BAD)] for each in page.causes]
     return "\n".join([*head, *_fitting([*page.summary()], causes, rest, room=room)]) + "\n"
 
 
 def news_text(before: Report, report: Report) -> str:
-    """Return what is new (+), changed (~) and gone (-) since a report, a line each."""
+    """Return a line for each entry that is new (+), changed (~) or gone (-) since a report."""
     page = _Page(report, False, None)
     return "\n".join([page.verdict(""), *page.news(before)]) + "\n"
 
@@ -90,7 +88,7 @@ def news_text(before: Report, report: Report) -> str:
 def _fitting(
     summary: list[str], blocks: list[list[str]], rest: list[str], *, room: int
 ) -> Iterator[str]:
-    """Yield as much as there is room for, and how to see the rest; the first block in any case."""
+    """Yield as many lines as fit into `room`, at least the first block, and how to see the rest."""
     size = sum(map(len, blocks)) + len(rest) + len(summary) + bool(summary)
     least = max(_LEAST, min(room // 3, room - len(blocks[0]) - 2 * _TAIL)) if blocks else 0
     if size > room and len(summary) > least:
@@ -112,16 +110,17 @@ def _fitting(
 
 
 def _entries(report: Report) -> dict[tuple[str, str], str]:
-    told = {
+    entries = {
         (f"{each.reason}  {clean(str(each.subject))}", str(each.involved)): "  ".join(
             [str(each.disposition), *(["(stale)"] if each.stale else []), clean(each.message)]
         )
         for each in report.findings
     }
-    told |= {(f"ready  {clean(str(each.subject))}", ""): each.caveat for each in report.ready}
-    told |= {(f"unknown  {each.resource}", ""): each.cause for each in report.unknown}
-    told |= {(f"muted  {words.mute_line(each)}", ""): "" for each in report.mutes}
-    return told | {(f"mute  {each}", ""): "" for each in words.mute_fault_lines(report.mute_faults)}
+    entries |= {(f"ready  {clean(str(each.subject))}", ""): each.caveat for each in report.ready}
+    entries |= {(f"unknown  {each.resource}", ""): each.cause for each in report.unknown}
+    entries |= {(f"muted  {words.mute_line(each)}", ""): "" for each in report.mutes}
+    faults = words.mute_fault_lines(report.mute_faults)
+    return entries | {(f"mute  {each}", ""): "" for each in faults}
 
 
 @dataclass(frozen=True)
@@ -143,38 +142,38 @@ class _Page:
         return sorted(self.report.findings, key=lambda each: (rank(each.reason), each.key))
 
     def verdict(self, about: str) -> str:
-        """Return the first line: how much fires, and the time that was used."""
+        """Return the first line: how much fires, and the time of the evaluation."""
         without = words.without_verdict(self.report)
-        said = words.verdict(self.report)
+        verdict = words.verdict(self.report)
         counts = Counter(each.disposition for each in self.report.findings if not each.is_blind)
         firing = counts.pop(Disposition.FIRING, 0)
         style = _Style.HEAD if firing or without else _Style.GOOD
         if self.causes:
             style = _Style.BAD
-        told = [f"{counts[each]} {each}" for each in Disposition if counts[each]]
+        others = [f"{counts[each]} {each}" for each in Disposition if counts[each]]
         if firing and without:
-            told.append(f"{len(without)} {words.NO_VERDICT}")
+            others.append(f"{len(without)} {words.NO_VERDICT}")
         if any(each.is_blind for each in self.report.findings):
-            told.append(words.NOT_ALL_SEEN)
-        rest = ", ".join(told)
+            others.append(words.NOT_ALL_SEEN)
+        rest = ", ".join(others)
         time = f"at {rfc3339(self.report.now)}" + (f" ({about})" if about else "")
-        line = f"{said} {time}" + (f"; {rest}." if rest else ".")
+        line = f"{verdict} {time}" + (f"; {rest}." if rest else ".")
         lines = words.wrapped(line, self.columns) if self.columns else [line]
-        return "\n".join(lines).replace(said, self.paint(said, style), 1)
+        return "\n".join(lines).replace(verdict, self.paint(verdict, style), 1)
 
     def news(self, before: Report) -> list[str]:
-        """Return what is new, changed and gone since a report, each with its mark."""
+        """Return new, changed and gone entries since a report, each with its mark."""
         then, now = _entries(before), _entries(self.report)
         gone = [f"- {about}" for about, _ in then.keys() - now.keys()]
         marked = [
-            f"{'~' if key in then else '+'} {'  '.join(filter(None, (key[0], said)))}"
-            for key, said in now.items()
-            if then.get(key) != said
+            f"{'~' if key in then else '+'} {'  '.join(filter(None, (key[0], text)))}"
+            for key, text in now.items()
+            if then.get(key) != text
         ]
         return [*marked, *sorted(gone)]
 
     def summary(self) -> Iterator[str]:
-        """Yield a line for each of several causes, the one that hits most first."""
+        """Yield a line for each of several causes, the largest impact first."""
         if len(self.causes) < _SEVERAL:
             return
         for each in self.causes:
@@ -185,8 +184,7 @@ class _Page:
             elif impact and (impact.not_serving or impact.degraded):
                 of = f"{impact.not_serving} not serving", f"{impact.degraded} degraded"
                 hit = of[not impact.not_serving]
-            told = f"{words.in_one_line(each)} ({each.reason})"
-            line = f"{_INDENT}{hit:14}  {told}"
+            line = f"{_INDENT}{hit:14}  {words.in_one_line(each)} ({each.reason})"
             yield line if self.columns is None else cut(line, self.columns)
 
     def notices(self) -> Iterator[str]:
@@ -195,14 +193,14 @@ class _Page:
             yield from self.firing(finding, _Style.HEAD)
 
     def not_seen(self) -> Iterator[str]:
-        """Yield what the reporter cannot see, and why: no cause of the stack."""
+        """Yield what the reporter cannot see, and why; it is not a cause in the stack."""
         findings = [each for each in self.ranked if each.is_blind]
         if findings:
             yield from self._title(f"{words.NOT_SEEN}, which is no cause")
         for finding in findings:
             state = "" if finding.fires else f"  {finding.disposition}"
-            told = [finding.reason, f"{self._lasts(finding)}{state}"]
-            yield from self._head(told, _Style.HEAD, _INDENT)
+            cells = [finding.reason, f"{self._lasts(finding)}{state}"]
+            yield from self._head(cells, _Style.HEAD, _INDENT)
             yield from self._wrapped(_unbroken(clean(finding.message)))
 
     def unknown(self) -> Iterator[str]:
@@ -212,7 +210,7 @@ class _Page:
         if not by_cause:
             return
         yield from self._title(f"Unknown ({len(self.report.unknown)})")
-        # What nobody put into the dump is the longest list, and the least news.
+        # What the dump lacks is the longest list, and the least interesting.
         for cause, names in sorted(by_cause.items(), key=lambda each: each[0] == NOT_IN_DUMP):
             more = len(names) - _LISTED
             rest = f" and {more} more (-o json lists all)" if more > 0 else ""
@@ -222,8 +220,8 @@ class _Page:
         lasts = f"{self._lasts(finding)}{'  (stale)' if finding.stale else ''}"
         yield from self._head([finding.reason, clean(str(finding.subject)), lasts], style)
         yield from self._wrapped(clean(finding.message))
-        if told := words.impact_line(finding, self.report):
-            yield from self._wrapped(told)
+        if impact := words.impact_line(finding, self.report):
+            yield from self._wrapped(impact)
         for line in words.further_changes(finding):
             yield from self._wrapped(f"Changed before: {line}")
         if finding.last_lines:
@@ -244,9 +242,9 @@ class _Page:
         yield from rest
 
     def others(self) -> Iterator[str]:
-        """Yield what is not a cause: why in one line, and below it the object and what is wrong.
+        """Yield the findings that are not causes: why, in one line, and below it the message.
 
-        After the repair of the cause this may be all that remains to be seen: the image, the quota.
+        Once the cause is repaired, these may be all that remains: the image, the quota.
         """
         found = [each for each in self.ranked if not each.fires and not each.is_blind]
         if not found:
@@ -262,14 +260,14 @@ class _Page:
             for each in found
         ]
         yield from self._title("Not causes")
-        told = words.table_rows(rows, self.columns, _INDENT)
-        for finding, lines in zip(found, told, strict=True):
+        table = words.table_rows(rows, self.columns, _INDENT)
+        for finding, lines in zip(found, table, strict=True):
             yield from lines
             text = cut(clean(finding.message), _QUIET_BYTES)
             yield from self._wrapped(text, indent=2 * _INDENT)
 
     def ready(self) -> Iterator[str]:
-        """Yield the subjects that are ready by the rules, and those neither that nor at fault."""
+        """Yield the ready subjects, and those without a verdict."""
         subjects = [
             f"{clean(str(each.subject))}{f' ({each.caveat})' if each.caveat else ''}"
             for each in self.report.ready
@@ -313,22 +311,22 @@ class _Page:
         return "age unknown"
 
     def _why(self, finding: ResolvedFinding) -> str:
-        told = ["stale"] if finding.stale else []
+        why = ["stale"] if finding.stale else []
         if finding.mutes:
-            told.append(words.where_muted(finding))
+            why.append(words.where_muted(finding))
         elif finding.by:
-            told.append(words.relation(finding))
+            why.append(words.relation(finding))
         elif finding.fires_at:
             wait = words.age(finding.fires_at - self.report.now)
-            told.append(f"fires in {wait} at the earliest")
-        return ", ".join(told)
+            why.append(f"fires in {wait} at the earliest")
+        return ", ".join(why)
 
     def _wrapped(self, text: str, indent: str = _INDENT) -> list[str]:
         return words.wrapped(text, self.columns, indent)
 
 
 def _unbroken(text: str) -> str:
-    """Return a text of which each command stays on one line, to be copied."""
+    """Return a text in which each command stays on one line, so that it can be copied."""
     return _COMMAND.sub(lambda command: command[0].replace(" ", words.NO_BREAK), text)
 
 

@@ -1,4 +1,4 @@
-"""What is told of a report in words, for the text, the page and the Events."""
+"""A report in words, for the text, the page and the Events."""
 
 import re
 import textwrap
@@ -34,9 +34,9 @@ _POD: Final = "<pod>"
 
 
 def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
-    """Fill the names into what the catalogue says to do; a diagnosis says what to do about its
-    cause. Where the words are about a pod and the object at fault is none, such as a Workspace
-    without a pod, it is that object to look at.
+    """Return what to do: the diagnosis' action, or else the catalogue's with the names filled in.
+    If that is about a pod and the object at fault is not a pod, such as a Workspace without one, it
+    is that object to look at.
     """
     if finding.diagnosis is not None and finding.diagnosis.action:
         return finding.diagnosis.action
@@ -53,14 +53,14 @@ def action_of(finding: ResolvedFinding, catalogue: Catalogue) -> str:
         known["<name>"] = finding.subject.name
     if _POD in action and _POD not in known:
         action = _without_pod(action, describe_command(related))
-    for room, name in known.items():
-        # What is to be copied into a shell holds nothing but a proper name.
-        action = action.replace(room, name if is_name(name) else room)
+    for placeholder, name in known.items():
+        # Only a valid name may go into a command that is copied into a shell.
+        action = action.replace(placeholder, name if is_name(name) else placeholder)
     return action
 
 
 def _without_pod(action: str, command: str) -> str:
-    """Return what to do where no pod is at fault: the sentences about one give way to a command."""
+    """Return what to do if no pod is at fault: a command replaces the sentences about a pod."""
     if not command:
         return action
     rest = [each for each in action.split(". ") if _POD not in each]
@@ -104,32 +104,35 @@ def change_lines(finding: ResolvedFinding) -> tuple[str, ...]:
 
 
 def further_changes(finding: ResolvedFinding) -> tuple[str, ...]:
-    return tuple(each for each in change_lines(finding) if _told(each) not in finding.message)
+    lines = change_lines(finding)
+    return tuple(each for each in lines if _in_message(each) not in finding.message)
 
 
 def without_changes(finding: ResolvedFinding) -> str:
     message = finding.message
     for each in change_lines(finding):
-        message = message.replace(_told(each), "", 1)
+        message = message.replace(_in_message(each), "", 1)
     return message
 
 
-def _told(change: str) -> str:
+def _in_message(change: str) -> str:
     return f" ({change})"
 
 
 PROSE_COLUMNS: Final = 100
-"""Columns that text takes at most; longer lines are hard to read."""
+"""Most columns of running text; longer lines are hard to read."""
 
 NO_BREAK: Final = "\u00a0"
-"""Stands for a space at which a text is not to be broken."""
+"""Stands for a space at which a line is not broken."""
 
 _WORD: Final = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
-"""A word of a shell; what is quoted belongs to it."""
+"""A word of a shell command, with its quoted parts."""
 
 
 def wrapped(text: str, columns: int | None, indent: str = "") -> list[str]:
-    """A word that is too long stays whole; what has `NO_BREAK` is not broken if that fits."""
+    """Return wrapped lines. A word that is too long stays whole, as does text with `NO_BREAK` if it
+    fits into a line.
+    """
     width = min(columns or PROSE_COLUMNS, PROSE_COLUMNS)
     if columns is not None:
         room = width - len(indent)
@@ -149,9 +152,9 @@ def wrapped(text: str, columns: int | None, indent: str = "") -> list[str]:
 
 
 def command_lines(command: str, columns: int | None, indent: str = "") -> list[str]:
-    """Return a command as it is copied into a shell: whole, or continued where it does not fit.
+    """Return a command to be copied into a shell, with line continuations where it does not fit.
 
-    It is not broken in what is quoted, nor where there is no terminal.
+    It is never broken inside quotes, and not at all without a terminal.
     """
     whole = f"{indent}$ {command}"
     if columns is None or len(whole) <= columns:
@@ -180,7 +183,7 @@ def stacked(cells: Sequence[str], columns: int | None, indent: str = "") -> list
 def table_rows(
     rows: Sequence[Sequence[str]], columns: int | None, indent: str = "", *, gap: int = 2
 ) -> list[list[str]]:
-    """Stacked, all of them, where the table does not fit."""
+    """Return the lines of each row; if the table does not fit, all rows are stacked."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     widest = max(len(indent) + sum(widths) + 2 * len(widths) + len(row[-1]) for row in rows)
     if columns is not None and widest > columns:
@@ -197,8 +200,8 @@ _ABOVE: Final = frozenset({CLUSTER_KIND, NAMESPACE_KIND})
 
 
 def impact_line(finding: ResolvedFinding, report: Report) -> str:
-    """Of a model's own fault its state is said, and what it does not serve for, if that is another
-    one.
+    """Return the impact of a finding. For a model's own fault it is the model's state, and the
+    reason why it does not serve if that is another one.
     """
     if finding.impact is None:
         return ""
@@ -218,7 +221,7 @@ def impact_line(finding: ResolvedFinding, report: Report) -> str:
 
 
 def in_one_line(finding: ResolvedFinding) -> str:
-    """Return the object and its cause; one that begins with the object's name stands alone."""
+    """Return the object and its cause, which does not repeat the object's name at its start."""
     return clean(f"{finding.related}: {finding.cause.removeprefix(f'{finding.related.name} ')}")
 
 
@@ -252,17 +255,17 @@ def _hit(impact: Impact) -> str:
 
 
 def models_text(report: Report) -> str:
-    """Return how many models are in which state, the worst first; empty where there is none."""
+    """Return the number of models in each state, the worst first; empty if there are no models."""
     counts = Counter(each.state for each in report.states if each.subject.kind not in _ABOVE)
-    told = [f"{counts[each]} {each.word}" for each in WORST_FIRST if counts[each]]
-    return f"Models: {', '.join(told)}." if told else ""
+    parts = [f"{counts[each]} {each.word}" for each in WORST_FIRST if counts[each]]
+    return f"Models: {', '.join(parts)}." if parts else ""
 
 
 _NAMED: Final = 3
 
 
 def where_muted(finding: ResolvedFinding) -> str:
-    """Return where a finding is muted, or others of its faults are; empty where nothing is."""
+    """Return where a finding, or others of its faults, are muted; empty if nothing is muted."""
     if not finding.mutes:
         return ""
     places = [mute_place(mute) for mute in finding.mutes[:_NAMED]]
@@ -273,7 +276,7 @@ def where_muted(finding: ResolvedFinding) -> str:
 
 
 def mute_place(mute: Mute) -> str:
-    """Return which object carries a mute, and until when it counts."""
+    """Return the object that carries a mute, and when the mute ends."""
     until = f" until {rfc3339(mute.until)}" if mute.until else ""
     return f"{clean(str(mute.object))}{until}"
 
@@ -295,7 +298,7 @@ _WORDS: Final = {
 
 
 def relation(finding: ResolvedFinding) -> str:
-    """That one reason comes before another says nothing of what led to what."""
+    """Return how the reasons in `by` relate to a finding; `outranked by` claims no causality."""
     if not finding.by:
         return ""
     return f"{_WORDS.get(finding.disposition, 'by')} {', '.join(finding.by)}"
@@ -304,16 +307,16 @@ def relation(finding: ResolvedFinding) -> str:
 NOTHING_FIRES: Final = "Nothing fires"
 
 NO_VERDICT: Final = "no verdict"
-"""What a subject has that is neither ready nor at fault."""
+"""State of a subject that is neither ready nor at fault."""
 
 NOT_SEEN: Final = "What the reporter cannot see"
-"""Title of what is about the reporter and not the stack."""
+"""Title of findings about the reporter, not the stack."""
 
 NOT_ALL_SEEN: Final = "the reporter cannot see everything"
 
 
 def by_impact(findings: Iterable[ResolvedFinding]) -> list[ResolvedFinding]:
-    """Return findings with the one that hits most first; the others keep their order."""
+    """Return findings sorted by impact, the largest first; equal ones keep their order."""
 
     def hit(finding: ResolvedFinding) -> tuple[int, int]:
         impact = finding.impact
@@ -323,14 +326,14 @@ def by_impact(findings: Iterable[ResolvedFinding]) -> list[ResolvedFinding]:
 
 
 def is_notice(finding: ResolvedFinding) -> bool:
-    """Tell whether a finding fires that is no fault but worth knowing, such as a canary."""
+    """Tell whether a finding fires that is not a fault but worth knowing, such as a canary."""
     return finding.disposition is Disposition.FIRING and finding.type is EventType.NORMAL
 
 
 def verdict(report: Report) -> str:
-    """Return how much fires; causes and notices are counted apart.
+    """Return how much fires, with causes and notices counted separately.
 
-    That nothing does is not said alone where nothing is known of a subject.
+    `Nothing fires` does not stand alone if a subject has no verdict.
     """
     causes = sum(each.is_cause for each in report.findings)
     notices = sum(map(is_notice, report.findings))
@@ -345,15 +348,15 @@ def verdict(report: Report) -> str:
 
 
 def without_verdict(report: Report) -> list[Subject]:
-    """Return the subjects neither ready nor at fault: they start, or rest on unknowns."""
+    """Return the subjects neither ready nor at fault: they start, or depend on unknowns."""
     judged = {each.subject for each in report.findings} | {each.subject for each in report.ready}
     return sorted(set(report.subjects) - judged)
 
 
 @dataclass(frozen=True, slots=True)
 class WithoutVerdict:
-    """Models that have no verdict because something could not be read, and `kinds` of models that
-    could not be read, so that nobody knows which exist.
+    """Models that have no verdict because something could not be read, and the `kinds` of models
+    that could not be read, so that the models themselves are unknown.
     """
 
     models: tuple[Subject, ...]
@@ -365,10 +368,10 @@ class WithoutVerdict:
 
 
 def models_without_verdict(report: Report) -> WithoutVerdict:
-    """Return the models without a verdict, and what could not be read of what they rest on.
+    """Return the models without a verdict, and the unread resources that they depend on.
 
-    A model that only starts is not one of them. A layer of the cluster or of a namespace has its
-    own line in the report and does not count: with `-n` it never has a verdict.
+    A model that only starts is not one of them. The cluster and namespaces have their own lines in
+    the report and do not count: with `-n` the cluster never has a verdict.
     """
     not_tried = NO_FAULT - {NOT_IN_DUMP}
     unknown = {each.resource: each for each in report.unknown if each.cause not in not_tried}
@@ -396,7 +399,7 @@ def _kinds_unread(report: Report, unknown: Iterable[UnknownResource]) -> Iterato
         if kind not in {CLUSTER_KIND, NAMESPACE_KIND}
         for resource in report.catalogue.of_subject(kind)
     }
-    # What a dump leaves out may not be there at all.
+    # A kind that is not in the dump may not exist in the cluster either.
     return (each for each in unknown if each.resource in of_models and each.cause != NOT_IN_DUMP)
 
 

@@ -1,32 +1,33 @@
-"""Deduplication of Events: what has to be written so that they say what the report says. Pure.
+"""Deduplication of Events: plans the writes after which Events say what the report says. Pure.
 
 This is the place where Events are deduplicated. Every pass finds the same faults again; if each
-pass told them, an outage of an hour would be hundreds of Events. So the report is compared with the
-Events on record, and only the difference is written. One episode of one finding is one Event:
+pass wrote them, an outage of an hour would be hundreds of Events. So the report is compared with
+the Events on record, and only the difference is written. One episode of one finding is one Event:
 
 - **Its name is its identity** (`event_name`): it follows from reason, subject, involved object and
   the start of the episode. The same fault in the next pass, in another replica, or after a restart
   has the same name, and a fault that comes back after it was over is a new Event.
-- **On record and unchanged**: nothing is written, except a refresh of count and time now and then,
+- **On record and unchanged**: nothing is written, except an occasional refresh of count and time,
   because the API server deletes Events after an hour (kube-apiserver, `--event-ttl`). A refresh is
   planned ahead, up to the next resync, so that no pass is made for it: it says what this pass saw,
-  and a pass that sees something else plans something else.
+  and a pass that sees something else replaces the plan.
 - **On record with another message**: one update, at most every 10 s.
-- **On record and no longer in the report**: closed, once. Muted or not to be judged now: marked.
+- **On record and no longer in the report**: closed, once. A muted or stale one is marked.
 - **Not on record**: created. Faults go first (`Purpose`), so that none waits behind a thousand
-  Events that say that all is well. Writes whose echo the watch has not brought yet count as on
-  record (`overlay`), so that a pass right after a write does not repeat it.
+  Ready Events. Writes whose echo the watch has not delivered yet count as on record (`overlay`), so
+  that a pass right after a write does not repeat it.
 
-The record is the cluster, not memory: a new leader goes on where the last one stopped.
+The record is in the cluster, not in memory: a new leader continues where the last one stopped.
 
 client-go deduplicates too (tools/record/events_cache.go), but in memory and by message: after a
-restart it begins again, and a message with another number in it is another Event. After 25 Events
+restart it starts over, and a message with another number in it is another Event. After 25 Events
 about one object it lets one through every five minutes and drops the others, whether they say
 something new or not. And it cannot close an Event, which would seem to go on until it expires.
 
-An Event about an object elsewhere may lie in kube-system only with `eventTime`, and then its
-message, action, reason and reporter are bounded (Kubernetes, pkg/apis/core/validation/events.go).
-It also has `count` and `lastTimestamp`, which every client prints.
+An Event about an object in another namespace may be in kube-system only with `eventTime`, and then
+the lengths of its message, action, reason and reporter are limited (Kubernetes,
+pkg/apis/core/validation/events.go). It also has `count` and `lastTimestamp`, which every client
+prints.
 """
 
 import hashlib
@@ -75,14 +76,14 @@ _NOT_IN_NAME = re.compile(r"[^a-z0-9-]+")
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 
 _NO_REFERENCE: Final[Document] = dict.fromkeys(("apiVersion", "kind", "namespace", "name", "uid"))
-"""In a merge patch: takes away what the reference before had."""
+"""In a merge patch: removes the fields of the previous reference."""
 
 
 def event_name(key: FindingKey, since: datetime) -> str:
     """Return the name of the Event of one episode of a key.
 
     The hash covers the exact key and the start of the episode, so that two keys never share an
-    Event and a recurrence is a new object for those who watch creations.
+    Event and a recurrence is a new object for clients that watch creations.
     """
     involved = (key.involved.api_version, key.involved.kind, key.involved.name)
     return _name(key.reason, key.subject, (*involved, rfc3339_micro(since)))
@@ -106,7 +107,7 @@ def _part(text: str) -> str:
 
 
 def label_value(text: str) -> str:
-    """Return `text` as a label value; one that does not fit is cut and made unique by a hash."""
+    """Return `text` as a label value; a text that does not fit is cut and made unique by a hash."""
     if not text or (len(text) <= LABEL_LENGTH and _LABEL.fullmatch(text)):
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:_LABEL_HASH_DIGITS]
@@ -117,7 +118,7 @@ def label_value(text: str) -> str:
 def events_of(
     report: Report, settings: EvaluationSettings, instance: str = COMPONENT
 ) -> list[Document]:
-    """Return the Events that a daemon which starts now would write for a report."""
+    """Return the Events that a newly started daemon would write for a report."""
     events = [
         finding_event(finding, report.now, instance)
         for finding in report.findings
@@ -158,7 +159,7 @@ def finding_event(finding: ResolvedFinding, now: datetime, instance: str) -> Doc
 
 
 def ready_event(ready: ReadySubject, now: datetime, instance: str) -> Document:
-    """Its state is `over`, as it marks a moment."""
+    """Return the Event of a ready subject; its state is `over`, as it marks a moment."""
     return _event(
         ready,
         now,
@@ -190,7 +191,9 @@ def repeat_patch(
 
 
 def over_patch(*, muted: bool, unmute: bool) -> Document:
-    """`muted` notes that its episode goes on, `unmute` takes that note away."""
+    """Return the patch that closes an Event. `muted` notes that its episode goes on, `unmute`
+    removes that note.
+    """
     labels = _labels(RecordState.OVER, primary=False)
     if not (muted or unmute):
         return {"metadata": labels}
@@ -251,7 +254,7 @@ def _event(
 
 
 def reference(ref: ObjectRef) -> Document:
-    """What is not known is left out."""
+    """Return the reference without empty fields."""
     fields = {
         "apiVersion": ref.api_version,
         "kind": ref.kind,
@@ -267,17 +270,16 @@ def flag(value: bool) -> str:  # noqa: FBT001  # it is the value that is written
 
 
 REWRITE_INTERVAL = timedelta(seconds=10)
-"""A changed message is written at once, but no more often than this for one Event."""
+"""A changed message is written at once, but the same Event no more often than this."""
 
 REFRESH_PER_SECOND = 5
-"""Unchanged Events are refreshed once per resync while that needs fewer writes than this."""
+"""Unchanged Events are refreshed once per resync if that needs fewer writes than this."""
 
 REFRESH_LONGEST = timedelta(minutes=10)
 """Longest time between two refreshes, well below the lifetime of an Event."""
 
-
 READY_PER_SECOND = 50
-"""At the first start thousands are ready, and nobody waits for these Events."""
+"""At the first start thousands of subjects are ready, and nobody waits for these Events."""
 
 
 class Purpose(IntEnum):
@@ -293,10 +295,10 @@ class Purpose(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One request: a create where `resource_version` is empty, else a merge patch.
+    """One request: a create if `resource_version` is empty, else a merge patch.
 
-    `since` is the start of the episode that is told for the first time, None for other writes.
-    `due_in` is the time from the pass until it may be made.
+    `since` is the start of an episode that is reported for the first time, None for other writes.
+    `due_in` is the time from the pass until the request may be made.
     """
 
     purpose: Purpose
@@ -309,7 +311,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Writes in the order to be made, and how long until a change of a message is due."""
+    """Writes in order, and the time until a changed message may be written."""
 
     writes: tuple[Write, ...]
     next_in: timedelta | None
@@ -323,8 +325,8 @@ def plan_events(
     instance: str,
     confirmed: Callable[[str], bool] = lambda _reason: True,
 ) -> Plan:
-    """Compare the report with the Events on record. Of a reason that is not `confirmed`, nothing is
-    said that would claim to be seen now.
+    """Compare the report with the Events on record. For a reason that is not `confirmed`, nothing
+    is written that would claim to be seen now.
     """
     by_name = records.by_name
     told = {
@@ -332,7 +334,7 @@ def plan_events(
         for finding in report.findings
         if is_told(finding, settings)
     }
-    # The Event of what is clearing, or cannot be judged now, stays as it is.
+    # The Event of a finding that is clearing or stale stays as it is.
     kept = {
         event_name(finding.key, finding.since): finding
         for finding in report.findings
@@ -389,7 +391,7 @@ def _due(
         return Purpose.FIRE, timedelta(0)
     age = now - (record.event.last_timestamp or record.written)
     if age < -REWRITE_INTERVAL:
-        # A clock was set back since: it could take years to be that late again.
+        # A clock was set back: it could take years until that time comes again.
         age = REFRESH_LONGEST
     labels: Mapping[str, str] = record.event.metadata.labels or {}
     changed = record.event.message != finding.message or labels.get(PRIMARY_LABEL) != flag(
@@ -408,9 +410,9 @@ def _close_or_mark(
     muted: Collection[str],
     led: Collection[Subject],
 ) -> list[Write]:
-    """Of one that is muted it is noted that its episode goes on, for those who start later. One
-    that clears or is stale is not primary once another one of its subject is: `led` are those
-    subjects.
+    """Return the patch that closes or marks a record, if it needs one. If the finding is muted, the
+    patch notes that the episode goes on, for reporters that start later. A clearing or stale
+    finding is not primary once another one of its subject is: `led` are those subjects.
     """
     name = record.event.name
     if name in told:
@@ -440,8 +442,8 @@ def _patch(
 def _order(
     write: Write, record: Record | None, catalogue: Catalogue
 ) -> tuple[Purpose, float, float, str]:
-    """Causes of the cluster go before faults of one model, and of each the oldest: of thousands of
-    refreshes the same ones would else come again before the last.
+    """Return the sort key: purpose, then causes of the cluster before faults of one model, then the
+    oldest; otherwise, among thousands of Events, some would be refreshed twice before others.
     """
     reason = write.body.get("reason")
     rank = catalogue.rank(reason if isinstance(reason, str) else "")
@@ -463,8 +465,8 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class OwnWrites:
-    """What was written lately: our Events by name, and the resource versions that answers to our
-    writes had; the oldest are forgotten.
+    """Recent writes: our Events by name, and the resource versions in the answers to our writes;
+    the oldest are forgotten.
     """
 
     events: Mapping[str, Written] = field(default_factory=dict)
@@ -472,13 +474,13 @@ class OwnWrites:
 
 
 def is_news(written: Written, seen: Event | None) -> bool:
-    """Tell whether a write is still ahead of what the watch has brought."""
+    """Tell whether a write is still ahead of what the watch has delivered."""
     version = seen.metadata.resource_version if seen is not None else ""
     return version == written.before
 
 
 def overlay(records: Records, written: Mapping[str, Written]) -> Records:
-    """Return the records as they stand after our own writes, so that none is made twice."""
+    """Return the records with our own writes applied, so that none is repeated."""
     news: dict[Place, Record | None] = {}
     for name, each in written.items():
         seen = records.by_name.get(name)

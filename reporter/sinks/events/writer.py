@@ -21,18 +21,18 @@ from reporter.sinks.outbox import Entry, Outbox, Pace, Refused, Retry, loop_time
 _WRITTEN_SECONDS: Final = 120.0
 
 _VERSIONS: Final = 5000
-"""How many of our writes are told from those of others."""
+"""How many resource versions of our writes are remembered, to recognise their echoes."""
 
 _IN_FLIGHT: Final = 8
-"""Requests at once: enough for 400 Events a second from a server that takes 20 ms for each, and few
-next to the 200 that kube-apiserver takes at once (`--max-mutating-requests-inflight`)."""
+"""Concurrent requests: 400 Events a second if the server takes 20 ms for each, and few compared
+with the 200 that kube-apiserver allows (`--max-mutating-requests-inflight`)."""
 
 
 class EventWriter(Outbox[Write]):
     """Works through the latest plan.
 
     A conflict or an expired Event needs no repair: the next plan is made from what the watch
-    brings.
+    delivers.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class EventWriter(Outbox[Write]):
         outdated: Callable[[], None],
         told: Callable[[datetime], None] = lambda _since: None,
     ) -> None:
-        """`changed` asks for a new plan, `outdated` says that plans are made from Events that are
-        not so, and `told` is given the start of an episode whose Event has been created.
+        """`changed` asks for a new plan, `outdated` reports that plans are made from outdated
+        Events, and `told` receives the start of an episode whose Event has been created.
         """
         super().__init__("events", may_write, concurrency=_IN_FLIGHT)
         self._api = api
@@ -107,13 +107,13 @@ class EventWriter(Outbox[Write]):
             else:
                 event = await self._api.create_event(write.body)
         except AlreadyExists:
-            # The name is that of this very episode: an earlier leader, or we before an answer
-            # was lost, wrote it. The watch brings it, and the next plan goes on from there.
+            # The name identifies the episode: an earlier leader wrote this Event, or we did and
+            # lost the answer. The watch delivers it, and the next plan continues from there.
             self._refused.leave(_kind_of(write), write.body.get("message"))
             self._observe(write.purpose, "repeated")
         except (Conflict, NotFound) as error:
-            # Else our own last answer would be taken for news, and an Event for present that has
-            # expired, or that a restored cluster has in an older version.
+            # Otherwise `overlay` would prefer our last answer, although the Event has expired or
+            # a restored cluster has an older version of it.
             self._written.pop(write.name, None)
             self._observe(write.purpose, "expired" if isinstance(error, NotFound) else "conflict")
             self._deny(write)
@@ -135,7 +135,7 @@ class EventWriter(Outbox[Write]):
         return Retry.NO
 
     def _remember(self, write: Write, event: Event) -> None:
-        # The last one comes last, so that `written` looks only at those whose time is up.
+        # In order of expiry, so that `written` looks only at entries that have expired.
         self._written.pop(write.name, None)
         until = loop_time() + _WRITTEN_SECONDS
         self._written[write.name] = (Written(event, write.resource_version), until)
@@ -144,7 +144,7 @@ class EventWriter(Outbox[Write]):
             del self._versions[next(iter(self._versions))]
 
     def _deny(self, write: Write) -> None:
-        """Ask for a new plan; if the last one asked for the same, the watch brings nothing."""
+        """Ask for a new plan; if the last plan had the same write, the watch is outdated."""
         version = write.name, write.resource_version
         if version in self._denied:
             self._denied.clear()
@@ -159,7 +159,7 @@ class EventWriter(Outbox[Write]):
 
 
 _Kind: TypeAlias = tuple[str, bool]
-"""An Event, and whether it is created: what ends a create says nothing of a patch."""
+"""An Event's name, and whether it is created: a refused create says nothing about a patch."""
 
 
 def _kind_of(write: Write) -> _Kind:

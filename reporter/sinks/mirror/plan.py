@@ -1,4 +1,4 @@
-"""What to write so that the mirrors say what our Events say, and on which objects. Pure."""
+"""Plans which mirrors to write, on which objects, so that they say what our Events say. Pure."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ from reporter.sinks.events.plan import (
 from reporter.snapshot.snapshot import Snapshot
 
 MIRROR_LABEL: Final = f"{LABEL_PREFIX}mirror"
-"""Its value is `firing` or `over`. No other label: no selector of our Events finds it."""
+"""Its value is `firing` or `over`. It is the only label, so no selector for our Events matches."""
 
 MIRROR_OF_ANNOTATION: Final = f"{LABEL_PREFIX}mirror-of"
 
@@ -39,7 +39,7 @@ OVER: Final = "over"
 _PLACES: Final = re.compile(
     r"\b[A-Z][A-Za-z]{2,60} ([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)/[a-z0-9]"
 )
-"""How messages name an object: by kind, namespace and name."""
+"""How messages name an object: kind, namespace and name."""
 
 _ELSEWHERE: Final = (
     "something that it needs in another namespace does not work; "
@@ -53,8 +53,8 @@ _NAMES_KEPT: Final = 8192
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A mirror of our Event `of` that name. One that `marks` a moment (a subject is ready) is told
-    though nothing goes on.
+    """A mirror of our Event named `of`. A mirror that `marks` a moment (a subject is ready) is
+    written although nothing goes on.
     """
 
     name: str
@@ -76,14 +76,14 @@ class Mirror:
 
     @property
     def told(self) -> bool:
-        """Whether it should exist; one that is over is only marked so, if it exists."""
+        """Whether it should exist; otherwise it is only marked as over, if it exists."""
         return self.live or self.marks
 
 
 def mirror_of(record: Record, target: ObjectRef, *, says_ready: bool) -> Mirror:
-    """Where the Event speaks of what is in another namespace, the mirror says only that it does not
-    work: who may read Events here need not know what is there, what its status says, or who changed
-    it.
+    """Return the mirror of an Event on `target`. If the Event mentions an object in another
+    namespace, the mirror says only that something there does not work: readers of Events here may
+    not be allowed to see that object, its status, or who changed it.
     """
     event = record.event
     began = event.event_time or event.first_timestamp or record.since
@@ -109,15 +109,15 @@ def mirror_of(record: Record, target: ObjectRef, *, says_ready: bool) -> Mirror:
 
 @lru_cache(maxsize=_NAMES_KEPT)
 def mirror_name(of: str, uid: str) -> str:
-    """It has the readable parts of the Event's, and another hash: the workload may be in
-    kube-system too. An object that is created again has a mirror of its own.
+    """Return the name of a mirror: the readable parts of the Event's name, and another hash, as the
+    workload may be in kube-system too. A recreated object has its own mirror.
     """
     digest = hashlib.sha256(json.dumps(["mirror", of, uid]).encode()).hexdigest()
     return f"{of.rpartition('.')[0]}.{digest[:_HASH_DIGITS]}"
 
 
 def document(mirror: Mirror) -> Document:
-    """All of the Event, so that every replica applies the same."""
+    """Return the whole Event, so that every replica applies the same fields."""
     return {
         "apiVersion": "v1",
         "kind": "Event",
@@ -148,11 +148,10 @@ def state_patch(*, live: bool) -> dict[str, dict[str, object]]:
 
 
 REFRESH_INTERVAL: Final = REFRESH_LONGEST
-"""Time between two writes of a mirror that says the same: well below the lifetime of an Event."""
+"""Time between two writes of an unchanged mirror: well below the lifetime of an Event."""
 
 NEWS: Final = timedelta(seconds=60)
-"""An Event that is older was most likely mirrored before we began to lead, and can wait."""
-
+"""An older Event was most likely mirrored before we began to lead, and can wait."""
 
 EXPIRED: Final = timedelta(hours=2)
 """A mirror that was not written for this long has expired, or we are not allowed to close it."""
@@ -168,10 +167,10 @@ class MirrorPurpose(IntEnum):
     """It is news."""
 
     CHANGE = 2
-    """It says something else than before."""
+    """Its content has changed."""
 
     ASSURE = 3
-    """We do not know whether an earlier leader wrote it so."""
+    """An earlier leader may or may not have written it."""
 
     REFRESH = 4
     """Time and count are old, and the API server would delete it."""
@@ -179,8 +178,8 @@ class MirrorPurpose(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A mirror as we last wrote it, planned `at` a time of the boot clock; unless `sure`, the
-    answer was lost, and it may or may not be there.
+    """A mirror as we last wrote it; `at` is when the write was planned, by the boot clock. Unless
+    `sure`, the answer was lost, and the mirror may not exist.
     """
 
     mirror: Mirror
@@ -210,7 +209,7 @@ class MirrorWrite:
 
 @dataclass(frozen=True, slots=True)
 class MirrorPlan:
-    """All mirrors but these `names` can be forgotten."""
+    """Mirrors that are not in `names` can be forgotten. A further write is due `next_in`."""
 
     writes: tuple[MirrorWrite, ...] = ()
     names: frozenset[str] = frozenset()
@@ -226,9 +225,9 @@ def plan_mirrors(
     now: Instant,
     resync: timedelta,
 ) -> MirrorPlan:
-    """Compare what should be mirrored with what we wrote. Only Events on record are mirrored:
-    whatever is told in kube-system is told there first, and what is muted, disabled or over there
-    is so here. A refresh is planned ahead up to the next resync, so that no pass is made for it.
+    """Compare the mirrors that should exist with those we wrote. Only Events on record are
+    mirrored: kube-system comes first, and what is muted, disabled or over there is so here.
+    A refresh is planned ahead up to the next resync, so that no pass is made for it.
     """
     wanted: dict[str, Mirror] = {}
     kept: set[str] = set()
@@ -296,16 +295,16 @@ def _order(
 ) -> tuple[MirrorPurpose, float, str]:
     mirror = write.mirror
     if write.purpose is MirrorPurpose.REFRESH and before is not None:
-        # The oldest first: else, of thousands, the same ones would come again before the last.
+        # The oldest first: otherwise, among thousands, some would be refreshed twice before others.
         return (write.purpose, before.at.total_seconds(), mirror.name)
     return (write.purpose, catalogue.rank(mirror.reason), mirror.name)
 
 
 def target_of(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> ObjectRef | None:
-    """An Event about a model is mirrored on the model, one about a namespace on the object at fault
-    if that is in the namespace, and one about what several models need on that object. A namespace
-    that goes takes no new Events. A Ready that is older than the model is about an earlier model of
-    that name.
+    """Return the object on which to mirror an Event, if any: the model if the Event is about one,
+    the object at fault if it is about a namespace and the object is there, and the shared object if
+    several models need it. A terminating namespace takes no new Events. A Ready Event older than
+    the model is about an earlier model of that name.
     """
     subject = record.key.subject
     place = record.related.namespace if record.key.reason == CLUSTER_SHARED else subject.namespace
@@ -328,12 +327,12 @@ def target_of(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> Objec
         obj = snapshot[resource].get(ref.namespace, ref.name)
         if obj is not None:
             return resource.ref(obj)
-    # Of a kind that is not read the Event itself says whether the object exists.
+    # If the kind is not read, only the Event says whether the object exists.
     return ref if ref.uid and not resources else None
 
 
 def may_be_there(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> bool:
-    """Tell whether the object of an Event may exist although the snapshot does not have it."""
+    """Tell whether the object of an Event may exist although the snapshot lacks it."""
     subject = record.key.subject
     resources = catalogue.of_subject(subject.kind) or _resources_of(
         record.related, snapshot, catalogue
@@ -346,7 +345,7 @@ def may_be_there(record: Record, snapshot: Snapshot, catalogue: Catalogue) -> bo
 def _resources_of(
     ref: ObjectRef, snapshot: Snapshot, catalogue: Catalogue
 ) -> tuple[Resource[KubeObject], ...]:
-    """Return where all objects of this kind are read; nowhere if their stack is off."""
+    """Return the resources that read all objects of this kind; none if their stack is off."""
     return tuple(
         each
         for each in catalogue.of_kind(ref.kind, ref.group)

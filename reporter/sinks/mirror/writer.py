@@ -1,6 +1,6 @@
 """Writes the planned mirrors: after our Events, each namespace for itself, never without the lease.
 
-Who refuses mirrors now, the API server or a namespace, and how long each is left alone.
+It also remembers which namespaces refuse mirrors, and for how long each is left alone.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -21,16 +21,16 @@ from reporter.sinks.mirror.plan import (
 )
 
 YIELD_SECONDS: Final = 0.1
-"""How soon it is asked again whether Events still wait."""
+"""Time until the next check whether Events still wait."""
 
 _IN_FLIGHT: Final = 8
-"""Writes in flight, one per namespace: a tenant's admission webhook may take seconds."""
+"""Concurrent writes, one per namespace: a tenant's admission webhook may take seconds."""
 
 _SLOW_SECONDS: Final = 0.2
-"""The next one goes beside a write that has not been answered for so long."""
+"""A write without an answer for this long no longer holds up the next one."""
 
 _NO_RIGHT: Final = 'resource "events" in API group ""'
-"""RBAC says this; a quota, an admission plugin or a namespace that goes do not."""
+"""Part of a refusal by RBAC, not by a quota, an admission plugin or a terminating namespace."""
 
 _HINT: Final = (
     "grant create and patch on events in this namespace or in all (the chart does so with "
@@ -48,7 +48,7 @@ class _Invalid:
 class MirrorWriter(outbox.Outbox[MirrorWrite]):
     """Works through the latest plan, and remembers what it wrote.
 
-    A namespace that refuses is left alone, longer each time, and costs the others nothing.
+    A namespace that refuses is left alone, longer each time, and does not hold up the others.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
 
     def _next(self, now: float) -> tuple[outbox.Entry[MirrorWrite] | None, float | None]:
         left = self._began + _SLOW_SECONDS - now
-        # What is left of a sum of floats is no time that a clock can pass.
+        # A shorter remainder is a rounding error, which no clock resolves.
         is_out = any(each.write is self._newest for each in self._in_flight)
         if is_out and left > _SLOW_SECONDS / 100:
             return None, left
@@ -113,9 +113,8 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
         return entry, delay
 
     def _order(self) -> Iterable[outbox.Entry[MirrorWrite]]:
-        """Try namespaces that refused last, and none in which a write is under way.
-
-        One that is slow holds up itself.
+        """Skip namespaces with a write in flight, so that a slow one holds up only itself, and try
+        those that refused last.
         """
         busy = {each.write.mirror.namespace for each in self._in_flight}
         return sorted(
@@ -147,7 +146,7 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
             if write.applies or not isinstance(error, errors.NotFound):
                 self._note(write, error, term)
                 return outbox.Retry.IN_PLACE
-            # What is not there need not be marked as over.
+            # A mirror that does not exist need not be marked as over.
             outcome = "gone"
         self._refusals.forgive(mirror.namespace)
         self._invalid.pop(mirror.name, None)
@@ -169,7 +168,7 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
         else:
             news = self._refusals.note(namespace, error, now)
         if not isinstance(error, errors.ApiStatusError) or isinstance(error, errors.ServerError):
-            # It may have been made; to close a mirror makes it no younger.
+            # The write may have succeeded; closing a mirror does not make it younger.
             before = self._applied.get(name)
             at = write.planned if before is None or write.applies else before.at
             self._applied[name] = replace(write.doubted, at=at)
@@ -180,19 +179,19 @@ class MirrorWriter(outbox.Outbox[MirrorWrite]):
 
 
 FIRST_SECONDS: Final = 5.0
-"""After a namespace's first refusal: a starting API server refuses until it has its roles."""
+"""Delay after a namespace's first refusal: a starting API server refuses until it has its roles."""
 
 LONGER: Final = 4
-"""Each further refusal in a row multiplies the time by this."""
+"""Each further refusal in a row multiplies the delay by this."""
 
 LONGEST_SECONDS: Final = 1800.0
-"""Longest time after a refusal."""
+"""Longest delay after a refusal."""
 
 UNREACHED_SECONDS: Final = 60.0
-"""The same where there was no answer: a webhook that hangs, or the API server itself."""
+"""Longest delay if there was no answer: a webhook or the API server itself hangs."""
 
 UNTRIED_SECONDS: Final = 1.0
-"""Longest time that one which was not tried yet waits after the refusal of another."""
+"""Longest wait of an untried namespace after another one has refused."""
 
 PAUSE_LONGEST: Final = 60.0
 """Longest pause after a failure, while no write succeeds."""
@@ -205,11 +204,11 @@ class _Left:
 
 
 class Refusals:
-    """What is remembered of refusals; times are those of the event loop.
+    """The refusals of namespaces; times are those of the event loop.
 
-    A namespace that refuses does not hold up those that are known to take mirrors, and for a moment
-    only those that were not tried. Those that refused wait longer after each failure, so that a
-    right that is missing everywhere costs a request a minute once each was tried.
+    A namespace that refuses does not hold up those that are known to accept mirrors, and holds up
+    untried ones only for a moment. Those that refused wait longer after each failure, so that a
+    permission missing everywhere costs one request a minute once every namespace was tried.
     """
 
     def __init__(self) -> None:

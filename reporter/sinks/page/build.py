@@ -1,4 +1,4 @@
-"""From a report to what the page shows: the request path of each namespace. Pure."""
+"""Builds the view of the page from a report, with the request path of each namespace. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,9 +39,9 @@ _States = Mapping[Subject, ServingState]
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """What one finding means for the requests that pass its stage.
+    """The effect of a finding on the requests that pass its stage.
 
-    `stopped` are how many models do not serve where it is seen and may be why.
+    `stopped` is the number of models that do not serve, possibly because of it.
     """
 
     stage: RequestStage
@@ -136,7 +136,7 @@ def _lane(
     wanted = [each for each in models if states.get(each) is not ServingState.IDLE]
     entered = [each for each in subjects if each.kind in _ABOVE]
     works = {
-        # Who serves is reached.
+        # Requests reach a model that serves.
         stage: bool(wanted) and all(states.get(each) in _SERVES for each in wanted)
         for stage in RequestStage
     } | {RequestStage.GATEWAY: bool(entered) and ready.issuperset(entered)}
@@ -149,21 +149,21 @@ def _lane(
     )
     findings = [each.finding for found in at.values() for each in found]
     name = clean(namespace) or EVERYWHERE
-    told = {text for each in findings for text in (each.reason, clean(str(each.subject)))}
+    texts = {text for each in findings for text in (each.reason, clean(str(each.subject)))}
     return view.Lane(
         name=name,
         stations=stations,
         serving=_serving(wanted, states, idle=len(models) - len(wanted)),
         rank=min(each.mark.rank for each in stations),
         stopped=max(_stopped_by(found) for found in at.values()),
-        words=" ".join((name, *sorted(told))),
+        words=" ".join((name, *sorted(texts))),
     )
 
 
 def _behind(
     at: Mapping[RequestStage, Sequence[_Fault]], models: Sequence[Subject]
 ) -> set[RequestStage]:
-    """Return the stages that no request reaches: all that are at fault there stop before."""
+    """Return the stages that no request reaches: all models at fault there stop at earlier ones."""
     stopped: set[Subject] = set()
     behind: set[RequestStage] = set()
     for stage in RequestStage:
@@ -193,24 +193,24 @@ def _station(
 ) -> view.Station:
     mark = next(each for each in _WORST_FIRST if any(each is fault.mark for fault in faults))
     worst = [each for each in faults if each.mark is mark]
-    text, id_ = _said(mark, worst, models), ids[worst[0].finding.key]
+    text, id_ = _station_text(mark, worst, models), ids[worst[0].finding.key]
     return view.Station(stage.value, mark, text, id_, behind=behind)
 
 
 def _stopped_by(faults: Sequence[_Fault]) -> int:
-    """Return how many models the faults of a stage stop: those of a Gateway stop the same ones."""
+    """Return how many models the faults of a stage stop; shared faults stop the same models."""
     shared = max((each.stopped for each in faults if not each.of_model), default=0)
     models = {each.finding.subject for each in faults if each.of_model and each.stopped}
     return max(shared, len(models))
 
 
-def _said(mark: view.Mark, faults: Sequence[_Fault], models: int) -> str:
+def _station_text(mark: view.Mark, faults: Sequence[_Fault], models: int) -> str:
     count = len({each.finding.subject for each in faults})
     stopped = _stopped_by(faults)
     of = f" of {models}" if models > 1 else ""
     if mark is view.FIRING and stopped:
         behind = all(each.finding.disposition is Disposition.SUPPRESSED for each in faults)
-        # That they do not serve is known, that it is for this fault is not.
+        # They do not serve, but not necessarily because of this fault.
         return f"{stopped}{of} not serving{', behind another cause' if behind else ''}"
     if mark is view.FIRING:
         return "at fault"
@@ -222,7 +222,7 @@ def _said(mark: view.Mark, faults: Sequence[_Fault], models: int) -> str:
 
 
 def _serving(models: Sequence[Subject], states: _States, *, idle: int) -> str:
-    """Return how many models serve, of those that should; nothing where there is no model."""
+    """Return how many of the models that should serve do; empty if there is no model."""
     if not models:
         return f"{idle} idle" if idle else ""
     counts = Counter(states.get(each, ServingState.UNKNOWN) for each in models)
@@ -252,7 +252,7 @@ def page_view(report: Report, about: view.ReportOrigin, history: EpisodeHistory)
     for layer in layers:
         marks.update(dict(layer.counts))
     if blind:
-        # What cannot be read has no verdict either, and cannot be counted.
+        # Resources that cannot be read have no verdict either, and cannot be counted.
         marks[view.UNKNOWN] += 0
 
     def told(wanted: Callable[[ResolvedFinding], bool]) -> tuple[view.FindingView, ...]:
@@ -293,7 +293,7 @@ def page_view(report: Report, about: view.ReportOrigin, history: EpisodeHistory)
 
 
 def finding_id(key: FindingKey) -> str:
-    """Return the id of a finding's element: of its key, so that it outlives changes of the rest."""
+    """Return the id of a finding's element; it depends on the key alone, so that it is stable."""
     return "f-" + sha256(repr(key).encode()).hexdigest()[:12]
 
 
@@ -308,11 +308,11 @@ def _finding(branch: Branch, report: Report) -> view.FindingView:
     if finding.by:
         relation = words.relation(finding)
     elif finding.disposition is Disposition.CLEARING:
-        # Its cause is the last one seen.
+        # `cause` is the last one that was seen.
         relation = "not seen any more"
     message = clean(words.without_changes(finding))
     if finding.is_cause:
-        # The page says next to it what else is explained.
+        # The page shows what a cause explains next to its message.
         message = message.partition(SUPPRESSING)[0]
     below = tuple(_finding(each, report) for each in branch.below)
     stale = "stale: what it depends on cannot be read now" if finding.stale else ""
@@ -330,7 +330,7 @@ def _finding(branch: Branch, report: Report) -> view.FindingView:
         to_do=words.action_of(finding, catalogue),
         object=clean(str(finding.related)),
         below=below,
-        # The line has no room for what kind of text it is, and its place tells.
+        # Without its label, for which the line has no room.
         impact=words.impact_line(finding, report).partition(": ")[2],
         hits=tuple(clean(str(each)) for each in hit),
         changes=words.change_lines(finding),
@@ -338,7 +338,9 @@ def _finding(branch: Branch, report: Report) -> view.FindingView:
 
 
 def _explained(finding: ResolvedFinding, below: Sequence[view.FindingView], report: Report) -> str:
-    """Return how much a cause suppresses, as its message counts it, and what waits for it."""
+    """Return how many findings a cause suppresses, as its message counts them, and how many wait
+    for it.
+    """
     marks = Counter(each.mark for each in below)
     behind: list[ResolvedFinding] = []
     if finding.is_cause:

@@ -1,4 +1,4 @@
-"""The page as HTML, by its templates: escaped, from nowhere else, and bounded."""
+"""Renders the page as HTML from its templates: escaped, self-contained and bounded."""
 
 import re
 from base64 import b64encode
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 _DAY: Final = int(KEPT.total_seconds())
 
 LIMITS: Final = {
-    "lines": 100,  # findings of a list, and subjects of a group
+    "lines": 100,  # findings in a list, subjects in a group
     "below": 30,  # findings below a cause
-    "names": 200,  # of what is ready
+    "names": 200,  # ready subjects
     "lanes": 12,  # namespaces in the picture
-    "well": 8,  # namespaces that are named where nothing is wrong
-    "rows": 30,  # of the history
-    "episodes": 5,  # of one reason and subject that are told, unless all are asked for
-    "listed": 50,  # mutes, faults of mutes and malformed objects; how many more there are is said
+    "well": 8,  # names of healthy namespaces
+    "rows": 30,  # rows of the history
+    "episodes": 5,  # episodes of one reason and subject
+    "listed": 50,  # mutes, faulty mutes, malformed objects; the page says how many more there are
     "hits": 5,  # models that a cause names in its line; the others are one click away
-    "kinds": 3,  # that are named where some cannot be read at the moment
-    "laid_out": 40,  # lines of a list; of a longer one only what is on the screen is laid out
+    "kinds": 3,  # names of kinds that cannot be read now
+    "laid_out": 40,  # lines of a list; a longer list lays out only what is on the screen
     "query": LONGEST,
     "day": _DAY,  # seconds of the history
-    "bar": _DAY // 150,  # least seconds of a bar: what is shorter could not be seen
+    "bar": _DAY // 150,  # shortest bar, in seconds; a shorter one could not be seen
 }
-"""How much of a long list a served page has; the rest is one click or one word away."""
+"""How much of a long list a served page has; the rest is one click or one search away."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Whether long lists are cut; a file has everything, for nobody can be asked for the rest."""
+    """Whether long lists are cut. A saved file has everything, as it cannot request the rest."""
 
     cut: bool
     query: str
@@ -65,7 +65,7 @@ def page_html(view: PageView, *, version: str = "", whole: bool = False) -> str:
 
 @cache
 def _template() -> "Template":
-    # Four megabytes that a replica of which nobody asks a page does without.
+    # Jinja takes four megabytes; a replica that serves no page does without.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -82,7 +82,7 @@ _INDENTED: Final = re.compile(r"(?<=[>}])\n\s*+|(?<!\s)\n\s*+(?=[<{])")
 
 
 def _source(name: str) -> str:
-    """Return a template without the line ends and the indentation next to its elements."""
+    """Return a template without the line breaks and indentation next to its elements."""
     text = (files(__package__) / "templates" / name).read_text("utf-8")
     return _INDENTED.sub("", text)
 
@@ -91,7 +91,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def breakable(name: str) -> "Markup":
-    """Return a name in camel case that a narrow screen may break between its words."""
+    """Return a camel-case name that a narrow screen may break between its words."""
     from markupsafe import Markup
 
     return Markup("<wbr>").join(_HUMP.split(name))
@@ -102,10 +102,10 @@ POLICY: Final = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""Content security policy of the served page: nothing inline, nothing from elsewhere."""
+"""Content security policy of the served page: nothing inline, nothing from other origins."""
 
 TYPES: Final = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-"""The files, and what they are."""
+"""Static files and their content types."""
 
 
 @cache

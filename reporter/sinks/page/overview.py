@@ -1,4 +1,4 @@
-"""The subjects of each layer as tiles, the worst first, and which finding hangs below which."""
+"""Tiles of the subjects of each layer, the tree of findings, and the strip of the last day."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,20 +24,19 @@ from reporter.sinks.page import view
 
 _LINE_BYTES: Final = 120
 
-
 _TITLES: Final = {
     Layer.CLUSTER: "Cluster",
     Layer.HARNESS: "Model harness",
     Layer.DEPLOYMENT: "Model deployments",
 }
 _PLAIN: Final = {"", str(ServingState.IDLE)}
-"""What a subject may be that is listed as ready by its name alone."""
+"""Caveats of a ready subject that is listed by its name alone."""
 
 _ByMark = Counter[view.Mark]
 
 
 def layers_of(report: Report, ids: Mapping[FindingKey, str]) -> tuple[view.LayerView, ...]:
-    """Return every layer, those without subjects too; `ids` are of the findings' elements."""
+    """Return every layer, even without subjects; `ids` are those of the findings' elements."""
     findings: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
     for finding in report.findings:
         findings[finding.subject].append(finding)
@@ -141,16 +140,16 @@ _Places: TypeAlias = Mapping[tuple[str, Subject], Sequence[ResolvedFinding]]
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A finding, and those that are suppressed, held or outranked by it."""
+    """A finding, and the findings that it suppresses, holds or outranks."""
 
     finding: ResolvedFinding
     below: tuple["Branch", ...] = ()
 
 
 def grow(findings: Iterable[ResolvedFinding], catalogue: Catalogue) -> tuple[Branch, ...]:
-    """Return every finding once: those with nothing above them, the causes first, as they come.
+    """Return the findings as trees, each finding once; causes come first, in the given order.
 
-    A finding with several upstreams hangs below the one that comes first in the catalogue.
+    A finding with several upstreams hangs below the first of them in the catalogue's order.
     """
 
     def order(finding: ResolvedFinding) -> tuple[bool, int, object]:
@@ -168,7 +167,7 @@ def grow(findings: Iterable[ResolvedFinding], catalogue: Catalogue) -> tuple[Bra
         upstream = step = _upstream(finding, places, catalogue)
         while step is not None and step is not finding:
             step = above.get(id(step))
-        if upstream is not None and step is None:  # else they are above each other
+        if upstream is not None and step is None:  # otherwise it would be a cycle
             above[id(finding)] = upstream
             below[id(upstream)].append(finding)
 
@@ -205,7 +204,7 @@ def strip_of(
     *,
     catalogue: Catalogue,
 ) -> view.Strip:
-    """Return the day that ends `now`: what goes on, then what ended last, then what is muted."""
+    """Return the day up to `now`: ongoing episodes, then the last to end, then muted ones."""
     by_finding: dict[str, list[SeenEpisode]] = defaultdict(list)
     for episode in (*history.over, *history.going_on.values()):
         by_finding[id_of(episode.key)].append(episode)
@@ -224,12 +223,12 @@ def _order(
 
 def _strip_row(id_: str, episodes: Sequence[SeenEpisode], now: datetime) -> view.StripRow:
     newest = episodes[-1]
-    told = tuple(_told(each, now) for each in episodes)
+    drawn = tuple(_strip_episode(each, now) for each in episodes)
     subject = clean(str(newest.key.subject))
-    return view.StripRow(id_, view.mark_of(newest), newest.key.reason, subject, told)
+    return view.StripRow(id_, view.mark_of(newest), newest.key.reason, subject, drawn)
 
 
-def _told(episode: SeenEpisode, now: datetime) -> view.ToldEpisode:
+def _strip_episode(episode: SeenEpisode, now: datetime) -> view.ToldEpisode:
     words = when(
         episode.began,
         episode.ended,

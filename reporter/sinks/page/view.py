@@ -1,6 +1,6 @@
-"""What the page shows, as plain values: made from a report, drawn as HTML, decided nowhere else.
+"""The content of the page as plain values, made from a report and rendered as HTML.
 
-How a state looks: a word and a shape, never a colour alone.
+A state is shown by a word and a shape, never by colour alone.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from reporter.sinks.words import NO_VERDICT, counted
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A state; the smaller its rank, the more it asks for attention."""
+    """A state; the smaller its rank, the more urgent it is."""
 
     name: str
     word: str
@@ -27,7 +27,7 @@ class Mark:
 
 FIRING: Final = Mark("firing", "firing", 0)
 DEGRADED: Final = Mark("degraded", "degraded", 1)
-"""Of a stage on the request path, or a subject: it works, with a fault."""
+"""A stage on the request path, or a subject, that works with a fault."""
 
 NOTICE: Final = Mark("notice", "notice", 1)
 PENDING: Final = Mark("pending", "pending", 2)
@@ -38,7 +38,7 @@ SUPPRESSED: Final = Mark("suppressed", "suppressed", 6)
 MUTED: Final = Mark("muted", "muted", 7)
 UNKNOWN: Final = Mark("unknown", NO_VERDICT, 8)
 BLIND: Final = Mark("unknown", "not seen", 8)
-"""What the reporter cannot see: it looks like what has no verdict."""
+"""A finding about what the reporter cannot see; it looks like a missing verdict."""
 
 READY: Final = Mark("ready", "ready", 9)
 
@@ -59,20 +59,20 @@ def mark_of(finding: ResolvedFinding | SeenEpisode) -> Mark:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What may have changed since and was not read; all where no `resources` are named."""
+    """Resources whose changes are not read since then; all of them if `resources` is empty."""
 
     since: datetime
     resources: tuple[str, ...] = ()
 
 
 _LATER: Final = timedelta(minutes=1)
-"""A page that was saved so soon after what it shows says only one time."""
+"""A page saved within this time after its report shows only one time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportOrigin:
-    """Where a report is from; `leading` is None where nobody writes, and `overdue` says that a
-    daemon answers whose passes have stopped.
+    """Where a report comes from. `leading` is None if nothing is written at all; `overdue` means
+    that the daemon answers but its passes have stopped.
     """
 
     time: str = ""
@@ -86,7 +86,7 @@ class ReportOrigin:
 
     @property
     def is_old(self) -> bool:
-        """Whether nothing on the page can be trusted to be so still."""
+        """Whether everything on the page may be outdated."""
         return self.overdue or (self.lost is not None and not self.lost.resources)
 
     def saved_later(self, at: datetime) -> bool:
@@ -95,7 +95,7 @@ class ReportOrigin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
-    """A finding, ready to be drawn; its `id` is the same on every page."""
+    """A finding, ready to be rendered; its `id` is the same on every page."""
 
     finding: ResolvedFinding
     id: str
@@ -105,7 +105,7 @@ class FindingView:
     cause: str
     relation: str
     brief: str
-    """What is told of a cause after its message: how much it explains, and how it stands."""
+    """Text after the message: how much it explains, its relation to others, whether it is stale."""
 
     means: str
     to_do: str
@@ -126,9 +126,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """A stage on the way of a namespace's requests; `behind` is what they do not come so far as to
-    reach.
-    """
+    """A stage on the request path of a namespace; no request reaches a stage that is `behind`."""
 
     title: str
     mark: Mark
@@ -139,7 +137,7 @@ class Station:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """The way of the requests of one namespace, or of all where what is shared stops them."""
+    """The request path of one namespace, or of all if a shared part stops the requests."""
 
     name: str
     stations: tuple[Station, ...]
@@ -187,10 +185,10 @@ class SubjectGroup:
     title: str
     tiles: tuple[Tile, ...]
     ready: tuple[tuple[str, str], ...]
-    """Namespace and name of each subject that is ready and of which nothing else is said."""
+    """Namespace and name of each ready subject that needs no tile."""
 
     counts: tuple[tuple[Mark, int], ...]
-    """How many findings are in which state, and how many subjects are ready or without verdict."""
+    """Number of findings in each state, and of subjects that are ready or have no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +222,13 @@ class StripRow:
 
 
 _TICKS: Final = 4
-"""Parts that the axis has."""
+"""Sections of the time axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The last day. Episodes that are over were seen since `counts_from`, None where there was one
-    look; Events tell of those before if they were `recorded`.
+    """The last day. Ended episodes were seen since `counts_from` (None after a single look);
+    earlier ones are known from Events if `recorded`.
     """
 
     begin: datetime
@@ -241,7 +239,7 @@ class Strip:
 
     @property
     def counted(self) -> str:
-        """Which episodes are known."""
+        """A sentence that says which ended episodes are known."""
         events = "from Events on record, whose last refresh counts as the end"
         if self.counts_from is None and self.recorded:
             return f"Ended episodes are known {events}."
@@ -256,7 +254,6 @@ class Strip:
 
     @property
     def ticks(self) -> list[datetime]:
-        """The times of the axis."""
         step = (self.end - self.begin) / _TICKS
         return [self.begin + step * each for each in range(_TICKS + 1)]
 
@@ -269,7 +266,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageView:
-    """The whole page; `others` are what does not fire and has nothing above it."""
+    """The whole page; `others` are findings that do not fire and are not below another one."""
 
     at: datetime
     about: ReportOrigin
@@ -294,7 +291,7 @@ class PageView:
 
     @property
     def title(self) -> str:
-        """Of a page that is not live or is old, with its time in front."""
+        """The title; it begins with the time of a saved page, or says that the page is old."""
         if not self.about.live:
             return f"Saved, {self.at:%Y-%m-%d %H:%M} UTC: {self.verdict} · status reporter"
         return f"{'OLD · ' if self.about.is_old else ''}{self.verdict} · status reporter"
@@ -308,14 +305,14 @@ class PageView:
 
 
 LONGEST: Final = 200
-"""Most characters of a query; the rest is left out."""
+"""Most characters of a query; the rest is ignored."""
 
 _Pairs = tuple[tuple[str, str], ...]
 
 
 def filtered(view: PageView, query: str) -> PageView:
-    """A cause stays if the text is found in what it explains. The verdict and the counts at the top
-    stay those of the whole cluster.
+    """Return the entries that contain `query`. A cause stays if a finding below it matches. The
+    verdict and the counts at the top stay those of the whole cluster.
     """
     query = query.strip()[:LONGEST]
     if not query:
