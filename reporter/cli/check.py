@@ -24,8 +24,8 @@ _EXAMPLES: Final = (
 
 
 def main(argv: Sequence[str]) -> int:
-    """Return 0 if nothing fires that counts, 1 if something does; `--fail-on` says what counts. 2
-    if nothing fires and a model has no verdict because something could not be read.
+    """Return 1 if something fires that counts by `--fail-on`; else 2 if a model has no verdict
+    because something could not be read; else 0.
     """
     return check(command_parser().parse(argv), PROGRAM)
 
@@ -37,7 +37,7 @@ def command_parser() -> Parser:
 
 
 def add_check_flags(parser: Parser) -> None:
-    """Add all that `check` understands; the plugin for kubectl has the same."""
+    """Add the flags of `check`, which the plugin for kubectl shares."""
     parser.add_argument(
         "paths", metavar="PATH", nargs="*", help="a dump to look at, as with --from"
     )
@@ -56,18 +56,17 @@ def add_check_flags(parser: Parser) -> None:
     group.add_argument(
         "--complete",
         action="store_true",
-        help="the dump holds everything: what is not in it does not exist",
+        help="the dump is complete: what is not in it does not exist",
     )
     group.add_argument(
         "--now",
         metavar="RFC3339",
-        help="time of the evaluation; for a dump its newest time by default",
+        help="time of the evaluation; by default the newest time in the dump",
     )
     group.add_argument(
         "--observed-for",
         metavar="SECONDS",
-        help="how long findings without a time of their own have lasted; by default as long as "
-        "they need to fire",
+        help="how long findings without a known start have lasted; by default long enough to fire",
     )
 
 
@@ -80,7 +79,7 @@ def check(arguments: argparse.Namespace, program: str) -> int:
     if not arguments.sources:
         from reporter.daemon import logs
 
-        # What goes wrong stands in the answer, and would break its first line.
+        # The output reports errors; log lines would come before its first line.
         logs.configure("error", settings.log_format)
     arguments.manifests = one_look.read_manifests(arguments.manifests)
     if arguments.watch:
@@ -93,25 +92,25 @@ def check(arguments: argparse.Namespace, program: str) -> int:
 
 
 def _require_paths(paths: Sequence[str]) -> None:
-    """Refuse a word that is no file: whoever wrote it may have meant something else."""
+    """Refuse a path that does not exist: it may be a namespace or a reason."""
     for path in paths:
         if path != STDIN and not Path(path).exists():
             raise UsageError(
-                f"{path}: no such file or folder; a namespace is -n {path}, "
-                f"and what a reason means says status-reporter explain {path}"
+                f"{path}: no such file or folder; for a namespace: -n {path}; "
+                f"for what a reason means: status-reporter explain {path}"
             )
 
 
 def _require_dump_flags(arguments: argparse.Namespace) -> None:
     for field in ("kubeconfig", "context"):
         if arguments.sources and getattr(arguments, field):
-            raise UsageError(f"--{field} is not used where a dump is judged; leave out one of them")
+            raise UsageError(f"--{field} is not used with a dump; leave out one of them")
     if arguments.complete and not arguments.sources:
-        raise UsageError("--complete is about a dump; name it with --from")
+        raise UsageError("--complete is for dumps; name one with --from")
     if [*arguments.manifests, *arguments.sources].count(STDIN) > 1:
-        raise UsageError("standard input can be read once; name the other file")
+        raise UsageError("standard input can be read only once; name the other file")
     if arguments.watch and arguments.sources:
-        raise UsageError("-w is about a cluster, and a dump does not change; leave out --watch")
+        raise UsageError("-w is for a cluster, and a dump does not change; leave out --watch")
 
 
 def viewed(arguments: argparse.Namespace, settings: ProgramSettings) -> View:

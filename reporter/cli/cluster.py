@@ -1,4 +1,4 @@
-"""The live cluster, for commands that only look."""
+"""The live cluster, for commands that only read."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,11 +20,11 @@ LISTED_SECONDS: Final = 30.0
 """Longest time for all lists, however large the cluster is."""
 
 PATIENCE_SECONDS: Final = 7.0
-"""How long nothing good may come of the API server until that is said; somebody waits for it."""
+"""Time without a successful answer after which a command fails: a user is waiting."""
 
 _TYPING_SECONDS: Final = 2.0
 _TRIES: Final = 7
-"""How often a server that says it is not well is asked again, spread over the patience."""
+"""Tries of a server that reports that it is unwell, spread over the patience."""
 
 _VERSION: Final = "/version"
 _READYZ: Final = "see what the API server says of itself: kubectl get --raw /readyz?verbose"
@@ -34,9 +34,9 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(slots=True)
 class _Patience:
-    """Waits as long as the API server goes on answering well.
+    """Waits as long as the API server keeps giving successful answers.
 
-    One that refuses or answers 503 goes on answering too, and yet nothing comes of it.
+    A server that refuses or answers 503 keeps answering too, but to no avail.
     """
 
     seconds: float
@@ -67,8 +67,8 @@ async def watched_cluster(
     watch: bool = True,
     patience: float = PATIENCE_SECONDS,
 ) -> AsyncIterator[LiveCluster]:
-    """Read the cluster; it is yielded once each kind is listed or declared unknown. `patience` are
-    the seconds without a good answer after which nothing more is waited for.
+    """Read the cluster, and yield it once each kind is listed or declared unknown, or after
+    `patience` seconds without a successful answer.
     """
     waiting = _Patience(patience)
     client = await connect(
@@ -99,7 +99,7 @@ async def watched_cluster(
 
 
 async def namespaces(kubeconfig: str | None, context: str | None) -> tuple[str, ...]:
-    """Return the names of namespaces, of a cluster that answers at once: somebody is typing."""
+    """Return the names of namespaces, with a short timeout: a user is typing."""
     path = Path(kubeconfig) if kubeconfig else None
     client = await connect(kubeconfig=path, context=context)
     async with client, asyncio.timeout(_TYPING_SECONDS):
@@ -114,7 +114,7 @@ class _Namespaces(msgspec.Struct):
 
 
 async def require_answer(client: KubeClient, patience: float = PATIENCE_SECONDS) -> None:
-    """Ask for what everybody may read: lists and watches would only try again and again."""
+    """Request the version, which any user may read; lists and watches would retry for ever."""
     loop = asyncio.get_running_loop()
     began, tries, pause = loop.time(), 0, patience / _TRIES
     while True:
@@ -145,7 +145,7 @@ async def require_answer(client: KubeClient, patience: float = PATIENCE_SECONDS)
                 f"{client.server}: {error} (tried {times}{long}: GET {_VERSION})"
             ) from None
         except errors.KubeError:
-            # It is there; the lists will show what it lets us read.
+            # The server is there; the lists will show what we may read.
             return
         return
 
@@ -157,8 +157,8 @@ async def result_of(
     server: str,
     patience: float = PATIENCE_SECONDS,
 ) -> ResultT:
-    """Return what comes of a task that lists; `listed` is set with its first good answer. Later on
-    each list has its own time.
+    """Return the result of a task that lists; `listed` is set with its first successful answer,
+    after which each list has its own timeout.
     """
     first = asyncio.create_task(listed.wait())
     try:
@@ -181,7 +181,7 @@ async def read_cluster(
     patience: float = PATIENCE_SECONDS,
     explained: Callable[[LiveCluster, Snapshot], Awaitable[Snapshot]] | None = None,
 ) -> Snapshot:
-    """Return the cluster as it is now; `explained` reads what explains the faults in it."""
+    """Return a snapshot of the cluster; `explained` adds what explains the faults in it."""
     looked = watched_cluster(settings, namespace=namespace, watch=False, patience=patience)
     async with looked as cluster:
         snapshot = cluster.snapshot()

@@ -1,13 +1,13 @@
 """Completion of command lines, for shells and for kubectl.
 
-Shells ask us on each Tab: `status-reporter __complete WORD...`, with the words after the program's
-name of which the last one, which may be empty, is being typed. The answer is a candidate on each
-line with what it means behind a tab, and `:4` or `:0` at the end: no file names, or file names too.
-That is the protocol of cobra (spf13/cobra, completions.go), by which kubectl asks plugins: it runs
+On each Tab a shell runs `status-reporter __complete WORD...` with the words after the program's
+name; the last one, which may be empty, is being typed. The answer has one candidate per line, with
+its meaning after a tab, and ends with `:4` (no file names) or `:0` (file names too). That is the
+protocol of cobra (spf13/cobra, completions.go), which kubectl uses for plugins: it runs
 `kubectl_complete-status_reporter` (Kubernetes, kubectl/pkg/cmd/plugin/plugin_completion.go, v1.26).
 
-argcomplete 3 knows neither that protocol nor commands that are loaded when they are asked for;
-shtab 1.7 writes no script for fish, and knows no names of contexts and reasons.
+argcomplete 3 supports neither that protocol nor commands that are loaded on demand; shtab 1.7
+writes no script for fish, and does not complete names of contexts and reasons.
 """
 
 import argparse
@@ -34,7 +34,7 @@ _EXAMPLES: Final = (
 )
 
 Candidate = tuple[str, str]
-"""A word, and what it means."""
+"""A word and its meaning."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -58,7 +58,7 @@ def complete(
     commands: Callable[[], Mapping[str, str]],
     main_of: Callable[[str], Callable[..., int]],
 ) -> int:
-    """Print what may be typed at the end of a command line; the last word is being typed."""
+    """Print the candidates for the last word of a command line, which is being typed."""
     if len(words) <= 1:
         _answer(commands().items(), (words or [""])[-1], files=False)
         return 0
@@ -78,7 +78,7 @@ def complete_flags(parser: Parser, words: Sequence[str]) -> int:
         prefix = f"{name}=" if equals else ""
         _values(action, start if equals else word, prefix, before=before)
     elif word.startswith("-"):
-        # The beginning of what each means.
+        # Only the beginning of each help text.
         shown = (
             (flag, (each.help or "").replace("%%", "%").split(";")[0].split(": ")[0])
             for flag, each in flags.items()
@@ -102,7 +102,7 @@ def _values(
         found = [(each, "") for each in metavar.split("|")]
     elif find := _NAMES.get(action.dest, _NAMES.get(metavar)):
         found = [*find(before)]
-        # Several are separated by commas, and what is typed is the last of them.
+        # Values are separated by commas, and the last one is being typed.
         known, comma, word = word.rpartition(",")
         prefix = f"{prefix}{known}{comma}"
     named = ((f"{prefix}{each}", meaning) for each, meaning in found)
@@ -122,7 +122,7 @@ def _contexts(_: Sequence[str]) -> Iterator[Candidate]:
     try:
         yield from ((each, "") for each in context_names(None))
     except ConfigurationError:
-        return  # somebody is typing; there is nobody to tell
+        return  # an error message would disturb the command line
 
 
 def _reasons(_: Sequence[str]) -> Iterator[Candidate]:
@@ -160,11 +160,11 @@ _NAMES: Final[dict[str, Callable[[Sequence[str]], Iterable[Candidate]]]] = {
     "namespace": _namespaces,
     "NAMESPACE": _namespaces,
 }
-"""What has names of its own to offer, by its place in argparse or its word in the help."""
+"""Sources of candidates, by the argument's `dest` or its metavar."""
 
 
 def _parser_of(command: str, main_of: Callable[[str], Callable[..., int]]) -> Parser | None:
-    """None where it has none of ours to show, or is not installed."""
+    """Return the parser of a command; None if it has none of ours, or is not installed."""
     try:
         module = import_module(main_of(command).__module__)
         found: Callable[[], Parser] | None = getattr(module, "command_parser", None)

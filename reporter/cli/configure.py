@@ -34,7 +34,7 @@ _SIMILAR: Final = 0.85
 
 
 class _Short(Repr):
-    """Values as text; one that repeats itself by YAML's aliases may be too large to be written."""
+    """Values as short text: a value that repeats YAML aliases may be too large to print."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,22 +44,22 @@ class _Short(Repr):
 
 
 class ProgramSettings(DaemonSettings):
-    """All settings of `run` and `check`, and which cluster they are for."""
+    """All settings of `run` and `check`, and the cluster to read."""
 
     kubeconfig: Path | None = None
-    """File that says how to reach the cluster; else in-cluster, KUBECONFIG or ~/.kube/config."""
+    """File with access to the cluster; by default in-cluster, KUBECONFIG or ~/.kube/config."""
 
     context: str | None = None
-    """Context of that file; its current one by default."""
+    """Context in that file; the current one by default."""
 
 
 FullProgramSettings: Final = with_stacks(ProgramSettings)
-"""The same with those of all stacks."""
+"""The same with the settings of all stacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One place where settings are from, and how the user writes a setting there."""
+    """One source of settings, and how a user writes a setting there."""
 
     name: Callable[[str], str]
     values: Mapping[str, object]
@@ -74,9 +74,9 @@ def variable_of(field: str) -> str:
 
 
 def _environment() -> Mapping[str, object]:
-    """Return what variables set, as texts, which the settings take apart as they do those of flags.
+    """Return the settings from variables as texts, which are parsed like those of flags.
 
-    Without a variable, as in the chart's pods, what reads them is not loaded, and not kept.
+    Without a variable, as in the chart's pods, pydantic-settings is not loaded, to save memory.
     """
     if not any(name.upper().startswith(ENV_PREFIX) for name in os.environ):
         return {}
@@ -113,7 +113,7 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
         from reporter.diagnosis.logs import signatures_with
 
         try:
-            signatures_with(settings.log_signatures)  # what is wrong in it is said at the start
+            signatures_with(settings.log_signatures)  # report errors in the file at the start
         except (UsageError, ValueError) as error:
             raise UsageError(
                 f"{_given('log_signatures', layers)[0]}: {clean(str(error))}"
@@ -122,9 +122,9 @@ def load_settings(flags: Mapping[str, str], config: str | None = None) -> Progra
 
 
 def misspelt_variables() -> list[str]:
-    """Return a warning for each environment variable that is nearly one of ours.
+    """Return a warning for each environment variable that resembles one of ours.
 
-    Others with our prefix are nobody's mistake: Kubernetes itself sets some for a Service of the
+    Other variables with our prefix are not mistakes: Kubernetes sets some for a Service with the
     reporter's name.
     """
     known = {variable_of(field) for field in FullProgramSettings.model_fields} | {CONFIG_VARIABLE}
@@ -179,7 +179,7 @@ def _read_file(path: Path) -> dict[str, object]:
     if len(raw) > _LIMITS.size:
         raise UsageError(f"--config {path}: larger than {_LIMITS.size} bytes")
     try:
-        # Of a setting that is there twice, the first would be lost without a word.
+        # Of a duplicate key, the first value would be lost silently.
         content = read_yaml(decoded(raw), limits=_LIMITS, duplicate_keys="refuse")
     except Unreadable as error:
         raise UsageError(f"--config {path}: not YAML: {cut(clean(str(error)), 200)}") from None
@@ -230,7 +230,7 @@ def _explain(error: ValidationError, layers: Sequence[_Layer]) -> list[str]:
 
 
 def _is_declaration(error: ErrorDetails) -> bool:
-    """Tell whether an error is about single declarations, not about their list."""
+    """Tell whether an error is about a single declaration, not about their list."""
     cause = error.get("ctx", {}).get("error")
     return error["loc"][:1] == (FIELD,) and (
         isinstance(cause, DeclarationError) or len(error["loc"]) > 1
@@ -327,10 +327,10 @@ def _of_stacks() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 GROUPS: Final[_Groups] = (*_FIRST, *_of_stacks(), *_LAST)
-"""The flags in the order of the help; a setting that is not named here has no flag."""
+"""The flags in the order of the help; a setting that is not listed here has no flag."""
 
 FILE_ONLY: Final = frozenset({"custom_components"})
-"""Settings that are too large for a flag or a variable."""
+"""Settings that are too large for flags and variables."""
 
 EPILOG: Final = (
     "Each flag has an environment variable, such as STATUS_REPORTER_RESYNC_SECONDS for "
@@ -355,14 +355,14 @@ class _Switch(argparse.Action):
 
 
 def add_setting_flags(parser: Parser, *, daemon: bool) -> None:
-    """Add a flag for each setting. Those that only a daemon needs are accepted in any case, so that
-    its command line can be tried with `check`, and shown with `daemon`.
+    """Add a flag for each setting. Flags that only a daemon needs are always accepted, so that its
+    command line can be tried with `check`, but are shown only with `daemon`.
     """
     parser.add_argument(
         "--config", metavar="PATH", help="file of settings, YAML; STATUS_REPORTER_CONFIG"
     )
     for title, fields in GROUPS:
-        # Which cluster is asked for as often as what is looked at.
+        # Flags of the cluster are needed so often that `--help` shows them.
         group = parser if title == _CLUSTER else parser.add_settings_group(title)
         for field in fields:
             _add_flag(group, field, shown=daemon or field in _EVALUATION)
@@ -392,7 +392,7 @@ def _add_flag(group: argparse._ActionsContainer, field: str, *, shown: bool) -> 
 
 
 def settings_from(arguments: argparse.Namespace, program: str = PROGRAM) -> ProgramSettings:
-    """Return what the command line, the environment and the file give; say what is misspelt."""
+    """Return the settings from command line, environment and file; warn of misspelt variables."""
     for warning in misspelt_variables():
         sys.stderr.write(f"{program}: {warning}\n")
     given = {field: getattr(arguments, field, None) for field in FullProgramSettings.model_fields}
@@ -425,7 +425,7 @@ _OTHER_NAMES: Final = {
     "dialects": ("--dialect",),
     "scrape_port": ("--weight-download-metric-port",),
 }
-"""Names that flags have in the status reporter of kaito-project/production-stack, v0.4.0."""
+"""Aliases; the port's is from the reporter of kaito-project/production-stack, v0.4.0."""
 
 _METAVARS: Final = {
     "SECONDS": ("_seconds",),
@@ -448,4 +448,4 @@ _METAVARS: Final = {
     "FILE": ("log_signatures", "dialects", "_file"),
     "URL": ("_url",),
 }
-"""What the help shows for a value, by how a setting's name ends."""
+"""Metavars in the help, by the end of a setting's name."""

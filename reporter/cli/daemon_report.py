@@ -1,4 +1,4 @@
-"""What a running daemon answers, read back into a report and shown like that of `check`."""
+"""Reads the answer of a running daemon back into a report, to be shown like that of `check`."""
 
 import re
 from dataclasses import replace
@@ -50,10 +50,10 @@ _RENAMED: Final = {
 }
 _TIMES: Final = frozenset({"now", "since", "until", "at", "fires_at", "not_before"})
 _YEARS: Final = range(1971, 9000)
-"""What the time of a report may be of, so that each age and end of it is in the calendar."""
+"""Years that a report may be of, so that its ages and ends can be computed as dates."""
 
 _NOWHERE: Final = {"api_version": "", "kind": ""}
-_NOT_TOLD: Final[dict[str, dict[str, object]]] = {
+_DEFAULTS: Final[dict[str, dict[str, object]]] = {
     "findings": {"cause": "", "since": "0001-01-01T00:00:00Z"},
     "diagnosis": {"code": "", "brief": ""},
     "mutes": {"reasons": ()},
@@ -66,29 +66,29 @@ _NOT_TOLD: Final[dict[str, dict[str, object]]] = {
         "episode": "",
     },
 }
-"""What a document leaves out and the model has."""
+"""Fields of the model that a document leaves out."""
 
 
 def _modelled(value: object, name: str = "") -> object:
-    """Return a part of a document by the names of the model, subjects as tuples, without nulls.
+    """Return part of a document with the model's field names, subjects as tuples, without nulls.
 
-    Raises ValueError: a time has no zone, or is beyond the calendar.
+    Raises ValueError if a time has no zone or is not a valid date.
     """
     if isinstance(value, list):
         return [_modelled(each, name) for each in value]
     if isinstance(value, dict):
         named = {_RENAMED.get(key) or _HUMP.sub("_", key).lower(): key for key in value}
-        told = {field: _modelled(value[key], field) for field, key in named.items()}
-        known = {field: each for field, each in told.items() if each is not None}
-        return {**_NOT_TOLD.get(name, {}), **known}
+        converted = {field: _modelled(value[key], field) for field, key in named.items()}
+        known = {field: each for field, each in converted.items() if each is not None}
+        return {**_DEFAULTS.get(name, {}), **known}
     if isinstance(value, str) and name in _TIMES:
         return parse_rfc3339(value)
     return value.split("/", 2) if name == "subject" and isinstance(value, str) else value
 
 
 def report_of(document: bytes, catalogue: Catalogue) -> tuple[Report, tuple[str, ...]]:
-    """Return the report that a document holds, and what was not looked at. A reason that the
-    catalogue does not have is kept.
+    """Return the report in a document, and notes on what was not looked at. Reasons that the
+    catalogue lacks are kept. Raises UsageError if the document is not a report.
     """
     try:
         read = msgspec.convert(_modelled(msgspec.json.decode(document)), _Document)
@@ -118,28 +118,28 @@ def report_of(document: bytes, catalogue: Catalogue) -> tuple[Report, tuple[str,
 
 
 def require_time(now: datetime) -> None:
-    """Raise UsageError if ages and ends reckoned from the time of an answer leave the calendar."""
+    """Raise UsageError if dates computed from the time of an answer could be out of range."""
     if now.year not in _YEARS:
         raise UsageError(f"the answer is not a report of a daemon: its time is {now}")
 
 
 LOCAL: Final = "http://127.0.0.1:8082"
-"""Where it answers on its own machine, and where a forwarded port does."""
+"""Where a daemon on this machine, or one with a forwarded port, answers."""
 
 REPORT: Final = "/api/v1/report"
 HISTORY: Final = "/api/v1/history"
 
 FORWARD: Final = (
-    "kubectl -n <namespace> port-forward deploy/<release>-status-reporter 8082:8082, with what "
-    "helm list -A says of the release"
+    "kubectl -n <namespace> port-forward deploy/<release>-status-reporter 8082:8082, with both "
+    "names from helm list -A"
 )
-"""How to forward its port, in words."""
+"""How to forward the port of a daemon in a cluster."""
 
 _NOT_FOUND: Final = 404
 _UNAVAILABLE: Final = 503
 _TIMEOUT: Final = httpx.Timeout(10.0, connect=5.0)
 _LONGEST: Final = 120
-"""Seconds that an answer may take, however steadily it comes."""
+"""Most seconds that an answer may take, even if it arrives steadily."""
 
 _MAX_BYTES: Final = 64 * 1024 * 1024
 
@@ -193,7 +193,7 @@ def _answer(response: httpx.Response, body: bytes) -> str:
 
 
 def _is_loopback(url: str) -> bool:
-    """Tell whether it is on this machine, where the proxy of the environment cannot reach it."""
+    """Tell whether a URL is on this machine, which the proxy of the environment cannot reach."""
     host = httpx.URL(url).host
     try:
         return ip_address(host).is_loopback

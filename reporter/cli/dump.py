@@ -1,6 +1,6 @@
-"""`status-reporter dump`: what `check` would read of the live cluster, into one archive.
+"""`status-reporter dump`: what `check` would read from the live cluster, in one archive.
 
-It has a list for each resource that was read, and what tells of the others.
+The archive has a list for each resource that was read, and the reasons why others were not.
 """
 
 import asyncio
@@ -39,13 +39,12 @@ if TYPE_CHECKING:
 _LONGEST_SECONDS: Final = 3600
 _SUFFIXES: Final = (".tgz", ".tar.gz")
 _DESCRIPTION: Final = """\
-Collect of the live cluster what `check` reads, and nothing else, into one archive to send to \
-somebody.
-Nothing is written to the cluster. Values of the environment, Secrets and tokens are left out; of \
-managed fields who wrote when is kept."""
+Collect what `check` reads from the live cluster, and nothing else, in one archive to share.
+Nothing is written to the cluster. Values of the environment, Secrets and tokens are left out; \
+managed fields keep only who wrote them and when."""
 _EXAMPLES: Final = (
     ("status-reporter dump", "an archive in the current folder, for your eyes alone"),
-    ("status-reporter dump -o FILE.tgz --redact", "with other names, to send to somebody"),
+    ("status-reporter dump -o FILE.tgz --redact", "with other names, to share"),
     ("status-reporter dump -n chat-models --metrics 600", "with ten minutes of model pods' pages"),
     ("status-reporter check FILE.tgz", "what is wrong there"),
 )
@@ -72,19 +71,19 @@ def command_parser() -> Parser:
     parser.add_argument(
         "--redact",
         action="store_true",
-        help="replace the names of namespaces, objects, nodes, images and hosts, each by the same "
-        "one everywhere; the findings stay the same",
+        help="replace the names of namespaces, objects, nodes, images and hosts consistently; the "
+        "findings stay the same",
     )
     parser.add_argument(
         "--metrics",
         metavar="SECONDS",
-        help="also fetch the pages of model pods through the API server, every 15 s for so long; "
-        "600 is enough for every reason that rests on them",
+        help="also fetch the pages of model pods through the API server, every 15 s for this long; "
+        "600 is enough for every reason that depends on them",
     )
     parser.add_argument(
         "-n",
         "--namespace",
-        help="only this namespace: nothing else is read, so that rights there are enough",
+        help="only this namespace: nothing else is read, so rights there are enough",
     )
     add_setting_flags(parser, daemon=False)
     return parser
@@ -95,7 +94,7 @@ def _path(output: str | None, now: datetime) -> Path:
     if not path.name.endswith(_SUFFIXES):
         raise UsageError(f"-o: {output!r} is not allowed; allowed: a name that ends with .tgz")
     if path.exists():
-        raise UsageError(f"{path} is there already; name another file with -o, or remove it")
+        raise UsageError(f"{path} already exists; name another file with -o, or remove it")
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: no such folder")
     return path
@@ -139,7 +138,7 @@ def _write(path: Path, members: list[Member], now: datetime) -> None:
         with create(path) as file:
             write_archive(file, members, folder=path.name.partition(".")[0], moment=now)
     except FileExistsError:
-        raise UsageError(f"{path} is there already; name another file with -o") from None
+        raise UsageError(f"{path} already exists; name another file with -o") from None
     except OSError as error:
         path.unlink(missing_ok=True)
         raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
@@ -154,8 +153,8 @@ def _seconds(text: str | None) -> float:
 
 
 def _given(settings: ProgramSettings) -> Iterator[str]:
-    """Yield the texts of all settings: a rule looks for what they name."""
-    # The context is the name that somebody gave to this cluster.
+    """Yield the texts of all settings, which redaction keeps: rules look for these names."""
+    # The context is a name of this cluster, so it is not kept.
     for value in settings.model_dump(exclude={"kubeconfig", "context"}).values():
         for each in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(each, str):
@@ -187,14 +186,14 @@ async def _read(
         targets = targets_of(collection, settings, await server_addresses(client.server))
         sys.stderr.write(f"Fetching the metrics of {len(targets)} pods for {seconds:g} s.\n")
         pages = await scrape(client, targets, settings, seconds=seconds)
-        # What is judged with the pages is the cluster as it is behind them.
+        # The pages are judged with the cluster as it is after the last of them.
         return await collect(client, settings, namespace), pages
 
 
 _REPLACED: Final[Mapping[Resource[KubeObject], str]] = {
     NAMESPACES: "namespace", NODES: "node", GATEWAYS: "gateway",
 }  # fmt: skip
-"""Resources whose names are replaced as a whole, apart from those of models, and by what."""
+"""Resources other than models whose names are replaced as a whole, and the new names' noun."""
 
 
 def redaction_of(collection: Collection, known: Vocabulary) -> Redaction:
@@ -216,7 +215,7 @@ def _documents(
 ) -> dict[str, list[Json]]:
     discovery = collection.discovered.discovery
     text: Callable[[str], str] = redaction.text if redaction else str
-    # The rights that are missing name the one namespace that was read.
+    # A missing permission names the one namespace that was read.
     states = {
         each: replace(state, permission=text(state.permission)) if collection.namespace else state
         for each, state in collection.states.items()
@@ -244,7 +243,7 @@ def _documents(
 
 
 def _list(resource: Resource[KubeObject], version_read: str, objects: object) -> Json:
-    """Return a typed list, which tells that it was looked for even where it is empty."""
+    """Return a typed list, which shows even if empty that the resource was read."""
     group_version = f"{resource.group}/{version_read}" if resource.group else version_read
     typed = {"apiVersion": group_version, "kind": resource.kind}
     items = objects if isinstance(objects, list) else []
@@ -273,7 +272,7 @@ def _api_resources(collection: Collection, redaction: Redaction | None) -> Itera
 
 
 def _status(resource: Resource[KubeObject], error: KubeError) -> Json:
-    """Return the refusal of a list in the API server's shape, without the name of who asked."""
+    """Return a refused list as the API server's Status, without the name of the user."""
     code = error.status if isinstance(error, ApiStatusError) else 503
     reason = (error.reason if isinstance(error, ApiStatusError) else "") or "ServiceUnavailable"
     details = {"group": resource.group} if resource.group else {}
@@ -290,13 +289,13 @@ def _status(resource: Resource[KubeObject], error: KubeError) -> Json:
 
 
 def summary(collection: Collection, path: Path, pages: int | None) -> str:
-    """`pages` is None where none were asked for."""
+    """Return the command's output; `pages` is None if none were requested."""
     objects = sum(map(len, collection.objects.values()))
     kinds = sum(bool(each) for each in collection.objects.values())
     size = max(1, path.stat().st_size // 1024)
     lines = [f"{path}: {objects} objects of {kinds} kinds, {size} KiB."]
     if pages is not None:
-        lines.append(f"{pages} pages of metrics." if pages else "No page of metrics could be had.")
+        lines.append(f"{pages} pages of metrics." if pages else "No metrics could be fetched.")
     lines += [f"Not read, {each}." for each in _causes(collection)]
     lines.append(f"Look at it: status-reporter check --from {path}")
     return "\n".join(lines) + "\n"

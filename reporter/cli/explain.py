@@ -1,4 +1,4 @@
-"""`status-reporter explain`: the catalogue, and what a container's log says, without a cluster."""
+"""`status-reporter explain`: the catalogue, and what a container's log means, without a cluster."""
 
 import os
 import re
@@ -33,10 +33,10 @@ def main(argv: Sequence[str]) -> int:
     if arguments.log is not None:
         if arguments.reason:
             raise UsageError("a REASON and --log do not go together")
-        # First what is wrong with the table: a log may be a pipe, which is read once.
+        # Check the signatures first: a log may be a pipe, which can be read only once.
         table = signatures_with(arguments.log_signatures)
         reading = read_log(_text(arguments.log), table)
-        sys.stdout.write(_document(reading) if arguments.output == "json" else _told(reading))
+        sys.stdout.write(_document(reading) if arguments.output == "json" else _log_text(reading))
         return 0
     if arguments.dialects is not None and not arguments.reason:
         lines = dialects_told(arguments.dialects, arguments.sources)
@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def explained(asked: str, catalogue: Catalogue) -> dict[str, object] | list[dict[str, object]]:
-    """Return a reason, those that explain what a client got, or, asked for nothing, all."""
+    """Return the reason named `asked`, the reasons that explain an answer to clients, or all."""
     if not asked:
         return [reason_document(each, catalogue) for each in catalogue]
     if ways := explaining(asked):
@@ -78,12 +78,12 @@ def _clients(ways: Sequence[Passing], catalogue: Catalogue) -> str:
 def command_parser() -> Parser:
     parser = Parser(
         "explain",
-        "Say what a reason means, what raises it and what to do; or why a container ended, by its "
-        "log.",
+        "Say what a reason means, what raises it and what to do; or, from its log, why a container "
+        "ended.",
         arguments="[REASON] [FLAGS]",
         examples=_EXAMPLES,
     )
-    parser.add_argument("reason", nargs="?", metavar="REASON", help="all in short by default")
+    parser.add_argument("reason", nargs="?", metavar="REASON", help="a line for each by default")
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="text or json (text)"
     )
@@ -96,14 +96,14 @@ def command_parser() -> Parser:
         "--log-signatures",
         type=Path,
         metavar="FILE",
-        help="with --log: signatures of your own, YAML; docs/log-signatures.md says how",
+        help="with --log: signatures of your own, YAML; see docs/log-signatures.md",
     )
     parser.add_argument(
         "--dialects",
         "--dialect",
         type=Path,
         metavar="FILE",
-        help="kinds of models of your own, YAML: what its paths read, and find in a dump (--from)",
+        help="kinds of models of your own, YAML: what they read, and find in a dump (--from)",
     )
     parser.add_argument(
         "--from",
@@ -111,7 +111,7 @@ def command_parser() -> Parser:
         metavar="PATH",
         action="append",
         default=[],
-        help="with --dialects: a dump, with the CRDs where their schemas should be compared",
+        help="with --dialects: a dump; if it has CRDs, the paths are compared with their schemas",
     )
     parser.add_argument(
         "--config",
@@ -122,7 +122,7 @@ def command_parser() -> Parser:
 
 
 def catalogue_of(config: str | None, dialects: Path | None = None) -> Catalogue:
-    """Return the catalogue; settings are read only where a file is named that may declare more."""
+    """Return the catalogue; settings are read only if a file is given that may add to it."""
     if not (config or dialects or os.environ.get(CONFIG_VARIABLE)):
         return BUILT_IN
     from reporter.cli.configure import load_settings
@@ -141,7 +141,7 @@ def _hint(text: str, lowered: Mapping[str, str]) -> str:
     parts = [name for lower, name in lowered.items() if len(text) >= _SHORTEST and text in lower]
     near = parts or [lowered[each] for each in get_close_matches(text, lowered, n=1)]
     if not near:
-        return "without a name all are listed"
+        return "without a name, all are listed"
     if len(near) == 1:
         return f"did you mean {near[0]}?"
     more = f" and {len(near) - _OFFERED} more" if len(near) > _OFFERED else ""
@@ -151,19 +151,19 @@ def _hint(text: str, lowered: Mapping[str, str]) -> str:
 STDIN: Final = "-"
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _WORD: Final = re.compile(r"\A[a-z]+(?= )")
-"""A first word; a name there stays as it is."""
+"""A first word in lower case; a name stays as it is."""
 
 _SURENESS: Final = {
     "certain": "the line alone is the cause",
     "likely": "check one more fact before you rely on it",
-    "symptom": "no cause by itself: something before it is",
+    "symptom": "not a cause by itself: something before it is",
 }
 
 
 def _text(source: str) -> str:
     try:
         if source == STDIN:
-            # A pipe cannot be read from its end.
+            # A pipe has no end to seek to.
             raw = b""
             while part := sys.stdin.buffer.read(_MOST_BYTES):
                 raw = (raw + part)[-_MOST_BYTES:]
@@ -177,7 +177,7 @@ def _text(source: str) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _told(reading: LogReading) -> str:
+def _log_text(reading: LogReading) -> str:
     cause, row = reading.cause, reading.matched
     if row is None:
         lines = [f"No signature matches the last {MOST_LINES:,} lines."]

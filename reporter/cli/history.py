@@ -67,8 +67,8 @@ class _Wanted:
     namespace: str = ""
     since: timedelta | None = None
 
-    def holds(self, each: _Episode, now: datetime) -> bool:
-        """One that went on within the time counts."""
+    def matches(self, each: _Episode, now: datetime) -> bool:
+        """Tell whether an episode matches; `since` requires that it went on within that time."""
         kind, _, rest = each.subject.partition("/")
         names = {each.reason, each.subject, rest, rest.rpartition("/")[2], kind}
         place = rest.partition("/")[0]
@@ -86,14 +86,14 @@ def main(argv: Sequence[str]) -> int:
     except msgspec.DecodeError as error:
         raise UsageError(f"the answer is not a history that this version reads: {error}") from None
     require_time(story.now)
-    told = [each for each in story.episodes if wanted.holds(each, story.now)]
+    shown = [each for each in story.episodes if wanted.matches(each, story.now)]
     if arguments.output == "json":
-        ids = {each.id for each in told}
+        ids = {each.id for each in shown}
         document = json.loads(body)
         document["episodes"] = [each for each in document["episodes"] if each["id"] in ids]
         text = json_text(document) + "\n"
     else:
-        text = "".join(f"{line}\n" for line in _lines(story, told, url))
+        text = "".join(f"{line}\n" for line in _lines(story, shown, url))
     sys.stdout.write(text)
     return 0
 
@@ -112,12 +112,12 @@ def command_parser() -> Parser:
         metavar="SUBJECT|REASON",
         help="a subject as check names it, a model's name, or a reason; all by default",
     )
-    parser.add_argument("-n", "--namespace", help="only what is about this namespace")
+    parser.add_argument("-n", "--namespace", help="only episodes of this namespace")
     parser.add_argument(
         "--since",
         type=_span,
         metavar="DURATION",
-        help="only what went on within it, such as 2h or 30m (a day)",
+        help="only episodes that went on within this time, such as 2h or 30m (a day)",
     )
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="text or json (text)"
@@ -125,7 +125,7 @@ def command_parser() -> Parser:
     parser.add_argument(
         "--url",
         default=LOCAL,
-        help=f"where the daemon serves its report ({LOCAL}); of one in a cluster: {FORWARD}",
+        help=f"where the daemon serves its report ({LOCAL}); for one in a cluster: {FORWARD}",
     )
     return parser
 
@@ -137,26 +137,26 @@ def _span(text: str) -> timedelta:
     return timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
 
 
-def _lines(story: _Story, told: Sequence[_Episode], url: str) -> Iterator[str]:
+def _lines(story: _Story, shown: Sequence[_Episode], url: str) -> Iterator[str]:
     terminal = shutil.get_terminal_size().columns
     columns = text_columns(terminal) if sys.stdout.isatty() else None
-    count = f"{len(told)} episode{'' if len(told) == 1 else 's'}"
+    count = f"{len(shown)} episode{'' if len(shown) == 1 else 's'}"
     seen = f"this daemon looks since {rfc3339(story.seen_since)}" if story.seen_since else ""
     before = "earlier ones are from Events on record (about: their last refresh counts as the end)"
     known = "; ".join(filter(None, (seen, before if story.recorded else "")))
     yield from wrapped(f"{count}; {known}. Times are UTC." if known else f"{count}.", columns)
-    for each in told:
+    for each in shown:
         yield ""
         muted = each.disposition == "muted"
         times = when(each.began, each.ended, story.now, muted=muted, about=each.about)
         yield f"{times}  {clean(each.reason)}  {clean(each.subject)}"
-        yield from _told(each, columns)
+        yield from _details(each, columns)
         yield f"{_INDENT}{url}/?all#{clean(each.id)}"
     if story.more_episodes:
         yield f"\n{story.more_episodes} more are not listed."
 
 
-def _told(each: _Episode, columns: int | None) -> Iterator[str]:
+def _details(each: _Episode, columns: int | None) -> Iterator[str]:
     lines = [each.message]
     if each.impact is not None:
         hit = Impact(each.impact.not_serving, each.impact.degraded, each.impact.namespaces)

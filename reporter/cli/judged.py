@@ -1,6 +1,6 @@
-"""Whether an evaluation could judge anything, and what it takes to do so.
+"""Whether an evaluation could judge anything, and which inputs it takes to do so.
 
-What a report says of one namespace, and what a look passed over.
+Also the part of a report about one namespace, and notes on what a look left out.
 """
 
 from collections import defaultdict
@@ -30,8 +30,8 @@ _SHORT: Final = {"namespaces": "ns"}
 def is_judged(evaluation: Evaluation, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
     """Tell whether at least one subject could be judged.
 
-    A subject is judged if a fault of it is seen, or if all that one of its reasons reads is known;
-    the cluster also has to have been looked at where its components may be.
+    A subject is judged if a fault of it is seen, or if everything that one of its reasons reads is
+    known. For the cluster, a place where one of its components may be must be known.
     """
     return any(each.reason != CLUSTER_STATUS_UNKNOWN for each in evaluation.findings) or any(
         _is_judged(each.subject, snapshot, settings) for each in evaluation.subjects
@@ -41,7 +41,7 @@ def is_judged(evaluation: Evaluation, snapshot: Snapshot, settings: EvaluationSe
 def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
     if subject.kind == CLUSTER_KIND:
         if snapshot.state(r.NAMESPACES).partial:
-            return False  # only one namespace was looked at
+            return False  # only one namespace was read
         return (
             snapshot.discovery.is_whole
             or bool(snapshot.discovery.absent)
@@ -60,7 +60,7 @@ def _is_judged(subject: Subject, snapshot: Snapshot, settings: EvaluationSetting
 
 
 def _was_looked_at(declared: Declared, snapshot: Snapshot) -> bool:
-    """Tell whether what a user declared of the cluster was looked for where it may be."""
+    """Tell whether a component of the cluster that a user declared was looked for."""
     component, resource = declared.component, declared.resource
     if component.layer is not Layer.CLUSTER or resource is None:
         return False
@@ -83,28 +83,28 @@ def why_nothing_is_judged(
     if from_dump:
         lines = [
             (
-                "nothing can be judged from this dump; a sufficient one is what "
-                "`status-reporter dump` writes, or:"
+                "nothing can be judged from this dump; "
+                "`status-reporter dump` writes a sufficient one, as do:"
             ),
             *_recipe(settings),
         ]
         if snapshot.skipped:
-            lines += ["skipped of this one:", *skipped_lines(snapshot.skipped)]
+            lines += ["skipped in this one:", *skipped_lines(snapshot.skipped)]
         return "\n  ".join(lines)
-    told = [blind_message(cause, unknown) for cause, unknown in sorted(unseen(snapshot).items())]
+    causes = [blind_message(cause, unknown) for cause, unknown in sorted(unseen(snapshot).items())]
     late = [str(each) for each, state in snapshot.states.items() if state.cause == NOT_LISTED]
     if late:
-        told.append(f"{named(sorted(set(late)))}: the API server did not list these in time")
+        causes.append(f"{named(sorted(set(late)))}: the API server did not list these in time")
     if snapshot.covered is None and any(each.cause == FORBIDDEN for each in unseen(snapshot)):
-        told.append("with rights in one namespace only: -n NAMESPACE")
-    return "\n  ".join(("nothing can be judged, because this could not be read:", *told))
+        causes.append("with rights in one namespace only: -n NAMESPACE")
+    return "\n  ".join(("nothing can be judged, because this could not be read:", *causes))
 
 
 def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:
-    """Return the kubectl commands that read what is evaluated, kind by kind.
+    """Return the kubectl commands that read the evaluated kinds one by one.
 
-    One command for all kinds would print nothing if a single one of them is not installed. Where
-    one is refused, its file is empty and the kind stays unknown: `--complete` would make it absent.
+    One command for all kinds would print nothing if a single kind is not installed. If a command is
+    refused, its file is empty and the kind stays unknown; with `--complete` it would be absent.
     """
     read = [
         each
@@ -114,7 +114,7 @@ def _recipe(settings: EvaluationSettings) -> tuple[str, ...]:
     by_kind: dict[str, set[str]] = defaultdict(set)
     for each in read:
         by_kind[str(each)].add(each.label_selector)
-    # What is selected in several ways is read as a whole, for a kind has one file.
+    # A kind with several selectors is read as a whole, as it has one file.
     selector = {name: chosen.pop() if len(chosen) == 1 else "" for name, chosen in by_kind.items()}
     istio = settings.istio_namespace[0] if settings.istio_namespace else "istio-system"
     own_events = f"events -n {r.EVENT_NAMESPACE} -l {r.EVENTS.label_selector}"
@@ -147,7 +147,7 @@ _NO_EVENTS: Final = " These are in kube-system and were not read either."
 
 
 def in_namespace(report: Report, namespace: str) -> Report:
-    """Return a report's part on one namespace and on the cluster, whose faults may be behind it."""
+    """Return the part of a report about one namespace, and about the cluster behind its faults."""
 
     def is_of(subject: Subject) -> bool:
         return subject.kind == CLUSTER_KIND or subject.namespace == namespace
@@ -181,7 +181,7 @@ def require_namespace(namespace: str, snapshot: Snapshot, only: str = "") -> Non
 
 
 def not_looked_at(*, metrics: bool, namespace: str = "") -> tuple[str, ...]:
-    """Say what a look passed over, so that its silence is not taken for health."""
+    """Return notes on what a look left out, so that its silence is not taken for health."""
     notes: list[str] = []
     if not metrics:
         notes.append(_NO_METRICS if not namespace else f"{_NO_METRICS}{_NO_EVENTS}")

@@ -1,7 +1,7 @@
-"""`kubectl status-reporter`: `check` under kubectl's habits.
+"""`kubectl status-reporter`: `check` as a plugin of kubectl.
 
-kubectl runs the executable `kubectl-status_reporter` that it finds on PATH; it passes on its
-arguments and its environment, and its exit status.
+kubectl runs the executable `kubectl-status_reporter` that it finds on PATH, with its own arguments
+and environment, and returns its exit status.
 """
 
 import sys
@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     from reporter.cli import explain
 
     if arguments.output not in {"text", "json"}:
-        raise UsageError(f"--explain: -o {arguments.output} is about a report; allowed: text, json")
+        raise UsageError(f"--explain: -o {arguments.output} is for reports; allowed: text, json")
     reason = [arguments.explain] if arguments.explain else []
     config = ["--config", arguments.config] if arguments.config else []
     return explain.main([*reason, *config, "-o", arguments.output])
@@ -54,6 +54,6 @@ def parser() -> Parser:
         metavar="REASON",
         nargs="?",
         const="",
-        help="what a reason means and what to do; without one, all reasons in short",
+        help="what a reason means and what to do; without REASON, a line for each reason",
     )
     return made

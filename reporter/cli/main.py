@@ -1,4 +1,4 @@
-"""The program `status-reporter`: find the command, run it, say how it went."""
+"""The program `status-reporter`: finds a command, runs it, and returns its exit status."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "run": "the daemon: watch the cluster, write root causes as Events",
     "check": "one evaluation, of the live cluster or of a dump, without writing",
-    "dump": "what check would read of the live cluster, into one archive",
+    "dump": "what check would read from the live cluster, in one archive",
     "explain": "what a reason means, what triggers it, what suppresses it, what to do",
     "status": "what a running daemon sees now",
     "history": "what fired during the last day, whom it hit, and what ended it",
@@ -32,13 +32,13 @@ LABORATORY: Final = {
     "sandbox": "the embedded API server alone, preloaded from a dump",
     "demo": "a sample stack in the sandbox, the real daemon, faults and recoveries",
 }
-"""What the second distribution adds; production does without it."""
+"""Commands of the second distribution, which production does without."""
 
 _LABORATORY: Final = "productionstack-status-reporter-lab"
 _ADDED: Final = "status_reporter.commands"
 """Group of the entry points by which a distribution adds commands."""
 
-_SAID_BYTES: Final = 300
+_ERROR_BYTES: Final = 300
 
 INTERRUPTED_STATUS: Final = 130
 BROKEN_PIPE_STATUS: Final = 141
@@ -53,7 +53,7 @@ examples:
   {program} check
       what is wrong in the cluster of the current context
   {program} check dump.tgz
-      the same of a dump that somebody sent
+      what is wrong in a dump
   {program} explain clusterKedaNotReady
       what a reason means, and what to do
 
@@ -63,8 +63,8 @@ commands:
 commands of {distribution}:
 {laboratory}
 
-{program} COMMAND --help shows how it is used,
---help-all everything that it understands.
+{program} COMMAND --help shows the usage of a command,
+--help-all all of its flags.
 """
 
 
@@ -74,13 +74,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def exit_status(command: Callable[[], int], program: str) -> int:
-    """Carry out a command and return its exit status; what it refuses is said under its name."""
+    """Run a command and return its exit status; print its errors with the program's name."""
     _write_anything()
     try:
         status = command()
         sys.stdout.flush()
     except UsageError as error:
-        said = str(error)
+        message = str(error)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE_STATUS
     except KeyboardInterrupt:
@@ -88,19 +88,19 @@ def exit_status(command: Callable[[], int], program: str) -> int:
     except BrokenPipeError:
         _write_no_more()
         return BROKEN_PIPE_STATUS
-    except Exception as error:  # noqa: BLE001  # Python would end with 1: a cause fires
+    except Exception as error:  # noqa: BLE001  # Python's exit status 1 means that a cause fires
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
             _write_no_more()
-            said = f"cannot write the output: {os.strerror(error.errno).lower()}"
+            message = f"cannot write the output: {os.strerror(error.errno).lower()}"
         else:
-            said = _asking_for_a_report(error)
+            message = _asking_for_a_report(error)
     else:
         return status
-    return _refuse(said, program)
+    return _refuse(message, program)
 
 
 def _asking_for_a_report(error: Exception) -> str:
-    """Return a line about what nobody expected, with the way to it through this program."""
+    """Return a line about an unexpected error, with its traceback through this program."""
     from reporter.model.text import clean, cut
     from reporter.version import version
 
@@ -109,22 +109,22 @@ def _asking_for_a_report(error: Exception) -> str:
         for frame in extract_tb(error.__traceback__)
         if (each := frame.filename.rfind(f"{os.sep}reporter{os.sep}")) >= 0
     )
-    what = cut(clean(f"{type(error).__name__}: {error}"), _SAID_BYTES)
+    what = cut(clean(f"{type(error).__name__}: {error}"), _ERROR_BYTES)
     return (
-        f"an error of this program, {version()}, and nothing was judged: {what} (at "
+        f"an error in this program, {version()}, and nothing was judged: {what} (at "
         f"{' > '.join(way)}). Please report this line as CONTRIBUTING.md of the project says"
     )
 
 
 def _write_anything() -> None:
-    """Let what the locale cannot express be written as an escape: no output breaks off for it."""
+    """Write characters that the locale cannot express as escapes, so that no output breaks off."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _write_no_more() -> None:
-    """Send what is left nowhere: Python flushes stdout again at exit, which must not fail again."""
+    """Discard further output: Python flushes stdout again at exit, which must not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
             raise
         raise UsageError(
             "this needs the extra mcp, which is not installed: pip install --no-deps "
-            "--require-hashes -r requirements-mcp.lock (a file of the checkout and of a release)"
+            "--require-hashes -r requirements-mcp.lock (in the checkout and in each release)"
         ) from None
     from reporter.daemon import logs
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _require_sense(arguments: "argparse.Namespace") -> None:
     if arguments.url and arguments.namespace:
-        raise UsageError("-n is about a cluster that is read; of a daemon all is read already")
+        raise UsageError("-n limits what is read from a cluster; a daemon has read everything")
     for path in arguments.sources:
         if not Path(path).exists():
             raise UsageError(f"--from {path}: no such file or folder")
@@ -75,16 +75,15 @@ def command_parser() -> Parser:
     parser.add_argument(
         "-n",
         "--namespace",
-        help="only this namespace: of a cluster nothing else is read, so that rights there are "
-        "enough",
+        help="only this namespace: nothing else is read, so rights there are enough",
     )
     parser.add_argument(
         "--dumps",
         metavar="FOLDER",
         default=".",
-        help="check_dump reads only what is below it (the current folder)",
+        help="check_dump reads only dumps below this folder (the current folder)",
     )
     add_setting_flags(parser, daemon=False)
-    # What `check` has flags for.
+    # The defaults of flags that only `check` has.
     parser.set_defaults(complete=False, now=None, observed_for=None, manifests=None)
     return parser

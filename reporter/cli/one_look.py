@@ -1,10 +1,10 @@
-"""One look: what is evaluated, of a dump or of the live cluster, with what explains its faults.
+"""One look at a dump or at the live cluster, with what explains its faults, for an evaluation.
 
 `check --with FILE` is the same look, as if manifests had just been applied. Controllers have not
-acted then, so that the status of what is new or changed says nothing of it. A finding that the
-manifests bring counts as lasting if it follows from specs and from what exists: a reference that
-leads nowhere, a maximum below a minimum. Any other about such an object begins now, and is pending;
-and nothing is ready, or serves, that has not settled.
+acted then, so the status of a new or changed object says nothing about its new spec. A finding that
+the manifests bring counts as lasting if it follows from specs and existing objects: a dangling
+reference, a maximum below a minimum. Any other finding about such an object begins now, and is
+pending. An object that has not settled is neither ready nor serving.
 """
 
 import argparse
@@ -58,10 +58,10 @@ _MOST_OBSERVED_SECONDS: Final = 10 * 365 * 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckInput:
-    """What is evaluated, when, and what the reader should know of it.
+    """The input of an evaluation, its time, and notes for the reader.
 
-    `only` is the one namespace of a cluster that was read; it is empty where all were. `applied` is
-    what came of the manifests of `--with`; `snapshot` is without them.
+    `only` is the one namespace that was read, or empty if all were. `applied` is the result of the
+    manifests of `--with`; `snapshot` is without them.
     """
 
     snapshot: Snapshot
@@ -79,7 +79,7 @@ class CheckInput:
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What is to be applied, and where it is from, for the first line of a report."""
+    """Documents to apply, and their source for the first line of a report."""
 
     documents: tuple[object, ...]
     title: str
@@ -120,7 +120,7 @@ def _time_of_dump(arguments: argparse.Namespace, newest: datetime | None) -> tup
     if arguments.now:
         return moment_of(arguments.now), "--now"
     if newest is None:
-        return present, "the present; no time stands in the dump"
+        return present, "the present; the dump has no time"
     if newest > present:
         return present, "the present; the dump's newest time is later"
     return newest, "the newest time in the dump"
@@ -139,11 +139,11 @@ def evaluate_look(
         snapshot = _awaiting_nothing(look.applied.snapshot)
         after = evaluate(snapshot, settings, look.samples)
         evaluation = unsettled_evaluation(evaluation, after, look.applied.unsettled, now=look.now)
-    # Discovery answers everybody. Somebody who may read nothing else must not read "nothing fires".
+    # Any user may read discovery. A user who may read nothing else must not see "nothing fires".
     blind = not from_dump and not reads_anything(snapshot)
     if blind or not is_judged(evaluation, snapshot, settings):
         raise UsageError(why_nothing_is_judged(snapshot, settings, from_dump=from_dump))
-    # One look needs a boot clock only to measure from.
+    # With a single look, the boot clock is only a point of reference.
     now = Instant(look.now, look.now - _EPOCH)
     one_look = OneLook(observed_for, metrics=look.samples.scraping)
     return resolve(
@@ -152,10 +152,10 @@ def evaluate_look(
 
 
 def _awaiting_nothing(snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot that is the last one: what could not be read is unknown, not awaited.
+    """Return the snapshot as final: what could not be read is unknown, not awaited.
 
-    Otherwise no fault that depends on it would fire, and it would look as if there were none. That
-    it was refused a moment ago is no age either: nobody asked before.
+    Otherwise no fault that depends on it would fire, and it would look healthy. The time of a
+    refusal is dropped: it is only when we first asked.
     """
     return replace(
         snapshot,
@@ -250,7 +250,7 @@ def compared(
 
 
 def judged(look: CheckInput, arguments: argparse.Namespace, settings: ProgramSettings) -> Report:
-    """Return what a look says of what was asked for: one namespace, or everything."""
+    """Return the report of a look, about one namespace or everything."""
     namespace = arguments.namespace or look.only
     if namespace:
         snapshot = look.applied.snapshot if look.applied else look.snapshot
@@ -265,10 +265,10 @@ def judged(look: CheckInput, arguments: argparse.Namespace, settings: ProgramSet
 
 
 MOST_READS: Final = 200
-"""Most that is read for one report: what hits most models comes first."""
+"""Most reads for one report; those about the most models come first."""
 
 SECONDS: Final = 20.0
-"""How long somebody waits for it; what has not come by then is left out."""
+"""How long a user waits for these reads; later answers are left out."""
 
 _AT_ONCE: Final = 4
 
@@ -284,7 +284,7 @@ async def with_evidence(
         look = live_look(snapshot, arguments, settings)
         report = await asyncio.to_thread(evaluate_look, look, settings)
     except UsageError:
-        return snapshot  # it is said where the report is made
+        return snapshot  # the same error ends the evaluation later
     wanted = with_verdicts(wanted_evidence(report, snapshot), report, snapshot, settings=settings)
     slots = asyncio.Semaphore(_AT_ONCE)
     reader = _reader(cluster, settings, _at_once)
@@ -320,7 +320,7 @@ def _reader(
 async def evidence_of(
     cluster: LiveCluster, settings: ProgramSettings, changed: Callable[[], None]
 ) -> AsyncIterator[EvidenceTask]:
-    """Read what explains faults beside a command that goes on looking, at the pace of a daemon."""
+    """Read what explains faults in the background of `--watch`, at the pace of a daemon."""
     reader = _reader(cluster, settings, RequestPace().turn)
     task = EvidenceTask(reader, lambda: True, changed, logs=True)
     running = asyncio.create_task(task.run())
@@ -341,7 +341,7 @@ MOST_LOGS: Final = 10
 def lines_in_dump(
     snapshot: Snapshot, crashes: Mapping[EpisodeKey, ContainerLog], *, whole: bool
 ) -> dict[EpisodeKey, tuple[str, ...]]:
-    """Return the last lines of each log in a dump, or only a failure that nothing explains."""
+    """Return the last lines of each log; without `whole`, only a failure that nothing explains."""
     logs = {key: snapshot.evidence.log_of(*each[:3]) for key, each in crashes.items()}
     return {
         key: each.shown if whole else (each.failure,)
@@ -353,7 +353,7 @@ def lines_in_dump(
 async def read_crash_logs(
     settings: ProgramSettings, crashes: Mapping[EpisodeKey, ContainerLog]
 ) -> dict[EpisodeKey, tuple[str, ...]]:
-    """Of what cannot be read there are none."""
+    """Return the last lines of each crash's log; logs that cannot be read are left out."""
     found: dict[EpisodeKey, tuple[str, ...]] = {}
     if not crashes:
         return found
@@ -364,12 +364,12 @@ async def read_crash_logs(
     return found
 
 
-_Said: TypeAlias = tuple[str, Subject, ObjectRef, str]
+_Identity: TypeAlias = tuple[str, Subject, ObjectRef, str]
 
 
 def read_manifests(paths: Iterable[str]) -> Manifests | None:
-    """Read the files of `--with`. What is left out would look as if it did no harm, so that none
-    is.
+    """Read the files of `--with`. Raises UsageError for any document that cannot be read: leaving
+    it out would make it look harmless.
     """
     files = tuple(paths)
     if not files:
@@ -391,14 +391,14 @@ def read_manifests(paths: Iterable[str]) -> Manifests | None:
 def unsettled_evaluation(
     before: Evaluation, after: Evaluation, unsettled: frozenset[ObjectRef], *, now: datetime
 ) -> Evaluation:
-    """Return what is said after applying, without what only a status not yet written can say."""
-    known = {_said(each) for each in before.findings}
+    """Return the evaluation after applying, without verdicts on statuses not yet written."""
+    known = {_identity(each) for each in before.findings}
     names = {(ref.kind.lower(), ref.namespace, ref.name) for ref in unsettled}
     subjects = frozenset(each.subject for each in after.subjects if tuple(each.subject) in names)
     return replace(
         after,
         findings=tuple(
-            each if _said(each) in known else _placed(each, unsettled, subjects, now=now)
+            each if _identity(each) in known else _dated(each, unsettled, subjects, now=now)
             for each in after.findings
         ),
         ready=tuple(each for each in after.ready if each.subject not in subjects),
@@ -411,33 +411,33 @@ def differences(before: Report, after: Report) -> Iterator[str]:
     new = {each.key: each for each in after.findings}
     brought = [new[key] for key in sorted(new.keys() - old.keys())]
     if brought:
-        told = (
+        names = (
             f"{each.reason} of {clean(str(each.subject))} ({each.disposition})" for each in brought
         )
-        yield f"This brings {', '.join(told)}."
+        yield f"This brings {', '.join(names)}."
     gone = [old[key] for key in sorted(old.keys() - new.keys())]
     if gone:
-        told = (f"{each.reason} of {clean(str(each.subject))}" for each in gone)
-        yield f"Not told any more: {', '.join(told)}."
+        names = (f"{each.reason} of {clean(str(each.subject))}" for each in gone)
+        yield f"This ends {', '.join(names)}."
     if not brought and not gone:
-        yield "This brings no finding and takes none away."
+        yield "This brings no finding and ends none."
 
 
-def _placed(
+def _dated(
     finding: Finding,
     unsettled: frozenset[ObjectRef],
     subjects: frozenset[Subject],
     *,
     now: datetime,
 ) -> Finding:
-    """Return a finding that the manifests bring, with its place in time."""
+    """Return a finding that the manifests bring, with the time from which it counts."""
     if finding.by_spec or (finding.exempt and finding.transition is None):
-        # It cannot heal by waiting, so that it counts as old enough.
+        # Waiting cannot heal it, so it counts as old enough.
         return replace(finding, created=None, transition=None)
     if finding.related in unsettled or finding.subject in subjects:
         return replace(finding, created=now, transition=now, exempt=False)
     return finding
 
 
-def _said(finding: Finding) -> _Said:
+def _identity(finding: Finding) -> _Identity:
     return finding.reason, finding.subject, finding.related, finding.cause

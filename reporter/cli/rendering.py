@@ -1,10 +1,9 @@
-"""A report in each of the formats of `-o`, and the flags of every command that shows one.
+"""A report in each format of `-o`, and the flags of every command that shows one.
 
-One table, so that a flag means the same everywhere. What a command cannot do with one of them, it
-says, with what to write instead.
+The flags are one table, so that each means the same everywhere. A command that does not support a
+flag says so, and what to write instead.
 
-`--watch` is the report again on every change, redrawn in place on a terminal, printed again
-elsewhere.
+`--watch` shows the report again on every change: redrawn in place on a terminal, printed elsewhere.
 """
 
 import argparse
@@ -50,7 +49,7 @@ class View:
     notes: tuple[str, ...] = ()
 
     def text(self, output: str, *, full: bool = True, before: Report | None = None) -> str:
-        """Return it in a format of `-o`; a text marks what differs from what was shown `before`."""
+        """Return the report in a format of `-o`; a text lists the differences from `before`."""
         if output != "text":
             return _RENDERED[output](self)
         size = shutil.get_terminal_size() if sys.stdout.isatty() else None
@@ -98,7 +97,7 @@ def yaml_of(document: object) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts with characters that nobody sees in double quotes, where they can be escaped."""
+    """Writes texts with invisible characters in double quotes, where they can be escaped."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         return self.represent_scalar(_TEXT_TAG, text, style='"' if has_unseen(text) else None)
@@ -111,7 +110,7 @@ _Dumper.add_representer(str, _Dumper.represent_text)
 def page_of(
     report: Report, about: str, notes: tuple[str, ...] = (), *, snapshot: Snapshot | None = None
 ) -> str:
-    """Return the page in one file; in a snapshot Events tell of what was before."""
+    """Return the page as one file; with a snapshot, its Events add earlier episodes."""
     from reporter.catalogue.resources import EVENTS
     from reporter.resolution.records import records_of
     from reporter.sinks.history import EpisodeHistory
@@ -142,7 +141,7 @@ _RENDERED: Final[dict[str, Callable[[View], str]]] = {
 
 
 OUTPUTS: Final = ("text", "json", "yaml", "events", "html", "junit")
-"""How a report can be printed; `rendering` does it."""
+"""Formats of `-o`."""
 
 NOTHING_FIRES: Final = 0
 SOMETHING_FIRES: Final = 1
@@ -156,13 +155,12 @@ class FailOn(StrEnum):
 
 
 _FORMER: Final = {"warning": FailOn.CAUSE}
-"""Values of `--fail-on` that the plugin had before."""
-
+"""Former values of `--fail-on` in the plugin."""
 
 OPTIONS: Final[tuple[tuple[tuple[str, ...], str, dict[str, object]], ...]] = (
     (
         ("-n", "--namespace"),
-        "only this namespace: check needs rights there only, status shows the cluster layer too",
+        "only this namespace: check needs rights only there, status shows the cluster layer too",
         {"metavar": "NAME"},
     ),
     (("-A", "--all-namespaces"), "all namespaces, as without -n", {"action": "store_true"}),
@@ -178,7 +176,7 @@ OPTIONS: Final[tuple[tuple[tuple[str, ...], str, dict[str, object]], ...]] = (
     ),
     (
         ("--full",),
-        "each cause with what to do, also where that does not fit the terminal",
+        "each cause with what to do, even if that does not fit the terminal",
         {"action": "store_true"},
     ),
     (
@@ -192,7 +190,7 @@ OPTIONS: Final[tuple[tuple[tuple[str, ...], str, dict[str, object]], ...]] = (
     (
         ("--allow-unknown",),
         (
-            "exit with 0, not 2, where nothing fires and a model has no verdict because something "
+            "exit with 0, not 2, if nothing fires but a model has no verdict because something "
             "could not be read"
         ),
         {"action": "store_true"},
@@ -200,18 +198,17 @@ OPTIONS: Final[tuple[tuple[tuple[str, ...], str, dict[str, object]], ...]] = (
     (
         ("-f", "--from"),
         (
-            "look at a dump instead of a cluster: a file, a folder, an archive (.tgz, .tar, .zip, "
-            ".gz), "
-            "a must-gather, a support bundle, or - for standard input; may be repeated"
+            "check a dump instead of a cluster: a file, a folder, an archive (.tgz, .tar, .zip, "
+            ".gz), a must-gather, a support bundle, or - for standard input; may be repeated"
         ),
         {"dest": "sources", "metavar": "PATH", "action": "append", "default": []},
     ),
 )
-"""Names, meaning and what argparse takes of each, in the order of the help."""
+"""Names, help and argparse arguments of each flag, in the order of the help."""
 
 
 def add_options(parser: Parser, *, dump: bool = True) -> None:
-    """Add the flags that commands share; without `dump`, `--from` is only there to be refused."""
+    """Add the shared flags; without `dump`, `--from` exists only to be refused with a hint."""
     for names, meaning, more in OPTIONS:
         shown = meaning if dump or "--from" not in names else argparse.SUPPRESS
         parser.add_argument(*names, help=shown, **more)  # type: ignore[arg-type]  # of mixed types
@@ -237,10 +234,10 @@ def fail_on(text: str) -> frozenset[FailOn]:
 
 
 def exit_status_of(report: Report, arguments: argparse.Namespace) -> int:
-    """Return the exit status that a report has, and say on standard error why it is 2.
+    """Return the exit status for a report, and print to standard error why it is 2.
 
-    A cause counts with every `--fail-on` but `none`. Where nothing that counts fires, a model
-    without a verdict is no success: what it rests on could not be read, or nobody judges it.
+    A cause counts with every `--fail-on` but `none`. If nothing that counts fires, a model without
+    a verdict is still not a success: what it depends on could not be read, or no stack judges it.
     """
     wanted = fail_on(arguments.fail_on)
     if FailOn.NONE in wanted:
@@ -281,7 +278,7 @@ class Screen:
         self._before: Report | None = None
 
     def show(self, view: View, output: str, *, full: bool = True) -> None:
-        """Show a report; where nothing can be redrawn, what of a text is news since the last."""
+        """Show a report; without a terminal, a text is only what is new since the last one."""
         now = essence(view.report)
         is_news = self._report is None or now != essence(self._report)
         if is_news:
@@ -302,10 +299,9 @@ class Screen:
         self._text, self._shown = text, now
 
     def remark(self, text: str, *, keep: bool = False) -> None:
-        """Say why there is no newer text, above the last one if that is to be kept.
+        """Show why there is no newer report, above the last one with `keep`.
 
-        Where nothing can be redrawn it is said once and among the errors, as it is not what was
-        asked for.
+        Without a terminal, print it once to the error stream, as it is not the requested output.
         """
         if self._terminal:
             self._draw(f"{text}\n\n{self._text}" if keep else f"{text}\n")
@@ -316,17 +312,17 @@ class Screen:
         self._shown = text
 
     def _draw(self, text: str) -> None:
-        # Over the old text rather than on an empty screen, which would flicker.
+        # Overwrite the old text: clearing the screen would flicker.
         drawn = text.replace("\n", f"{_CLEAR_LINE}\n")
         self._stream.write(f"{_CLEAR if self._first else ''}{_HOME}{drawn}{_CLEAR_BELOW}")
         self._stream.flush()
 
 
 SHORTEST_SECONDS: Final = 1.0
-"""Evaluations follow each other at most this often."""
+"""Least time between two evaluations."""
 
 _LOST: Final = (
-    "The connection to the API server was lost: what was seen last may be old. Trying again."
+    "The connection to the API server was lost: this report may be outdated. Trying again."
 )
 
 
@@ -349,7 +345,7 @@ def until_interrupted(showing: Callable[[], Coroutine[object, object, None]]) ->
 
 
 def essence(report: Report) -> object:
-    """Return what of a report is news; the time and ages are not."""
+    """Return the part of a report whose change is news; times and ages are not."""
     findings = [(each.key, each.disposition, each.message, each.stale) for each in report.findings]
     mutes = (report.mutes, report.mute_faults)
     return findings, [each.subject for each in report.ready], report.unknown, mutes

@@ -1,7 +1,7 @@
-"""Pages of metrics in a dump, several of each pod, so that they make a window, and its logs.
+"""Pages of metrics in a dump, several of each pod so that they make a window, and its logs.
 
-A page is at `metrics/<namespace>/<pod>/<unix seconds>.prom`. Of the logs only those are read that
-may say why a pod does not run.
+A page is at `metrics/<namespace>/<pod>/<unix seconds>.prom`. Only logs that may say why a pod does
+not run are read.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ from reporter.snapshot.table import Table
 
 FOLDER: Final = "metrics"
 RESOURCE: Final = "pods/metrics"
-"""What the report calls a page that was left out."""
+"""Resource name in the report of pages that were left out."""
 
 _SECONDS: Final = re.compile(r"[0-9]{1,11}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,7 +54,7 @@ _SHORTEST_PERIOD: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class SavedPage:
-    """A page, and when it was fetched; without `content` it is in the file at `path`."""
+    """A page and its time; without `content` it is in the file at `path`."""
 
     pod: PodName
     at: datetime
@@ -90,10 +90,10 @@ def read_saved(
     *,
     settings: EvaluationSettings,
 ) -> Samples:
-    """Return what the pages say up to a moment, judged as those of a daemon.
+    """Return the samples of the pages up to `now`, judged as by a daemon.
 
-    A pod counts as it is in the dump for all of its pages. Pages of pods that the dump does not
-    have say nothing, nor do those of a pod whose newest page is so old that a daemon would have
+    All pages of a pod are judged with the pod as it is in the dump. Pages of pods that the dump
+    lacks are ignored, as are those of a pod whose newest page is so old that a daemon would have
     forgotten it.
     """
     by_pod: dict[PodName, list[SavedPage]] = defaultdict(list)
@@ -110,7 +110,7 @@ def read_saved(
 
 
 def _judged(target: Target, pages: Sequence[SavedPage], settings: EvaluationSettings) -> Judged:
-    # How often somebody fetched the page: there is no setting to tell.
+    # The period follows from the pages, as no setting has it.
     gaps = [(after.at - before.at).total_seconds() for before, after in pairwise(pages)]
     period = max(_SHORTEST_PERIOD, median(gaps)) if gaps else _SHORTEST_PERIOD
     history = History(timedelta(seconds=period))
@@ -167,9 +167,9 @@ def targets_of(
 async def scrape(
     client: KubeClient, targets: tuple[Target, ...], settings: DaemonSettings, *, seconds: float
 ) -> list[DumpedPage]:
-    """Fetch the pages of pods through the API server, again and again for some time.
+    """Fetch the pages of pods through the API server repeatedly for `seconds`.
 
-    A page that cannot be had is left out: without it nothing is judged, and nothing false is said.
+    A page that cannot be fetched is left out: without it nothing is judged, so nothing is wrong.
     """
     endpoint = Endpoint(settings.scrape_scheme, settings.scrape_port, settings.scrape_path)
     limits = FetchLimits(settings.scrape_timeout_seconds, settings.scrape_max_bytes)
@@ -227,15 +227,15 @@ def with_logs(
         saved[each.log[:3]][each.log.previous] = each.raw
     if not saved:
         return snapshot
-    said: dict[tuple[str, str, str], LogCause] = {}
+    causes: dict[tuple[str, str, str], LogCause] = {}
     for pod in snapshot[PODS]:
         for wanted in wanted_logs(pod):
             key = (pod.namespace, pod.name, wanted.container)
             runs = saved.get(key, {})
-            # Of a container that waits, the log of its last run is the present one for kubectl.
+            # While a container waits, `kubectl logs` without -p prints the log of its last run.
             texts = [runs[each] for each in wanted.runs if each in runs] or list(runs.values())
             if texts:
-                said[key] = together(
+                causes[key] = together(
                     read_log(each.decode("utf-8", "replace"), signatures).cause for each in texts
                 )
-    return replace(snapshot, evidence=replace(snapshot.evidence, logs=said))
+    return replace(snapshot, evidence=replace(snapshot.evidence, logs=causes))

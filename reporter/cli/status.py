@@ -36,13 +36,13 @@ def main(argv: Sequence[str]) -> int:
     require_sense(arguments)
     if arguments.sources:
         raise UsageError(
-            "status asks a daemon; a dump is looked at with: "
+            "status asks a daemon; to check a dump: "
             f"status-reporter check {shlex.join(arguments.sources)}"
         )
     url = arguments.url.rstrip("/")
     if arguments.pod is not None:
-        told = fetch(url, _path_of_pod(arguments.output, arguments.pod))
-        sys.stdout.write(for_terminal(told.decode("utf-8", "replace")))
+        body = fetch(url, _path_of_pod(arguments.output, arguments.pod))
+        sys.stdout.write(for_terminal(body.decode("utf-8", "replace")))
         return 0
     catalogue = catalogue_of(arguments.config)
     if arguments.watch:
@@ -59,7 +59,7 @@ def command_parser() -> Parser:
     made.add_argument(
         "--url",
         default=LOCAL,
-        help=f"where the daemon serves its report ({LOCAL}); of one in a cluster: {FORWARD}",
+        help=f"where the daemon serves its report ({LOCAL}); for one in a cluster: {FORWARD}",
     )
     made.add_argument(
         "--pod",
@@ -79,7 +79,7 @@ def _path_of_pod(output: str, pod: str) -> str:
     if not _POD.fullmatch(pod):
         raise UsageError(f"--pod: {pod!r} is not allowed; allowed: NAMESPACE/NAME")
     if output not in _POD_PATHS:
-        raise UsageError(f"--pod: -o {output} is about a report; allowed: text, json")
+        raise UsageError(f"--pod: -o {output} is for reports; allowed: text, json")
     return _POD_PATHS[output].format(pod)
 
 
@@ -102,7 +102,7 @@ def _view(body: bytes, arguments: argparse.Namespace, catalogue: Catalogue) -> V
 
 
 def _document(body: bytes, report: Report, namespace: str) -> bytes:
-    """Return what the daemon answered, as it came, or what of it is about one namespace."""
+    """Return the daemon's answer unchanged, or its part about one namespace."""
     if not namespace:
         return body
     document: dict[str, object] = json.loads(body)
@@ -118,8 +118,8 @@ def _document(body: bytes, report: Report, namespace: str) -> bytes:
         document[key] = [each for each in of(key) if str(each.get("subject")) in subjects]
     for key in ("skipped", "derived"):
         document[key] = [each for each in of(key) if str(each.get("namespace")) in {"", namespace}]
-    told = {finding.message for finding in report.findings}
-    document["events"] = [each for each in of("events") if str(each.get("message")) in told]
+    messages = {finding.message for finding in report.findings}
+    document["events"] = [each for each in of("events") if str(each.get("message")) in messages]
     return json_text(document).encode() + b"\n"
 
 
@@ -130,7 +130,7 @@ async def _show_changes(url: str, arguments: argparse.Namespace, catalogue: Cata
         return _view(fetch(url, REPORT), arguments, catalogue)
 
     screen = Screen(sys.stdout, sys.stderr)
-    # That there is no daemon is said at once; one that goes away may come back.
+    # Fail at once if no daemon answers; later failures may be temporary.
     view = await asyncio.to_thread(ask)
     while True:
         screen.show(view, arguments.output, full=arguments.full)

@@ -235,7 +235,7 @@ def test_what_cannot_be_evaluated_is_refused(run, healthy, argv, *, says):
 
 @pytest.mark.parametrize(
     ("argv", "says"),
-    [(("--kubeconfig", "nowhere"), "nowhere"), (("--complete",), "--complete is about a dump")],
+    [(("--kubeconfig", "nowhere"), "nowhere"), (("--complete",), "--complete is for dumps")],
 )
 def test_a_cluster_that_cannot_be_reached(run, argv, says):
     """Without a cluster the status is 2, and the message says what to use."""

@@ -64,7 +64,7 @@ def test_version_and_commit(run):
         (["check", "--frm", "x"], "did you mean --from?"),
         (["check", "--from"], "expected one argument"),
         (["check", "-o", "xml"], "invalid choice"),
-        (["check", "extra"], "extra: no such file or folder; a namespace is -n extra"),
+        (["check", "extra"], "extra: no such file or folder; for a namespace: -n extra"),
         (["explain", "clusterKedaNotRedy"], "did you mean clusterKedaNotReady?"),
         (["sandbox", "--port", "x"], "--port: 'x' is not allowed; allowed: 0 to 65535"),
         (["sandbox", "--port", "70000"], "--port: '70000' is not allowed"),

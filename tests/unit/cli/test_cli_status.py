@@ -77,8 +77,8 @@ def test_a_reason_of_another_version_is_shown(run, daemon, served):
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (["--from", "dump.tgz"], "a dump is looked at with: status-reporter check dump.tgz"),
-        (["--pod", "a/b", "-o", "junit"], "-o junit is about a report"),
+        (["--from", "dump.tgz"], "to check a dump: status-reporter check dump.tgz"),
+        (["--pod", "a/b", "-o", "junit"], "-o junit is for reports"),
         (["-A", "-n", "x"], "contradict"),
         (["-o", "html", "-w"], "-o html is one document"),
         (["--fail-on", "cause,none"], "allowed: one or more of cause, notice, unknown, none"),

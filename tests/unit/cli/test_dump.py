@@ -125,7 +125,7 @@ def test_the_file(cluster, tmp_path):
     assert said.startswith(f"{path.name}: ")
     assert f"status-reporter check --from {path.name}" in said
     assert status == 2
-    assert "is there already" in err
+    assert "already exists" in err
     assert (tmp_path / "there.tgz").read_text() == "mine"
 
 

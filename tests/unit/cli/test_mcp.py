@@ -86,7 +86,7 @@ async def test_one_namespace_comes_with_the_causes_of_the_cluster():
     assert told["findings"][0]["reason"] == KAITO
     subjects = {each["subject"] for each in told["findings"]}
     assert all(each == "cluster" or "/search-models" in each for each in subjects)
-    assert "there is nothing in namespace serch-models that is looked at" in wrong
+    assert "nothing in namespace serch-models is looked at" in wrong
 
 
 @pytest.mark.long
@@ -106,7 +106,7 @@ async def test_a_dump_is_judged_below_the_folder_alone(tmp_path):
         told = await ask(client, "check_dump", path="dump", namespace="search-models")
         assert told["findings"][0]["reason"] == KAITO
         for path in ("/etc", "../..", "out/hostname"):
-            assert f"dumps are read below {tmp_path} only" in await refused(
+            assert f"dumps are read only below {tmp_path}" in await refused(
                 client, "check_dump", path=path
             )
         assert "no such file or folder" in await refused(client, "check_dump", path="nothing")
@@ -160,7 +160,7 @@ def test_without_the_extra_it_says_what_to_install():
     assert done.stderr == (
         "status-reporter: mcp: this needs the extra mcp, which is not installed: "
         "pip install --no-deps --require-hashes -r requirements-mcp.lock "
-        "(a file of the checkout and of a release)\n"
+        "(in the checkout and in each release)\n"
     )
 
 
@@ -189,7 +189,7 @@ def test_the_image_is_without_it():
     ("flags", "says"),
     [
         (["--url", "http://x", "--from", "y"], "not allowed with argument"),
-        (["--url", "http://x", "-n", "y"], "of a daemon all is read already"),
+        (["--url", "http://x", "-n", "y"], "a daemon has read everything"),
         (["--dumps", "/nowhere"], "--dumps /nowhere: no such folder"),
         (["--resync-seconds", "no"], "--resync-seconds: 'no' is not allowed"),
     ],

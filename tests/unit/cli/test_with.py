@@ -105,10 +105,10 @@ def test_what_it_brings_and_takes_away_is_said(run, healthy, broken, tmp_path):
     path.write_text(RANGE.replace('"3"', '"7"'))
     out = " ".join(run("check", broken, "--with", path)[1].split())
     gone = "inferencesetScalingMisconfigured of inferenceset/chat-models/phi-4-mini."
-    assert f"Not told any more: {gone}" in out
+    assert f"This ends {gone}" in out
     path.write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n")
     out = " ".join(run("check", broken, "--with", path)[1].split())
-    assert "This brings no finding and takes none away." in out
+    assert "This brings no finding and ends none." in out
 
 
 def test_a_file_that_cannot_be_read_is_no_green_light(run, healthy, tmp_path):
@@ -120,4 +120,4 @@ def test_a_file_that_cannot_be_read_is_no_green_light(run, healthy, tmp_path):
         assert "--with: " in err
     status, _, err = run("check", "-", "--with", "-")
     assert status == 2
-    assert "standard input can be read once" in err
+    assert "standard input can be read only once" in err

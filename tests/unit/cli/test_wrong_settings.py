@@ -124,7 +124,7 @@ def test_an_error_that_nobody_caught_is_no_verdict(run, monkeypatch):
     monkeypatch.setattr("reporter.cli.check.viewed", broken)
     status, out, err = run("check", "--from", ROOT / "examples" / "broken-stack")
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("status-reporter: an error of this program, ")
+    assert err.startswith("status-reporter: an error in this program, ")
     assert "KeyError" in err
     assert "reporter/cli/main.py:" in err
     assert "Please report this line as CONTRIBUTING.md of the project says" in err
