@@ -18,24 +18,23 @@ from reporter.sinks.own_metrics import Metrics
 from reporter.version import commit
 
 MOST: Final = 128
-"""Connections of one listener: a browser has six, and scrapers, probes and tunnels one each."""
+"""Most connections of one listener: a browser has six, scrapers, probes and tunnels one each."""
 
 IDLE_SECONDS: Final = 30.0
-"""A connection that asks for nothing for so long is closed, unless it is being answered."""
+"""A connection without a request for this long is closed, unless it is being answered."""
 
 ANSWER_SECONDS: Final = 5.0
-"""A connection that has been answered for longer makes room where there is no other place."""
+"""A connection that has been answered for longer may be closed to make room for a new one."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Connections:
-    """Counts the connections of one listener and closes what is too much.
+    """Counts the connections of one listener and closes those beyond the limit.
 
-    A new one at the limit takes the place of the one that has asked for nothing for longest: to ask
-    again and again keeps no place for ever. Where all are being answered, it takes the place of the
-    one that has been for longest, as a stream of the page has, which a browser opens again by
-    itself.
+    At the limit, a new connection replaces the one that has been idle for longest. If all are being
+    answered, it replaces the one that has been answered for longest: usually a stream of the page,
+    which a browser reopens by itself.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Connections:
         self._answered_since: dict[asyncio.BaseTransport, float] = {}
 
     def opened(self, transport: asyncio.BaseTransport) -> bool:
-        """Note a new connection; False, and it is closed, if all others have just begun."""
+        """Add a connection and return True; close it and return False if no other can make room."""
         self._open = {each for each in self._open if not each.is_closing()}
         if len(self._open) >= self._most and not self._made_room():
             _close(transport)
@@ -89,7 +88,7 @@ class Connections:
         return True
 
     def _longest_answered(self) -> asyncio.BaseTransport | None:
-        # They are in the order in which their answers began.
+        # In the order in which their answers began.
         oldest = next(iter(self._answered_since.items()), None)
         now = asyncio.get_running_loop().time()
         return oldest[0] if oldest and now - oldest[1] > self._answer_seconds else None
@@ -158,7 +157,7 @@ class Connection:
 async def connected(
     *, kubeconfig: Path | None = None, context: str | None = None
 ) -> AsyncIterator[Connection]:
-    """Open the connection to the API server; sends no request."""
+    """Prepare the connection to the API server, without sending a request."""
     offset = ClockOffset()
 
     def now() -> Instant:

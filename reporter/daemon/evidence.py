@@ -1,17 +1,17 @@
-"""Reads what explains faults, beside the passes: Events of others, objects on demand, ends of logs.
+"""Reads what explains faults, beside the passes: others' Events, objects on demand, ends of logs.
 
-A pass makes no request, and what says why a pod does not run is not watched. When a node pool is
-emptied, hundreds of models break in the same minute, and the API server has other things to do. So
-each pass says what it could not explain, what hits most models first. It is read at once, again
-after 10 s and after 60 s, as kubelets and autoscalers need that long to say what they have to say,
-and then at most once a minute: at most two requests a second in all. Nothing waits for it: the
-symptom is told in its time, and its message changes when the cause is known.
+A pass makes no request, and the evidence of why a pod does not run is not watched. When a node pool
+is emptied, hundreds of models break in the same minute, and the API server has other things to do.
+So each pass lists what it could not explain, starting with what hits the most models. Evidence for
+it is read at once, again after 10 s and after 60 s, as kubelets and autoscalers need that long to
+report, and then at most once a minute: at most two requests a second in all. Nothing waits for it:
+the symptom is reported in time, and its message changes when the cause is known.
 
-Only the replica that leads reads, but for what verdicts rest on, as the API server keeps no cache
-of Events. HorizontalPodAutoscalers are read every 10 s while one is told to be at fault, unless
-there are so many that a reading takes long. What was learned is kept as long as anything is at
-fault in that namespace, for an Event ends after an hour. What a right is missing for is asked for
-again after ten minutes.
+Only the leader reads, except evidence that verdicts depend on, because the API server keeps no
+cache of Events. HorizontalPodAutoscalers are read every 10 s while one is reported as at fault,
+unless there are so many that a read takes long. Evidence is kept as long as anything is at fault in
+its namespace, as an Event expires after an hour. A read that was forbidden is retried after ten
+minutes.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from reporter.snapshot.snapshot import Learned, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class WantedRead:
-    """What is read at once: a Lease, the Events of a namespace, a kind, a volume, or a log."""
+    """One read: a Lease, the Events of a namespace, a kind, a volume, or a log."""
 
     lease: tuple[str, str] | None = None
     events: str = ""
@@ -49,17 +49,17 @@ class WantedRead:
 
     @property
     def is_of_verdicts(self) -> bool:
-        """Whether verdicts rest on it, so that standbys read it too."""
+        """Whether verdicts depend on it, so that standbys read it too."""
         return self.lease is not None or self.kind is AUTOSCALERS
 
     @property
     def repeats(self) -> bool:
-        """Whether a later look may say more: the log of a run that ended says the same for ever."""
+        """Whether a later read may say more: the log of an ended run no longer changes."""
         return self.log is None or False in self.log.runs
 
 
 def steps(wanted: WantedEvidence, *, logs: bool) -> Iterator[WantedRead]:
-    """Yield what is wanted, what says most first: Leases and Events, then logs, then objects."""
+    """Yield the wanted reads, the most telling first: Leases, Events, then logs, then objects."""
     yield from (WantedRead(lease=each) for each in wanted.leases)
     if wanted.scalers:
         yield WantedRead(kind=AUTOSCALERS)
@@ -79,7 +79,7 @@ class EvidenceReader:
     turn: Turn
 
     async def take(self, step: WantedRead, wanted: WantedEvidence) -> bool:
-        """Read, and return whether something else is known than before."""
+        """Read, and return whether anything new was learned. Raises KubeError."""
         if step.lease:
             namespace, name = step.lease
             lease = await read_object(
@@ -113,10 +113,10 @@ class EvidenceReader:
             try:
                 text = await fetch_log(self.client, run)
             except ApiStatusError as error:
-                # The kubelet has it no more; the other run may still be there.
+                # The kubelet no longer has this log, but it may have that of the other run.
                 refused = error
                 continue
-            # A log may have a mebibyte of anything: the loop goes on meanwhile.
+            # In a thread, as a log may be a mebibyte of anything.
             reading = await asyncio.to_thread(read_log, text, self.signatures)
             causes.append(reading.cause)
             if reading.cause.signature and not reading.cause.symptom:
@@ -130,7 +130,7 @@ SECONDS: Final = 0.55
 """Time between two requests."""
 
 LATER: Final = (10.0, 50.0)
-"""After the first look, when the next ones are due."""
+"""Seconds from the first read to the second, and from that to the third."""
 
 AGAIN: Final = 60.0
 _REFUSED: Final = 600.0
@@ -145,7 +145,7 @@ log = structlog.get_logger("evidence")
 
 @dataclass(slots=True)
 class _Due:
-    """When something is read next, how often it was, and what was at fault then."""
+    """When a read is due next, how often it was made, and what was at fault then."""
 
     at: float
     times: int = 0
@@ -190,7 +190,7 @@ class EvidenceTask:
     def passed(
         self, wanted: WantedEvidence, crashes: Mapping[EpisodeKey, ContainerLog] = NO_CRASHES
     ) -> None:
-        """Take what a pass could not explain, and the crashes whose last lines it would show."""
+        """Accept what a pass could not explain, and the crashes whose last lines it would show."""
         self._wanted, self._crashes = wanted, crashes
         now = asyncio.get_running_loop().time()
         due: dict[WantedRead, _Due] = {}
@@ -200,7 +200,7 @@ class EvidenceTask:
             if known is None:
                 known = _Due(now, faults=faults)
             elif not faults <= known.faults:
-                # Something else broke in a namespace that was read already.
+                # Something else broke in a namespace whose Events were read already.
                 known.at = min(known.at, max(now, known.last + _SOONEST))
                 known.times = 0
             known.faults = faults
@@ -217,7 +217,7 @@ class EvidenceTask:
         while True:
             self._woken.clear()
             if not self._mine():
-                await self._woken.wait()  # a pass follows each change of roles
+                await self._woken.wait()  # a change of leadership leads to a pass
             elif (step := self._next(loop.time())) is not None:
                 await self._take(step, self._due[step])
             else:
@@ -227,12 +227,12 @@ class EvidenceTask:
         return step.kind is AUTOSCALERS and self._wanted.scalers_at_fault
 
     def _mine(self) -> dict[WantedRead, _Due]:
-        """Return what this replica reads: standbys what verdicts rest on, the leader all."""
+        """Return the reads of this replica: a standby reads only what verdicts depend on."""
         leads = self.leading()
         return {step: each for step, each in self._due.items() if leads or step.is_of_verdicts}
 
     def _next(self, now: float) -> WantedRead | None:
-        """Return what is due: the never read, as the report has them, then the longest waiting."""
+        """Return a read that is due: new ones first, in order, then the one waiting longest."""
         due = {step: each for step, each in self._mine().items() if each.at <= now}
         new = next((step for step, each in due.items() if each.last < 0), None)
         return new or min(due, key=lambda step: due[step].at, default=None)

@@ -1,10 +1,9 @@
 """What the daemon serves and where: metrics, health, the report, and the page with its changes.
 
-Who may read the metrics (`--metrics-authentication`) is asked as kube-rbac-proxy and
-controller-runtime do it (pkg/metrics/filters): a TokenReview says whose the bearer token is, a
-SubjectAccessReview whether they may `get` the path `/metrics`. What is answered is kept for a
-while, by the token's digest. A client with ever other tokens costs the API server a few requests
-at a time, and keeps out nobody whose token was good.
+`--metrics-authentication` works as in kube-rbac-proxy and controller-runtime (pkg/metrics/filters):
+a TokenReview says whose the bearer token is, a SubjectAccessReview whether that user may `get` the
+path `/metrics`. Answers are cached for a while, by the token's digest. A client that keeps sending
+new tokens costs the API server a few concurrent requests, and does not lock out valid tokens.
 """
 
 import asyncio
@@ -36,10 +35,10 @@ Rendering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class RenderingPace:
-    """One answer at a time, and after each one as long a rest as it took.
+    """Renders one answer at a time, and rests after each for as long as it took.
 
-    However many ask for the report and the page, health and the Lease have at least every second
-    moment.
+    However many clients request the report and the page, at least half of the time is left for
+    health and the Lease.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class RenderingPace:
             began = self._clock()
             try:
                 if request.transport is None:
-                    # Its client left while it waited; nothing is rendered for nobody.
+                    # The client left while it waited; do not render for it.
                     return web.Response(status=503)
                 return await handler(request)
             finally:
@@ -67,19 +66,19 @@ class RenderingPace:
         return serve
 
     def _rest_for(self, seconds: float) -> None:
-        """Keep the lock for a rest that the answer does not wait for."""
+        """Keep the lock for a rest, without delaying the answer."""
         self._resting = asyncio.ensure_future(self._rest(seconds))
         self._resting.add_done_callback(lambda _: self._lock.release())
 
 
 MOST_STREAMS: Final = 32
-"""Browsers that may wait for changes at a time; others ask again by themselves."""
+"""Most browsers that wait for changes at a time; others retry by themselves."""
 
 ALIVE_SECONDS: Final = 5.0
-"""How often a stream says that it is still alive, and how old the newest report is."""
+"""How often a stream sends a heartbeat, with the age of the newest report."""
 
 SLOW_SECONDS: Final = 10.0
-"""A browser that takes nothing for so long is dropped."""
+"""A browser that accepts no data for this long is dropped."""
 
 _NOTHING_YET: Final = "No pass has ended yet.\n"
 _HEADERS: Final = {
@@ -91,12 +90,12 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 _AGAIN_MILLISECONDS: Final = 1000
-"""How soon a browser asks for a stream again that has ended."""
+"""How soon a browser reopens a stream that has ended."""
 
 _STREAM_HEADERS: Final = {
     **_HEADERS,
     "Content-Type": "text/event-stream",
-    # nginx would collect the answer until its buffer is full.
+    # Otherwise nginx buffers the answer.
     "X-Accel-Buffering": "no",
 }
 
@@ -108,9 +107,9 @@ def with_page(
     *,
     pace: RenderingPace | None = None,
 ) -> dict[str, server.Handler]:
-    """Return the routes of the report listener with the page, which keep one pace.
+    """Return the routes of the report listener with those of the page, all at one pace.
 
-    `/` stays text for clients that do not ask for HTML, such as curl and `status-reporter status`.
+    `/` stays text for clients that do not accept HTML, such as curl and `status-reporter status`.
     """
     as_text = routes["/"]
 
@@ -122,7 +121,7 @@ def with_page(
         server.check_host(request, address)
         html = await page.html(request.query.get("q", ""), whole="all" in request.query)
         if html is None:
-            # A browser asks again by itself.
+            # A browser retries by itself.
             return web.Response(status=503, text=_NOTHING_YET, headers={**_HEADERS, "Refresh": "1"})
         return web.Response(
             body=html,
@@ -160,10 +159,9 @@ def with_page(
 
 
 class _Streams:
-    """Server-sent events: each browser has a coroutine of its own that only ever waits.
+    """Server-sent events: each browser has its own coroutine, which nearly always waits.
 
-    What is sent is the version and not the page, so that a browser that is slow skips versions
-    and nothing is kept for it.
+    A stream sends versions, not pages, so a slow browser skips versions and nothing is kept for it.
     """
 
     def __init__(self, page: LivePage) -> None:
@@ -199,13 +197,13 @@ class _Streams:
                 async with asyncio.timeout(SLOW_SECONDS):
                     await response.write(data.encode())
         except (TimeoutError, ConnectionError):
-            # It is slow or gone; it will come back by itself.
+            # The browser is slow or gone; it will reconnect by itself.
             if request.transport is not None:
                 request.transport.abort()
         return response
 
     async def _next(self, known: str | None) -> str | None:
-        """Wait for another version than `known`, or until it is time to say that all is well."""
+        """Wait for another version than `known` or until a heartbeat is due; return the version."""
         try:
             async with asyncio.timeout(ALIVE_SECONDS):
                 await self._page.changed(known)
@@ -215,11 +213,11 @@ class _Streams:
 
 
 ALLOWED_SECONDS: Final = 60.0
-"""For how long a good answer is believed; a revoked token is good for as long."""
+"""How long a positive answer is cached; a revoked token works for as long."""
 
 REFUSED_SECONDS: Final = 10.0
 KEPT: Final = 1000
-"""Most answers kept of each kind, so that bad tokens push out no good one; the oldest goes."""
+"""Most cached answers of each kind, so that bad tokens do not evict good ones; the oldest goes."""
 
 _AT_ONCE: Final = 4
 _TOKEN_BYTES: Final = 16 * 1024
@@ -389,7 +387,7 @@ async def listening(
         ):
             port = await servers.listen(address, routes)
             if address is not None and port is not None:
-                # The port is the system's choice where the setting says 0.
+                # With port 0 the system chooses the port.
                 structlog.get_logger("daemon").info(
                     "listening", setting=address.setting, address=str(replace(address, port=port))
                 )

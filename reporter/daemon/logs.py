@@ -1,4 +1,4 @@
-"""Logging: for people on a terminal, JSON lines otherwise; what changed, and nothing twice."""
+"""Logging: for people on a terminal, JSON lines otherwise; each change is logged once."""
 
 import logging
 import sys
@@ -15,11 +15,11 @@ from reporter.setting_types import LogFormat
 from reporter.sinks.words import mute_place
 
 MUTES_LOGGED: Final = 10
-"""Most mutes that the line of a finding names: thousands of pods may carry one."""
+"""Most mutes named in the line of a finding: thousands of pods may carry one."""
 
 LINES: Final = 50
-"""Most lines of one kind for one pass: at the first start thousands of subjects are ready, and to
-write that many lines would stop the event loop. Events and the report have them all."""
+"""Most lines of one kind per pass: at the first start thousands of subjects are ready, and writing
+that many lines would block the event loop. Events and the report have them all."""
 
 _ChangeT = TypeVar("_ChangeT")
 
@@ -46,7 +46,7 @@ def configure(level: str, format_: LogFormat) -> None:
 def _redact(
     _logger: object, _method: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
-    """Let no credential reach a log line, whatever an error or an object contains."""
+    """Remove credentials from a log line, whatever an error or an object contains."""
     for key, value in event.items():
         if isinstance(value, str):
             event[key] = redact(value)
@@ -54,7 +54,7 @@ def _redact(
 
 
 class ChangeLog:
-    """One line for each change of a disposition, of a subject's readiness, of what is unknown."""
+    """Logs each change of a disposition, a subject's readiness, unknown resources and the like."""
 
     def __init__(self) -> None:
         self._log = structlog.get_logger("report")
@@ -70,7 +70,7 @@ class ChangeLog:
         changed = [
             each
             for key, each in findings.items()
-            if key not in known or _told(known[key]) != _told(each)
+            if key not in known or _logged(known[key]) != _logged(each)
         ]
         for finding in self._some(sorted(changed, key=lambda each: not each.fires), "findings"):
             self._finding(finding, known.get(finding.key))
@@ -131,12 +131,12 @@ def _about(finding: ResolvedFinding) -> dict[str, str]:
     return {"reason": finding.reason, "subject": subject, "object": related}
 
 
-def _told(finding: ResolvedFinding) -> tuple[object, ...]:
+def _logged(finding: ResolvedFinding) -> tuple[object, ...]:
     return (finding.disposition, finding.stale, finding.by, finding.mutes)
 
 
 def note_scrape(target: Target, scrape: Scrape) -> None:
-    """Log the result of a scrape, for a look into one pod with `--log-level debug`."""
+    """Log the result of a scrape, for debugging one pod with `--log-level debug`."""
     structlog.get_logger("scraper").debug(
         "pod_scraped",
         namespace=target.namespace,

@@ -1,9 +1,8 @@
-"""The daemon: how it starts and ends, and what is wired to what.
+"""The daemon: starts, wires and stops its parts.
 
-Each part is given to its constructor what it needs, so it is made of parts that exist already.
-Where two parts need each other, a value stands between them: `due` asks for a pass, `targets_due`
-for a search for pods to scrape, and from the count of pauses the writers learn that their plan is
-old.
+Each part gets its dependencies in its constructor, so it is made after them. Where two parts need
+each other, a value is between them: `due` asks for a pass, `targets_due` for a search for pods to
+scrape, and the count of pauses shows the writers that their plan is outdated.
 """
 
 import asyncio
@@ -91,7 +90,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
         elector = Elector(
             client,
             name=settings.leader_election_id,
-            # As client-go's examples do: a pod's name is the same after a restart of its container.
+            # As in client-go's examples: a pod keeps its name when its container restarts.
             identity=f"{instance}_{secrets.token_hex(4)}",
             times=LeaseTimes(
                 duration=settings.lease_duration_seconds,
@@ -184,7 +183,7 @@ def build(connection: Connection, settings: DaemonSettings, *, instance: str) ->
 
 
 SWITCH_SECONDS: Final = 0.0005
-"""How soon a pass, which runs in a thread, lets the event loop go on; Python's own is 5 ms."""
+"""How soon a pass, which runs in a thread, yields to the event loop; Python's default is 5 ms."""
 
 
 async def run_daemon(
@@ -203,7 +202,7 @@ async def run_daemon(
 
 
 def instance_name() -> str:
-    """Return what tells this replica from others: the pod's name, else host and process."""
+    """Return the identity of this replica: the pod's name, or host and process."""
     return os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
 
 
@@ -239,12 +238,12 @@ async def serve(
 
 async def _passes(parts: Parts) -> None:
     """Start passes once each kind is listed or declared unknown."""
-    # Nearly all that is made until then stays, so that to look for garbage only holds up the loop.
+    # Nearly all objects made until then stay, so collecting garbage would only block the loop.
     gc.disable()
     try:
         await parts.cluster.wait_listed()
-        # What is decoded from the API holds no cycles and is not tracked; what is left is moved out
-        # of the collector's sight, so that it never walks the whole heap while the loop waits.
+        # Decoded API objects have no cycles and are not tracked. The rest is frozen, so that the
+        # collector never walks the whole heap while the loop waits.
         gc.freeze()
     finally:
         gc.enable()
@@ -255,7 +254,7 @@ async def _election(parts: Parts) -> None:
     due = parts.due
 
     def stopped() -> None:
-        # What waits was planned under a lease that somebody else may hold by now.
+        # Queued writes were planned under a lease that another replica may hold by now.
         parts.writers.forget()
         due.set()
 
@@ -272,7 +271,7 @@ async def _supervise(
 ) -> None:
     """Run everything until `stop`; if one part ends by itself, all end.
 
-    The lease is released last, when nothing that it guards can run any more.
+    The lease is released last, when nothing that it guards runs any more.
     """
     leading = asyncio.create_task(election, name="lease")
     running = [asyncio.create_task(each, name=name) for name, each in work.items()]

@@ -1,8 +1,8 @@
 """One pass, from the snapshot to the planned writes: pure, so that it can run in a thread.
 
-A second installation without a common Lease writes our Events too: with other settings each ends
-those that the other one begins. What the cluster shows of it is an Event that we wrote and that
-says something else now, in a version that is none of our writes.
+A second installation with another Lease writes our Events too; with other settings, each closes the
+Events that the other creates. The only sign in the cluster is an Event of ours that now says
+something else, in a resource version that is not one of our writes.
 """
 
 import time
@@ -43,7 +43,7 @@ from reporter.workload.components import namespace_ref, with_verdicts
 
 _CHANGES: Final = 3
 _WITHIN: Final = timedelta(minutes=10)
-"""So many changes in that time are another writer: a former leader's last write is one."""
+"""This many changes within that time mean another writer; a former leader's last write is one."""
 
 _MESSAGE: Final = (
     "Events: something else changes the Events that this reporter writes, so they may not say what "
@@ -53,13 +53,13 @@ _MESSAGE: Final = (
 
 
 Change: TypeAlias = tuple[str, str]
-"""An Event by its name, and a version of it that may not be ours."""
+"""The name of an Event, and a resource version of it that may not be ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignWriters:
-    """What is remembered from pass to pass. A change is `doubtful` if it may be ours: the answer to
-    a write of ours may come after the watch has brought it.
+    """Changes by others, remembered from pass to pass. A change is `doubtful` if it may be ours:
+    the watch may deliver a write of ours before its answer arrives.
     """
 
     doubtful: frozenset[Change] = frozenset()
@@ -73,8 +73,9 @@ class ForeignWriters:
 def look_for_foreign_writers(
     before: ForeignWriters, records: Records, own: OwnWrites, *, now: Instant, leading: bool
 ) -> ForeignWriters:
-    """A change counts once, however many passes see it, and no more once an answer says that it was
-    ours. Who does not lead has a leader who changes our Events.
+    """Return the foreign changes after a pass. A change counts once, however many passes see it,
+    and not at all once an answer shows that it was ours. On a standby none are added, as its leader
+    changes the Events.
     """
     recent = {
         change: counted
@@ -134,7 +135,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class RecentWrites:
-    """What was written lately, which the watches may not have brought back yet."""
+    """Recent writes, which the watches may not have delivered yet."""
 
     events: Mapping[str, Written] = field(default_factory=dict)
     mirrors: Mapping[str, Applied] = field(default_factory=dict)
@@ -144,8 +145,8 @@ class RecentWrites:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """`records` and `mirrors` are None where nothing can be said of them, `next_in` where only the
-    resync is due.
+    """The result of a pass. `records` is None if Events are unknown, `mirrors` if none may be
+    planned, `next_in` if only the resync is due.
     """
 
     report: Report
@@ -175,9 +176,7 @@ def run_pass(
     handed: Handed = NOTHING,
     last_lines: Mapping[EpisodeKey, tuple[str, ...]] = MappingProxyType({}),
 ) -> Pass:
-    """Evaluate a snapshot and what was scraped: no requests, no state but what is passed in and
-    out.
-    """
+    """Evaluate a snapshot and samples, without requests or state other than what is passed."""
     began, spent = time.perf_counter(), time.thread_time()
     evaluation, answered = evaluate_again(snapshot, settings, before.answered, samples=samples)
     scope = OutputScope(
@@ -198,8 +197,8 @@ def run_pass(
     foreign_writers = look_for_foreign_writers(
         before.foreign_writers, on_record, own, now=now, leading=leading
     )
-    told = findings_about(foreign_writers, snapshot, settings)
-    evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from, *told))
+    foreign = findings_about(foreign_writers, snapshot, settings)
+    evaluation = replace(evaluation, findings=(*evaluation.findings, *kept_from, *foreign))
     resolution = resolve(
         evaluation,
         snapshot,
@@ -211,13 +210,13 @@ def run_pass(
     )
     records = overlay(on_record, recent_writes.events)
     plan = Plan((), None)
-    may_tell = _confirmed_in(snapshot, settings.catalogue)
+    may_begin = _confirmed_in(snapshot, settings.catalogue)
     if snapshot.state(EVENTS).confirmed or not snapshot.known(EVENTS):
         plan = plan_events(
-            resolution.report, records, settings, instance=instance, confirmed=may_tell
+            resolution.report, records, settings, instance=instance, confirmed=may_begin
         )
     mirrors = None
-    # Only then an Event that is not on record certainly does not exist.
+    # Otherwise an Event that is not on record may exist.
     are_known = snapshot.known(EVENTS) and snapshot.state(EVENTS).confirmed
     if settings.mirror_to_workload and leading and are_known:
         mirrors = plan_mirrors(
@@ -231,7 +230,7 @@ def run_pass(
     alerts = None
     if settings.alertmanager_url:
         alerts = plan_alerts(
-            resolution.report, records, before.alerts, settings=settings, confirmed=may_tell
+            resolution.report, records, before.alerts, settings=settings, confirmed=may_begin
         )
     waits = (
         resolution.wake_in,
@@ -268,10 +267,10 @@ def run_pass(
 
 
 def _confirmed_in(snapshot: Snapshot, catalogue: Catalogue) -> Callable[[str], bool]:
-    """Return what tells whether a verdict on a reason rests on confirmed data.
+    """Return a function that tells whether verdicts on a reason depend on confirmed data only.
 
-    Resolution starts no verdict without that. This is about those whose Event was not written
-    before the connection was lost: they are as old as the loss.
+    Resolution begins no verdict without that. This is for verdicts from before the connection was
+    lost whose Event has not been written: they are outdated.
     """
 
     def is_confirmed(reason: str) -> bool:

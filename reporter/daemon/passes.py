@@ -1,27 +1,27 @@
 """When a pass takes place: on change, when a grace ends, and at least once per resync.
 
-A pass judges the whole cluster, since one cause explains faults of other objects. What has to be
-limited is the share of the processor:
+A pass judges the whole cluster, since one cause explains faults of other objects. Its share of the
+processor has to be limited:
 
 - **Soon after a change.** A change sets `due`; changes of the next 50 ms join it, because a rollout
   touches several objects at once.
 - **At the moment a grace ends.** Nothing changes then, so each pass says when the next one is due.
-- **Once per resync**, whatever happens: what a pass did not foresee is found then.
+- **Once per resync**, whatever happens, to find what no pass has foreseen.
 
 Under churn the watches and the Lease need the processor too. A fixed pause after each pass would
 delay the second change after an hour of quiet as much as the thousandth of a rollout. So passes
-spend an allowance that the clock earns: a pass costs five times the processor time that it took, at
-least 0.3 s. What quiet times save up is worth three passes, or 5 s where that is more. Hence a few
-changes in a row are answered at once, and in the long run passes take a fifth of the time at most.
+spend an allowance that grows with time: a pass costs five times the processor time that it took, at
+least 0.3 s. Quiet times save up at most three passes, or 5 s if that is more. So a few changes in a
+row are handled at once, and in the long run passes take at most a fifth of the time.
 
-A pass runs in a thread, on a frozen snapshot, so that the event loop goes on renewing the Lease.
-A pass during which the process stood still is dropped: what it decided rests on old data.
+A pass runs in a thread, on a frozen snapshot, so that the event loop keeps renewing the Lease. A
+pass during which the process was paused is dropped: its decisions depend on old data.
 
-Python's collector walks all objects while nothing else runs, and a burst of new objects sets it
-off. There is hardly anything to find: what is decoded and what a pass makes of it holds no cycles,
-and those of requests and exceptions are young. So the third generation is looked through only after
-a pass that no change asked for, as nobody waits then; a cluster that never rests has its walk
-seldom. To freeze what every pass leaves would keep connections for ever.
+Python's collector walks all objects while nothing else runs, and a burst of new objects triggers
+it. There is hardly anything to find: decoded objects and the results of a pass have no cycles, and
+those of requests and exceptions are young. So the third generation is collected only after a pass
+that no change asked for, when nothing waits; in a cluster that never rests, it is collected rarely.
+Freezing the objects of every pass would keep connections for ever.
 """
 
 import asyncio
@@ -53,8 +53,8 @@ from reporter.sinks.own_metrics import Metrics, SelfCheckResult
 from reporter.snapshot.snapshot import Snapshot
 from reporter.snapshot.table import Table
 
-_TOLD: Final = 5
-"""Differences that are named in the log; the others are counted."""
+_LOGGED: Final = 5
+"""Most differences that are named in the log; the others are only counted."""
 
 
 class Ask(Protocol):
@@ -70,15 +70,13 @@ class Passed:
 
 
 class SelfCheck:
-    """Now and then a pass is made from nothing, and must say what the last one said: every so many
-    seconds, never with 0, and first after as many.
+    """Repeats a pass from scratch every `every` seconds (0: never), and compares the results.
 
-    A pass reuses nearly all of what the one before it answered, read and indexed. If that were
-    wrong once, a verdict would stay wrong for as long as the process lives, and nobody would
-    notice. The check gets the very inputs of a pass that has ended, so that a difference is never a
-    matter of time. It runs in a thread of its own when nothing waits for a pass; under churn it
-    begins all the same once it is twice as late. After a difference the next pass reuses nothing,
-    which corrects the verdict.
+    A pass reuses nearly everything that the one before it answered, read and indexed. If that were
+    wrong once, a verdict would stay wrong as long as the process lives, unnoticed. The check gets
+    the inputs of a pass that has ended, so that time alone makes no difference. It runs in a thread
+    when no pass is due; under churn it runs anyway once it is `every` seconds late. After a
+    difference the next pass reuses nothing, which corrects the verdict.
     """
 
     def __init__(
@@ -122,8 +120,9 @@ class SelfCheck:
             else:
                 self._tell(SelfCheckResult.DIFFERENT if found else SelfCheckResult.SAME)
                 if found:
-                    told = found[:_TOLD]
-                    self._log.error("self_check_differs", count=len(found), differences=told)
+                    self._log.error(
+                        "self_check_differs", count=len(found), differences=found[:_LOGGED]
+                    )
                     self._distrusts = True
                     self._changed()
             del passed
@@ -133,7 +132,7 @@ class SelfCheck:
 
 def differences(passed: Passed) -> tuple[str, ...]:
     snapshot = passed.snapshot
-    # The same objects without order and indexes, which the pass's thread has.
+    # The same objects without the order and the indexes of the pass.
     tables = {resource: Table(table.objects) for resource, table in snapshot.tables.items()}
     again = passed.ask(replace(snapshot, tables=tables), from_nothing(passed.before))
     return tuple(_differences(passed.done, again))
@@ -149,7 +148,7 @@ def from_nothing(before: Before) -> Before:
 
 
 def _differences(done: Pass, again: Pass) -> Iterator[str]:
-    before, after = _said(done), _said(again)
+    before, after = _results(done), _results(again)
     for key in after | before:  # findings before writes
         if before.get(key) != after.get(key):
             yield " ".join(map(str, key))
@@ -157,7 +156,7 @@ def _differences(done: Pass, again: Pass) -> Iterator[str]:
         yield "the report" if done.report != again.report else "the mirrors"
 
 
-def _said(done: Pass) -> dict[tuple[Hashable, ...], object]:
+def _results(done: Pass) -> dict[tuple[Hashable, ...], object]:
     report = done.report
     return {
         **{(each.reason, str(each.subject), each.involved): each for each in report.findings},
@@ -171,27 +170,27 @@ DEBOUNCE_SECONDS: Final = 0.05
 """Changes come in groups: a rollout touches a Deployment and its pods within milliseconds."""
 
 SHORTEST_SECONDS: Final = 0.3
-"""Passes start at most this often under churn."""
+"""Least time between the starts of two passes under churn."""
 
 SHARE: Final = 5
 """A pass takes at most one part in this many of the time."""
 
 BURST: Final = 3
-"""Passes that may follow each other freely after quiet, however long each takes."""
+"""Passes that may follow each other without a pause after quiet, however long each takes."""
 
 SAVED_SECONDS: Final = 5.0
-"""Time for passes that quiet saves up at least: one second of a processor."""
+"""Allowance that quiet can always save up: one second of processor time."""
 
 
 class SnapshotSource(Protocol):
     def snapshot(self) -> Snapshot: ...
 
     def index_again(self) -> None:
-        """Let the next snapshot take over no order and no index of an earlier one."""
+        """Let the next snapshot reuse no order and no index of an earlier one."""
 
 
 class Allowance:
-    """Time that passes may take: earned by the clock; what is left is saved up to a limit."""
+    """Time that passes may take: it grows with the clock, and is saved up to a limit."""
 
     def __init__(self, now: float) -> None:
         self._free_at = now
@@ -208,8 +207,8 @@ class Allowance:
 class Passes:
     """Runs passes one after another and publishes each result.
 
-    Whoever sets `due` asks for a pass: something has changed. `pauses` counts the pauses of the
-    process; a pass that one fell into is forgotten, for what it decided rests on old data.
+    Setting `due` asks for a pass: something has changed. `pauses` counts the pauses of the process;
+    the result of a pass with a pause in it is dropped, as it depends on old data.
     """
 
     source: SnapshotSource
@@ -230,14 +229,14 @@ class Passes:
 
     def __post_init__(self) -> None:
         self.to_hand_on: str | None = None
-        """What the elector writes on the Lease; None before the first pass: what is there stays."""
+        """Text for the Lease, written by the elector; None before the first pass: keep the old."""
         self._led = False
         self._before = Before()
         self._thread = ThreadPoolExecutor(1, "passes")
         self._log = structlog.get_logger("passes")
 
     async def run(self) -> None:
-        """A pass that fails is logged and the next one tried."""
+        """Run passes for ever; a pass that fails is logged, and the next one is tried."""
         loop = asyncio.get_running_loop()
         allowance, garbage, settled = Allowance(loop.time()), Garbage(), False
         while True:
@@ -251,7 +250,7 @@ class Passes:
                 wait = done.next_in
                 cost = done.processor_seconds
                 if not settled:
-                    # What the first pass made is kept and reused: the collector need not walk it.
+                    # Results of the first pass are kept: the collector need not walk them.
                     gc.freeze()
                     settled = True
             except Exception:  # noqa: BLE001  # logged; /healthz fails when no pass ends
@@ -266,7 +265,7 @@ class Passes:
         pauses = self.pauses()
         before = self._before
         if self.self_check.take_distrust():
-            # Kept, so that a pass that is dropped or fails does not bring the mistake back.
+            # Stored, so that the mistake does not return if this pass is dropped or fails.
             self._before = before = from_nothing(before)
             self.source.index_again()
         snapshot = self.evidence(self.source.snapshot())
@@ -279,13 +278,13 @@ class Passes:
             instance=self.instance,
             samples=self.samples(snapshot),
             leading=leading,
-            # Who has led for a pass knows better. Who has not may have passed before the elector
-            # read it.
+            # A replica that has led for a pass knows better. A new leader may have made its last
+            # pass before the elector read it.
             handed=NOTHING if leading and self._led else self.handed(now),
             last_lines=self.last_lines(),
         )
         loop = asyncio.get_running_loop()
-        # A thread of its own: what listeners render in others' must not be before it in a queue.
+        # In its own thread, so that it does not queue behind what listeners render.
         done = await loop.run_in_executor(self._thread, ask, snapshot, before)
         if self.pauses() != pauses:
             return None
@@ -295,8 +294,8 @@ class Passes:
         return done
 
     async def _pause(self, began: float, wait: timedelta | None) -> bool:
-        """Sleep until something changes, a grace ends, or a resync has passed since `began`; tell
-        whether something has changed.
+        """Sleep until something changes (True), or until a grace ends or a resync has passed since
+        `began` (False).
         """
         longest = float(self.settings.resync_seconds)
         if wait is not None:
@@ -322,8 +321,8 @@ def handed_by(elector: Elector, now: Instant) -> Handed:
 
 class WriteGate:
     """Open while this replica leads and the process has not paused since the newest plan was made.
-    After a pause the cluster may be another one and somebody else may lead, so a plan from before
-    it must not be carried out.
+    After a pause the cluster may have changed and another replica may lead, so an earlier plan must
+    not be carried out.
     """
 
     def __init__(self, leading: Callable[[], bool], pauses: Callable[[], int]) -> None:
@@ -344,7 +343,7 @@ class WriteGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publisher:
-    """Hands the result of each pass to everything that shows it, and to the writers."""
+    """Hands the result of each pass to the writers and to everything that shows it."""
 
     state: DaemonState
     page: LivePage
@@ -355,14 +354,14 @@ class Publisher:
     changes: ChangeLog = field(default_factory=ChangeLog)
 
     async def publish(self, done: Pass) -> None:
-        """With a thousand new faults each of the three takes milliseconds: the loop goes on in
-        between.
+        """Publish a pass in three steps: with a thousand new faults each takes milliseconds, so the
+        event loop runs in between.
         """
         self.state.passed(done)
         self.metrics.passed(done.seconds, done.report.now.timestamp())
         self.evidence.passed(done.wanted, done.crashes)
         if self.gate.outdated:
-            # A plan replaces only what it speaks of; nothing else from before a pause may stay.
+            # A plan may replace only some queues; nothing from before a pause may stay in others.
             self.writers.drop()
         self.gate.planned()
         self.writers.offer(done)
@@ -374,16 +373,16 @@ class Publisher:
 
 
 PAUSE_SECONDS: Final = 5.0
-"""A process that did not run for longer than this trusts nothing it knows."""
+"""A process that was paused for longer than this trusts none of its data."""
 
 _BEAT_SECONDS: Final = 1.0
 
 
 class Heartbeat:
-    """Tells how often the process has paused.
+    """Counts the pauses of the process.
 
-    Before old knowledge is used, `pauses` must be asked: after a pause the event loop wakes all
-    tasks at once, in no useful order.
+    Call `pauses` before using older data: after a pause the event loop wakes all tasks at once, in
+    no useful order.
     """
 
     def __init__(
@@ -396,7 +395,7 @@ class Heartbeat:
         self._log = structlog.get_logger("daemon")
 
     def pauses(self) -> int:
-        """Return how many pauses there were, one that has ended just now included."""
+        """Return the number of pauses, including one that has just ended."""
         now = self._seconds()
         stood_still, self._last = now - self._last, now
         if stood_still > PAUSE_SECONDS:
@@ -412,28 +411,28 @@ class Heartbeat:
 
 
 CORRECTED_ABOVE_SECONDS: Final = 5.0
-"""Timestamps of objects come from other clocks; below this the difference does not matter."""
+"""Timestamps of objects come from other clocks; a smaller difference does not matter."""
 
 
 def server_now(now: Instant, offset_seconds: float) -> Instant:
-    """Return the time as the API server has it, where ours is off by more than 5 s."""
+    """Return the API server's time if ours is off by more than 5 s, or else ours."""
     if abs(offset_seconds) <= CORRECTED_ABOVE_SECONDS:
         return now
     return replace(now, wall=now.wall + timedelta(seconds=offset_seconds))
 
 
 EVERY_SECONDS: Final = 600.0
-"""Between two walks where the cluster rests."""
+"""Time between two full collections while the cluster rests."""
 
 LATEST_SECONDS: Final = 6 * 3600.0
-"""Where it never rests."""
+"""The same if it never rests."""
 
 _NEVER: Final = 1_000_000
 """Collections of the second generation before one of the third."""
 
 
 def spare_the_old() -> None:
-    """Let the collector look only for what is young; `Garbage` sees to the rest."""
+    """Let the collector walk only young objects; `Garbage` collects the rest."""
     youngest, young, _ = gc.get_threshold()
     gc.set_threshold(youngest, young, _NEVER)
 
@@ -445,7 +444,7 @@ class Garbage:
         self._log = structlog.get_logger("garbage")
 
     def walk(self, *, rests: bool) -> bool:
-        """Walk if it is time, and tell whether it was."""
+        """Collect all garbage if it is time; return whether it was."""
         began = self._seconds()
         if began - self._walked < (EVERY_SECONDS if rests else LATEST_SECONDS):
             return False

@@ -1,4 +1,4 @@
-"""How the daemon scrapes, and what is known of the pods: the scraper writes, passes read."""
+"""How the daemon scrapes, and the samples of all pods: written by the scraper, read by passes."""
 
 import asyncio
 import os
@@ -37,11 +37,11 @@ Tell = Callable[[Target, Scrape], Awaitable[None]]
 
 
 def way_to_pods(settings: DaemonSettings, *, in_cluster: bool) -> tuple[ScrapeVia, str]:
-    """Return how pods are scraped, and why so.
+    """Return how pods are scraped, and why.
 
-    Outside of the cluster pod addresses lead nowhere, and the API server's pod proxy is a right to
-    any GET of any pod: it is for asking, not for assuming. So nothing is scraped, and nothing is
-    told of that.
+    Outside the cluster pod addresses are unreachable, and the right to use the API server's pod
+    proxy allows any GET to any pod, so it is only used on request. By default nothing is scraped
+    then, and no reason that needs metrics is reported.
     """
     if settings.scrape_via is not ScrapeVia.AUTO:
         return settings.scrape_via, "as --scrape-via says"
@@ -49,9 +49,8 @@ def way_to_pods(settings: DaemonSettings, *, in_cluster: bool) -> tuple[ScrapeVi
 
 
 _OUTSIDE: Final = (
-    "outside of the cluster pods cannot be reached, so slow downloads and runtime reasons are not "
-    "told; "
-    "--scrape-via apiserver-proxy reads them with the right to get pods/proxy"
+    "pods cannot be reached from outside the cluster, so slow downloads and runtime reasons are "
+    "not reported; --scrape-via apiserver-proxy reads them with the right to get pods/proxy"
 )
 
 
@@ -96,7 +95,7 @@ async def run_scraper(
 
 
 async def server_addresses(server: str) -> frozenset[str]:
-    """Return the addresses of the API server: its Service's, and those of its name."""
+    """Return the addresses of the API server: that of its Service, and those of its host name."""
     url = yarl.URL(server)
     host = url.host or ""
     found = {host, os.environ.get("KUBERNETES_SERVICE_HOST", "")}
@@ -126,7 +125,7 @@ class Finder:
         tables = [snapshot.tables.get(each) for each in self._read()]
         if len(tables) == len(self._sought) and all(map(is_, tables, self._sought)):
             return None
-        # In a thread, as a pass does: to order the pods of a large cluster takes a while.
+        # In a thread, like a pass: sorting the pods of a large cluster takes a while.
         found = await asyncio.to_thread(self._found, snapshot)
         if found is None:
             return None
@@ -149,13 +148,14 @@ class Finder:
 
 
 _SPARE: Final = 0.9
-"""So much is kept when not all fits, so that it need not be done again at once."""
+"""Share of the limit that stays in use after looks are given up, so that this is not repeated at
+once."""
 
 _log = structlog.get_logger("scraper")
 
 
 class SampleStore:
-    """Judges a pod after each scrape, and asks for a pass if the verdict is another."""
+    """Judges a pod after each scrape, and asks for a pass if the verdict has changed."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class SampleStore:
         self._gave_up = gave_up
         self._pods: dict[PodName, window.Judged] = {}
         self._bytes = 0
-        # One thread, as Python runs one at a time anyhow.
+        # One thread, as Python runs only one at a time anyway.
         self._judging = ThreadPoolExecutor(1, thread_name_prefix="looks")
         self._turns = FairSlots(1)
 
@@ -181,7 +181,7 @@ class SampleStore:
         self._take(target.pod, self._judge(target, scrape))
 
     async def scraped_aside(self, target: Target, scrape: Scrape) -> None:
-        """Take in a scrape and judge it off the event loop, which renews the Lease."""
+        """Store a scrape, and judge it in a thread: the event loop has to renew the Lease."""
         loop = asyncio.get_running_loop()
         async with self._turns.of(target.namespace):
             judged = await loop.run_in_executor(self._judging, self._judge, target, scrape)
@@ -197,7 +197,7 @@ class SampleStore:
         history = window.within(window.weighed(history), window.POD_BYTES)
         before = known.verdict if known else None
         verdict = judge(history, before, self._settings)
-        # The same object tells the probes that nothing has changed.
+        # By the identical object, probes see that nothing has changed.
         return window.Judged(
             history, before if before is not None and verdict == before else verdict
         )
@@ -208,7 +208,7 @@ class SampleStore:
         self._put(pod, judged)
         if self._bytes > window.ALL_BYTES:
             self._give_up()
-        # Reasons why nothing can be said change often, and no pass decides otherwise for them.
+        # Explanations of undecided reasons change often, and do not change what a pass decides.
         if before is None or _decisive(before) != _decisive(judged.verdict):
             self._due()
 
@@ -223,7 +223,7 @@ class SampleStore:
         self._pods[pod] = judged
 
     def _give_up(self) -> None:
-        """Halve the largest histories until all fit: who takes the most gives up first."""
+        """Halve the largest histories, the largest first, until all fit."""
         largest = sorted(self._pods, key=lambda pod: -self._pods[pod].history.bytes)
         for pod in largest:
             if self._bytes <= window.ALL_BYTES * _SPARE:

@@ -29,13 +29,13 @@ _SHUTDOWN_SECONDS: Final = 1.0
 _BACKLOG: Final = 128
 
 _ANSWERS: Final = 8
-"""Answers of the metrics listener at a time: each may have megabytes, and scrapers are few."""
+"""Most concurrent answers of the metrics listener: each may have megabytes; scrapers are few."""
 
 _ANSWER_SECONDS: Final = 10.0
 _PIECE: Final = 64 * 1024
 
 LOG_SECONDS: Final = 60.0
-"""Between two lines of the log about requests that failed; the next line says how many had none."""
+"""Time between two log lines about failed requests; each line counts those that were skipped."""
 
 _LOCKED_DOWN: Final = {
     "Cache-Control": "no-store",
@@ -51,9 +51,9 @@ _NOT_SCRAPED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where the listener of a setting is; an empty host is every interface.
+    """Address of the listener of a setting; an empty host means every interface.
 
-    `names` are those under which it may be asked too; they count for the report alone.
+    `names` are further host names that the report listener accepts.
     """
 
     setting: str
@@ -67,7 +67,7 @@ class ListenAddress:
 
     @classmethod
     def parse(cls, setting: str, text: str) -> "ListenAddress | None":
-        """Read `:8080`, `127.0.0.1:8082` or `[::1]:8082`; `0` is None: do not listen."""
+        """Parse `:8080`, `127.0.0.1:8082` or `[::1]:8082`; None for `0`: do not listen."""
         try:
             parts = bind_address(text)
         except ValueError:
@@ -92,7 +92,7 @@ class Servers:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._before_close = before_close
-        # Its own, not the process's: what it counts and when it is due is that of these listeners.
+        # Not a logger of the process: its count and its time belong to these listeners.
         self._logger = logging.Logger("reporter.listeners")  # noqa: LOG001
         self._logger.addHandler(_FewLines(clock))
         self._stack = AsyncExitStack()
@@ -139,7 +139,7 @@ class Servers:
 
 
 class _FewLines(logging.Handler):
-    """Logs what went wrong with requests: one line in a while, without what the client wrote."""
+    """Logs failed requests: one line per `LOG_SECONDS`, without anything that the client wrote."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__(logging.WARNING)
@@ -161,7 +161,7 @@ class _FewLines(logging.Handler):
         self._due, self._unlogged = now + LOG_SECONDS, 0
 
 
-# What aiohttp names by default are its own version and Python's, also in what it answers by itself.
+# By default aiohttp names its own version and Python's, even in answers that it makes itself.
 web_response.SERVER_SOFTWARE = "status-reporter"  # type: ignore[attr-defined]  # imported
 
 
@@ -172,7 +172,7 @@ async def _lock_down(_request: web.Request, response: web.StreamResponse) -> Non
 
 
 def _cause(error: OSError) -> str:
-    """Return the system's own words; asyncio wraps them in longer ones of its own."""
+    """Return the system's message; asyncio wraps it in a longer one."""
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno).lower()
     return (error.strerror or str(error)).lower()
@@ -187,11 +187,11 @@ class _Collected(Collector):
 
 
 class MetricsPage:
-    """The page of the metrics listener: written by a thread of its own, once for all who ask
-    meanwhile.
+    """The page of the metrics listener, rendered in its own thread, once for all concurrent
+    requests.
 
-    What names subjects is written once for a report. A few answers go out at a time, each piece by
-    piece: what a client does not read must not lie in our memory, nor delay a pass or a probe.
+    Metrics that name subjects are rendered once per report. Few answers are sent at a time, each in
+    pieces: data that a client does not read must neither fill our memory nor delay a pass or probe.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class MetricsPage:
         return response
 
     async def _write(self) -> bytes:
-        # What is asked of the loop's own state is asked here.
+        # Collected here, as this reads state of the event loop.
         collected, report = _Collected(self._metrics.collect()), self._report()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._page, collected, report)
@@ -251,7 +251,7 @@ class MetricsPage:
 def health_routes(
     unhealthy: Callable[[], str | None], not_ready: Callable[[], str | None]
 ) -> dict[str, Handler]:
-    """Each returns a cause where it is not well, else None."""
+    """Return the routes of the health listener; each function returns a problem, or None."""
 
     def route(ask: Callable[[], str | None]) -> Handler:
         async def serve(_request: web.Request) -> web.StreamResponse:
@@ -268,8 +268,8 @@ def health_routes(
 def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Handler]:
     """Return the routes of the report listener, which names the faults of all tenants.
 
-    The Host header is checked so that a page in an operator's browser cannot read it through a
-    name of its own that resolves to the loopback address.
+    The Host header is checked so that a website in an operator's browser cannot read the report
+    through its own host name that resolves to the loopback address (DNS rebinding).
     """
 
     def route(
@@ -306,7 +306,7 @@ def report_routes(pages: Pages, address: ListenAddress | None) -> dict[str, Hand
 
 
 def check_host(request: web.Request, address: ListenAddress | None) -> None:
-    """Refuse a request under another name than loopback's or those of `address`."""
+    """Refuse a request whose Host is neither loopback nor one of `address`."""
     name = request.host.rsplit(":", 1)[0] if not request.host.endswith("]") else request.host
     allowed = set(_LOCAL_NAMES)
     if address is not None:

@@ -1,6 +1,4 @@
-"""What the listeners tell of a running daemon: its state, and the page with who waits for the
-next.
-"""
+"""What the listeners serve of a running daemon: its state, and the live page with its streams."""
 
 import asyncio
 import math
@@ -36,13 +34,13 @@ SLOW_PASSES: Final = 3
 
 LEAST_SECONDS: Final = 60.0
 FIRST_PASS_SECONDS: Final = 300.0
-"""Time that the first pass has: a large cluster takes a while to be listed."""
+"""Time limit of the first pass: listing a large cluster takes a while."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostWatches:
-    """Watches that have lost their connection, all where no `resources` are named, and the seconds
-    since one of them heard something last.
+    """Watches that have lost their connection (all if `resources` is empty), and the seconds since
+    the last of them received anything.
     """
 
     seconds: float
@@ -83,16 +81,15 @@ class DaemonState:
         return self._cluster.health()
 
     def lost_watches(self) -> LostWatches | None:
-        """Return which kinds may be old, as their watch lost its connection and nothing came since.
+        """Return the kinds that may be outdated because their watch lost its connection.
 
-        None where each that is served is confirmed. What is lost for long is unknown instead.
+        None if every served kind is confirmed. A kind that is lost for long is unknown instead.
         """
         served = [each for each in self._cluster.health() if each.state == Served.SERVED]
         lost = [each for each in served if not each.confirmed]
         if not lost:
             return None
-        # What came last shows best when the connection was still there: a quiet kind is rarely
-        # heard.
+        # The latest frame shows best how long the connection lasted: quiet kinds rarely have one.
         seconds = min(each.age_seconds or 0.0 for each in lost)
         names = tuple(sorted(each.resource for each in lost))
         return LostWatches(seconds, () if len(lost) == len(served) else names)
@@ -126,7 +123,7 @@ class DaemonState:
         return pod_text(judged, real_now().wall, self._settings) if judged else None
 
     def unhealthy(self) -> str | None:
-        """Return why the process should be restarted, None if it is well."""
+        """Return why the process should be restarted, or None if it is healthy."""
         now = boot_seconds()
         if self._last is None:
             late = now - self._started > FIRST_PASS_SECONDS
@@ -143,7 +140,7 @@ class DaemonState:
 _TOKEN_BYTES: Final = 4
 
 OVERDUE_RESYNCS: Final = 2
-"""Resyncs without a pass after which the newest report is old."""
+"""Resyncs without a pass after which the newest report is outdated."""
 
 PASS_SECONDS: Final = 10.0
 """Time that a pass itself may take."""
@@ -168,8 +165,8 @@ class _Drawn:
 
 
 class LivePage:
-    """The newest report as a page. A pass costs it only a comparison: the page is drawn in a
-    thread, when somebody asks for it, and once for each report.
+    """The newest report as a page. A pass only compares reports: the page is rendered in a thread,
+    on the first request after each report.
     """
 
     def __init__(
@@ -194,7 +191,7 @@ class LivePage:
     def passed(
         self, report: Report, records: Records | None = None, changes: Iterable[SpecChange] = ()
     ) -> None:
-        """Note the report of a pass, our Events on record (None: unknown), and what changed."""
+        """Store the report of a pass, our Events on record (None: unknown), and seen changes."""
         before = self._state
         history = (before.history if before else EpisodeHistory()).after(report, changes)
         leading = self._leading()
@@ -212,7 +209,7 @@ class LivePage:
             self._wake()
 
     def _lost(self, before: _State | None, now: datetime) -> Lost | None:
-        """Return what is lost; its time is the same as long as the loss goes on."""
+        """Return the lost resources; `since` stays the same while the loss goes on."""
         lost = self._lost_watches()
         if lost is None:
             return None
@@ -226,11 +223,9 @@ class LivePage:
 
     @property
     def news(self) -> dict[str, object] | None:
-        """What the stream tells: version, time of the newest report, seconds since, after how many
-        it is old, and whether the API server is out of reach; None before the first report.
-
-        The version is another one only where the page says something else; a report that decides
-        the same is the same version at a later time.
+        """Data of the stream: version, time and age (in seconds) of the newest report, the age at
+        which it is outdated, and whether the API server is unreachable. None before the first
+        report. The version changes only if the page does: an equal report keeps it.
         """
         if self._state is None:
             return None
@@ -263,15 +258,15 @@ class LivePage:
         return _history(state).json(state.report.now) if state else None
 
     async def html(self, query: str = "", *, whole: bool = False) -> bytes | None:
-        """Return the page, narrowed to what names `query`; None before the first pass.
+        """Return the page, filtered by `query`; None before the first pass.
 
-        Long lists are cut unless it is `whole`.
+        Long lists are cut unless `whole` is set.
         """
         state = self._state
         if state is None:
             return None
         async with self._drawing:
-            # While this one waited for the lock, another one may have drawn the page.
+            # While we waited for the lock, another request may have rendered the page.
             state = self._state or state
             overdue = self._age > self._overdue_seconds
             drawn = self._drawn
@@ -306,7 +301,7 @@ def _draw(state: _State, *, overdue: bool) -> _Drawn:
 
 
 def _history(state: _State) -> EpisodeHistory:
-    """Return what was seen, and what our Events tell of before."""
+    """Return the episodes that were seen, and earlier ones from our Events."""
     if state.records is None:
         return state.history
     return state.history.with_records(state.records, state.report.catalogue, state.report.now)

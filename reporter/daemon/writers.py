@@ -1,4 +1,4 @@
-"""The writers of a daemon as one: Events, their mirrors, alerts, and what each stack writes."""
+"""The writers of a daemon as one: Events, their mirrors, alerts, and the outputs of each stack."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -65,7 +65,7 @@ class Writers:
         }
 
     def _event_written(self, purpose: Purpose, outcome: str) -> None:
-        """Count a write of an Event, and have it mirrored: our own Events ask for no pass."""
+        """Count a write of an Event, and ask for a pass that mirrors it: its echo asks for none."""
         self._metrics.event_written(purpose, outcome)
         if self._mirroring and outcome == "written" and purpose is not Purpose.REFRESH:
             self._changed()
@@ -88,12 +88,12 @@ class Writers:
             self.mirrors.offer(done.mirrors)
 
     def drop(self) -> None:
-        """Forget what waits: what it rests on is not to be trusted any more."""
+        """Drop the queued writes: they depend on data that is no longer trusted."""
         for writer in self._all.values():
             writer.drop()
 
     def forget(self) -> None:
-        """Forget what waits and what was written: somebody else may lead by now."""
+        """Forget queued and past writes: another replica may lead by now."""
         self.drop()
         for writer in self._all.values():
             writer.forget()
