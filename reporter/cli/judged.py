@@ -140,8 +140,7 @@ def _all_of(names: Iterable[str], selector: str) -> str:
 
 _NO_METRICS: Final = (
     "Metrics of model pods were not read: slow downloads, full KV caches and the like are known "
-    "only from "
-    "the daemon's Events on record, marked stale."
+    "only from the daemon's Events on record, marked stale."
 )
 _NO_EVENTS: Final = " These are in kube-system and were not read either."
 
@@ -188,8 +187,7 @@ def not_looked_at(*, metrics: bool, namespace: str = "") -> tuple[str, ...]:
     if namespace:
         notes.append(
             f"Only namespace {clean(namespace)} was read: the cluster layer is unknown. A cause "
-            f"there is "
-            "not told, and what it explains fires here; without -n it is judged too, by whoever "
-            "may read it."
+            "there is not reported, and what it explains fires here; without -n it is judged too, "
+            "with the rights to read it."
         )
     return tuple(notes)

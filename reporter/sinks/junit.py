@@ -71,7 +71,7 @@ def _finding(case: Element, finding: ResolvedFinding, catalogue: Catalogue) -> N
         to_do = words.action_of(finding, catalogue)
         failure.text = f"{_text(finding.message)}\nTo do: {_text(to_do)}"
         if finding.mutes:
-            failure.text += f"\nNot told here: {_text(words.where_muted(finding))}"
+            failure.text += f"\nNot reported here: {_text(words.where_muted(finding))}"
         return
     by = f" by {', '.join(finding.by)}" if finding.by else ""
     became = words.where_muted(finding) or f"{finding.disposition}{by}"

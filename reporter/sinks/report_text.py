@@ -189,14 +189,14 @@ class _Page:
 
     def notices(self) -> Iterator[str]:
         for number, finding in enumerate(filter(words.is_notice, self.ranked)):
-            yield from [""] if number else self._title("Notices, which are no faults")
+            yield from [""] if number else self._title("Notices, which are not faults")
             yield from self.firing(finding, _Style.HEAD)
 
     def not_seen(self) -> Iterator[str]:
         """Yield what the reporter cannot see, and why; it is not a cause in the stack."""
         findings = [each for each in self.ranked if each.is_blind]
         if findings:
-            yield from self._title(f"{words.NOT_SEEN}, which is no cause")
+            yield from self._title(f"{words.NOT_SEEN}, which is not a cause")
         for finding in findings:
             state = "" if finding.fires else f"  {finding.disposition}"
             cells = [finding.reason, f"{self._lasts(finding)}{state}"]
@@ -230,7 +230,7 @@ class _Page:
             for each in finding.last_lines:
                 yield from self._wrapped(each, quote) if self.columns else [f"{quote}{each}"]
         if finding.mutes:
-            yield from self._wrapped(f"Not told here: {words.where_muted(finding)}")
+            yield from self._wrapped(f"Not reported here: {words.where_muted(finding)}")
         action = words.action_of(finding, self.report.catalogue)
         yield from self._wrapped(f"To do: {_unbroken(action)}")
         for each in finding.commands:

@@ -409,7 +409,7 @@ def why_without_verdict(report: Report, found: WithoutVerdict) -> str:
     have = "have" if more else "has"
     what = f"{names[0]}{more} {have} {NO_VERDICT}"
     if not found.models:
-        what = f"nobody knows which models there are: {names[0]}{more} could not be read"
+        what = f"it is unknown which models there are: {names[0]}{more} could not be read"
     absent = [each.resource for each in found.unread if each.cause == NOT_IN_DUMP]
     refused = [
         each.message

@@ -205,7 +205,7 @@ def _labels(state: RecordState, *, primary: bool) -> Document:
 
 
 def _event(
-    told: ResolvedFinding | ReadySubject,
+    item: ResolvedFinding | ReadySubject,
     now: datetime,
     *,
     name: str,
@@ -216,11 +216,11 @@ def _event(
     instance: str,
 ) -> Document:
     labels = {
-        "layer": told.layer,
-        "reason": told.reason,
-        "subject-kind": told.subject.kind,
-        "subject-namespace": told.subject.namespace,
-        "subject-name": told.subject.name,
+        "layer": item.layer,
+        "reason": item.reason,
+        "subject-kind": item.subject.kind,
+        "subject-namespace": item.subject.namespace,
+        "subject-name": item.subject.name,
         "state": state,
         "primary": flag(primary),
     }
@@ -235,14 +235,14 @@ def _event(
                 for key, value in labels.items()
                 if value
             },
-            "annotations": {**annotations, SUBJECT_ANNOTATION: str(told.subject)},
+            "annotations": {**annotations, SUBJECT_ANNOTATION: str(item.subject)},
         },
         "type": str(type_),
-        "reason": told.reason,
-        "message": cut(clean(told.message), MESSAGE_BYTES),
+        "reason": item.reason,
+        "message": cut(clean(item.message), MESSAGE_BYTES),
         "action": ACTION,
-        "involvedObject": reference(told.involved),
-        "related": reference(told.related),
+        "involvedObject": reference(item.involved),
+        "related": reference(item.related),
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
         "reportingInstance": cut(instance, _INSTANCE_BYTES),

@@ -255,12 +255,12 @@ def page_view(report: Report, about: view.ReportOrigin, history: EpisodeHistory)
         # Resources that cannot be read have no verdict either, and cannot be counted.
         marks[view.UNKNOWN] += 0
 
-    def told(wanted: Callable[[ResolvedFinding], bool]) -> tuple[view.FindingView, ...]:
+    def views(wanted: Callable[[ResolvedFinding], bool]) -> tuple[view.FindingView, ...]:
         return tuple(_finding(each, report) for each in branches if wanted(each.finding))
 
     named = {each.reason for each in report.findings}
     quiet = sorted(set(marks) - {view.FIRING, view.NOTICE}, key=_rank)
-    others = told(lambda each: not each.fires and not each.is_blind)
+    others = views(lambda each: not each.fires and not each.is_blind)
     return view.PageView(
         at=report.now,
         about=replace(about, notes=(*map(str, report.outside), *about.notes)),
@@ -268,9 +268,9 @@ def page_view(report: Report, about: view.ReportOrigin, history: EpisodeHistory)
         mark=min(marks, key=_rank, default=view.UNKNOWN),
         rest=", ".join(f"{marks[mark]} {mark.word}" for mark in quiet if marks[mark]),
         models=words.models_text(report),
-        causes=told(lambda each: each.is_cause),
-        notices=told(words.is_notice),
-        not_seen=told(lambda each: each.is_blind),
+        causes=views(lambda each: each.is_cause),
+        notices=views(words.is_notice),
+        not_seen=views(lambda each: each.is_blind),
         others=tuple(sorted(others, key=lambda each: each.mark.rank)),
         path=path_of(report, ids),
         layers=layers,

@@ -134,7 +134,7 @@ async def test_what_the_reporter_cannot_see_is_no_cause(stack, check):
         assert "have no verdict. Permission: pods cannot be read (forbidden)" in err
         assert out.startswith("Nothing fires, but 8 subjects have no verdict at ")
         assert out.splitlines()[0].endswith("(the present); the reporter cannot see everything.")
-        assert "What the reporter cannot see, which is no cause:" in out
+        assert "What the reporter cannot see, which is not a cause:" in out
         report = json.loads((await check("-o", "json"))[1])
         assert firing(report) == [("clusterStatusUnknown", "cluster")]
         assert not report["findings"][-1]["primary"]

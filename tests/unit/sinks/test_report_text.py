@@ -34,7 +34,7 @@ def test_a_notice_is_not_counted_among_the_causes():
     assert report_text(report(notice)).splitlines() == [
         "1 notice fires at 2026-11-20T12:00:00Z.",
         "",
-        "Notices, which are no faults:",
+        "Notices, which are not faults:",
         "modelharnessGatewayProgrammingFailed  namespace/team  for 5m",
         "    a canary runs",
         "    To do: kubectl -n team describe gateway team-gw; its conditions name the cause.",
@@ -166,7 +166,7 @@ def test_what_the_reporter_cannot_see_is_shown_apart():
     assert lines[0] == (
         "Nothing fires at 2026-11-20T12:00:00Z; the reporter cannot see everything."
     )
-    assert lines[2] == "What the reporter cannot see, which is no cause:"
+    assert lines[2] == "What the reporter cannot see, which is not a cause:"
     assert any("kubectl create clusterrole a --verb=list,watch --resource=pods" in x for x in lines)
     text = report_text(beside)
     assert text.startswith("1 cause fires at ")

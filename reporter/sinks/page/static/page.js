@@ -1,17 +1,17 @@
 "use strict";
-// Renews the page when the daemon says that something changed, says at once when what it shows is
-// old, and keeps times up to date. What is new is loaded as a document and moved in: no text is ever
-// made into HTML here.
+// Updates the page when the daemon reports a change, shows at once that the page is outdated, and
+// keeps times up to date. A new page is loaded as a document and its nodes are moved in: no text is
+// ever parsed as HTML here.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const AGAIN = 1 * SECOND;
 const WITHOUT_STREAM = 15 * SECOND;
-// The daemon says each 5 s that it is there.
+// The daemon sends a heartbeat every 5 s.
 const OVERDUE = 15 * SECOND;
-// Some proxies cut a stream now and then, and it is there again within a second.
+// Some proxies cut a stream now and then; it is back within a second.
 const HICCUP = 1.5 * SECOND;
-// A newer page is loaded within this, or what is shown is old.
+// If a newer page is not loaded within this time, the page is outdated.
 const BEHIND = 10 * SECOND;
 const TYPED = 0.3 * SECOND;
 const UNSTREAMED = "Not live, as no stream was given: this page renews itself every 15 s.";
@@ -23,7 +23,7 @@ const said = document.getElementById("said");
 const query = document.getElementById("q");
 const shown = document.getElementById("shown");
 
-// How far the daemon's clock is ahead of ours; exact once the stream has said the time.
+// How far the daemon's clock is ahead of ours; exact once the stream has sent the time.
 let ahead = Date.parse(body.dataset.now) - Date.now();
 
 // Times
@@ -49,7 +49,7 @@ function two(number) {
   return String(number).padStart(2, "0");
 }
 
-// What a clock on the reader's wall says, with the day where it is another one than today.
+// Local time, with the day unless it is today.
 function local(moment) {
   const date = new Date(moment);
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
@@ -78,7 +78,7 @@ function localise() {
   }
 }
 
-// A report that says the same makes no new page: only its time is another one.
+// An equal report makes no new page; only its time changes.
 function dated() {
   const time = document.querySelector("#as-of time");
   const moment = `${new Date(looked).toISOString().slice(0, 19)}Z`;
@@ -89,7 +89,7 @@ function dated() {
 
 function tick() {
   const now = Date.now() + ahead;
-  // What an old page says may be over: its ages stay as they were.
+  // On an outdated page faults may be over, so their ages stay as they were.
   const counted = body.hasAttribute("data-old") ? [] : document.querySelectorAll("main time[data-relation]");
   for (const time of [...counted, ...document.querySelectorAll("header time[data-relation]")]) {
     const moment = Date.parse(time.dateTime);
@@ -99,9 +99,9 @@ function tick() {
   assess();
 }
 
-// Is what is shown old?
+// Is the page outdated?
 
-// When something came of the daemon last, since when nothing does, and since when it has a newer page.
+// When the daemon last sent anything, since when it has been silent, and since when it has a newer page.
 let heard = Date.now();
 let failing = 0;
 let behind = 0;
@@ -129,7 +129,7 @@ function assess() {
   if (document.title !== wanted) document.title = wanted;
   alarm.hidden = !reason;
   live.hidden = Boolean(reason) || !live.textContent;
-  // A screen reader speaks whatever is set here, so that no age counts in it.
+  // A screen reader speaks every change here, so it contains no running age.
   const text = reason && `${reason} What you see is from ${both(looked)} and may be wrong by now. Trying again.`;
   const steady = text.replace(/for \w+\./, "for some time.");
   if (alarm.dataset.said !== steady) {
@@ -149,7 +149,7 @@ function fail() {
   setTimeout(assess, HICCUP + 1);
 }
 
-// Renewing: the old tree takes over what differs, so that focus and what is open stay.
+// Updating: only differences are applied to the old tree, so that focus and open sections stay.
 
 const KEPT = new Set(["open", "hidden"]);
 
@@ -160,7 +160,7 @@ function renew(old, fresh) {
   for (const { name, value } of fresh.attributes) {
     if (!KEPT.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  // What is gone goes first, so that what stays is not moved: what is moved loses the focus.
+  // Remove first, so that nodes that stay are not moved: a moved node loses the focus.
   const staying = new Set([...fresh.children].map((each) => each.id));
   for (const each of [...old.children]) if (each.id && !staying.has(each.id)) each.remove();
   const byId = new Map([...old.children].filter((each) => each.id).map((each) => [each.id, each]));
@@ -221,7 +221,7 @@ function take(page) {
   const now = document.getElementById("verdict").textContent;
   if (now !== verdict) said.textContent = `${now}.`;
   if (page.getElementById("q").getAttribute("value") === query.value.trim()) {
-    // The daemon has narrowed it, over everything that there is.
+    // The daemon has filtered the page, over the whole report.
     for (const each of narrowed()) each.hidden = false;
     openNames();
     say(page.getElementById("shown").textContent);
@@ -273,7 +273,7 @@ function leave() {
   stream = null;
 }
 
-// A connection may die without a word, and a proxy may hold back what is said.
+// A connection may die silently, and a proxy may hold back data.
 function expectNews(within) {
   clearTimeout(timer);
   timer = setTimeout(() => {
@@ -285,7 +285,7 @@ function expectNews(within) {
 
 function listen() {
   leave();
-  // A browser has six connections to a server for all of its tabs: one that nobody sees holds none.
+  // A browser has six connections to a server for all of its tabs: a hidden tab holds none.
   if (document.hidden) {
     patience = 2.5 * MINUTE;
     return;
@@ -311,7 +311,7 @@ function listen() {
       fail();
       return;
     }
-    // An answer, and no stream: too many have one, or a proxy is in between.
+    // An answer but no stream: too many are open, or a proxy is in between.
     expectNews(WITHOUT_STREAM);
     patience = 2 * WITHOUT_STREAM + 5 * SECOND;
     outdated = true;
@@ -322,7 +322,7 @@ function listen() {
 function begin() {
   if (location.protocol === "file:") return;
   if (!document.hidden) {
-    // It may have slept for hours: what it shows counts as old until something comes.
+    // The tab may have slept for hours: the page counts as outdated until data arrives.
     if (Date.now() - heard > OVERDUE) fail();
     tell("Connecting.");
     outdated = true;
@@ -334,11 +334,11 @@ function begin() {
 document.addEventListener("visibilitychange", begin);
 addEventListener("pagehide", leave);
 addEventListener("pageshow", (event) => {
-  // It comes back from the browser's memory as it was left.
+  // The page returns from the browser's cache as it was left.
   if (event.persisted) begin();
 });
 
-// Narrowing: at once what is here, and a moment later by the daemon, which knows all there is.
+// Filtering: at once what is on the page, and a moment later by the daemon, which has everything.
 
 const NARROWED = ".causes > li, #causes .rows > li, #unknown .rows > li, .lanes > li, .tile, .names > li, .strip > ul > li";
 
@@ -365,7 +365,7 @@ function openNames() {
 }
 
 function say(told) {
-  // A screen reader speaks whatever is set here, also if it is the same.
+  // A screen reader speaks whatever is set here, even if it is the same.
   if (shown.textContent !== told) shown.textContent = told;
 }
 
@@ -389,7 +389,7 @@ function typed() {
   }, TYPED);
 }
 
-// A link to what is inside of something closed opens it.
+// A link to an element inside a closed section opens the section.
 
 function reveal() {
   let id = "";
@@ -425,7 +425,7 @@ async function copy(button) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Browsers give the clipboard only to loopback and HTTPS; the old way is left then.
+    // Browsers offer the clipboard only on loopback and HTTPS; otherwise use the old way.
     const area = document.createElement("textarea");
     area.value = text;
     body.append(area);
@@ -464,7 +464,7 @@ addEventListener("afterprint", () => {
 });
 setInterval(tick, SECOND);
 setInterval(() => {
-  // Ages in the history move on where nothing else does.
+  // Ages in the history advance even if nothing else changes.
   outdated = true;
   catchUp();
 }, MINUTE);
