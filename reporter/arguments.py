@@ -1,4 +1,4 @@
-"""Parsing of command lines, with errors of one line and help that begins with examples."""
+"""Parses command lines, with errors of one line and help that begins with examples."""
 
 import argparse
 import shutil
@@ -13,16 +13,16 @@ from reporter.model.text import meant
 PROGRAM = "status-reporter"
 
 CONFIG_VARIABLE = "STATUS_REPORTER_CONFIG"
-"""The environment variable that names the file of settings where `--config` does not."""
+"""Environment variable with the path of the file of settings, unless `--config` has one."""
 
 USAGE_STATUS = 2
-"""Exit status for a command that could not be carried out."""
+"""Exit status of a command that could not be carried out."""
 
 NARROWEST: Final = 60
-"""Columns below which nothing is promised to fit."""
+"""Columns below which output may not fit."""
 
 WIDEST: Final = 100
-"""Columns that text for people takes at most; longer lines are hard to read."""
+"""Most columns of text for people; longer lines are hard to read."""
 
 _FLAGS_COLUMNS: Final = 26
 _HELP_COLUMNS: Final = 80
@@ -30,14 +30,14 @@ _COMMAND_DEPTH: Final = 2
 _CONTINUED: Final = " \\"
 
 Example = tuple[str, str]
-"""What is typed, and what it shows."""
+"""A command, and what it shows."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that refuses with one line, and without guessing at cut-off flags.
+    """A parser whose errors are one line, and which does not accept abbreviated flags.
 
-    `--help` shows the examples and the flags that are needed often, `--help-all` all flags: those
-    of groups made by `add_settings_group` too.
+    `--help` shows examples and common flags; `--help-all` also shows the flags of groups made by
+    `add_settings_group`.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
-        """Parse a command line; a flag that does not exist is refused with the nearest one."""
+        """Parse a command line; the error about an unknown flag suggests the nearest one."""
         arguments, rest = self.parse_known_args(argv)
         if rest:
             word = rest[0].partition("=")[0]
@@ -123,7 +123,7 @@ class Parser(argparse.ArgumentParser):
         ]
         if not hidden:
             return self.epilog or ""
-        return f"{len(hidden)} settings more, by flag, environment or file: {self.prog} --help-all"
+        return f"{len(hidden)} more settings, by flag, environment or file: {self.prog} --help-all"
 
 
 class _Help(argparse.Action):
@@ -149,18 +149,18 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=_FLAGS_COLUMNS, width=help_columns())
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        """Return the names of a flag, and once what it takes."""
+        """Return the names of a flag, and its metavar only once."""
         if not action.option_strings or action.nargs == 0:
             return super()._format_action_invocation(action)
         takes = self._format_args(action, self._get_default_metavar_for_optional(action))
         return f"{', '.join(action.option_strings)} {takes}"
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        # Names with hyphens stay whole.
+        # Do not break names at hyphens.
         return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Return text with its paragraphs wrapped; what is indented is a line of its own."""
+        """Return text with its paragraphs wrapped; an indented line stays a line of its own."""
         lines: list[str] = []
         for line in text.splitlines():
             goes_on = lines and lines[-1] and not lines[-1].startswith(" ") and line[:1].strip()
@@ -172,7 +172,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def _wrapped(line: str, width: int, indent: str) -> list[str]:
-    """Return a line in several; a command, indented by two, is continued as a shell wants it."""
+    """Wrap a line; a command, which is indented by two, gets line continuations of the shell."""
     depth = len(line) - len(line.lstrip())
     own = indent + " " * depth
     is_command = depth == _COMMAND_DEPTH and len(own + line.strip()) > width
@@ -189,7 +189,7 @@ def _wrapped(line: str, width: int, indent: str) -> list[str]:
 
 
 def hanging(name: str, text: str, *, width: int, columns: int) -> str:
-    """Return a name of a fixed width and a text beside it, in as many lines as it takes."""
+    """Return a name padded to `width` with a text beside it, wrapped with a hanging indent."""
     start = f"  {name:{width}}  "
     return textwrap.fill(text, columns, initial_indent=start, subsequent_indent=" " * len(start))
 

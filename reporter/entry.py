@@ -1,4 +1,4 @@
-"""Where the program starts."""
+"""Entry points of the programs."""
 
 from reporter.interrupts import end_quietly
 

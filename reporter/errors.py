@@ -1,4 +1,4 @@
-"""What a user did that cannot work; the message says what to do instead."""
+"""Errors of the user; the message says what to do instead."""
 
 
 class UsageError(Exception):

@@ -1,4 +1,4 @@
-"""All that the probes say of a snapshot: cluster, namespaces, the subjects of each stack."""
+"""Asks all probes about a snapshot: cluster, namespaces, and the subjects of each stack."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -33,11 +33,11 @@ def evaluate(
 def evaluate_again(
     snapshot: Snapshot, settings: EvaluationSettings, answered: Answered, *, samples: Samples = NONE
 ) -> tuple[Evaluation, Answered]:
-    """Return the same as `evaluate`, and what the next evaluation may reuse.
+    """Return the same as `evaluate`, and answers that the next evaluation may reuse.
 
-    What rests on the same objects as when `answered` was made is not asked again. A shared part
-    that was there when it was made, and is not now, has vanished. Of an evaluation that says the
-    same as the one before, the parts are the very objects.
+    An answer in `answered` is reused if the objects that it depends on are unchanged. A shared part
+    that was there for `answered`, and is not now, has vanished. Parts of an evaluation that equal
+    those of the one before are the identical objects.
     """
     network = contained_probe(
         CLUSTER_STATUS_UNKNOWN,
@@ -66,14 +66,13 @@ def evaluate_again(
         contained_probe(CLUSTER_SHARED, "shared", partial(probe_shared, snapshot, resting)),
     )
     failed = probe_unjudged(scope, chain(*(each.unjudged for each in parts)))
-    said = joined((*parts, Evaluation(tuple(failed), (), ())))
-    return said, now_answered
+    return joined((*parts, Evaluation(tuple(failed), (), ()))), now_answered
 
 
 def _answers(
     scope: Scope, asked: Sequence[StackProbes], *, before: Answered, doubtful: object
 ) -> Answered:
-    """Return what is said of cluster, namespaces and subjects; only what changed is asked again."""
+    """Return the answers about cluster, namespaces and subjects; only changed ones are new."""
     trace = Trace()
     snapshot = traced(scope.snapshot, trace)
     now = Answered(

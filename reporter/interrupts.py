@@ -1,10 +1,9 @@
-"""Ctrl-C ends a program that only looks quietly at any moment, also while it is still being
-imported.
+"""Ctrl-C ends a read-only program quietly at any moment, even while it is still being imported.
 
-Python's own handler raises KeyboardInterrupt at whatever line runs: in an import, in a callback of
-the garbage collector, or while threads are joined at the end, where nobody can catch it and a
-traceback is printed. What only looks has nothing to put in order. It dies of the signal, as a shell
-expects, once the files with credentials are removed that the Kubernetes library may have made.
+Python's own handler raises KeyboardInterrupt at any line: in an import, in a callback of the
+garbage collector, or while threads are joined at exit, where no code can catch it and a traceback
+is printed. A read-only program has nothing to clean up except files with credentials that the
+Kubernetes library may have made. It removes them and dies of the signal, as a shell expects.
 """
 
 import atexit
@@ -16,9 +15,9 @@ from types import FrameType
 
 
 def end_quietly() -> None:
-    """Let Ctrl-C end the process without a word from now on.
+    """Let Ctrl-C end the process silently from now on.
 
-    Whoever runs us in the background may have interrupts ignored; that stays.
+    If interrupts are ignored, as in a background job of a shell, they stay ignored.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
@@ -26,9 +25,9 @@ def end_quietly() -> None:
 
 @contextmanager
 def own_interrupts() -> Iterator[None]:
-    """Leave Ctrl-C to what runs meanwhile and has something to put in order.
+    """Restore Python's handler around code that has something to clean up.
 
-    It raises KeyboardInterrupt, unless an event loop handles the signal.
+    Ctrl-C then raises KeyboardInterrupt, unless an event loop handles the signal.
     """
     ours = signal.getsignal(signal.SIGINT) is _end
     if ours:

@@ -1,4 +1,4 @@
-"""What a setting may be: choices, shapes and limits, with the words that say so."""
+"""Types of settings: choices, formats and limits, with descriptions for error messages."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,8 +38,8 @@ class Switched(StrEnum):
 class StackMode(StrEnum):
     """Whether a stack is looked at.
 
-    `auto` looks at what the cluster serves of it; `on` also reads what takes wide permissions, and
-    its controller and its CustomResourceDefinitions are `on` as parts.
+    `auto` looks at the kinds of it that the cluster serves; `on` also reads kinds that take wide
+    permissions, and sets its controller and its CustomResourceDefinitions to `on` as parts.
     """
 
     AUTO = "auto"
@@ -50,8 +50,8 @@ class StackMode(StrEnum):
 class PartMode(StrEnum):
     """Whether a shared part is expected.
 
-    `auto` misses it where the cluster shows that something needs it, or where it was there and
-    vanished; `on` misses it in any case; `off` does not look at it.
+    With `auto` it is reported as missing if something in the cluster needs it, or if it was there
+    and vanished; with `on` in any case; with `off` it is not looked at.
     """
 
     AUTO = "auto"
@@ -79,9 +79,9 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a setting takes, for messages; the rest of the annotation enforces it.
+    """The allowed values of a setting, for messages; the rest of the annotation enforces them.
 
-    `{stacks}` in it stands for the names of all stacks, `{parts}` for those of all shared parts.
+    `{stacks}` stands for the names of all stacks, `{parts}` for those of all shared parts.
     """
 
     text: str
@@ -101,7 +101,10 @@ _URL_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
 
 
 def bind_address(text: str) -> tuple[str, int] | None:
-    """Return host and port of `host:port`; the host is empty for all addresses; None for `0`."""
+    """Parse `host:port`; an empty host means all addresses. Return None for `0`.
+
+    Raises ValueError: it is not an address.
+    """
     if text == "0":
         return None
     match = _ADDRESS.fullmatch(text)
@@ -136,13 +139,13 @@ def _is_address(text: str) -> str:
 
 
 def _switch(value: object) -> object:
-    """Take `on` and `off` for themselves, and anything else for a list."""
+    """Return `on` and `off` unchanged, and anything else as a list."""
     value = _mode(value)
     return value if value in tuple(Switched) else _split(value)
 
 
 def _mode(value: object) -> object:
-    """Take YAML's booleans, which is what an unquoted `on` or `off` is there."""
+    """Turn YAML's booleans, which unquoted `on` and `off` are, back into words."""
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
@@ -157,14 +160,14 @@ def _thresholds_fit(values: dict[str, float]) -> dict[str, float]:
 
 
 def words_of(value: object) -> object:
-    """Take YAML's booleans for their words; a number it may have written in another way."""
+    """Return pairs with YAML's booleans as words; refuse numbers, which YAML may have changed."""
     value = _pairs(value)
     if not isinstance(value, dict):
         return value
     for flag, each in value.items():
         if not isinstance(each, (bool, str)):
             problem = "has no value" if each is None else "is not text; put it in quotes"
-            raise ValueError(f"{flag} {problem}")  # noqa: TRY004 - pydantic takes it for a refusal
+            raise ValueError(f"{flag} {problem}")  # noqa: TRY004 - pydantic needs a ValueError
     words = {True: "true", False: "false"}
     return {key: words[each] if isinstance(each, bool) else each for key, each in value.items()}
 
@@ -183,18 +186,17 @@ def _is_path(path: str) -> bool:
 
 
 DISCOVERED: Final = "dns+"
-"""Before a URL: each address of its name is meant."""
+"""Prefix of a URL that stands for each address of its host name."""
 
 _SERVER_URL: Final = re.compile(
     r"(dns\+)?https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?"
 )
 _WEB_URL: Final = re.compile(r"(https?://[^\s@]+)?")
 
-
 _name_of_object: Final = _fits(lambda name: not name or is_subdomain(name), "the name of an object")
 
 YamlSwitch: Final = BeforeValidator(_mode)
-"""For a choice that has `off`, or `on`."""
+"""For a choice with `on` or `off`."""
 
 Seconds = Annotated[int, Field(ge=0, le=86_400)]
 Reasons = Annotated[
@@ -278,9 +280,8 @@ UrlPath = Annotated[
 LeaseName = Annotated[str, Field(min_length=1), _name_of_object, Allowed("the name of a Lease")]
 Port = Annotated[int, Field(ge=1, le=_LAST_PORT)]
 
-
 FIELD: Final = "custom_components"
-"""A list of declarations in the file of `--config`."""
+"""The setting with a list of declarations, in the file of `--config`."""
 
 _ADAPTER: Final = TypeAdapter(CustomComponent)
 _NAMING: Final = frozenset({"before", "after", "suppresses"})
@@ -304,7 +305,7 @@ def keys_of(part: str) -> tuple[str, ...]:
 
 def _declarations(value: object) -> object:
     if not isinstance(value, (list, tuple)):
-        raise ValueError("not a list in a file")  # noqa: TRY004 - pydantic takes it for a refusal
+        raise ValueError("not a list in a file")  # noqa: TRY004 - pydantic needs a ValueError
     if len(value) > MOST_COMPONENTS:
         raise ValueError(f"{len(value)} entries")
     return tuple(_entry(number, each) for number, each in enumerate(value, 1))
@@ -327,11 +328,11 @@ def _declaration(entry: Mapping[object, object]) -> dict[str, object]:
     if isinstance(condition, dict) and isinstance(condition.get("status"), bool):
         condition["status"] = str(condition["status"])  # an unquoted True in YAML
     if isinstance(found.get("grace_seconds"), bool):
-        found["grace_seconds"] = str(found["grace_seconds"]).lower()  # it is no 1 or 0
+        found["grace_seconds"] = str(found["grace_seconds"]).lower()  # not 1 or 0
     for key in _TEXTS:
         text = found.get(key)
         if isinstance(text, str):
-            found[key] = " ".join(text.split())  # YAML leaves the breaks of `>` and `|`
+            found[key] = " ".join(text.split())  # YAML keeps line breaks of `>` and `|`
     return found
 
 
@@ -348,7 +349,7 @@ def _fields(mapping: Mapping[object, object]) -> dict[str, object]:
 def declared_right(
     components: tuple[CustomComponent, ...], catalogue: Catalogue
 ) -> tuple[CustomComponent, ...]:
-    """Return declarations that are right in addition to a catalogue.
+    """Return the declarations if they are valid in addition to a catalogue.
 
     Raises:
         DeclarationError: some are wrong.
@@ -380,9 +381,9 @@ def wrong_form(error: ErrorDetails, given: object) -> Iterator[Wrong]:
 def wrong_in_catalogue(
     given: object, malformed: AbstractSet[int], catalogue: Catalogue
 ) -> Iterator[Wrong]:
-    """Yield what is wrong with declarations whose form is right, next to others whose form is not.
+    """Yield the faults of well-formed declarations that are listed with malformed ones.
 
-    Names that may be those of the others are left out: they cannot be judged yet.
+    Names that may refer to malformed declarations are left out: they cannot be judged yet.
     """
     if not malformed or not isinstance(given, Sequence):
         return

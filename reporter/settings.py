@@ -2,10 +2,10 @@
 
 A setting `startup_grace_seconds` is the flag `--startup-grace-seconds`, the environment variable
 `STATUS_REPORTER_STARTUP_GRACE_SECONDS` and the key `startup-grace-seconds` of the file that
-`--config` names. Names and meanings of KAITO's own reporter, written in Go, are kept.
+`--config` names. Settings of KAITO's own reporter, written in Go, keep their names and meanings.
 
-Here is what holds whatever stacks there are. Each stack adds its own in a subclass, and
-`reporter.stacks.settings` joins them; code of a stack gets at its own by `of`.
+These settings are independent of stacks. Each stack adds its own in a subclass, and
+`reporter.stacks.settings` joins them; code of a stack gets its own with `of`.
 """
 
 from functools import cached_property
@@ -34,57 +34,55 @@ ENV_PREFIX: Final = "STATUS_REPORTER_"
 RENEW_JITTER: Final = 1.2
 """client-go waits up to this many retry periods between two tries to get the Lease."""
 
-
 _SCRAPE_SECONDS: Final = {t.ScrapeVia.APISERVER_PROXY: 60}
 _SCRAPE_SECONDS_DIRECT: Final = 15
 
 
 class EvaluationSettings(BaseModel):
-    """What decides which findings there are and what becomes of them: `run` and `check`."""
+    """Settings of `run` and `check` that decide on findings and their dispositions."""
 
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
         use_attribute_docstrings=True,
         validate_default=True,
-        defer_build=True,  # of all the classes that are made one is used
+        defer_build=True,  # many of these classes are made, and one is used
     )
 
     known_stacks: ClassVar[tuple[StackRows, ...]] = ()
-    """The stacks whose settings are among these."""
+    """The stacks whose settings are included."""
 
     resync_seconds: Annotated[int, Field(ge=1, le=3600)] = 60
     """Longest time between two passes, and how often an Event that keeps firing is refreshed."""
 
     startup_grace_seconds: t.Seconds = 60
-    """How long a fault must last before it fires; 0 turns all graces off but those of --grace;
-    budgets stay."""
+    """How long a fault must last before it fires; 0 turns off all graces except those of --grace,
+    but no budgets."""
 
     custom_components: t.CustomComponents = ()
-    """Reasons of your own; in the file only. docs/custom-components.md says what they consist
-    of."""
+    """Reasons of your own; only in the file. See docs/custom-components.md."""
 
     grace: t.Graces = {}
     """Grace of single reasons: REASON=SECONDS, comma-separated or repeated."""
 
     model_namespaces: t.Selector = ""
-    """Label selector of the namespaces whose models are judged; empty: all. What is left out is
-    listed."""
+    """Label selector of the namespaces whose models are judged; empty: all. The report lists the
+    others."""
 
     node_boot_budget_seconds: t.Seconds = 900
-    """How long a node may boot before its Workspace counts as failed; stays when graces are off."""
+    """How long a node may boot before its Workspace counts as failed, even if graces are off."""
 
     model_startup_budget_seconds: t.Seconds = 1800
-    """How long a model pod may take to start, where its start-up probe sets no time of its own."""
+    """How long a model pod may take to start, unless its startup probe sets a time."""
 
     load_balancer_budget_seconds: t.Seconds = 300
-    """How long a Gateway may wait for its address; stays when graces are off."""
+    """How long a Gateway may wait for its address, even if graces are off."""
 
     change_window_seconds: Annotated[int, Field(ge=0, le=86_400)] = 1800
-    """How long before a fault began a change is told with it; 0 tells none."""
+    """How long before a fault a change is still reported with it; 0 reports no changes."""
 
     weight_download_window_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
-    """How long a download of weights must be slow without a break before it is reported."""
+    """How long a download of weights must be slow without interruption before it is reported."""
 
     weight_download_min_mbps: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] = 20.0
     """Slower than this is slow, in MB (1,000,000 bytes) a second; 0 reports no slow download."""
@@ -108,10 +106,10 @@ class EvaluationSettings(BaseModel):
     """Time between two scrapes of a pod; 15 by default, 60 through the API server."""
 
     scrape_max_bytes: Annotated[int, Field(ge=1024, le=64 * 2**20)] = 8 * 2**20
-    """Largest page that is read; compressed ones are refused, so it is their full size."""
+    """Largest page that is read, uncompressed; compressed pages are refused."""
 
     scrape_max_series: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
-    """Most series that are read from one page; a page with more of them is refused."""
+    """Most series in one page; a page with more is refused."""
 
     emit: t.Emit = t.Emit.CAUSES
     """Which findings get Events: root causes, strictly one per subject (primary), or all that
@@ -125,30 +123,29 @@ class EvaluationSettings(BaseModel):
     lines; needs `get` of `pods/log`."""
 
     log_signatures: Path | None = None
-    """File of signatures of your own, YAML: what lines of containers' logs mean, beside those that
-    are built in."""
+    """YAML file of your own signatures: what lines of containers' logs mean, in addition to the
+    built-in ones."""
 
     dialects: Path | None = None
-    """File or folder of kinds of models of your own, YAML, a page of data each; docs/dialects.md
-    says how."""
+    """YAML file with a kind of model of your own, or folder of such files; see docs/dialects.md."""
 
     stacks: t.Stacks = {}
-    """Stacks of model deployments, STACK=auto|on|off: whose are looked at; all auto by default."""
+    """Stacks of model deployments to look at, STACK=auto|on|off; all auto by default."""
 
     components: t.Components = {}
-    """Shared parts, NAME=auto|on|off: auto misses one that something needs, on in any case."""
+    """Shared parts, NAME=auto|on|off: expected if something needs them, always, or never."""
 
     istio_namespace: t.Namespaces = ("istio-system", "aks-istio-system")
-    """Namespaces where istiod may be, comma-separated, the first that has it counts."""
+    """Namespaces where istiod may be, comma-separated; the first one that has it counts."""
 
     istiod_deployment: t.DeploymentName = "istiod"
-    """Deployment of istiod; `<name>-<revision>` is found too. Empty: no Istio, none of its CRDs."""
+    """Deployment of istiod; `<name>-<revision>` is found too. Empty: neither Istio nor its CRDs."""
 
     gateway_auth_namespace: t.Namespaces = ("llm-gateway-auth",)
     """Namespaces where the gateway authentication may be."""
 
     gateway_auth_deployment: t.DeploymentName = "apikey-authz"
-    """Deployment of API-key authentication. Empty: no API keys and not their CRD."""
+    """Deployment of API-key authentication. Empty: neither API keys nor their CRD."""
 
     gateway_auth_operator_deployment: t.DeploymentName = "apikey-operator"
     """Deployment of the operator of API keys. Empty: not probed."""
@@ -175,10 +172,10 @@ class EvaluationSettings(BaseModel):
     defaults."""
 
     release_namespace: t.Namespace = "kube-system"
-    """Namespace that the umbrella release lives in; `clusterReady` refers to it."""
+    """Namespace of the umbrella release; `clusterReady` refers to it."""
 
     def __hash__(self) -> int:
-        """Tell settings apart well enough to keep what is made of them: mostly there is one."""
+        """Return a coarse hash, for caches by settings: mostly there is only one instance."""
         return hash((type(self), self.release_namespace))
 
     @classmethod
@@ -187,7 +184,7 @@ class EvaluationSettings(BaseModel):
 
     @classmethod
     def of(cls, settings: "EvaluationSettings") -> Self:
-        """Return settings as those of a stack, with the fields that it adds."""
+        """Return settings as those of a stack, with its own fields. Raises TypeError."""
         if not isinstance(settings, cls):
             raise TypeError(f"{type(settings).__name__} has no {cls.__name__}")
         return settings
@@ -200,7 +197,7 @@ class EvaluationSettings(BaseModel):
         return self.stacks.get(name, t.StackMode.AUTO)
 
     def reads(self, resource: Resource[KubeObject]) -> bool:
-        """Return whether a resource of the catalogue is read of a live cluster."""
+        """Tell whether a resource of the catalogue is read from a live cluster."""
         if resource.opt_in and not getattr(self, resource.opt_in):
             return False
         mode = self.stack(resource.stack) if resource.stack else t.StackMode.ON
@@ -209,21 +206,21 @@ class EvaluationSettings(BaseModel):
     def component(
         self, part: str, names: tuple[str, ...], *, stack: str = "", with_stack: bool = True
     ) -> t.PartMode:
-        """Return whether something of a shared part is expected. A setting of
-        `names` that is given by hand says that it is there, an empty one that it is not; it is on
-        and off with its `stack`.
+        """Return whether something of a shared part is expected. Without a mode in `components`, it
+        is off with its `stack`, on if one of the settings `names` was given, and on with its stack.
+        If one of those settings is empty, it is off.
         """
-        said = self.components.get(part)
-        if said is t.PartMode.OFF or not all(map(self.has, names)):
+        chosen = self.components.get(part)
+        if chosen is t.PartMode.OFF or not all(map(self.has, names)):
             return t.PartMode.OFF
         mode = self.stack(stack) if stack else t.StackMode.AUTO
-        if said is None and mode is t.StackMode.OFF:
+        if chosen is None and mode is t.StackMode.OFF:
             return t.PartMode.OFF
-        if said is None and not self.model_fields_set.isdisjoint(names):
+        if chosen is None and not self.model_fields_set.isdisjoint(names):
             return t.PartMode.ON
-        if said is None and with_stack and mode is t.StackMode.ON:
+        if chosen is None and with_stack and mode is t.StackMode.ON:
             return t.PartMode.ON
-        return said or t.PartMode.AUTO
+        return chosen or t.PartMode.AUTO
 
     @classmethod
     def known_parts(cls) -> tuple[str, ...]:
@@ -250,7 +247,7 @@ class EvaluationSettings(BaseModel):
     def window_seconds(self, reason: str) -> int:
         """Return the window of a reason that comes from metrics, by the end of its name.
 
-        A grace that is set for it is the same.
+        A grace for the reason sets its window too.
         """
         name = self.metrics_name(reason)
         chosen = self.runtime_window.get(name) or self.grace.get(name)
@@ -260,9 +257,9 @@ class EvaluationSettings(BaseModel):
 
     @classmethod
     def metrics_name(cls, reason: str) -> str:
-        """Return the name by which settings call a reason that comes from metrics.
+        """Return the name that a reason from metrics has in settings.
 
-        It is set once for all kinds of subjects, by the name that it has for the first of them.
+        It is set once for all kinds of subjects, by its name for the first of them.
         """
         scraped = (each.scraped for each in cls.known_stacks)
         kind = next((each.kind for each in scraped if each), None)
@@ -307,7 +304,7 @@ class EvaluationSettings(BaseModel):
     @field_validator("grace", "disable_reasons")
     @classmethod
     def _are_reasons(cls, names: t.ReasonsT, info: ValidationInfo) -> t.ReasonsT:
-        """Refuse what is neither built in nor declared; wrong declarations are told elsewhere."""
+        """Refuse unknown reasons; errors in declarations are reported elsewhere."""
         if "custom_components" not in info.data:
             return names
         declared: tuple[CustomComponent, ...] = info.data["custom_components"]
@@ -323,8 +320,8 @@ class EvaluationSettings(BaseModel):
         known = list(map(cls.metrics_name, SWITCHED_NAMES))
         for name in () if isinstance(chosen, t.Switched) else chosen:
             if name not in known:
-                told = f"{name!r} is not a runtime reason{meant(name, known)}"
-                raise PydanticCustomError("runtime_reasons", "{told}", {"told": told})
+                text = f"{name!r} is not a runtime reason{meant(name, known)}"
+                raise PydanticCustomError("runtime_reasons", "{text}", {"text": text})
         return chosen
 
     @field_validator("runtime_window")
@@ -377,15 +374,14 @@ class EvaluationSettings(BaseModel):
                 resource, *_ = self.catalogue.of_subject(self.catalogue.metrics_kind)
                 raise t.SettingError(
                     "grace",
-                    f"for {reason} the name that it has for {resource.kind}s, which counts for all "
-                    "stacks",
+                    f"for {reason} its name for {resource.kind}s, which counts for all stacks",
                 )
         return self
 
 
 class DaemonSettings(EvaluationSettings):
     self_check_seconds: Annotated[int, Field(ge=0, le=86_400)] = 600
-    """Time between two passes from nothing that the reporter compares itself with; 0 is never."""
+    """Time between two self-checks, which compare a pass with one from scratch; 0 for never."""
 
     scrape_timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0
     """How long one scrape may take, to the last byte."""
@@ -406,24 +402,23 @@ class DaemonSettings(EvaluationSettings):
     """Also write each Event about a model on the model itself, in its namespace."""
 
     alertmanager_url: t.ServerUrls = ()
-    """Alertmanagers that are told what fires: each of a pair, comma-separated; `dns+http://...` is
+    """Alertmanagers that get alerts: each of a pair, comma-separated; `dns+http://...` stands for
     each address of a name."""
 
     alertmanager_token_file: Path | None = None
-    """File with the token for Alertmanager; it is read again for each request."""
+    """File with the token for Alertmanager; it is read for each request."""
 
     alertmanager_ca_file: Path | None = None
-    """File with the certificates that Alertmanager's is checked against, PEM; the system's by
-    default."""
+    """PEM file with the CA certificates for Alertmanager; the system's by default."""
 
     cluster_name: str = ""
-    """Label `cluster` of alerts: what Prometheus calls this cluster too, if it does."""
+    """Label `cluster` of alerts: the same name as in Prometheus, if it has one."""
 
     alert_docs_url: t.WebUrl = ""
-    """Folder in which docs/reasons.md can be read, for links of alerts."""
+    """Folder where docs/reasons.md can be read, for links in alerts."""
 
     alert_dashboard_url: t.WebUrl = ""
-    """Page that alerts link to, such as the dashboard or the page of the report."""
+    """Page that alerts link to, such as the dashboard or the report page."""
 
     subject_series: Annotated[int, Field(ge=0, le=100_000)] = 10_000
     """Most series of each metric that names subjects; 0 exports none of these metrics."""
@@ -432,7 +427,7 @@ class DaemonSettings(EvaluationSettings):
     """Where /metrics is served; `0` turns it off."""
 
     metrics_authentication: bool = False
-    """Ask the API server who reads /metrics, and whether they may `get` that path."""
+    """Ask the API server who a client of /metrics is, and whether it may `get` that path."""
 
     health_probe_bind_address: t.Address = ":8081"
     """Where /healthz and /readyz are served; `0` turns them off."""
@@ -441,8 +436,8 @@ class DaemonSettings(EvaluationSettings):
     """Where the report is served; it names faults of all tenants. `0` turns it off."""
 
     report_hosts: t.Hosts = ()
-    """Names, apart from loopback and addresses, under which it is served: of a Service or a
-    proxy."""
+    """Host names, apart from loopback and addresses, under which the report is served: of a Service
+    or a proxy."""
 
     leader_elect: bool = True
     """Write only while holding the Lease; needed with more than one replica."""
@@ -467,7 +462,7 @@ class DaemonSettings(EvaluationSettings):
     """Lowest severity that is logged: debug, info, warning or error."""
 
     log_format: t.LogFormat = t.LogFormat.AUTO
-    """`console` for people, `json` for machines, `auto` by whether stderr is a terminal."""
+    """`console` for people, `json` for machines; `auto`: console if stderr is a terminal."""
 
     @model_validator(mode="after")
     def _lease_times_fit(self) -> Self:

@@ -1,4 +1,4 @@
-"""Which version this is."""
+"""The version and the commit of this program."""
 
 import subprocess
 from importlib import import_module
@@ -14,9 +14,9 @@ def version() -> str:
 
 
 def commit() -> str:
-    """Return the commit it was built from, `unknown` where nothing tells.
+    """Return the commit that it was built from, or `unknown`.
 
-    An image carries `reporter/_build.py` with `COMMIT`; a checkout is asked itself.
+    An image has `reporter/_build.py` with `COMMIT`; in a checkout, git is asked.
     """
     try:
         return str(import_module("reporter._build").COMMIT)

@@ -32,7 +32,7 @@ def test_a_short_help_leaves_the_settings_to_the_long_one(run):
     short, whole = (run("check", flag)[1] for flag in ("--help", "--help-all"))
     assert "--fail-on" in short
     assert "--startup-grace-seconds" not in short
-    assert "settings more, by flag, environment or file: status-reporter check --help-all" in short
+    assert "more settings, by flag, environment or file: status-reporter check --help-all" in short
     assert "--startup-grace-seconds" in whole
     assert "STATUS_REPORTER_RESYNC_SECONDS" in whole
 

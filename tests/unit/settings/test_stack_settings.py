@@ -90,9 +90,7 @@ def test_windows_are_set_under_one_name():
     refused = {each: said for each in NAMES if (said := refusal(each))}
     assert [*refused] == OF_OTHER_STACKS
     assert {
-        each
-        for each, said in refused.items()
-        if "the name that it has for InferenceSets" not in said
+        each for each, said in refused.items() if "its name for InferenceSets" not in said
     } == set()
 
 
