@@ -1,1 +1,1 @@
-"""What runs while the program is made, and is not in the package."""
+"""Development tools, which are not in the package."""

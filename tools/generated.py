@@ -1,7 +1,7 @@
 """Files of the repository that are rendered from the tables: `python -m tools.generated [--check]`.
 
-Without a flag they are written. With `--check` each that is not what the tables say is named, with the
-difference, and the exit status is 1.
+Without a flag they are written. With `--check` the differences to the tables are printed, and the exit
+status is 1 if there are any.
 """
 
 import argparse
@@ -47,7 +47,7 @@ CHART: Final = Path("helm/productionstack-status-reporter")
 
 
 def place_settings(catalogue: Catalogue) -> tuple[str, ...]:
-    """Return the settings that say what the Deployments of shared parts are called, and where they are."""
+    """Return the settings with names and namespaces of the Deployments of shared parts."""
     names = (
         name
         for part in shared_parts(catalogue)
@@ -58,7 +58,7 @@ def place_settings(catalogue: Catalogue) -> tuple[str, ...]:
 
 
 def values_schema(text: str, catalogue: Catalogue) -> str:
-    """Return a schema with those lists as the catalogue has them."""
+    """Return the chart's schema with names and limits from the catalogue."""
     schema: dict[str, Any] = json.loads(text)
     definitions, properties = schema["definitions"], schema["properties"]
     definitions["reason"]["enum"] = [reason.name for reason in catalogue]
@@ -92,7 +92,7 @@ def _prefixes(catalogue: Catalogue) -> list[str]:
 
 
 def reason_names(catalogue: Catalogue) -> str:
-    """Return the names of all reasons as a list in YAML, for the chart's own checks."""
+    """Return the names of all reasons as a YAML list, for the chart's own checks."""
     return "# From reporter/catalogue/reasons.py, by `make docs`.\n" + "".join(
         f"- {reason.name}\n" for reason in catalogue
     )
@@ -104,7 +104,7 @@ def _limits(threshold: Threshold) -> dict[str, object]:
 
 
 ALWAYS: Final = "always"
-"""Name of the file with what is read whatever stacks there are."""
+"""Name of the file with the rules that do not depend on stacks."""
 
 _EVENTS: Final = (
     '- apiGroups: [""]',
@@ -121,10 +121,10 @@ def cluster_role_rules(
     """Return the rules for one stack, or for what is always read, as YAML.
 
     Args:
-        catalogue: says what is read.
-        stack: its name; empty for what is read whatever stacks there are.
-        wide: what is read only where the stack is `on`, in place of the rest.
-        opt_in: what is read only with this setting, in place of the rest.
+        catalogue: has the resources that are read.
+        stack: name of the stack; empty for what is always read.
+        wide: return only the rules for resources that are read if the stack is `on`.
+        opt_in: return only the rules for resources that are read with this setting.
 
     """
     always = {(each.group, each.plural) for each in catalogue.resources if not each.stack}
@@ -133,7 +133,7 @@ def cluster_role_rules(
         for each in catalogue.resources
         if each.stack == stack
         and (each.wide, each.opt_in) == (wide, opt_in)
-        # RBAC knows no labels: what is read in any case needs no rule of its own.
+        # RBAC has no label selectors: a resource that is always read needs no second rule.
         and (not stack or (each.group, each.plural) not in always)
     )
     lines = [*_rules(resources, VERBS)]
@@ -147,7 +147,7 @@ def cluster_role_rules(
 
 
 def cluster_role_files(catalogue: Catalogue) -> dict[str, str]:
-    """Return all files by name."""
+    """Return the text of each file with rules, by name."""
     stacks = ["", *(each.name for each in catalogue.stacks)]
     rules = {f"{each or ALWAYS}.yaml": cluster_role_rules(catalogue, each) for each in stacks}
     wide = {each.stack for each in catalogue.resources if each.wide}
@@ -179,11 +179,11 @@ _PARTLY: Final[dict[Path, Callable[[str, Catalogue], str]]] = {
     Path("docs/stacks.md"): stacks_page,
     CHART / "values.schema.json": values_schema,
 }
-"""Files that are written by hand but for the parts that these render."""
+"""Files that are written by hand, except the parts that these functions render."""
 
 
 def rendered(root: Path, catalogue: Catalogue) -> Iterator[tuple[Path, str]]:
-    """Yield each file, from the root of the repository, with the text that it should have."""
+    """Yield the path of each file, relative to the repository, and the text that it should have."""
     yield Path("docs/reasons.md"), reasons_page(catalogue)
     for path, render in _PARTLY.items():
         yield path, render((root / path).read_text(encoding="utf-8"), catalogue)
@@ -194,9 +194,9 @@ def rendered(root: Path, catalogue: Catalogue) -> Iterator[tuple[Path, str]]:
 
 
 def places(catalogue: Catalogue) -> str:
-    """Return where the program looks for shared parts, by flag, so that the chart leaves that out.
+    """Return the default places of shared parts, by flag, so that the chart leaves these flags out.
 
-    A name that is given counts as one that somebody chose.
+    A place that is given counts as chosen by the user, so that the part is expected.
     """
     fields = FullEvaluationSettings.model_fields
     values = {name: fields[name].default for name in place_settings(catalogue)}
@@ -209,7 +209,7 @@ def places(catalogue: Catalogue) -> str:
 
 
 def outdated(root: Path, catalogue: Catalogue) -> Iterator[str]:
-    """Yield the difference of each file that is not as it should be, and each that should not be."""
+    """Yield the difference of each outdated file, and the name of each file that should not exist."""
     wanted = dict(rendered(root, catalogue))
     for path, text in wanted.items():
         there = root / path
@@ -219,11 +219,11 @@ def outdated(root: Path, catalogue: Catalogue) -> Iterator[str]:
             yield "".join(unified_diff(old, new, str(path), f"{path} as rendered"))
     for there in sorted((root / CHART / "files" / "cluster-role").iterdir()):
         if there.relative_to(root) not in wanted:
-            yield f"{there.relative_to(root)} is of no stack\n"
+            yield f"{there.relative_to(root)} belongs to no stack\n"
 
 
 def main(argv: list[str]) -> int:
-    """Write the files of the current folder, or compare them."""
+    """Write the files in the current folder, or compare them."""
     parser = argparse.ArgumentParser(prog="python -m tools.generated", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, and compare")
     root = Path()

@@ -1,4 +1,4 @@
-"""The pages of `docs` that say what the catalogue says, as a whole or in parts."""
+"""Pages of `docs` that are rendered from the catalogue, as a whole or in parts."""
 
 import ast
 import re
@@ -50,14 +50,14 @@ _SAID_ONCE: Final = re.compile(
     r"Look at the Deployment that the message names, its pods and their logs\. ?"
     r"|Where it is not wanted: --components \S+=off\.$"
 )
-"""What `_OF_PARTS` says of all shared parts."""
+"""Sentences about all shared parts, which `_OF_PARTS` has once."""
 
 _BY_KIND: Final = "`status-reporter explain` says it."
 """In place of what differs by kind of dialect."""
 
 
 def reasons_page(catalogue: Catalogue) -> str:
-    """Return `docs/reasons.md`: what each reason means and what to do, those of models by suffix."""
+    """Return `docs/reasons.md`: what each reason means and what to do; models' reasons by suffix."""
     parts = [_HEAD]
     models: dict[str, list[Reason]] = {}
     for title, reasons in by_subject(catalogue):
@@ -92,7 +92,7 @@ def _of_dialect(reason: Reason, catalogue: Catalogue) -> bool:
 
 
 def _about(reasons: Sequence[Reason], catalogue: Catalogue) -> str:
-    """Return what reasons of one suffix mean, and each text of theirs once, with the kinds that have it."""
+    """Return the description of reasons with one suffix; each different text once, with its kinds."""
     said = []
     for title, told in (
         ("", _meaning),
@@ -121,7 +121,7 @@ def _meaning(reason: Reason) -> str:
 
 
 def of_any_kind(text: str, reason: Reason, catalogue: Catalogue) -> str:
-    """Return text with `model` for its kind, so that the same is said once."""
+    """Return text with `model` in place of its kind, so that equal texts are found."""
     if reason.layer is not Layer.DEPLOYMENT:
         return text
     kind = catalogue.of_subject(reason.subject_kind)[0].kind
@@ -141,7 +141,7 @@ def _grace(reason: Reason) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text for a cell of a Markdown table."""
+    """Return text escaped for a cell of a Markdown table."""
     return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
@@ -151,7 +151,7 @@ _PART: Final = re.compile(
 
 
 def with_parts(text: str, parts: Mapping[str, Callable[[], Iterable[str]]]) -> str:
-    """Return a page with its parts rendered again; each is the lines between two comments."""
+    """Return a page with its parts rendered; a part is the lines between two comments."""
 
     def rendered(part: re.Match[str]) -> str:
         lines = "".join(f"{line}\n" for line in parts[part["name"]]())
@@ -171,7 +171,7 @@ _STORIES_OF_CLUSTERS: Final = (
 
 
 def compatibility_page(text: str, _catalogue: Catalogue) -> str:
-    """Return a page with its table of stories rendered again."""
+    """Return a page with its table of stories rendered."""
     return with_parts(text, {"stories": _stories})
 
 
@@ -189,7 +189,7 @@ def _stories() -> Iterator[str]:
 
 
 def _first_lines(suite: Path) -> Iterator[str]:
-    """Yield what a file of tests is about, then what each test says, without full stops."""
+    """Yield the first line of a test file's docstring, then of each test's, without full stops."""
     tree = ast.parse(suite.read_text(encoding="utf-8"))
     tests = (
         each
@@ -202,7 +202,7 @@ def _first_lines(suite: Path) -> Iterator[str]:
 
 
 def components_page(text: str, catalogue: Catalogue) -> str:
-    """Return a page with its tables rendered again."""
+    """Return a page with its tables rendered."""
     rows = {"needs": partial(_needs, catalogue), "kinds": partial(_kinds, catalogue)}
     return with_parts(text, rows)
 
@@ -231,7 +231,7 @@ def _of(rows: Iterable[Controller]) -> Iterable[Need]:
 
 
 def runtime_page(text: str, catalogue: Catalogue) -> str:
-    """Return a page with its tables rendered again."""
+    """Return a page with its tables rendered."""
     return with_parts(
         text,
         {
@@ -284,7 +284,7 @@ _FROM_0_5_10: Final = "0.5.10 and later"
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Whether an engine's page has what a reason needs: yes, no, or under which condition.
+    """Return whether an engine's page has what a reason needs: yes, no, or a condition.
 
     Of SGLang with `--enable-metrics`; without it there is no page.
     """
@@ -345,7 +345,7 @@ def _suppression(catalogue: Catalogue) -> Iterator[str]:
 
 
 def stacks_page(text: str, catalogue: Catalogue) -> str:
-    """Return a page with its tables rendered again."""
+    """Return a page with its tables rendered."""
     return with_parts(
         text,
         {
@@ -379,7 +379,7 @@ _STANDS_FOR: Final = {
     "plain workloads": "workload",
     "dialects": "rayservice",
 }
-"""The kind that stands for a stack; those of dialects have the same reasons."""
+"""The kind that represents a stack; all kinds of dialects have the same reasons."""
 
 _FAULTS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (
@@ -403,7 +403,7 @@ _FAULTS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("the status contradicts its objects", ("StatusStale",)),
     ("not ready, and nothing says why", ("NotReady",)),
 )
-"""What can fail of any model, and the suffixes of the reasons that tell it."""
+"""Faults that any model can have, and the suffixes of their reasons."""
 
 _ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
     "inferenceset": {
@@ -458,7 +458,7 @@ _ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
         "pods find no room": "in PodsNotReady",
     },
 }
-"""Where else a fault is told, or why a stack has no reason for it."""
+"""Where else a fault is reported, or why a stack has no reason for it."""
 
 
 def _faults(catalogue: Catalogue) -> Iterator[str]:
@@ -513,7 +513,7 @@ def _told_of(stack: StackRows, catalogue: Catalogue) -> str:
 
 
 def _from_metrics(reasons: Sequence[Reason]) -> str:
-    """Name the first and the last: all stacks have the same, under the name of their subjects."""
+    """Return the first and the last name: all stacks have the same reasons, with their own prefix."""
     if not reasons:
         return ""
     first, last = reasons[0].name, reasons[-1].name
@@ -521,7 +521,7 @@ def _from_metrics(reasons: Sequence[Reason]) -> str:
 
 
 def _named(reasons: Iterable[Reason], kind: str = "") -> str:
-    """Name reasons; with `kind`, those of many kinds once, by their suffix behind it."""
+    """Return the names of reasons; with `kind`, those of many kinds once, as `kind` and suffix."""
     names = (f"{kind}{each.heading}" if kind else each.name for each in reasons)
     return ", ".join(f"`{each}`" for each in dict.fromkeys(names))
 

@@ -1,6 +1,6 @@
-"""`python -m tools.phrases`: phrases that an operator would not say, in docs, code, chart and tests; fails where one stands.
+"""`python -m tools.phrases`: finds phrases that an operator would not say, in docs, code, chart and tests.
 
-CONTRIBUTING lists them with what to write in place of each. What others wrote (incidents, their CRDs) is left out.
+It fails if there are any. CONTRIBUTING lists them with replacements. Texts by others (incidents, their CRDs) are left out.
 """
 
 import re
@@ -22,14 +22,14 @@ PHRASES: Final = {
     "no model is known": "no models affected so far",
     "way of requests": "request path",
 }
-"""What to avoid, and what the field says."""
+"""Phrases to avoid, and what to write instead."""
 
 IN_PAGES: Final = {
     "rest on": "depend on",
     "rests on": "depends on",
     "told apart": "distinguished, listed separately",
 }
-"""The same for pages alone."""
+"""The same, only for pages."""
 
 _FOUND: Final = re.compile(rf"\b({'|'.join(PHRASES)})\b", re.IGNORECASE)
 _IN_PAGES: Final = re.compile(rf"\b({'|'.join(PHRASES | IN_PAGES)})\b", re.IGNORECASE)
@@ -39,9 +39,9 @@ _QUOTED: Final = ("tests/incidents/", "helm/productionstack-status-reporter/file
 
 
 def main() -> int:
-    """Print each place; 1 where there is one."""
+    """Print each place; return 1 if there are any."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z"],  # noqa: S607  # git is wherever the machine has it
+        ["git", "ls-files", "-z"],  # noqa: S607  # git may be anywhere
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs (`make site`): links that lead out of docs/ lead to the repository."""
+"""Hooks of mkdocs (`make site`): links out of docs/ lead to the repository."""
 
 import posixpath
 import re
@@ -20,7 +20,7 @@ class _Config(Protocol):
 
 
 def on_page_markdown(markdown: str, *, page: _Page, config: _Config, **_: object) -> str:
-    """Return a page whose links out of docs/ are those of the repository, or text where it has no address."""
+    """Return a page whose links out of docs/ lead to the repository, or become text without its address."""
     folder = posixpath.dirname(f"docs/{page.file.src_uri}")
 
     def led(link: re.Match[str]) -> str:
