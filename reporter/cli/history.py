@@ -141,7 +141,7 @@ def _lines(story: _Story, shown: Sequence[_Episode], url: str) -> Iterator[str]:
     terminal = shutil.get_terminal_size().columns
     columns = text_columns(terminal) if sys.stdout.isatty() else None
     count = f"{len(shown)} episode{'' if len(shown) == 1 else 's'}"
-    seen = f"this daemon looks since {rfc3339(story.seen_since)}" if story.seen_since else ""
+    seen = f"this daemon has watched since {rfc3339(story.seen_since)}" if story.seen_since else ""
     before = "earlier ones are from Events on record (about: their last refresh counts as the end)"
     known = "; ".join(filter(None, (seen, before if story.recorded else "")))
     yield from wrapped(f"{count}; {known}. Times are UTC." if known else f"{count}.", columns)

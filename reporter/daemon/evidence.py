@@ -136,7 +136,7 @@ AGAIN: Final = 60.0
 _REFUSED: Final = 600.0
 _SOONEST: Final = 10.0
 _SHARE: Final = 10
-"""How many times as long as a reading takes the next one waits at least."""
+"""The next read waits at least this many times as long as a read takes."""
 
 NO_CRASHES: Final[Mapping[EpisodeKey, ContainerLog]] = MappingProxyType({})
 
@@ -151,7 +151,7 @@ class _Due:
     times: int = 0
     last: float = -_SOONEST
     faults: frozenset[object] = frozenset()
-    pause: float = _SOONEST  # until it may be read again where what is told rests on it
+    pause: float = _SOONEST  # least time between two reads that a reported fault depends on
 
 
 class RequestPace:

@@ -69,7 +69,7 @@ def test_the_text_tells_the_story(run):
     status, out, _ = run("history", "cluster")
     assert status == 0
     first, _, line, *rest = out.splitlines()
-    assert first.startswith("1 episode; this daemon looks since 2026-11-20T12:01:00Z")
+    assert first.startswith("1 episode; this daemon has watched since 2026-11-20T12:01:00Z")
     assert line == f"12:00:00 to 12:02:00 (2m)  {KAITO}  cluster"
     assert "    Impact at worst: 3 models do not serve" in rest
     assert "    Ended after: spec.replicas 0 to 1 by kubectl-scale at 12:01:40Z" in rest
