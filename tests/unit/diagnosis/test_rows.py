@@ -137,3 +137,16 @@ def test_a_comparison_is_not_a_feature():
     """Python's own "not supported" says nothing of what an engine can do."""
     line = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
     assert read_log(line, built_in()).cause.signature == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "KeyError: 'blocks.0.attn.qkv.weight'",
+        "    assert param_data.shape == loaded_weight.shape",
+        "    assert self.quant_method is not None",
+    ],
+)
+def test_a_checkpoint_of_another_engine(line):
+    """What loaders end with, whose exception has no words, says that weights do not fit."""
+    assert read_log(line, built_in()).cause.signature == "v-weights"
