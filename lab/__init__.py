@@ -1,4 +1,4 @@
 """The laboratory: an API server in memory, simulated pods and controllers, and a demo.
 
-A distribution of its own: what runs in production has none of it.
+It is a separate distribution; production does not install it.
 """

@@ -1,4 +1,4 @@
-"""`status-reporter demo`: faults and recoveries of a sample stack, told by the real daemon."""
+"""`status-reporter demo`: faults and recoveries of a sample stack, reported by the real daemon."""
 
 import asyncio
 import signal
@@ -61,7 +61,7 @@ def command_parser() -> Parser:
 
 
 async def _tell(scenario: str, *, fast: bool, keep: bool) -> int:
-    """Walk through the demo; a signal that ends it ends the daemon too, as Ctrl-C does."""
+    """Walk through the demo; a signal that ends it also ends the daemon, like Ctrl-C."""
     from lab.demo.main import run_demo
 
     loop = asyncio.get_running_loop()
@@ -73,7 +73,7 @@ async def _tell(scenario: str, *, fast: bool, keep: bool) -> int:
         telling.cancel()
 
     for number in _ENDING:
-        # nohup has hang-ups ignored, and they stay so.
+        # nohup ignores hang-ups; keep it that way.
         if signal.getsignal(number) is not signal.SIG_IGN:
             loop.add_signal_handler(number, end, number)
     try:

@@ -66,7 +66,7 @@ def command_parser() -> Parser:
 
 
 def _farewell(sources: Sequence[str], port: int, kubeconfig: str) -> str:
-    """Say how to start again with the same data, where clients look for it."""
+    """Say how to start again with the same data and the address that clients know."""
     given = [part for path in sources for part in ("--from", path)]
     flags = shlex.join([*given, "--port", str(port), "--kubeconfig", kubeconfig])
     again = f"status-reporter sandbox {flags}"

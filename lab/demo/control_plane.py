@@ -1,4 +1,4 @@
-"""The story of what an operator runs: components, Gateways, nodes, pods."""
+"""The story of the parts that an operator runs: components, Gateways, nodes, pods."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from reporter.catalogue import reasons as c
 from reporter.stacks.kaito.reasons import CLUSTER_KAITO, MODEL_INFRA, MODEL_PODS
 
 _GRACED: Final = (c.HARNESS_GATEWAY_PROGRAMMING, MODEL_INFRA)
-"""Reasons of the story whose own grace would make it long; the demo shortens it."""
+"""Reasons whose own grace would make the story long; the demo shortens it."""
 
 
 def _flags(pace: StoryPace) -> tuple[str, ...]:

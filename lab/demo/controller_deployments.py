@@ -1,4 +1,4 @@
-"""The controllers that the demo's clusters have."""
+"""The Deployments of controllers in the demo's clusters."""
 
 from collections.abc import Mapping
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 _START_SECONDS: Final = 60.0
-"""The first start compiles all modules, and a machine may be busy."""
+"""Long, because the first start compiles all modules and the machine may be busy."""
 _STOP_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.05
 _PAGE: Final = "report-bind-address"
@@ -20,14 +20,14 @@ LISTENERS: Final = (
     "--health-probe-bind-address=0",
     f"--{_PAGE}=127.0.0.1:0",
 )
-"""Only the page; the system chooses its port, so that nobody else can have it."""
+"""Only the page listens, on a free port chosen by the kernel."""
 
 
 @asynccontextmanager
 async def daemon(flags: Sequence[str], log: Path) -> AsyncIterator[str | None]:
-    """Run the program while the context is open; its log lines go to a file.
+    """Run the daemon while the context is open, with its log in a file.
 
-    Yields where its page is, None if it does not say so in time.
+    Yields the address of its page, or None if the log does not name it in time.
     """
     async with program(flags, log) as process:
         yield await _page(process, log)
@@ -35,7 +35,7 @@ async def daemon(flags: Sequence[str], log: Path) -> AsyncIterator[str | None]:
 
 @asynccontextmanager
 async def program(flags: Sequence[str], log: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run the program with these settings and no others while the context is open."""
+    """Run the daemon while the context is open, with these settings only."""
     clean = {name: each for name, each in os.environ.items() if not _is_setting(name)}
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
@@ -75,13 +75,13 @@ def _read(log: Path) -> str:
 
 
 def page_in(log: str) -> str | None:
-    """Return the address of the page that a daemon's log names, None before it does."""
+    """Return the page's address from a daemon's log, or None if it is not there yet."""
     for line in log.splitlines():
         try:
-            told = json.loads(line)
+            entry = json.loads(line)
         except ValueError:
-            # Its end is not written yet, or it is Python's own.
+            # The line is incomplete, or a message of Python itself.
             continue
-        if isinstance(told, dict) and told.get("setting") == _PAGE and "address" in told:
-            return f"http://{told['address']}/"
+        if isinstance(entry, dict) and entry.get("setting") == _PAGE and "address" in entry:
+            return f"http://{entry['address']}/"
     return None

@@ -1,4 +1,4 @@
-"""Our Events as a watch brings them, printed like `kubectl get events -w`."""
+"""Our Events from a watch, printed like `kubectl get events -w`."""
 
 import asyncio
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ _WIDTHS: Final = (9, 7, 38, 46)
 
 @dataclass(frozen=True, slots=True)
 class SeenEvent:
-    """One frame of the watch; `new` says that the Event is not one seen before."""
+    """One frame of the watch; `new` if the Event has not been seen before."""
 
     record: Record
     new: bool
 
     @property
     def over(self) -> bool:
-        """Whether it only says that an episode is over."""
+        """True if the Event only says that an episode is over."""
         says_ready = BUILT_IN[self.record.event.reason].says_ready
         return self.record.state is RecordState.OVER and not says_ready
 
@@ -40,26 +40,26 @@ class SeenEvent:
         return columns("0s", event.type, event.reason, where) + event.message
 
     def is_(self, expected: Expected) -> bool:
-        """Tell whether this is an expected Event."""
-        said = self.record.event.message
-        return self.becomes(expected) and expected.text in said and expected.change in said
+        """True if this is the expected Event, including its message."""
+        message = self.record.event.message
+        return self.becomes(expected) and expected.text in message and expected.change in message
 
     def becomes(self, expected: Expected) -> bool:
-        """Tell whether this is an expected Event, even if its message has yet to follow.
+        """True if this is the expected Event, even if its message may still change.
 
-        What is done to several objects at once may be seen one object after the other.
+        The daemon may see a change of several objects one object after the other.
         """
         key = self.record.key
         return (key.reason, str(key.subject)) == (expected.reason, expected.subject)
 
 
 def columns(*cells: str) -> str:
-    """Return the columns before the message, as wide as they are in every line."""
+    """Return the columns before the message, padded to their fixed widths."""
     return "".join(cell.ljust(width) + " " for cell, width in zip(cells, _WIDTHS, strict=True))
 
 
 class EventStream(EventWatch):
-    """Watches our Events over HTTP from when it is opened."""
+    """Watches our Events over HTTP while entered."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url, EVENT_NAMESPACE, {"labelSelector": EVENTS.label_selector})
@@ -67,7 +67,7 @@ class EventStream(EventWatch):
         self._queue: asyncio.Queue[SeenEvent] = asyncio.Queue()
 
     async def next(self, deadline: float) -> SeenEvent | None:
-        """Return the next Event, None if none comes before the loop's clock shows `deadline`."""
+        """Return the next Event, or None at `deadline`, a time of the event loop's clock."""
         try:
             async with asyncio.timeout_at(deadline):
                 return await self._queue.get()
@@ -75,7 +75,7 @@ class EventStream(EventWatch):
             return None
 
     def _note(self, change: str, event: Event) -> None:
-        """Queue an Event of ours if what kubectl prints of it has changed."""
+        """Queue one of our Events if its printed form has changed."""
         record = record_of(event)
         if change == "DELETED" or record is None:
             return

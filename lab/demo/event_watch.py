@@ -1,4 +1,4 @@
-"""A watch for Events over HTTP, as `kubectl get events -w` has it."""
+"""A watch for Events over HTTP, like that of `kubectl get events -w`."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -20,9 +20,9 @@ class EventWatch(ABC):
     """Watches the Events of a namespace while entered.
 
     Args:
-        url: of the API server.
-        namespace: where the Events are.
-        only: the selectors of the watch, as parameters of its URL.
+        url: the API server's base URL.
+        namespace: the namespace of the Events.
+        only: the selectors of the watch, as query parameters.
 
     """
 
@@ -46,7 +46,7 @@ class EventWatch(ABC):
 
     @abstractmethod
     def _note(self, change: str, event: Event) -> None:
-        """Take an Event; `change` is the type of its frame, such as ADDED."""
+        """Handle an Event; `change` is the type of its frame, such as ADDED."""
 
     async def _watch(self, session: aiohttp.ClientSession) -> None:
         async with session.get(self._url, params=self._params) as answer:

@@ -22,7 +22,7 @@ _TEMPLATE: Final = "KeyError: 'query' in tokenizer chat template"
 
 
 def inferenceservice(name: str, source: str, *, transformer: bool = False) -> Object:
-    """Return an InferenceService that vLLM serves, with or without a transformer before it."""
+    """Return an InferenceService that runs vLLM, optionally behind a transformer."""
     image = {"image": f"registry.example/{name}-transformer:1"}
     return {
         "apiVersion": "serving.kserve.io/v1beta1",
@@ -61,13 +61,13 @@ class ServedRevisions(Background):
 
 def _line(inferenceservice: Object) -> str:
     conditions = dig(inferenceservice, "status", "conditions") or ()
-    told = {each["type"]: each["status"] for each in conditions}
-    shown = ("Ready", *(each for each in ("PredictorReady", "TransformerReady") if each in told))
+    known = {each["type"]: each["status"] for each in conditions}
+    shown = ("Ready", *(each for each in ("PredictorReady", "TransformerReady") if each in known))
     predictor = dig(inferenceservice, "status", "components", "predictor") or {}
     traffic = ", ".join(
         f"{each['revisionName']} {each['percent']}%" for each in predictor.get("traffic") or ()
     )
-    states = ", ".join(f"{each} {told.get(each, 'Unknown')}" for each in shown)
+    states = ", ".join(f"{each} {known.get(each, 'Unknown')}" for each in shown)
     newest = predictor.get("latestCreatedRevision", "none")
     return f"{name_of(inferenceservice)}: {states}; newest {newest}; traffic {traffic}"
 
@@ -80,7 +80,7 @@ def _create(scene: Scene) -> None:
 
 
 def _predictor(name: str, **spec: object) -> Callable[[Scene], None]:
-    """Change the spec of a predictor; None takes a field away."""
+    """Change the spec of a predictor; None removes a field."""
 
     def act(scene: Scene) -> None:
         here = ServedRevisions.of(scene)

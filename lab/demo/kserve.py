@@ -1,4 +1,4 @@
-"""KServe's and Knative's controllers and the kubelets, played in the sandbox until all is at rest."""
+"""Simulates KServe's and Knative's controllers and the kubelets in the sandbox."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -20,10 +20,10 @@ _MOST_PASSES: Final = 50
 
 
 class KServe:
-    """Looks after the InferenceServices of a sandbox, whenever it is asked to.
+    """Reconciles the InferenceServices of a sandbox on request.
 
     Attributes:
-        fates: what becomes of pods whose name begins so; the others run.
+        fates: the fate of pods, by a prefix of their name; other pods run.
 
     """
 
@@ -36,10 +36,10 @@ class KServe:
         self._addresses = 0
 
     def settle(self) -> None:
-        """Let the controllers do all that there is to do.
+        """Run the controllers until nothing is left to do.
 
         Raises:
-            RuntimeError: they do not come to rest.
+            RuntimeError: the controllers do not settle.
 
         """
         for inferenceservice in self._sandbox.list(INFERENCESERVICES):
@@ -54,7 +54,7 @@ class KServe:
                 raise RuntimeError(f"InferenceService {'/'.join(place)} does not settle")
 
     def world(self, namespace: str, name: str) -> InferenceServiceWorld:
-        """Return what there is of an InferenceService."""
+        """Return an InferenceService and its objects."""
         selector = f"{NAME}={name}"
         services, revisions, pods = (
             self._sandbox.list(each, namespace=namespace, label_selector=selector)
@@ -78,7 +78,7 @@ class KServe:
             self._sandbox.replace(each, subresource="status")
 
     def _start(self, namespace: str, name: str) -> None:
-        """Give each pod the status that its fate has for it."""
+        """Give each pod the status of its fate."""
         for pod in self.world(namespace, name).pods:
             fate = self._fate(name_of(pod))
             before = pod.get("status") or {}
@@ -101,7 +101,7 @@ class KServe:
 
 
 def kinds() -> Iterator[Object]:
-    """Yield what makes the kinds of KServe and Knative served in a sandbox."""
+    """Yield the APIResourceLists of KServe's and Knative's kinds, for a sandbox to serve."""
     yield served("serving.kserve.io/v1beta1", inferenceservices="InferenceService")
     yield served("serving.knative.dev/v1", services="Service", revisions="Revision")
 

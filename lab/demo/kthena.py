@@ -1,7 +1,7 @@
-"""Kthena's controller and the kubelets, played in the sandbox in step with the daemon.
+"""Simulates Kthena's controller and the kubelets in the sandbox, in step with the daemon.
 
-Each move waits until `status.roleStatuses` says what the last one did. So every change is seen,
-whatever the machine's pace, and what the daemon writes is held against what the objects say.
+Each step waits until `status.roleStatuses` shows the result of the last one. So every change is
+seen, however slow the machine is, and the daemon's status is compared with the objects.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ MODELSERVINGS: Final = "modelservings.workload.serving.volcano.sh"
 _REVISIONS: Final = "controllerrevisions.apps"
 _RESOURCES: Final = {"Pod": "pods", "Service": "services", "ControllerRevision": _REVISIONS}
 _STOPPING: Final = "kubelet.example/stopping"
-"""Finalizer of a pod, which stays until its kubelet has ended its containers."""
+"""Finalizer that keeps a pod until its kubelet has ended its containers."""
 
 _PULL: Final = "ImagePullBackOff"
 _ABSENT: Final = "NotFound"
@@ -36,10 +36,10 @@ class RoleInstance(NamedTuple):
 
 
 class Kthena:
-    """Looks after one ModelServing while entered, from when it is created.
+    """Reconciles one ModelServing while entered.
 
     Attributes:
-        history: the changes of instances that took place, as `(instance, state)`, in order.
+        history: the changes of instances, as `(instance, state)`, in order.
         pulls: whether images can be pulled.
 
     """
@@ -54,9 +54,9 @@ class Kthena:
         now: Callable[[], str],
         tell: Callable[[Sequence[tuple[RoleInstance, str]]], None] = lambda _changes: None,
     ) -> None:
-        """Make one; pods run on `node`.
+        """Pods run on `node`.
 
-        Changes of what the status shows are handed to `tell`, with no state for what it leaves out.
+        `tell` is called with changes of the status; an instance that it omits has an empty state.
         """
         self.history: list[tuple[RoleInstance, str]] = []
         self.pulls = True
@@ -82,12 +82,12 @@ class Kthena:
             self._due.cancel()
 
     def notify(self, change: Change) -> None:
-        """Look again, soon: something has changed."""
+        """Schedule a pass after a change."""
         if change.new.key.namespace == self._namespace and self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._look)
 
     def end(self) -> None:
-        """Nothing ends with the watches of a collection."""
+        """Do nothing when the watches of a collection end."""
 
     @property
     def modelserving(self) -> Object | None:
@@ -96,20 +96,20 @@ class Kthena:
 
     @property
     def at_rest(self) -> bool:
-        """Whether the status says what there is, and nothing is left to be done."""
+        """True if the status matches the objects and nothing is left to do."""
         modelserving = self.modelserving
         if modelserving is None:
             return True
         world = self._world(modelserving)
-        return self._is_told(world) and next(self._moves(world), None) is None
+        return self._is_reported(world) and next(self._moves(world), None) is None
 
     def lose_pod(self, name: str) -> None:
-        """Let a pod be gone without any termination, as with its node."""
+        """Remove a pod without termination, as if its node was lost."""
         self._let_go(name)
         self._sandbox.delete("pods", name, namespace=self._namespace)
 
     def pull(self, *, fails: bool) -> None:
-        """Let images fail to be pulled, or arrive."""
+        """Let image pulls fail or succeed."""
         self.pulls = not fails
         self._look()
 
@@ -119,7 +119,7 @@ class Kthena:
         if modelserving is None:
             return
         world = self._world(modelserving)
-        if self._is_told(world):
+        if self._is_reported(world):
             self._note(_states(world))
             move = next(self._moves(world), None)
             if move is not None:
@@ -137,18 +137,18 @@ class Kthena:
         )
 
     @staticmethod
-    def _is_told(world: ModelServingWorld) -> bool:
+    def _is_reported(world: ModelServingWorld) -> bool:
         status = world.modelserving.get("status") or {}
-        told = {
+        reported = {
             RoleInstance(each["servingGroupName"], each["roleID"]): each["status"]
             for each in status.get("roleStatuses") or ()
             if each["status"] != _ABSENT
         }
         generation = meta(world.modelserving)["generation"]
-        return status.get("observedGeneration") == generation and told == _states(world)
+        return status.get("observedGeneration") == generation and reported == _states(world)
 
     def _note(self, states: dict[RoleInstance, str]) -> None:
-        """Keep what changed since the last look, as a client sees it that is told of each move."""
+        """Record the changes since the last pass, as a client that sees every step would."""
         gone = [(role, "") for role in self._states.keys() - states.keys()]
         changes = [(r, state) for r, state in states.items() if self._states.get(r) != state]
         self.history += ((r, "Deleting") for r, _ in gone if self._states[r] != "Deleting")
@@ -157,7 +157,7 @@ class Kthena:
         self._tell(sorted(gone) + changes)
 
     def _moves(self, world: ModelServingWorld) -> Iterator[Callable[[], None]]:
-        """Yield what is to be done, in order."""
+        """Yield the actions to take, in order."""
         going = [name_of(pod) for pod in world.pods if is_deleting(pod)]
         if going:
             yield lambda: self._each(self._let_go, going)
@@ -201,7 +201,7 @@ class Kthena:
 
 
 def _states(world: ModelServingWorld) -> dict[RoleInstance, str]:
-    """Return what `roleStatuses` should say of the instances that have pods."""
+    """Return the states that `roleStatuses` should have for instances with pods."""
     return {
         RoleInstance(group.name, instance.id): instance.state
         for group in groups_of(world)
@@ -212,7 +212,7 @@ def _states(world: ModelServingWorld) -> dict[RoleInstance, str]:
 
 
 def _waiting(status: Object, image: str) -> Object:
-    """Return the status of a running pod as that of one whose image cannot be pulled."""
+    """Turn the status of a running pod into that of a pod whose image cannot be pulled."""
     state = {"waiting": {"reason": _PULL, "message": f'Back-off pulling image "{image}"'}}
     unready = {"ready": False, "started": False, "state": state}
     return {

@@ -1,4 +1,4 @@
-"""The story of an LLMInferenceService: what its Ready hides, and what only looks wrong."""
+"""The story of an LLMInferenceService: faults that Ready hides, and states that only look wrong."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -105,12 +105,12 @@ def _gateway() -> dict[str, JSON]:
 
 
 def _condition(kind: str, status: str, reason: str = "") -> JSON:
-    said: dict[str, JSON] = {"type": kind, "status": status, "reason": reason, "message": ""}
-    return {**said, "lastTransitionTime": present()}
+    fields: dict[str, JSON] = {"type": kind, "status": status, "reason": reason, "message": ""}
+    return {**fields, "lastTransitionTime": present()}
 
 
 def made() -> tuple[Object, ...]:
-    """Return an LLMInferenceService, its config, and what KServe makes for it."""
+    """Return an LLMInferenceService, its config, and the objects that KServe creates for it."""
     return (
         _config(),
         _deployment(f"{NAME}-kserve", "workload"),
@@ -124,7 +124,7 @@ def made() -> tuple[Object, ...]:
 
 
 def statuses() -> Iterator[tuple[str, str, JSON]]:
-    """Yield resource, name and status of what controllers write of these."""
+    """Yield resource, name and status for the objects whose status controllers write."""
     accepted: JSON = [
         _condition("Accepted", "True", "Accepted"),
         _condition("ResolvedRefs", "True", "ResolvedRefs"),
@@ -154,7 +154,7 @@ class LlmCluster(Background):
         self.sandbox = sandbox
 
     def make(self) -> None:
-        """Make an LLMInferenceService with all that its controller makes for it."""
+        """Create an LLMInferenceService with the objects that its controller creates."""
         for each in made():
             self.sandbox.create(each)
         for resource, name, status in statuses():
@@ -164,8 +164,8 @@ class LlmCluster(Background):
     def lines(self) -> Iterator[str]:
         """Yield a line for the LLMInferenceService."""
         for each in self.sandbox.list(LLMS):
-            told = {one["type"]: one for one in dig(each, "status", "conditions") or ()}
-            ready = told.get("Ready") or {"status": "Unknown", "reason": ""}
+            conditions = {one["type"]: one for one in dig(each, "status", "conditions") or ()}
+            ready = conditions.get("Ready") or {"status": "Unknown", "reason": ""}
             yield f"# kubectl get llmisvc: {NAME} {ready['status']} {ready['reason']}"
 
 
@@ -225,4 +225,4 @@ _STEPS: Final = (
 )
 
 LLMINFERENCESERVICE: Final = Story(_flags, _STEPS, background=LlmCluster)
-"""An LLMInferenceService with prefill and decode apart, and an endpoint picker."""
+"""An LLMInferenceService with separate prefill and decode pods, and an endpoint picker."""

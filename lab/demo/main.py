@@ -35,7 +35,7 @@ from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 
 _STEP_SECONDS: Final = 20.0
 _LOOK_SECONDS: Final = 0.1
-"""Seconds between two looks at what goes on during a step."""
+"""Seconds between two checks of the progress of a step."""
 
 STORIES: Final[Mapping[str, Story]] = {
     "control-plane": CONTROL_PLANE,
@@ -51,13 +51,13 @@ FAST: Final = StoryPace(grace=1, window=3, quiet=0.3)
 
 
 class Onlooker(Protocol):
-    """Who looks at the daemon's page while a story is told."""
+    """Looks at the daemon's page while a story runs."""
 
     async def came(self, page: str) -> None:
-        """Note where the page is, before the first step."""
+        """Take the address of the page, before the first step."""
 
     async def saw(self, step: Step) -> None:
-        """Look at it at the end of a step, when nothing more comes."""
+        """Look at the page at the end of a step, when no more Events come."""
 
 
 async def run_demo(
@@ -67,7 +67,7 @@ async def run_demo(
     keep: bool = False,
     onlooker: Onlooker | None = None,
 ) -> int:
-    """Tell a story and return 0 only if every expected Event came, and no other."""
+    """Run a story; return 0 only if every expected Event came, and no other."""
     story, pace = STORIES[scenario], FAST if fast else NORMAL
     with tempfile.TemporaryDirectory(prefix="status-reporter-demo-") as folder:
         kubeconfig, log = Path(folder, "kubeconfig.yaml"), Path(folder, "daemon.log")
@@ -96,12 +96,11 @@ async def run_demo(
                 await onlooker.came(page)
             cluster = StoryCluster(sandbox, present)
             scene = Scene(cluster, pods, background)
-            told = await _Telling(stream, pace, log, background=background, onlooker=onlooker).tell(
-                story, scene
-            )
-            if keep and told:
+            telling = _Telling(stream, pace, log, background=background, onlooker=onlooker)
+            passed = await telling.tell(story, scene)
+            if keep and passed:
                 await _stay(kubeconfig, page)
-    return 0 if told else 1
+    return 0 if passed else 1
 
 
 def _flags(kubeconfig: Path, pace: StoryPace) -> list[str]:
@@ -118,7 +117,7 @@ async def _stay(kubeconfig: Path, page: str) -> None:
 
 
 class _Telling:
-    """Tells the steps of a story one by one and compares what comes with what must come."""
+    """Runs the steps of a story one by one and compares the Events with the expected ones."""
 
     def __init__(
         self,
@@ -157,7 +156,7 @@ class _Telling:
         return True
 
     async def _step(self, number: int, step: Step, scene: Scene) -> bool:
-        """Take a step and return whether all that it brings came."""
+        """Take a step; True if all its expected Events came."""
         say(f"# {number}. {step.told}")
         if number == 1:
             say_header()
@@ -182,7 +181,7 @@ class _Telling:
         return True
 
     def _take(self, event: SeenEvent) -> None:
-        """Print an Event and cross it off; one that only ends what was told before is no news."""
+        """Print an Event and cross it off the list; an end of an episode is printed in short."""
         awaited = self._not_over if event.over else self._missing
         fitting = next((each for each in awaited if event.is_(each)), None)
         if fitting is not None:

@@ -18,7 +18,7 @@ class ModelPods:
     def __init__(
         self, sandbox: Sandbox, port: int = 0, make: Callable[..., ModelPod] = ModelPod
     ) -> None:
-        """Make them for the pods that are there now; port 0 is any."""
+        """Simulate the pods that exist now; port 0 is any free port."""
         self._make = make
         self._places = {
             (namespace_of(pod), name_of(pod)): str(dig(pod, "status", "podIP"))
@@ -50,7 +50,7 @@ class ModelPods:
 
     @property
     def all(self) -> Mapping[tuple[str, str], ModelPod]:
-        """Every pod by namespace and name."""
+        """All simulated pods, by namespace and name."""
         return self._pods
 
     def of(self, namespace: str, owner: str) -> ModelPod:

@@ -1,4 +1,4 @@
-"""The story of a ModelService: what its operator's phase does not tell."""
+"""The story of a ModelService: faults that its operator's phase does not show."""
 
 from typing import Final
 
@@ -28,7 +28,7 @@ _PICKER: Final = Expected(
 _DRIFT: Final = Expected(m.DRIFT, _SUBJECT, f"PodMonitor {DECODE} differs: spec.selector")
 
 _GRACED: Final = (m.OBJECT_MISSING, m.EPP, m.DRIFT)
-"""Reasons of the story whose own grace would make it long; the demo shortens it."""
+"""Reasons whose own grace would make the story long; the demo shortens it."""
 
 
 def _create(scene: Scene) -> None:

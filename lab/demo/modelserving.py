@@ -50,7 +50,9 @@ def _role(name: str, replicas: int, workers: int) -> Object:
 
 
 def modelserving() -> Object:
-    """Return the ModelServing: two groups of a prefill instance of two pods and two decode ones."""
+    """Return the ModelServing: two groups, each of one prefill instance (two pods) and two decode
+    instances.
+    """
     return {
         "apiVersion": "workload.serving.volcano.sh/v1alpha1",
         "kind": "ModelServing",
@@ -88,7 +90,7 @@ class Serving(Background):
         await self.kthena.__aexit__()
 
     def _show(self, changes: Sequence[tuple[RoleInstance, str]]) -> None:
-        """Print what is new in the status, a line for each group."""
+        """Print the changes of the status, one line for each group."""
         groups: dict[tuple[str, str], list[str]] = {}
         for role, state in changes:
             groups.setdefault((role.group, state or "NotFound or left out"), []).append(role.id)
@@ -97,11 +99,11 @@ class Serving(Background):
 
     @property
     def at_rest(self) -> bool:
-        """Whether all that a step brings has happened, and is in the status."""
+        """True if the step's changes have all happened and are in the status."""
         return self.kthena.at_rest
 
     def lines(self) -> Iterator[str]:
-        """Yield the status, shortened."""
+        """Yield a short form of the status."""
         status = (self.kthena.modelserving or {}).get("status") or {}
         groups: dict[str, list[str]] = {}
         for each in status.get("roleStatuses") or ():
@@ -114,7 +116,7 @@ class Serving(Background):
         yield from (f"#   {group}: {', '.join(roles)}" for group, roles in groups.items())
 
     def verdict(self) -> str:
-        """Return how many changes there were."""
+        """Return the number of changes."""
         return f"{len(self.kthena.history)} changes of roles, all of them in the status."
 
 

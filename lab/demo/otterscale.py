@@ -1,4 +1,4 @@
-"""OtterScale's operator and a ModelService, played in the sandbox."""
+"""Simulates OtterScale's operator with a ModelService in the sandbox."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -60,9 +60,9 @@ def modelservice() -> Object:
 
 
 class OtterScale(Background):
-    """A cluster with OtterScale's operator, which makes what is missing only when it is told to.
+    """A cluster with OtterScale's operator, which creates missing objects only on request.
 
-    While entered it writes the status as the operator does, from the Deployments.
+    While entered, it writes the status like the operator, from the Deployments.
     """
 
     def __init__(self, sandbox: Sandbox, _say: object) -> None:
@@ -92,12 +92,12 @@ class OtterScale(Background):
             self._due.cancel()
 
     def notify(self, change: Change) -> None:
-        """Look at the Deployments soon; part of what the sandbox calls."""
+        """Schedule an update of the status; called by the sandbox."""
         if change.new.key.namespace == NAMESPACE and self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._write_status)
 
     def end(self) -> None:
-        """Do nothing; part of what the sandbox calls."""
+        """Do nothing; called by the sandbox."""
 
     @property
     def service(self) -> Object | None:
@@ -105,7 +105,7 @@ class OtterScale(Background):
         return self.sandbox.get(MODELSERVICES, NAME, namespace=NAMESPACE)
 
     def make(self) -> None:
-        """Make what is missing, and write the status."""
+        """Create missing objects, and write the status."""
         if (service := self.service) is None:
             return
         typed = msgspec.convert(service, ModelService)
@@ -113,7 +113,7 @@ class OtterScale(Background):
             document = copy_json(dict(manifest.document))
             resource = self.sandbox.registry.by_kind(manifest.ref.api_version, manifest.ref.kind)
             if resource is None:
-                continue  # Secrets and RBAC objects, which nobody here reads
+                continue  # Secrets and RBAC objects, which nothing here reads
             place = {"namespace": manifest.ref.namespace} if manifest.ref.namespace else {}
             if self.sandbox.get(resource.collection, manifest.ref.name, **place) is None:
                 self.sandbox.create(document)
@@ -121,7 +121,7 @@ class OtterScale(Background):
         self._write_status()
 
     def _take_up(self) -> None:
-        """Let the Gateway take up route and pool, as its controller does."""
+        """Let the Gateway accept the route and the pool, like its controller."""
         accepted: list[JSON] = [
             {"type": each, "status": "True", "reason": each, "lastTransitionTime": self.now}
             for each in ("Accepted", "ResolvedRefs")
@@ -163,7 +163,7 @@ class OtterScale(Background):
         return None if found is None else msgspec.convert(found, Deployment)
 
     def unpack(self, *, fails: bool) -> None:
-        """Let the decode pod fail to unpack its model, or run."""
+        """Let the decode pod's unpacking of its model fail or succeed."""
         for pod in self.sandbox.list("pods", namespace=NAMESPACE):
             if not name_of(pod).startswith(DECODE):
                 continue
@@ -177,7 +177,7 @@ class OtterScale(Background):
 
     @property
     def now(self) -> str:
-        """The time, as the sandbox has it."""
+        """The time on the sandbox's clock."""
         return format_time(self.sandbox.storage.clock())
 
     def _patch_status(self, resource: str, name: str, status: Object) -> None:
@@ -187,11 +187,11 @@ class OtterScale(Background):
 
     @property
     def at_rest(self) -> bool:
-        """Whether the status is written."""
+        """True if the status is written."""
         return self._due is None
 
     def lines(self) -> Iterator[str]:
-        """Yield what `kubectl get modelservice` says: the operator's view of it."""
+        """Yield the line of `kubectl get modelservice`: the operator's view."""
         service = self.service
         if service is None:
             return
@@ -204,12 +204,12 @@ class OtterScale(Background):
         yield f"# kubectl -n {NAMESPACE} get modelservice {NAME}: phase {phase}, {counts}"
 
     def verdict(self) -> str:
-        """Return what is said at the end."""
+        """Return the summary for the end."""
         return "The operator's phase said Ready all the time, but for the pod that did not run."
 
 
 def unpack_fails(running: Object, now: str) -> Object:
-    """Return the status of a pod that ran, once it fails to unpack its model."""
+    """Turn the status of a running pod into that of one whose model cannot be unpacked."""
     ended: Object = {"exitCode": 1, "reason": "Error", "finishedAt": now}
     back_off: Object = {"waiting": {"reason": "CrashLoopBackOff"}}
     waits: Object = {"waiting": {"reason": "PodInitializing"}}

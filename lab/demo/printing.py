@@ -1,4 +1,4 @@
-"""What the demo prints: plain lines in a pipe, colours and lines that fit on a terminal."""
+"""The output of the demo: plain lines in a pipe, colours and wrapped lines on a terminal."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ _INDENT: Final = "    "
 
 
 def say(text: str) -> None:
-    """Print a line; on a terminal one that is long goes on below, as a remark if it is one."""
+    """Print a line; on a terminal, wrap remarks, which begin with `#`."""
     columns = _columns()
     if columns is None or not text.strip():
         _print(text)
@@ -39,33 +39,33 @@ def say_command(command: str) -> None:
 
 
 def say_header() -> None:
-    """Print the heading of the Events, where they are in columns."""
+    """Print the heading of the Events if they are printed in columns."""
     if _columns() is None:
         _print(SeenEvent.header())
 
 
 def say_event(event: SeenEvent) -> None:
-    """Print an Event: as kubectl does, or on a terminal its message below it."""
+    """Print an Event like kubectl; on a terminal, with its message below."""
     columns = _columns()
     if columns is None:
         _print(event.line())
         return
-    said = event.record.event
-    involved = said.involved_object
+    found = event.record.event
+    involved = found.involved_object
     where = f"{involved.kind.lower()}/{involved.name}"
-    first, *rest = stacked([f"{said.type:7}", said.reason, where], columns)
-    style = _BAD if said.type == EventType.WARNING else _GOOD
-    lines = [first.replace(said.reason, _painted(said.reason, style), 1), *rest]
-    _print("\n".join([*lines, *wrapped(said.message, columns, _INDENT)]))
+    first, *rest = stacked([f"{found.type:7}", found.reason, where], columns)
+    style = _BAD if found.type == EventType.WARNING else _GOOD
+    lines = [first.replace(found.reason, _painted(found.reason, style), 1), *rest]
+    _print("\n".join([*lines, *wrapped(found.message, columns, _INDENT)]))
 
 
 def _again(rest: list[str], columns: int) -> list[str]:
-    """Return the rest of a remark, with room for what marks it as one."""
+    """Wrap the rest of a remark, with room for its `#` prefix."""
     return wrapped(" ".join(rest), columns - 4) if rest else []
 
 
 def _columns() -> int | None:
-    """Return the columns of the terminal; None where there is none."""
+    """Return the columns of the terminal, or None if stdout is not a terminal."""
     if not sys.stdout.isatty():
         return None
     return max(NARROWEST, shutil.get_terminal_size().columns)

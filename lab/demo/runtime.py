@@ -1,4 +1,4 @@
-"""The story of what the pages of model pods tell: a slow download, and a full KV cache."""
+"""The story of faults that model pods' pages show: a slow download, and a full KV cache."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The sample production stack of the demo: the healthy example, as if made a moment ago."""
+"""The demo's sample production stack: the healthy example, as if created a moment ago."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from reporter.snapshot.documents import Document, read_documents
 Folder: TypeAlias = Path
 
 AGE: Final = timedelta(minutes=20)
-"""How old the stack pretends to be: settled, yet young enough to be told that it is ready."""
+"""The stack's pretended age: old enough to be settled, young enough for Ready Events."""
 
 _PACKAGED: Final = Path(__file__).parent / "healthy-stack"
 _CHECKOUT: Final = Path(__file__).resolve().parents[2] / "examples" / "healthy-stack"
@@ -21,7 +21,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d
 
 
 def folder() -> Folder:
-    """Return where the documents are: in the installed package, else in the checkout."""
+    """Return the folder of the documents: in the installed package, else in the checkout."""
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
 
@@ -31,7 +31,7 @@ def namespace(name: str) -> Object:
 
 
 def served(group_version: str, **plurals: str) -> Object:
-    """Return what makes a sandbox serve namespaced kinds, by their plurals, with a status."""
+    """Return an APIResourceList that makes a sandbox serve namespaced kinds with a status."""
     resources = [
         {"name": name, "kind": kind, "namespaced": True}
         for plural, kind in plurals.items()

@@ -1,4 +1,4 @@
-"""What a story of the demo is made of: what is done to the cluster, and the Events that tell it."""
+"""The parts of a demo story: the changes to the cluster, and the Events that must follow."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ def present() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """An Event that a step must bring: its reason, its subject, and texts it must contain.
+    """An Event that a step must cause: its reason, its subject, and texts that it must contain.
 
-    `change` is of what was changed before.
+    `change` is the text about a preceding change.
     """
 
     reason: str
@@ -40,14 +40,14 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that is done to the cluster.
+    """One change to the cluster.
 
     Attributes:
-        told: what was done, as an operator would say it.
-        act: does it.
+        told: a description of the change, in an operator's words.
+        act: makes the change.
         expected: the Events that follow, in any order.
         over: Events whose episode ends.
-        seconds: how much longer than usual it may take.
+        seconds: extra time that the step may take.
 
     """
 
@@ -59,11 +59,11 @@ class Step:
 
 
 class Background:
-    """What goes on in the cluster in addition to what the steps do, while it is entered."""
+    """Activity in the cluster in addition to the steps, while entered."""
 
     @property
     def at_rest(self) -> bool:
-        """Whether all that a step brings has happened."""
+        """True if all effects of a step have happened."""
         return True
 
     async def __aenter__(self) -> Self:
@@ -73,19 +73,19 @@ class Background:
         """Leave the sandbox as it is."""
 
     def lines(self) -> Iterable[str]:
-        """Return what is printed at the end of a step."""
+        """Return the lines to print at the end of a step."""
         return ()
 
     def verdict(self) -> str:
-        """Return what is said at the end; empty for nothing."""
+        """Return the line to print at the end, or an empty string."""
         return ""
 
     @classmethod
     def of(cls, scene: "Scene") -> Self:
-        """Return the one of a scene.
+        """Return the background of a scene.
 
         Raises:
-            TypeError: the story has another one.
+            TypeError: the scene has another kind of background.
 
         """
         if not isinstance(scene.background, cls):
@@ -95,13 +95,13 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Steps, and how the daemon has to run for them.
+    """Steps, and how to run the daemon for them.
 
     Attributes:
-        flags: of the daemon, in addition to those that every story has.
-        steps: one after another.
+        flags: flags of the daemon, in addition to those of every story.
+        steps: the steps, in order.
         scrapes: whether there are simulated pods, which the daemon scrapes.
-        background: what else goes on in the sandbox, given what prints a line.
+        background: makes the background, from the sandbox and a function that prints a line.
 
     """
 
@@ -113,12 +113,12 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class StoryPace:
-    """How fast a story is told, in seconds.
+    """The pace of a story, in seconds.
 
     Attributes:
         grace: the daemon's grace.
         window: how long a fault of a serving pod must last.
-        quiet: how long after a step no further Event may come.
+        quiet: how long no further Event may come after a step.
 
     """
 
@@ -129,7 +129,7 @@ class StoryPace:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Where a story happens."""
+    """The cluster, pods and background that a story acts on."""
 
     cluster: "StoryCluster"
     pods: ModelPods
@@ -137,7 +137,7 @@ class Scene:
 
 
 class StoryCluster:
-    """The sandbox with the words of the story."""
+    """The changes that stories make to a sandbox."""
 
     def __init__(self, sandbox: Sandbox, now: Callable[[], str]) -> None:
         self._sandbox = sandbox
@@ -168,11 +168,11 @@ class StoryCluster:
                 "lastTransitionTime": self._now(),
             }
             others = [each for each in _conditions(obj) if each["type"] != type_]
-            told: Object = {"conditions": [*others, fresh]}
-            self._patch_status(resource, namespace, name_of(obj), status=told)
+            new: Object = {"conditions": [*others, fresh]}
+            self._patch_status(resource, namespace, name_of(obj), status=new)
 
     def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
-        """Let the images of the model's pods fail to be pulled, or arrive."""
+        """Let the image pulls of the model's pods fail or succeed."""
         for obj in self._named("pods", namespace, owner):
             status: Object = {
                 "phase": "Pending" if fails else "Running",
@@ -190,7 +190,7 @@ class StoryCluster:
             self._patch_status("pods", namespace, name_of(obj), status=status)
 
     def replace_pod(self, namespace: str, owner: str) -> None:
-        """Put a new pod, whose container runs and is not ready yet, in the place of the first one."""
+        """Replace the first pod by a new one, whose container runs but is not ready yet."""
         old = self._named("pods", namespace, owner)[0]
         kept = {key: each for key, each in meta(old).items() if key in _KEPT_METADATA}
         now = self._now()
@@ -216,7 +216,7 @@ class StoryCluster:
         self._patch_status("pods", namespace, name_of(old), status=status)
 
     def pod_ready(self, namespace: str, owner: str) -> None:
-        """Let the start of the model's pods be over."""
+        """Make the model's pods ready."""
         for obj in self._named("pods", namespace, owner):
             status: Object = {
                 "conditions": [
@@ -259,7 +259,7 @@ def _conditions(obj: Object) -> list[Object]:
 
 
 def nothing(_scene: Scene) -> None:
-    """Only look."""
+    """Change nothing."""
 
 
 MODELS: Final = (
@@ -279,4 +279,4 @@ HEALTHY: Final = Step(
         *(Expected(MODEL_READY, f"inferenceset/{name}") for name in MODELS),
     ),
 )
-"""How each story begins."""
+"""The first step of each story."""

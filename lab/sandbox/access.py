@@ -1,4 +1,4 @@
-"""Who may do what: rules like those of RBAC, and the reviews that answer by them."""
+"""Authorization: rules like those of RBAC, and the reviews that they answer."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +18,7 @@ _NOTHING_ASKED = invalid_value(
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A policy rule, with the namespaces it holds in; empty lists of names or namespaces mean all."""
+    """A policy rule and the namespaces it applies to; empty names or namespaces mean all."""
 
     api_groups: tuple[str, ...] = (_ANY,)
     resources: tuple[str, ...] = (_ANY,)
@@ -27,10 +27,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     namespaces: tuple[str, ...] = ()
 
     def covers(self, verb: str, group: str, resource: str, *, namespace: str, name: str) -> bool:
-        """Whether the rule covers a request.
+        """Return whether the rule covers a request.
 
-        A rule with names does not cover what names nothing, such as a create by POST; one with
-        namespaces does not cover what spans all of them.
+        A rule with names does not cover requests without a name, such as a create by POST; one with
+        namespaces does not cover requests for all namespaces.
         """
         return (
             (_ANY in self.verbs or verb in self.verbs)
@@ -42,7 +42,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
 
 
 def rules_of(role: Object) -> list[Rule]:
-    """The rules of a Role, which hold in its namespace, or of a ClusterRole, which hold everywhere."""
+    """Return the rules of a Role, for its namespace, or of a ClusterRole, for all namespaces."""
     namespace = namespace_of(role) if role.get("kind") == "Role" else ""
     return [
         Rule(
@@ -58,10 +58,10 @@ def rules_of(role: Object) -> list[Rule]:
 
 
 class Access:
-    """What the one user of the sandbox may do.
+    """The rights of the sandbox's only user.
 
-    Without grants everything is allowed; with grants, only what they cover. Denials come on top
-    of either and cannot be written as RBAC: they are for taking single rights away.
+    Without grants everything is allowed; with grants, only what they cover. Denials apply on top
+    and have no equivalent in RBAC: they revoke single rights.
     """
 
     def __init__(self) -> None:
@@ -71,18 +71,18 @@ class Access:
         self.tokens: dict[str, str] = {}
         """Users by their bearer tokens, for TokenReviews."""
         self.readers: set[str] = set()
-        """Users who may get any path that is no resource, for SubjectAccessReviews."""
+        """Users who may get any non-resource path, for SubjectAccessReviews."""
 
     def allow_only(self, rules: Sequence[Rule]) -> None:
-        """Allow what these rules cover, and nothing else."""
+        """Allow only what these rules cover."""
         self.grants = list(rules)
 
     def allow_roles(self, roles: Iterable[Object]) -> None:
-        """Allow what some Roles and ClusterRoles grant, as if the user was bound to all of them."""
+        """Allow what Roles and ClusterRoles grant, as if the user was bound to all of them."""
         self.allow_only([rule for role in roles for rule in rules_of(role)])
 
     def deny(self, rule: Rule) -> None:
-        """Take a right away."""
+        """Revoke a right."""
         self.denials.append(rule)
 
     def reset(self) -> None:
@@ -91,7 +91,7 @@ class Access:
         self.denials.clear()
 
     def allows(self, verb: str, group: str, resource: str, *, namespace: str, name: str) -> bool:
-        """Whether a request is allowed."""
+        """Return whether a request is allowed."""
         if any(
             rule.covers(verb, group, resource, namespace=namespace, name=name)
             for rule in self.denials
@@ -110,7 +110,7 @@ class Access:
         """
         group = request.resource.group
         verb, name = verb or request.verb, name or request.name
-        # The target names the subresource: a right to a resource includes none of them.
+        # The target names the subresource: a right to a resource does not include subresources.
         if not self.allows(verb, group, request.target, namespace=request.namespace, name=name):
             raise self._refusal(request, verb, name)
 
@@ -132,7 +132,7 @@ class Access:
         """Answer a SelfSubjectAccessReview.
 
         Raises:
-            ApiError: 422 when it asks nothing.
+            ApiError: 422 if it has no attributes.
         """
         asked = dig(body, "spec", "resourceAttributes")
         if asked is None and dig(body, "spec", "nonResourceAttributes") is None:
@@ -161,8 +161,8 @@ class Access:
     def review_of_token(self, body: Object) -> Object:
         """Answer a TokenReview."""
         user = self.tokens.get(str(dig(body, "spec", "token") or ""))
-        told = {"user": {"username": user}} if user else {"error": "token is not known"}
-        return {**body, "metadata": {}, "status": {"authenticated": user is not None, **told}}
+        result = {"user": {"username": user}} if user else {"error": "token is not known"}
+        return {**body, "metadata": {}, "status": {"authenticated": user is not None, **result}}
 
     def review_of_reader(self, body: Object) -> Object:
         """Answer a SubjectAccessReview about a path."""
@@ -174,7 +174,7 @@ class Access:
         """Answer a SelfSubjectRulesReview; it cannot express denials.
 
         Raises:
-            ApiError: 400 when it names no namespace.
+            ApiError: 400 if it has no namespace.
         """
         namespace = str(dig(body, "spec", "namespace") or "")
         if not namespace:

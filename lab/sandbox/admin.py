@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 class AccessSettings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What may be done: without grants everything but the denials."""
+    """The allowed requests: without grants, everything except the denials."""
 
     grants: list[Rule] | None = None
     denials: list[Rule] = []
@@ -42,7 +42,7 @@ class Admin:
         self._log = request_log
 
     def routes(self) -> list[web.AbstractRouteDef]:
-        """The routes of an application."""
+        """Return the routes of an application."""
         return [
             web.get(f"{PREFIX}/faults", self._list_faults),
             web.post(f"{PREFIX}/faults", self._add_fault),

@@ -1,32 +1,33 @@
-"""Who owns which field: server-side apply, and the bookkeeping for every other write.
+"""Field ownership: server-side apply, and the bookkeeping for every other write.
 
-The problem: the reporter's own writes rest on ownership. Two writers of one status, a PUT that
-erases what was applied, a conflict that names a manager: a server that treats apply as a merge
-patch shows none of it.
+The problem: the reporter's own writes depend on ownership. Two writers of one status, a PUT that
+erases applied fields, a conflict that names a manager: a server that treats apply as a merge patch
+shows none of these.
 
-What exists: the algorithm is the Go library sigs.k8s.io/structured-merge-diff, and there is no port
-of it to Python. kmock 0.8 merges and keeps no managedFields. A real kube-apiserver needs etcd and
-two large programs, so the end-to-end tests have one, and `demo` and unit tests cannot.
+What exists: the algorithm is the Go library sigs.k8s.io/structured-merge-diff, which has no Python
+port. kmock 0.8 merges and keeps no managedFields. A real kube-apiserver needs etcd and two large
+programs; the end-to-end tests use one, but `demo` and unit tests cannot.
 
 The choice: ownership as sets of paths. `fieldsets` turns an object into the paths of its leaves,
-keyed as FieldsV1 keys them; `listtypes` says which lists are maps, sets or atomic. Then the rules
-of the Kubernetes documentation ("Server-Side Apply") are unions and differences:
+with the keys of FieldsV1; `listtypes` says which lists are maps, sets or atomic. Then the rules of
+the Kubernetes documentation ("Server-Side Apply") are unions and differences:
 
-* A write that is no apply owns what it changed, and takes it from everybody else (`track_update`).
-* An apply merges, and conflicts with others that own what would change. What it applied before,
-  does not apply now and nobody else owns is removed (`apply`).
+* A write other than an apply owns the fields that it changed, and takes them from all other
+  managers (`track_update`).
+* An apply merges, and conflicts with managers of fields that would change. Fields that it applied
+  before, omits now and nobody else owns are removed (`apply`).
 
 What fails:
 
-* To remove a map when its owner leaves it out: others may own something in it, so every prefix of
-  an owned path stays.
-* To call it a conflict when another manager owns a field: with an equal value both own it.
-* To renew the time of an entry each time: an apply that changes nothing must give no new resource
-  version, so an entry is kept as it is while its paths are the same.
-* To append new items to a list of maps: the order of the configuration counts, and other items stay
-  where they were (`_merge_items`).
+* Removing a map when its owner omits it: others may own fields in it, so every prefix of an owned
+  path stays.
+* Treating every field of another manager as a conflict: with equal values, both own it.
+* Renewing the time of an entry on every apply: an apply that changes nothing must not give a new
+  resource version, so an entry stays as it is while its paths are the same.
+* Appending new items to a list of maps: the order of the configuration counts, and other items keep
+  their place (`_merge_items`).
 
-Held to recorded answers of kube-apiserver in tests/api_behaviour.
+Compared with recorded answers of kube-apiserver in tests/api_behaviour.
 """
 
 from collections import deque
@@ -51,7 +52,7 @@ from lab.sandbox.objects import JSON, Object, copy_json, meta
 def track_update(new: Object, old: Object | None, writer: Manager, *, walker: TypeWalker) -> None:
     """Set managedFields of `new` after a write other than an apply."""
     given = meta(new).get("managedFields")
-    # Leaving the list out keeps it; writing an empty one resets it.
+    # Omitting the list keeps it; an empty list resets it.
     managers = read_managers(new if given is not None or old is None else old)
     before = leaves(old, walker, containers=True) if old is not None else {}
     after = leaves(new, walker, containers=True)
@@ -66,10 +67,10 @@ def track_update(new: Object, old: Object | None, writer: Manager, *, walker: Ty
 def apply(
     live: Object | None, config: Object, writer: Manager, *, walker: TypeWalker, force: bool
 ) -> Object:
-    """Return what a server-side apply makes of the live object.
+    """Return the result of a server-side apply to the live object.
 
     Raises:
-        ApiError: 409 when another manager owns a field that would get another value.
+        ApiError: 409 if another manager owns a field whose value would change.
     """
     wanted = leaves(config, walker)
     if live is None:
@@ -82,8 +83,8 @@ def apply(
     before = leaves(live, walker)
     merged: Object = _merge(live, config, walker, field="")
     changed, _ = _compare(before, leaves(merged, walker))
-    # Remove what this manager applied before, does not apply now, and nobody else owns.
-    # A map or list stays as long as anything in it stays.
+    # Remove fields that this manager applied before, omits now, and nobody else owns. A map or list
+    # stays while it has any content.
     needed = {path[:end] for path in _all_paths(others, wanted) for end in range(1, len(path) + 1)}
     dropped = (mine.paths if mine else frozenset()) - needed
     if dropped:
@@ -117,7 +118,7 @@ def _all_paths(managers: Iterable[Manager], wanted: Leaves) -> Iterator[Path]:
 
 
 def _order(manager: Manager) -> tuple[str, ...]:
-    """Appliers before updaters, then by time."""
+    """Sort appliers before updaters, then by time."""
     return (manager.operation, manager.time, manager.name, manager.api_version, manager.subresource)
 
 
@@ -168,7 +169,7 @@ def _merge(live: JSON, config: JSON, walker: TypeWalker, *, field: str) -> JSON:
 def _merge_items(
     live: list[JSON], config: list[JSON], inner: TypeWalker, *, kind: ListType
 ) -> list[JSON]:
-    """Merge lists of maps: items come in the order of the config, others where they stood."""
+    """Merge lists of maps: the config's items in its order, other items at their old places."""
     theirs = {key_element(item, kind, inner): item for item in live}
     ours = {key_element(item, kind, inner): item for item in config}
     left, wanted = deque(theirs), deque(ours)
@@ -180,7 +181,7 @@ def _merge_items(
         if left and key not in ours:
             merged.append(theirs[left.popleft()])
         elif left and shared and key != shared[0]:
-            left.popleft()  # The config puts it at another place.
+            left.popleft()  # the config moves it to another place
         else:
             if left and (key in taken or key == wanted[0]):
                 left.popleft()
@@ -194,7 +195,7 @@ def _merge_items(
 
 
 def _prune(obj: Object, dropped: Iterable[Path], walker: TypeWalker) -> None:
-    # Shortest first: a list item goes while the keys that tell it apart are still there.
+    # Shortest first: remove a list item while the keys that identify it are still there.
     for path in sorted(dropped, key=len):
         _drop(obj, path, walker, field="")
 
@@ -208,7 +209,7 @@ def _drop(node: JSON, path: Path, walker: TypeWalker, *, field: str) -> None:
         if not rest:
             del node[name]
             return
-        # The merge shares what it did not change with the live object.
+        # The merged object shares unchanged parts with the live object.
         node[name] = child = _shallow(node[name])
         _drop(child, rest, walker.child(name), field=name)
         if child in ({}, []):

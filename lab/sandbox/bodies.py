@@ -32,7 +32,7 @@ def read_json(raw: bytes) -> JSON:
 
 
 def read_yaml(raw: bytes) -> JSON:
-    """Decode a YAML body, of which JSON is the usual case.
+    """Decode a YAML body, which is usually JSON.
 
     Raises:
         ApiError: 400.
@@ -66,12 +66,12 @@ def read_object(raw: bytes, content_type: str) -> Object:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise bad_request("the body of the request is no object")
+        raise bad_request("the body of the request is not an object")
     return found
 
 
 class _Pairs(dict[str, JSON]):
-    """An object that remembers which fields it was given twice."""
+    """An object that remembers its duplicate fields."""
 
     twice: tuple[str, ...] = ()
 
@@ -85,7 +85,7 @@ def _pairs(pairs: list[tuple[str, JSON]]) -> _Pairs:
 
 
 def duplicate_fields(raw: bytes) -> list[str]:
-    """The paths of the fields that a JSON body has more than once; the last one counts."""
+    """Return the paths of duplicate fields in a JSON body; the last value counts."""
     try:
         return list(_duplicates(json.loads(raw, object_pairs_hook=_pairs), ""))
     except ValueError:

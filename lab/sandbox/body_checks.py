@@ -7,9 +7,9 @@ from lab.sandbox.resources import Resource
 
 
 def check_type(resource: Resource, body: JSON) -> None:
-    """Refuse a body of another kind than its path is for."""
+    """Refuse a body whose kind is not that of the path."""
     if not isinstance(body, dict):
-        raise bad_request("the body of the request is no object")
+        raise bad_request("the body of the request is not an object")
     if not resource.custom:
         # Typed endpoints accept a body that does not state its type.
         body["apiVersion"] = body.get("apiVersion") or resource.api_version
@@ -30,7 +30,7 @@ def check_type(resource: Resource, body: JSON) -> None:
 
 
 def settle_namespace(resource: Resource, namespace: str, body: Object) -> None:
-    """Give a body the namespace of its path, or refuse another one."""
+    """Set a body's namespace from its path, or refuse a different one."""
     why = type_error(resource.kind, body)
     if why:
         raise DecodeError(resource.version, resource.kind, why)
@@ -46,7 +46,7 @@ def settle_namespace(resource: Resource, namespace: str, body: Object) -> None:
 
 
 def check_name(name: str, body: Object) -> None:
-    """Give a body the name of its path, or refuse another one."""
+    """Set a body's name from its path, or refuse a different one."""
     given = name_of(body)
     if not given:
         meta(body)["name"] = name
@@ -57,7 +57,7 @@ def check_name(name: str, body: Object) -> None:
 
 
 def check_patch(body: JSON) -> None:
-    """Refuse a patch that is no object."""
+    """Refuse a patch that is not an object."""
     if not isinstance(body, dict):
         raise bad_request(
             "error decoding patch: json: cannot unmarshal array into Go value of type "

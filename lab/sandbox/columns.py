@@ -9,7 +9,7 @@ from lab.sandbox.times import age
 
 
 class Column(NamedTuple):
-    """A column of a Table and what stands in its cells."""
+    """A column of a Table and the function that computes its cells."""
 
     name: str
     cell: Callable[[Object, float], JSON]
@@ -118,7 +118,7 @@ def _pod_restarts(pod: Object, now: float) -> JSON:
 
 
 def event_first_seen(event: Object, now: float) -> str:
-    """The age of the first occurrence."""
+    """Return the age of the first occurrence."""
     return age(event.get("firstTimestamp") or event.get("eventTime"), now)
 
 

@@ -1,6 +1,6 @@
-"""What the kubelet would give as the log of a container: `pods/log`, `get` alone.
+"""Container logs as the kubelet would return them: `pods/log`, verb `get` only.
 
-There are no containers, so a log is what somebody said that a container said.
+There are no containers, so tests write the logs.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _UNLIMITED: Final = 2**31
 
 
 class ContainerLogs:
-    """The logs of containers, of the run that goes on and of the one before."""
+    """The logs of containers, of the current and the previous run."""
 
     def __init__(self) -> None:
         self._texts: dict[_Key, str] = {}
@@ -23,14 +23,14 @@ class ContainerLogs:
     def write(
         self, namespace: str, pod: str, container: str, *, text: str, previous: bool = False
     ) -> None:
-        """Let a container have said something."""
+        """Set the log of a container."""
         self._texts[namespace, pod, container, previous] = text
 
     def read(self, namespace: str, pod: str, query: Mapping[str, str]) -> str:
-        """Return a log, cut as the query wants it.
+        """Return a log, limited as the query asks.
 
         Raises:
-            ApiError: 400 where there was no run before.
+            ApiError: 400 if there was no previous run.
         """
         container, previous = query.get("container", ""), is_true(query.get("previous"))
         text = self._texts.get((namespace, pod, container, previous))

@@ -1,7 +1,7 @@
-"""The controllers that a demo needs: Deployments get ready pods, and owned objects go.
+"""The controllers that a demo needs: Deployments get ready pods, and orphans are deleted.
 
-Off unless entered. A Deployment is looked after once it is created or its spec changes while the
-controllers run, and from the start if all its pods are there: what a dump says of the others stays.
+They run only while entered. A Deployment is managed once it is created or its spec changes while
+they run, and from the start if all its pods exist; others keep the state from their dump.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _MANAGER = "kube-controller-manager"
 
 
 class _Subscription:
-    """Hands the changes of one collection to a callback."""
+    """Passes the changes of one collection to a callback."""
 
     def __init__(self, callback: Callable[[Change], None]) -> None:
         self._callback = callback
@@ -44,10 +44,10 @@ class _Subscription:
 
 
 class Controllers:
-    """Plays the Deployment controller, the kubelet and the garbage collector.
+    """Simulates the Deployment controller, the kubelet and the garbage collector.
 
     Args:
-        sandbox: whose objects to look after.
+        sandbox: the sandbox to manage.
         ready_after_seconds: how long a new pod takes to become ready, by the event loop's clock.
     """
 
@@ -91,13 +91,13 @@ class Controllers:
         self._subscriptions.append((collection, subscription))
 
     async def settled(self) -> None:
-        """Wait until all that has happened so far is dealt with."""
+        """Wait until all changes so far have been handled."""
         await self._work.join()
 
     async def _run(self) -> None:
         while True:
             job = await self._work.get()
-            # Somebody may have deleted what the job is about, or its namespace.
+            # The object of the job, or its namespace, may have been deleted.
             with contextlib.suppress(ApiError):
                 job()
             self._work.task_done()
@@ -166,7 +166,7 @@ class Controllers:
                 self._sandbox.delete("pods", name_of(pod), namespace=key.namespace)
             pods = []
         self._templates[uid] = template
-        # The least useful go first: those that are not ready, then the youngest.
+        # Delete pods that are not ready first, then the youngest.
         pods.sort(key=lambda pod: (is_ready(pod), _reversed(meta(pod)["creationTimestamp"])))
         for pod in pods[: max(len(pods) - wanted, 0)]:
             self._sandbox.delete("pods", name_of(pod), namespace=key.namespace)
@@ -190,7 +190,7 @@ class Controllers:
         counts = _replica_counts(len(pods), ready)
         self._patch(_REPLICA_SETS, replica_set, {"spec": {"replicas": wanted}})
         self._patch(_REPLICA_SETS, replica_set, {"status": counts}, subresource="status")
-        # Counts that are zero have to go, which a merge patch does only when told.
+        # Zero counts must be removed, which a merge patch does only for explicit nulls.
         old = dig(deployment, "status") or {}
         gone = {key: None for key in old if key not in status}
         self._sandbox.patch(
@@ -224,7 +224,7 @@ class Controllers:
             if name_of(found) == name_of(wanted):
                 return found
         if owned and not fresh:
-            # A loaded one; whoever made it chose another name.
+            # A loaded ReplicaSet, with a name from another controller.
             return max(owned, key=lambda found: dig(found, "spec", "replicas") or 0)
         for found in owned:
             self._patch(_REPLICA_SETS, found, {"spec": {"replicas": 0}})
@@ -255,7 +255,7 @@ class Controllers:
 
 
 def _replica_counts(total: int, ready: int) -> Object:
-    """The counts in the status of a ReplicaSet."""
+    """Return the counts in the status of a ReplicaSet."""
     return {
         "replicas": total,
         "fullyLabeledReplicas": total,
@@ -265,5 +265,5 @@ def _replica_counts(total: int, ready: int) -> Object:
 
 
 def _reversed(timestamp: str) -> tuple[int, ...]:
-    """A sort key that puts later timestamps first."""
+    """Return a sort key that puts later timestamps first."""
     return tuple(-ord(char) for char in timestamp)

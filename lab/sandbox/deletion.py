@@ -1,7 +1,8 @@
-"""Deleting objects, and what follows from it for namespaces and custom kinds.
+"""Deleting objects, and the effects on namespaces and custom kinds.
 
-There are no controllers, so what the namespace controller and the finalizer of custom resource
-definitions would do is done at once. What has finalizers of its own stays, and holds them up.
+There are no controllers, so the work of the namespace controller and of the finalizer of
+CustomResourceDefinitions is done at once. Objects with finalizers stay, and block their namespace
+or definition.
 """
 
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ _IMMORTAL = frozenset({"default", "kube-public", "kube-system"})
 
 
 class Deletion:
-    """The delete verbs, and the reactions to what is deleted or defined."""
+    """The delete verbs, and the reactions to deleted objects and changed definitions."""
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
@@ -164,7 +165,7 @@ class Deletion:
         return dig(stored.decode(resource.api_version, resource.kind), "spec") or None
 
     def _prepare_crd(self, crd: Object, old: Object | None) -> None:
-        """Give a custom resource definition the status of one that is served."""
+        """Set the status of a CustomResourceDefinition that is served."""
         now = format_time(self._storage.clock())
         spec = crd.get("spec") or {}
         status = dict(crd.get("status") or {})

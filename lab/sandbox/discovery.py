@@ -1,4 +1,4 @@
-"""Discovery: which groups, versions and resources there are, in both forms."""
+"""Discovery: the served groups, versions and resources, in both forms."""
 
 import hashlib
 
@@ -25,9 +25,9 @@ VERSION: Object = {
 
 
 def aggregated_version(accept: str) -> str | None:
-    """The version of the aggregated form that a client wants, empty for the legacy form.
+    """Return the version of the aggregated form that a client accepts, empty for the legacy form.
 
-    None where neither will do.
+    None if the client accepts neither.
     """
     for name, parameters in media_types(accept) or [("*/*", {})]:
         if name not in {"application/json", "*/*"}:
@@ -41,7 +41,7 @@ def aggregated_version(accept: str) -> str | None:
 
 
 def aggregated(registry: Registry, version: str, *, core: bool) -> bytes:
-    """The APIGroupDiscoveryList of `/api` or `/apis`."""
+    """Return the APIGroupDiscoveryList of `/api` or `/apis`."""
     groups = [
         {
             "metadata": {"name": group} if group else {},
@@ -70,7 +70,7 @@ def aggregated(registry: Registry, version: str, *, core: bool) -> bytes:
 
 
 def etag(document: bytes) -> str:
-    """The entity tag of a discovery document."""
+    """Return the entity tag of a discovery document."""
     return '"' + hashlib.sha512(document).hexdigest().upper() + '"'
 
 
@@ -102,13 +102,15 @@ def _aggregated_resource(resource: Resource) -> Object:
 
 
 def _kind(resource: Resource) -> Object:
-    # Since 1.36 built-in kinds that are those of their path leave group and version empty.
+    # Since 1.36 built-in kinds leave group and version empty if they equal those of the path.
     group, version = (resource.group, resource.version) if resource.custom else ("", "")
     return {"group": group, "version": version, "kind": resource.kind}
 
 
 def legacy(registry: Registry, path: list[str]) -> Object | None:
-    """What is below `/api` and `/apis`, which has only the legacy form; None for other paths.
+    """Return the document of a path below `/api` and `/apis`, which has only the legacy form.
+
+    None for other paths.
 
     Raises:
         ApiError: 404 for an unknown version of a built-in group.
@@ -128,18 +130,18 @@ def legacy(registry: Registry, path: list[str]) -> Object | None:
 
 
 def core_versions() -> Object:
-    """The legacy answer of `/api`."""
+    """Return the legacy answer of `/api`."""
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
 
 
 def groups(registry: Registry) -> Object:
-    """The legacy answer of `/apis`."""
+    """Return the legacy answer of `/apis`."""
     found = [_group(name, versions) for name, versions in registry.versions().items() if name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
 
 
 def group(registry: Registry, name: str) -> Object | None:
-    """The legacy answer of `/apis/<group>`."""
+    """Return the legacy answer of `/apis/<group>`."""
     versions = registry.versions().get(name)
     if not name or versions is None:
         return None
@@ -152,7 +154,7 @@ def _group(name: str, versions: list[str]) -> Object:
 
 
 def resources(registry: Registry, group_name: str, version: str) -> Object | None:
-    """The APIResourceList of one version of a group."""
+    """Return the APIResourceList of one version of a group."""
     served = registry.resources(group_name, version)
     if not served:
         return None

@@ -1,4 +1,4 @@
-"""Failures as the API server tells them: Status objects with code, reason and details."""
+"""Failures in the API server's form: Status objects with code, reason and details."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ OPTIMISTIC_LOCK = (
 
 
 class ApiError(Exception):
-    """A request that is answered by a Status object."""
+    """The request fails and is answered by a Status object."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
     def status(self) -> Object:
-        """The Status object of this failure."""
+        """Return the Status object of this failure."""
         status: Object = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -49,7 +49,7 @@ class ApiError(Exception):
 
 
 class UnknownPathError(Exception):
-    """A path of no served group: plain text, no Status."""
+    """The path belongs to no served group; the answer is plain text, not a Status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +65,25 @@ class FieldError:
 
 
 def invalid_value(field: str, value: JSON, detail: str) -> FieldError:
-    """A field with a value that is not allowed."""
+    """Return the error of a field with an invalid value."""
     shown = "null" if value is None else encode(value).decode()
     return FieldError("FieldValueInvalid", field, f"Invalid value: {shown}: {detail}")
 
 
 def required_value(field: str, detail: str = "") -> FieldError:
-    """A field that is missing."""
+    """Return the error of a missing field."""
     return FieldError(
         "FieldValueRequired", field, "Required value" + (f": {detail}" if detail else "")
     )
 
 
 def forbidden_value(field: str, detail: str) -> FieldError:
-    """A field that may not be set, or not to this."""
+    """Return the error of a field that may not be set, or not to this value."""
     return FieldError("FieldValueForbidden", field, f"Forbidden: {detail}")
 
 
 def unsupported_value(field: str, value: JSON, allowed: Sequence[JSON]) -> FieldError:
-    """A field with a value outside its enumeration."""
+    """Return the error of a field with a value outside its enumeration."""
     names = ", ".join(f'"{item}"' for item in allowed)
     return FieldError(
         "FieldValueNotSupported",
@@ -133,7 +133,7 @@ def not_found(group: str, plural: str, name: str) -> ApiError:
 
 
 def already_exists(group: str, plural: str, name: str) -> ApiError:
-    """409: create of an object that is there."""
+    """409: the object to create exists."""
     return ApiError(
         409,
         "AlreadyExists",
@@ -143,7 +143,7 @@ def already_exists(group: str, plural: str, name: str) -> ApiError:
 
 
 def conflict(group: str, plural: str, name: str, *, cause: str = OPTIMISTIC_LOCK) -> ApiError:
-    """409: the object is not what the request assumes."""
+    """409: the object is not in the state that the request assumes."""
     return ApiError(
         409,
         "Conflict",
@@ -161,7 +161,7 @@ def forbidden(group: str, plural: str, name: str, *, cause: str) -> ApiError:
 
 
 def unreadable_patch(why: str) -> ApiError:
-    """422: what a patch made of the object cannot be decoded; a real server quotes all of it."""
+    """422: the patched object cannot be decoded; a real server quotes all of it."""
     error = invalid_value("patch", "<object>", why)
     cause = {"reason": error.kind, "message": error.message, "field": error.field}
     return ApiError(422, "Invalid", f' "" is invalid: {error}', details={"causes": [cause]})
@@ -173,7 +173,7 @@ def bad_request(message: str) -> ApiError:
 
 
 class DecodeError(ApiError):
-    """400: the decoder's refusal of a body, and what it says where a patch made that body."""
+    """400: the decoder refuses a body; `why` is its message without the prefix."""
 
     def __init__(self, version: str, kind: str, why: str) -> None:
         message = f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
@@ -187,12 +187,12 @@ def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:
 
 
 def expired(message: str, *, resume: str = "") -> ApiError:
-    """410: the version asked for is compacted away."""
+    """410: the requested version has been compacted."""
     return ApiError(410, "Expired", message, metadata={"continue": resume} if resume else {})
 
 
 def too_large(asked: int, current: int, *, retry: bool = True) -> ApiError:
-    """504: a version that the server has not reached."""
+    """504: the server has not reached the requested version."""
     details: Object = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         **({"retryAfterSeconds": 1} if retry else {}),
@@ -207,7 +207,7 @@ def too_large(asked: int, current: int, *, retry: bool = True) -> ApiError:
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
-    """415: a body in a format that this endpoint does not take."""
+    """415: the endpoint does not accept the format of the body."""
     return ApiError(
         415,
         "UnsupportedMediaType",
@@ -217,7 +217,7 @@ def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
 
 
 def not_acceptable() -> ApiError:
-    """406: none of the representations asked for can be made."""
+    """406: none of the accepted representations is available."""
     return ApiError(
         406,
         "NotAcceptable",
@@ -227,7 +227,7 @@ def not_acceptable() -> ApiError:
 
 
 def undeclared(namespace: str, name: str, api_version: str, *, kind: str, path: str) -> ApiError:
-    """The applied object has a field that the schema lacks; the first one found is named."""
+    """500: the applied object has a field that the schema lacks; the first one is named."""
     place = f"{namespace}/{name}" if namespace else f"/{name}"
     return ApiError(
         500,
@@ -253,5 +253,5 @@ def method_not_allowed() -> ApiError:
 
 
 def unauthorized() -> ApiError:
-    """401: no token, or not the right one."""
+    """401: the token is missing or wrong."""
     return ApiError(401, "Unauthorized", "Unauthorized")

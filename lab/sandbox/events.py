@@ -51,7 +51,7 @@ _GO_TYPES = {
     "source": "v1.EventSource",
     "series": "v1.EventSeries",
 }
-# Written out even when empty.
+# Written even if empty.
 _ALWAYS_CORE = {
     "involvedObject",
     "source",
@@ -87,12 +87,12 @@ _IMMUTABLE = {
 
 
 def to_storage(group: str, obj: Object) -> Object:
-    """The core form of an Event that came in through one of the views.
+    """Return the core form of an Event that was written through one of the views.
 
     Unknown fields are dropped, times are checked and normalized.
 
     Raises:
-        ApiError: 400 when a field has the wrong type or a time the wrong format.
+        ApiError: 400 if a field has the wrong type or a time the wrong format.
     """
     new_style = group == EVENTS_GROUP
     stored: Object = {"apiVersion": "v1", "kind": "Event", "metadata": obj.get("metadata")}
@@ -107,7 +107,7 @@ def to_storage(group: str, obj: Object) -> Object:
 
 
 def unknown_fields(group: str, obj: Object) -> list[str]:
-    """Paths that are no fields of one view of an Event."""
+    """Return the paths that are not fields of one view of an Event."""
     new_style = group == EVENTS_GROUP
     known = {other if new_style else core: kind for core, other, kind in _FIELDS}
     unknown = []
@@ -123,7 +123,7 @@ def unknown_fields(group: str, obj: Object) -> list[str]:
 
 
 def from_storage(group: str, stored: Object) -> Object:
-    """One view of a stored Event."""
+    """Return one view of a stored Event."""
     if group != EVENTS_GROUP:
         return stored
     view: Object = {
@@ -160,7 +160,7 @@ def _read(path: str, kind: str, value: JSON) -> JSON:
         }
         kept = {name: item for name, item in read.items() if _is_set(item)}
         if kind == "series":
-            # Neither field is left out by the encoder when it is empty.
+            # The encoder writes both fields even if they are empty.
             return {"count": kept.get("count", 0), "lastObservedTime": kept.get("lastObservedTime")}
         return kept
     if kind == "int32" and _is_int32(value):
@@ -188,7 +188,7 @@ def _is_int32(value: JSON) -> bool:
 
 
 def validate_create(group: str, event: Object) -> list[FieldError]:
-    """Judge a new Event, given in its core form."""
+    """Validate a new Event in its core form."""
     errors = _validate_basic(group, event)
     if group != EVENTS_GROUP:
         return errors
@@ -209,7 +209,7 @@ def validate_create(group: str, event: Object) -> list[FieldError]:
 
 
 def validate_update(group: str, new: Object, old: Object) -> list[FieldError]:
-    """Judge a changed Event, both given in the core form."""
+    """Validate a changed Event; both are in the core form."""
     errors = _validate_basic(group, new)
     if group != EVENTS_GROUP:
         return errors
@@ -274,7 +274,7 @@ def _validate_series(event: Object) -> list[FieldError]:
 
 
 def selectable_fields(group: str, event: Object) -> dict[str, str]:
-    """The fields of a stored Event that selectors of one view can name."""
+    """Return the fields of a stored Event that selectors of one view can use."""
     new_style = group == EVENTS_GROUP
     subject = event.get("involvedObject") or {}
     prefix = "regarding" if new_style else "involvedObject"
@@ -291,6 +291,6 @@ def selectable_fields(group: str, event: Object) -> dict[str, str]:
 
 
 def encode_view(stored: Object) -> bytes:
-    """The events.k8s.io form of a stored Event, without its head."""
+    """Encode the events.k8s.io form of a stored Event, without brace, apiVersion and kind."""
     view = from_storage(EVENTS_GROUP, stored)
     return encode({key: view[key] for key in view if key not in {"apiVersion", "kind"}})[1:]

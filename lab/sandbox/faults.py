@@ -1,4 +1,4 @@
-"""Faults to switch on: what goes wrong between clients and API servers, on demand."""
+"""Injected faults: failures between clients and API servers, on demand."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,20 +19,20 @@ Action = Literal[
 class InjectedFault(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
 ):
-    """Something that goes wrong for requests that match.
+    """A fault for matching requests.
 
     Attributes:
-        action: what happens. `throttle`: 429 as plain text with Retry-After. `hang`: no answer
-            ever. `cut`: the connection is dropped, of a watch after `events` chunks. `forbidden`:
-            403. `unknown-path`: 404 as plain text. `slow`: the answer comes `seconds` later.
-            `html`: a page of some proxy, with `code`. `error`: a Status with `code`. `silent`:
-            watches stay open but nothing is sent on them any more, on running ones neither.
-        verbs: of the requests; empty for all, discovery and health included.
-        resources: as `plural` or `plural.group`; empty for all.
-        namespaces: of the requests; empty for all.
-        path_prefix: of the URL.
-        times: how many requests it hits; None for all until it is removed.
-        code: of an `error` or `html` answer.
+        action: the fault. `throttle`: 429 as plain text with Retry-After. `hang`: never answer.
+            `cut`: drop the connection, for a watch after `events` chunks. `forbidden`: 403.
+            `unknown-path`: 404 as plain text. `slow`: answer `seconds` later. `html`: a proxy's
+            page, with `code`. `error`: a Status with `code`. `silent`: watches, also those already
+            open, stay open but send nothing.
+        verbs: the verbs to match; empty for all requests, including discovery and health.
+        resources: the resources to match, as `plural` or `plural.group`; empty for all.
+        namespaces: the namespaces to match; empty for all.
+        path_prefix: the URL path prefix to match.
+        times: how many requests to hit; None for all until the fault is removed.
+        code: the status of an `error` or `html` answer.
         seconds: the delay of `slow`, the Retry-After of `throttle` and `error` (0 for none).
         events: how many chunks of a watch pass before it is cut.
     """
@@ -48,7 +48,7 @@ class InjectedFault(
     events: int = 0
 
     def matches(self, path: str, request: ResourceRequest | None) -> bool:
-        """Whether a request is hit."""
+        """Return whether a request is hit."""
         if not path.startswith(self.path_prefix):
             return False
         if request is None:
@@ -71,7 +71,7 @@ class OpenWatch:
 
 
 class Faults:
-    """The faults that are switched on, and the means to disturb what is already open."""
+    """The active faults, and the means to disturb open watches."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -81,7 +81,7 @@ class Faults:
         self._open: set[OpenWatch] = set()
 
     def add(self, fault: InjectedFault) -> int:
-        """Switch a fault on; the number serves to remove it."""
+        """Switch a fault on; return the number to remove it with."""
         number = self._next
         self._next += 1
         self._active[number] = fault
@@ -90,7 +90,7 @@ class Faults:
         return number
 
     def remove(self, number: int) -> None:
-        """Switch a fault off; one that is off already stays so."""
+        """Switch a fault off, if it is on."""
         self._active.pop(number, None)
         self._left.pop(number, None)
 
@@ -100,11 +100,11 @@ class Faults:
         self._left.clear()
 
     def active(self) -> dict[int, InjectedFault]:
-        """The faults that are on, by number."""
+        """Return the faults that are on, by number."""
         return dict(self._active)
 
     def take(self, path: str, request: ResourceRequest | None) -> list[InjectedFault]:
-        """The faults that hit a request; those with a number of times are used up by it."""
+        """Return the faults that hit a request, and count it against their `times`."""
         hits = []
         for number, fault in list(self._active.items()):
             if fault.action == "silent" or not fault.matches(path, request):
@@ -117,18 +117,18 @@ class Faults:
         return hits
 
     def silences(self, path: str, request: ResourceRequest) -> bool:
-        """Whether nothing may be sent on a watch any more."""
+        """Return whether a watch must not send anything more."""
         return any(
             fault.action == "silent" and fault.matches(path, request)
             for fault in self._active.values()
         )
 
     def compact(self, resource: str | None = None) -> None:
-        """Let every version handed out so far expire, of one resource or of all."""
+        """Let every version that clients have seen expire, of one resource or of all."""
         self._storage.compact(None if resource is None else [self._collection(resource)])
 
     def cut_watches(self, resource: str | None = None) -> int:
-        """Drop the connections of open watches in mid-stream; how many there were."""
+        """Drop the connections of open watches in mid-stream; return their number."""
         count = 0
         for opened in list(self._matching(resource)):
             if opened.transport is not None:
@@ -137,22 +137,22 @@ class Faults:
         return count
 
     def end_watches(self, resource: str | None = None) -> int:
-        """End open watches cleanly, as the server does at their time limit; how many there were."""
+        """End open watches cleanly, like the server at their timeout; return their number."""
         found = list(self._matching(resource))
         for opened in found:
             opened.watch.end()
         return len(found)
 
     def open_watches(self, resource: str | None = None) -> int:
-        """How many watches are open."""
+        """Return how many watches are open."""
         return sum(1 for _ in self._matching(resource))
 
     def opened(self, watch: OpenWatch) -> None:
-        """A watch has begun."""
+        """Note that a watch has started."""
         self._open.add(watch)
 
     def closed(self, watch: OpenWatch) -> None:
-        """A watch is over."""
+        """Note that a watch has ended."""
         self._open.discard(watch)
 
     def _matching(self, resource: str | None) -> Iterator[OpenWatch]:

@@ -1,7 +1,7 @@
 """Fields of objects as paths, and `metadata.managedFields` as sets of such paths.
 
 A path is a tuple of the element names of FieldsV1: ``f:<field>``, ``k:<keys of a list item>``,
-``v:<value of a set>``. A list item that is told apart by keys has a path of its own.
+``v:<value of a set>``. A list item that is identified by keys has its own path.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,8 +33,8 @@ _SYSTEM_METADATA = frozenset(
 )
 
 
-# Parts of built-in kinds that are there, empty, before anybody writes them: Go's structs, and lists
-# without omitempty. Nobody owns them as such, or while they are empty.
+# Parts of built-in kinds that exist, empty, before any client writes them: Go's structs, and lists
+# without omitempty. No manager owns them as such, or while they are empty.
 _ALWAYS_THERE = frozenset(
     {
         "containers",
@@ -59,9 +59,9 @@ _NOTHING: tuple[JSON, ...] = (None, "", {}, [])
 
 
 def leaves(obj: Object, walker: TypeWalker, *, containers: bool = False) -> Leaves:
-    """All owned paths of an object, with the values at the leaves.
+    """Return all owned paths of an object, with the values at the leaves.
 
-    With `containers`, maps and lists have paths of their own as well: whoever makes one owns it.
+    With `containers`, maps and lists have their own paths too: their creator owns them.
     """
     collect = _Collector(containers=containers)
     for name, value in obj.items():
@@ -79,7 +79,7 @@ def leaves(obj: Object, walker: TypeWalker, *, containers: bool = False) -> Leav
 
 
 class _Collector:
-    """Collects owned paths on the way through an object."""
+    """Collects the owned paths of an object."""
 
     def __init__(self, *, containers: bool) -> None:
         self.found: Leaves = {}
@@ -105,7 +105,7 @@ class _Collector:
             self.field((*path, f"f:{name}"), name, item, walker=walker.child(name))
 
     def _items(self, path: Path, field: str, value: list[JSON], *, walker: TypeWalker) -> bool:
-        """Collect the items of a list; False where it is owned as a whole."""
+        """Collect the items of a list; False if the list is owned as a whole."""
         kind = walker.list_type(field)
         if kind.is_set:
             for item in value:
@@ -122,32 +122,32 @@ class _Collector:
 
 
 def key_element(item: Object, kind: ListType, walker: TypeWalker) -> str:
-    """The path element of a list item."""
+    """Return the path element of a list item."""
     keys = {key: item.get(key, walker.default_of(key)) for key in sorted(kind.keys)}
     return "k:" + encode({key: value for key, value in keys.items() if value is not None}).decode()
 
 
 def value_element(item: JSON) -> str:
-    """The path element of an item of a set."""
+    """Return the path element of an item of a set."""
     return "v:" + encode(item).decode()
 
 
 def to_fields_v1(paths: Iterable[Path]) -> Object:
-    """The FieldsV1 form of a set of paths."""
+    """Return the FieldsV1 form of a set of paths."""
     root: Object = {}
     ordered = sorted(paths)
     for path, following in pairwise([*ordered, ()]):
         node = root
         for element in path:
             node = node.setdefault(element, {})
-        # What has paths below it says by a dot that it is owned itself.
+        # A dot marks a path with paths below it as owned itself.
         if path[-1].startswith("k:") or following[: len(path)] == path:
             node["."] = {}
     return root
 
 
 def from_fields_v1(fields: Object) -> frozenset[Path]:
-    """The set of paths in a FieldsV1 object."""
+    """Return the set of paths in a FieldsV1 object."""
     return frozenset(_paths(fields, ()))
 
 
@@ -170,7 +170,7 @@ def _canonical(element: str) -> str:
 
 
 def readable(path: Path) -> str:
-    """A path as conflict messages show it."""
+    """Return a path as conflict messages show it."""
     text = ""
     for element in path:
         kind, content = element[:2], element[2:]
@@ -197,7 +197,7 @@ class Manager:
     paths: frozenset[Path]
 
     def is_same_writer(self, other: "Manager") -> bool:
-        """Whether two entries are kept as one."""
+        """Return whether two entries are kept as one."""
         return (self.name, self.operation, self.api_version, self.subresource) == (
             other.name,
             other.operation,
@@ -206,12 +206,12 @@ class Manager:
         )
 
     def without(self, paths: Iterable[Path], now: str) -> "Manager":
-        """This entry with fewer paths, renewed if that changes it."""
+        """Return this entry with fewer paths, renewed if that changes it."""
         left = self.paths.difference(paths)
         return self if left == self.paths else replace(self, paths=left, time=now)
 
     def entry(self) -> Object:
-        """The JSON form."""
+        """Return the JSON form."""
         entry: Object = {
             "manager": self.name,
             "operation": self.operation,
@@ -226,7 +226,7 @@ class Manager:
 
 
 def _time(text: JSON) -> str:
-    # Client libraries send back what they read with another spelling of the zone.
+    # Client libraries send times back with another spelling of the zone.
     try:
         return normalize_time(str(text))
     except TimeFormatError:
@@ -234,7 +234,7 @@ def _time(text: JSON) -> str:
 
 
 def read_managers(obj: Object) -> list[Manager]:
-    """The entries of an object's managedFields."""
+    """Return the entries of an object's managedFields."""
     entries = dig(obj, "metadata", "managedFields")
     return [
         Manager(

@@ -13,7 +13,7 @@ _TOKEN = re.compile(
 
 
 def find(document: JSON, path: str) -> list[JSON]:
-    """All values at a path; none where the path is not understood."""
+    """Return all values at a path; empty if the path is not supported."""
     path = path.strip().strip("{}").removeprefix("$")
     values = [document]
     position = 0
@@ -27,7 +27,7 @@ def find(document: JSON, path: str) -> list[JSON]:
 
 
 def first(document: JSON, path: str) -> JSON:
-    """The first value at a path, or None."""
+    """Return the first value at a path, or None."""
     return next(iter(find(document, path)), None)
 
 

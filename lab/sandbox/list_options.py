@@ -1,4 +1,4 @@
-"""Query parameters of lists and watches that speak of versions."""
+"""Query parameters of lists and watches about versions."""
 
 from collections.abc import Iterator, Mapping
 
@@ -17,10 +17,10 @@ _MATCHES = ("Exact", "NotOlderThan")
 
 
 def read_version(text: str) -> int:
-    """A resourceVersion of the query, 0 if it is not given.
+    """Parse a resourceVersion of the query; 0 if it is missing.
 
     Raises:
-        ApiError: 500 when it is no number: gets and watches do not see through this before they read.
+        ApiError: 500 if it is not a number; gets and watches do not validate it before reading.
     """
     if not text:
         return 0
@@ -31,10 +31,10 @@ def read_version(text: str) -> int:
 
 
 def read_uncached_version(text: str) -> int:
-    """The same where the storage is asked and not the cache.
+    """Parse a resourceVersion for a read from the storage, not from the cache.
 
     Raises:
-        ApiError: 400 when it is no number.
+        ApiError: 400 if it is not a number.
     """
     try:
         return read_version(text)

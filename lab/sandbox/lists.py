@@ -46,7 +46,7 @@ _TOO_OLD_TO_CONTINUE = (
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which objects of a collection a list or watch is about."""
+    """Selects the objects of a list or watch."""
 
     namespace: str
     labels: Selector
@@ -54,7 +54,7 @@ class Filter:
     extract: Callable[[Object], dict[str, str]]
 
     def matches(self, stored: Stored) -> bool:
-        """Whether an object belongs to the answer."""
+        """Return whether an object belongs to the answer."""
         if self.namespace and stored.key.namespace != self.namespace:
             return False
         if self.labels and not self.labels.matches(stored.labels):
@@ -68,10 +68,10 @@ class Filter:
 
 
 def read_filter(resource: Resource, namespace: str, query: Mapping[str, str]) -> Filter:
-    """The selectors of a request.
+    """Parse the selectors of a request.
 
     Raises:
-        ApiError: 400 when one cannot be parsed or names an unsupported field.
+        ApiError: 400 if one cannot be parsed or uses an unsupported field.
     """
     names = _selectable(resource)
     known = names | (_ALWAYS if resource.namespaced or not resource.custom else {"metadata.name"})
@@ -94,7 +94,7 @@ def _selectable(resource: Resource) -> frozenset[str]:
 
 def _extractor(resource: Resource) -> Callable[[Object], dict[str, str]]:
     if resource.is_event:
-        # One cache serves both views: their names differ or mean the same.
+        # One cache serves both views: equal names mean the same in both.
         return lambda event: {
             **events.selectable_fields(EVENTS_GROUP, event),
             **events.selectable_fields("", event),
@@ -122,10 +122,10 @@ class ServedPage:
 def list_page(
     storage: Storage, resource: Resource, wanted: Filter, *, query: Mapping[str, str]
 ) -> ServedPage:
-    """One page of a list.
+    """Return one page of a list.
 
     Raises:
-        ApiError: 410 when its version is compacted away, 504 when it is still to come.
+        ApiError: 410 if its version has been compacted, 504 if it is in the future.
     """
     check_options(query, watch=False)
     version, after, limit = _position(storage, resource, query)
@@ -135,7 +135,7 @@ def list_page(
     if not limit:
         return ServedPage(list(found), metadata)
     items = list(islice(found, limit))
-    # Whether what follows matches is not looked at: the last page of a selection may be empty.
+    # The rest is not filtered, so the last page of a selection may be empty.
     remaining = sum(1 for _ in candidates)
     if remaining:
         metadata["continue"] = _token(version, items[-1].key)
@@ -147,7 +147,7 @@ def list_page(
 def _position(
     storage: Storage, resource: Resource, query: Mapping[str, str]
 ) -> tuple[int, Key | None, int]:
-    """At which version a page is read, after which key, and how long it may be."""
+    """Return the version and the key after which a page is read, and its limit."""
     limit = max(read_number(query, "limit"), 0)
     asked, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
     compacted = storage.collection(resource.collection).compacted
@@ -167,16 +167,16 @@ def _position(
             raise expired("The resourceVersion for the provided list is too old.")
         return number, None, limit
     if asked and number == 0 and not resource.is_event:
-        # Answered from the watch cache, which does not know pages.
+        # Answered from the watch cache, which does not page.
         limit = 0
     return storage.version, None, limit
 
 
 def check_reached(storage: Storage, resource: Resource, version: int) -> None:
-    """Refuse a version of the future; a real server waits 3 s for it first.
+    """Refuse a future version; a real server waits 3 s for it first.
 
     Raises:
-        ApiError: 504; for Events, which have no cache, without a time to retry after.
+        ApiError: 504; without a retry time for Events, which have no cache.
     """
     if version > storage.version:
         raise too_large(version, storage.version, retry=not resource.is_event)

@@ -1,7 +1,7 @@
-"""How lists merge: by which keys their items are told apart.
+"""How lists merge: the keys that identify their items.
 
-Custom kinds say so in their schema. For built-in kinds this holds the lists that status reporters,
-kubectl and the usual manifests touch, by field name and the fields above it; all others are atomic.
+Custom kinds define them in their schema. For built-in kinds this module has the lists that status
+reporters, kubectl and common manifests touch, by field name; all others are atomic.
 """
 
 from typing import NamedTuple
@@ -39,7 +39,7 @@ _FIELDS: dict[str, ListType] = {
     "volumeMounts": ListType(("mountPath",)),
     "volumes": _BY_NAME,
 }
-# Where apply and strategic merge patch disagree, the patch uses fewer keys.
+# If apply and strategic merge patch disagree, the patch uses fewer keys.
 _STRATEGIC = {
     "ports": ListType(("containerPort",)),
     "service ports": ListType(("port",)),
@@ -87,7 +87,7 @@ class TypeWalker:
         self._field = field
 
     def child(self, field: str) -> "TypeWalker":
-        """The walker below a field."""
+        """Return the walker below a field."""
         schema = self._schema
         below: Object | None = None
         if schema is not None:
@@ -98,7 +98,7 @@ class TypeWalker:
         )
 
     def item(self) -> "TypeWalker":
-        """The walker of the items of a list."""
+        """Return the walker of the items of a list."""
         below = (self._schema or {}).get("items")
         return TypeWalker(
             self._kind,
@@ -108,7 +108,7 @@ class TypeWalker:
         )
 
     def list_type(self, field: str) -> ListType:
-        """The type of the list that this walker stands on, reached through `field`."""
+        """Return the type of the list at this walker, reached through `field`."""
         if self.custom and field not in {"ownerReferences", "finalizers"}:
             kind = (self._schema or {}).get("x-kubernetes-list-type")
             if kind == "map":
@@ -120,13 +120,13 @@ class TypeWalker:
         return special.get(field) or _FIELDS.get(field, ATOMIC)
 
     def is_atomic_map(self) -> bool:
-        """Whether a map is owned and replaced as a whole."""
+        """Return whether a map is owned and replaced as a whole."""
         if not self.custom:
             return self._field in _ATOMIC_MAPS
         return (self._schema or {}).get("x-kubernetes-map-type") == "atomic"
 
     def default_of(self, key: str) -> str | None:
-        """The default of a list key that an item may leave out."""
+        """Return the default of a list key that an item may omit."""
         if not self.custom:
             return "TCP" if key == "protocol" else None
         found = ((self._schema or {}).get("properties") or {}).get(key, {}).get("default")

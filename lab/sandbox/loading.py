@@ -1,4 +1,4 @@
-"""Preloading objects, such as those of a dump, with what they need to be served."""
+"""Preloads objects, such as those of a dump, and makes their kinds served."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,14 +8,14 @@ from lab.sandbox.operations import Operations
 from lab.sandbox.resources import CRD_COLLECTION, Resource
 
 _CRD_VERSION = "apiextensions.k8s.io/v1"
-# Kinds whose plural the rules of English spelling do not give.
+# Kinds with irregular plurals.
 _PLURALS = {
     "Endpoints": "endpoints",
     "EnvoyProxy": "envoyproxies",
     "Gateway": "gateways",
     "Proxy": "proxies",
 }
-# Custom kinds of this product's world that live outside of namespaces.
+# Cluster-scoped custom kinds of model serving stacks.
 _CLUSTER_SCOPED = frozenset(
     {
         "AKSNodeClass",
@@ -35,7 +35,7 @@ _CLUSTER_SCOPED = frozenset(
 
 
 def plural_of(kind: str) -> str:
-    """The plural of a kind, as controller-gen would most likely name it."""
+    """Return the plural of a kind that controller-gen would most likely choose."""
     known = _PLURALS.get(kind)
     if known is not None:
         return known
@@ -48,7 +48,7 @@ def plural_of(kind: str) -> str:
 
 
 def flatten(documents: Iterable[JSON]) -> Iterator[Object]:
-    """Single objects, out of lists where they come in lists."""
+    """Yield single objects; lists are expanded."""
     for document in documents:
         if not isinstance(document, dict):
             continue
@@ -57,7 +57,7 @@ def flatten(documents: Iterable[JSON]) -> Iterator[Object]:
         if not isinstance(items, list) or not kind.endswith("List"):
             yield document
             continue
-        # Items of typed lists may leave their type to the list.
+        # Items of typed lists may omit their type.
         item_type = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
         for item in items:
             if isinstance(item, dict):
@@ -65,7 +65,7 @@ def flatten(documents: Iterable[JSON]) -> Iterator[Object]:
 
 
 class UnservableError(Exception):
-    """An object of a kind that cannot be made served."""
+    """The kind of an object cannot be served."""
 
 
 class Loader:
@@ -76,7 +76,7 @@ class Loader:
         self._registry = operations.registry
 
     def load(self, documents: Iterable[JSON]) -> list[Object]:
-        """Store the objects of some documents; what cannot be stored is returned."""
+        """Store the objects of documents; return those that cannot be stored."""
         objects = [copy_json(document) for document in flatten(documents)]
         skipped: list[Object] = []
         for document in objects:
@@ -86,7 +86,7 @@ class Loader:
         for document in objects:
             if document.get("kind") == "APIResourceList":
                 self._serve_listed(document)
-        # Namespaces before what they hold: those that are missing are made up.
+        # Namespaces before their objects; missing namespaces are created.
         objects.sort(key=lambda document: document.get("kind") != "Namespace")
         for document in objects:
             if document.get("kind") in {"CustomResourceDefinition", "APIResourceList"}:
@@ -113,7 +113,7 @@ class Loader:
         return True
 
     def ensure_namespace(self, name: str) -> None:
-        """Make a namespace unless it is there."""
+        """Create a namespace unless it exists."""
         if self._operations.storage.get("namespaces", "", name) is None:
             resource = self._registry.by_kind("v1", "Namespace")
             body: Object = {"metadata": {"name": name}}
@@ -167,7 +167,7 @@ class Loader:
         status: bool,
         short_names: tuple[str, ...] = (),
     ) -> Resource:
-        """Make a kind served: by a made-up definition where the group can have one."""
+        """Make a kind served, by a generated CustomResourceDefinition if the group allows it."""
         if "." not in group:
             resource = Resource(
                 group=group,
@@ -210,7 +210,7 @@ class Loader:
             }
             self._operations.create(definition, "", crd)
         else:
-            # Another version of a kind that is there.
+            # Another version of a known kind.
             crd = stored.decode(_CRD_VERSION, "CustomResourceDefinition")
             versions = dig(crd, "spec", "versions") or []
             if version not in {item.get("name") for item in versions}:

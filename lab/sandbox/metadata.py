@@ -1,4 +1,4 @@
-"""ObjectMeta: what the server fills in, and what it refuses."""
+"""ObjectMeta: the fields that the server sets, and validation."""
 
 import random
 import re
@@ -30,13 +30,13 @@ _random = random.Random()  # noqa: S311
 
 
 def generate_name(base: str) -> str:
-    """A name as `metadata.generateName` gives it."""
+    """Generate a name from `metadata.generateName`."""
     suffix = "".join(_random.choices(_GENERATED_ALPHABET, k=_GENERATED_LENGTH))
     return base[:_MAX_GENERATED_BASE] + suffix
 
 
 def fill_on_create(obj: Object, *, now: float, generation: bool, keep: bool = False) -> None:
-    """Set what the system owns; `keep` leaves uid and creationTimestamp of a loaded object."""
+    """Set the system's fields; `keep` preserves uid and creationTimestamp of a loaded object."""
     metadata = meta(obj)
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = generate_name(str(metadata["generateName"]))
@@ -56,7 +56,7 @@ def fill_on_create(obj: Object, *, now: float, generation: bool, keep: bool = Fa
 
 
 def carry_over(new: Object, old: Object) -> None:
-    """Take from the stored object what an update cannot change but may leave out."""
+    """Copy the fields from the stored object that an update cannot change but may omit."""
     target, source = meta(new), meta(old)
     for name in (
         "uid",
@@ -78,7 +78,7 @@ NameRule = Callable[[str], list[str]]
 
 
 def subdomain_errors(name: str) -> list[str]:
-    """Why a name is no DNS subdomain."""
+    """Return why a name is not a DNS subdomain."""
     errors = []
     if len(name) > _MAX_SUBDOMAIN:
         errors.append(f"must be no more than {_MAX_SUBDOMAIN} bytes")
@@ -93,7 +93,7 @@ def subdomain_errors(name: str) -> list[str]:
 
 
 def label_errors(name: str) -> list[str]:
-    """Why a name is no DNS label."""
+    """Return why a name is not a DNS label."""
     errors = []
     if len(name) > _MAX_LABEL:
         errors.append(f"must be no more than {_MAX_LABEL} bytes")
@@ -107,7 +107,7 @@ def label_errors(name: str) -> list[str]:
 
 
 def service_errors(name: str) -> list[str]:
-    """Why a name is no name of a Service."""
+    """Return why a name is not a valid Service name."""
     errors = []
     if len(name) > _MAX_LABEL:
         errors.append(f"must be no more than {_MAX_LABEL} bytes")
@@ -121,14 +121,14 @@ def service_errors(name: str) -> list[str]:
 
 
 def path_segment_errors(name: str) -> list[str]:
-    """Why a name cannot stand in a path."""
+    """Return why a name cannot be used in a path."""
     if name in {".", ".."}:
         return [f"may not be '{name}'"]
     return [f"may not contain '{char}'" for char in "/%" if char in name]
 
 
 def qualified_name_errors(name: str) -> list[str]:
-    """Why a text is no qualified name: an optional DNS subdomain and slash, and a name."""
+    """Return why a text is not a qualified name: an optional DNS subdomain and `/`, and a name."""
     errors: list[str] = []
     prefix, slash, local = name.rpartition("/")
     if "/" in prefix:
@@ -147,7 +147,7 @@ def qualified_name_errors(name: str) -> list[str]:
 
 
 def validate(obj: Object, rule: NameRule, *, namespaced: bool) -> list[FieldError]:
-    """Judge the metadata of an object that is about to be stored."""
+    """Validate the metadata of an object before it is stored."""
     metadata = meta(obj)
     name = str(metadata.get("name") or "")
     errors = []
@@ -174,7 +174,7 @@ def validate(obj: Object, rule: NameRule, *, namespaced: bool) -> list[FieldErro
 
 
 def label_value_errors(value: str) -> list[str]:
-    """Why a text is no value of a label."""
+    """Return why a text is not a valid label value."""
     errors = []
     if len(value) > _MAX_LABEL:
         errors.append(f"must be no more than {_MAX_LABEL} bytes")
@@ -189,7 +189,7 @@ def label_value_errors(value: str) -> list[str]:
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """Judge what an update does to the metadata."""
+    """Validate the changes that an update makes to the metadata."""
     before, after = meta(old), meta(new)
     errors = [
         invalid_value(f"metadata.{name}", after.get(name), "field is immutable")
@@ -212,7 +212,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 
 def type_error(kind: str, obj: Object) -> str:
-    """What the decoder says of metadata, or of a ConfigMap's data, of the wrong type; or nothing."""
+    """Return the decoder's error for metadata or ConfigMap data of a wrong type, or nothing."""
     metadata = obj.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         return _cannot_unmarshal(metadata, f"{kind}.metadata", "v1.ObjectMeta")
@@ -240,7 +240,7 @@ def _cannot_unmarshal(value: JSON, field: str, wanted: str) -> str:
 
 
 def json_type(value: JSON) -> str:
-    """What Go's decoder calls the type of a value."""
+    """Return the name that Go's decoder uses for the type of a value."""
     names = {dict: "object", list: "array", str: "string", bool: "bool"}
     return names.get(type(value), "number")
 

@@ -1,14 +1,14 @@
-"""The shape of what the API carries: JSON objects as plain dictionaries."""
+"""API objects: JSON objects as plain dictionaries."""
 
 from typing import Any, TypeAlias
 
 import msgspec
 
 JSON: TypeAlias = Any
-"""Any JSON value. The one place where this package gives up on types."""
+"""Any JSON value; the only place where this package gives up static types."""
 
 Object: TypeAlias = dict[str, JSON]
-"""A JSON object; an API object when it has apiVersion, kind and metadata."""
+"""A JSON object; an API object if it has apiVersion, kind and metadata."""
 
 _DECODER = msgspec.json.Decoder()
 _ENCODER = msgspec.json.Encoder()
@@ -18,7 +18,7 @@ def decode(raw: bytes) -> JSON:
     """Decode JSON.
 
     Raises:
-        msgspec.DecodeError: when it is none.
+        msgspec.DecodeError: the text is not JSON.
     """
     return _DECODER.decode(raw)
 
@@ -38,7 +38,7 @@ def copy_json(value: JSON) -> JSON:
 
 
 def meta(obj: Object) -> Object:
-    """The metadata of an object, made if it is missing or null."""
+    """Return the metadata of an object; create it if it is missing or null."""
     found = obj.get("metadata")
     if isinstance(found, dict):
         return found
@@ -48,7 +48,7 @@ def meta(obj: Object) -> Object:
 
 
 def dig(value: JSON, *path: str) -> JSON:
-    """The value below nested keys, or None where any of them is missing."""
+    """Return the value at nested keys, or None if any of them is missing."""
     for key in path:
         if not isinstance(value, dict):
             return None
@@ -57,10 +57,10 @@ def dig(value: JSON, *path: str) -> JSON:
 
 
 def name_of(obj: Object) -> str:
-    """`metadata.name`, or an empty string."""
+    """Return `metadata.name`, or an empty string."""
     return str(dig(obj, "metadata", "name") or "")
 
 
 def namespace_of(obj: Object) -> str:
-    """`metadata.namespace`, or an empty string."""
+    """Return `metadata.namespace`, or an empty string."""
     return str(dig(obj, "metadata", "namespace") or "")

@@ -1,4 +1,4 @@
-"""A small OpenAPI v3: enough that kubectl leaves validation to the server."""
+"""A minimal OpenAPI v3: enough for kubectl to leave validation to the server."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ from lab.sandbox.resources import Resource
 
 
 def index(registry: Registry) -> Object:
-    """The answer of `/openapi/v3`: where each group and version is described."""
+    """Return the answer of `/openapi/v3`: the URLs of each group and version."""
     paths = {}
     for group, versions in registry.versions().items():
         for version in versions:
@@ -20,7 +20,7 @@ def index(registry: Registry) -> Object:
 
 
 def document(registry: Registry, group: str, version: str) -> Object | None:
-    """The description of one version of a group."""
+    """Return the description of one version of a group."""
     served = registry.resources(group, version)
     if not served:
         return None
@@ -39,7 +39,7 @@ def _path(resource: Resource) -> tuple[str, Object]:
     kind = {"group": group, "version": version, "kind": resource.kind}
     answer = {"$ref": f"#/components/schemas/{_schema_name(resource)}"}
     responses = {"200": {"description": "OK", "content": {"application/json": {"schema": answer}}}}
-    # kubectl takes this parameter of the PATCH as the sign that the server validates.
+    # From this parameter of the PATCH kubectl concludes that the server validates.
     parameter = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
     operations = {
         method: {

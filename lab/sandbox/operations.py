@@ -1,4 +1,4 @@
-"""The verbs that write, on the storage and without HTTP: create, update and patch."""
+"""The verbs that write to the storage, without HTTP: create, update and patch."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -46,10 +46,10 @@ Reaction = Callable[[Resource, Stored, Stored | None], None]
 
 
 class Operations:
-    """Creates and changes objects as the API server does.
+    """Creates and changes objects like the API server.
 
-    `reactions` are called after each write with the new and the old state, so that namespaces and
-    custom resource definitions can have their effects.
+    `reactions` are called after each write with the new and the old state; namespaces and
+    CustomResourceDefinitions take effect through them.
     """
 
     def __init__(self, storage: Storage, registry: Registry, *, event_ttl_seconds: float) -> None:
@@ -60,10 +60,10 @@ class Operations:
         self.prepare_crd: Callable[[Object, Object | None], None] = lambda _new, _old: None
 
     def find(self, resource: Resource, namespace: str, name: str) -> Stored:
-        """The stored object.
+        """Return the stored object.
 
         Raises:
-            ApiError: 404 when there is none.
+            ApiError: 404 if it does not exist.
         """
         stored = self.storage.get(resource.collection, namespace, name)
         if stored is None:
@@ -71,7 +71,7 @@ class Operations:
         return stored
 
     def read(self, resource: Resource, stored: Stored) -> Object:
-        """A fresh copy of an object in the version of the resource."""
+        """Return a copy of an object in the version of the resource."""
         obj = stored.decode(resource.api_version, resource.kind)
         return events.from_storage(resource.group, obj) if resource.is_event else obj
 
@@ -160,7 +160,7 @@ class Operations:
                 body_checks.check_patch(body)
                 patched = strategic_merge(current, body, resource.kind)
         if not isinstance(patched, dict):
-            raise bad_request("the patched document is no object")
+            raise bad_request("the patched document is not an object")
         patched = copy_json(patched)
         try:
             body_checks.check_type(resource, patched)
@@ -265,7 +265,7 @@ class Operations:
         subresource: str = "",
         tracked: bool = False,
     ) -> Stored:
-        # Events are judged and stored in their core form, whichever view they came through.
+        # Events are validated and stored in their core form, whichever view wrote them.
         old = stored.decode(obj["apiVersion"], obj["kind"])
         version = meta(obj).get("resourceVersion")
         if version and version != str(stored.version):
@@ -341,7 +341,7 @@ class Operations:
     ) -> None:
         writer = self._writer(resource, options, "Update", subresource=subresource)
         if resource.is_event:
-            # Fields are owned by the names of the view that they were written through.
+            # Fields are owned under the names of the view that wrote them.
             old = None if old is None else events.from_storage(resource.group, old)
             new = events.from_storage(resource.group, new)
         track_update(new, old, writer, walker=self._walker(resource))
@@ -367,7 +367,7 @@ def _key(obj: Object) -> Key:
 
 
 def _same(new: Object, old: Object) -> bool:
-    """Whether two states differ at most in bookkeeping."""
+    """Return whether two states differ at most in managedFields and resourceVersion."""
     if {key: value for key, value in new.items() if key != "metadata"} != {
         key: value for key, value in old.items() if key != "metadata"
     }:

@@ -1,4 +1,4 @@
-"""Query parameters of writes, and what they do about unknown fields."""
+"""Query parameters of writes, and the handling of unknown fields."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 
 @dataclass(slots=True)
 class Problems:
-    """Fields of a body that are unknown or given twice, and what is made of them.
+    """Unknown or duplicate fields of a body, and how to treat them.
 
     Attributes:
         validation: Ignore, Warn or Strict, the query parameter fieldValidation.
-        found: what to warn of.
+        found: the problems to warn about.
     """
 
     validation: str = "Ignore"
     found: list[str] = field(default_factory=list)
 
     def add(self, resource: Resource, problems: Iterable[str]) -> None:
-        """Take in more.
+        """Add problems.
 
         Raises:
-            DecodeError: there are some, and validation is strict.
+            DecodeError: there are problems and validation is strict.
         """
         self.found += [] if self.validation == "Ignore" else problems
         if self.found and self.validation == "Strict":
@@ -46,7 +46,7 @@ class WriteOptions:
     dry_run: bool = False
     problems: Problems = field(default_factory=Problems)
     through: str = ""
-    """A subresource that managedFields shall name although the main resource is written."""
+    """A subresource for managedFields to name although the main resource is written."""
 
 
 DEFAULT_OPTIONS = WriteOptions()
@@ -55,10 +55,10 @@ DEFAULT_OPTIONS = WriteOptions()
 def read_write_options(
     query: Mapping[str, str], headers: Mapping[str, str], verb: str
 ) -> WriteOptions:
-    """The options of a request.
+    """Parse the options of a request.
 
     Raises:
-        ApiError: 422 for a fieldValidation that there is not.
+        ApiError: 422 for an unknown fieldValidation.
     """
     manager = query.get("fieldManager", "")
     if not manager:
@@ -80,12 +80,12 @@ def _validation(query: Mapping[str, str], verb: str) -> str:
 
 
 def is_dry_run(query: Mapping[str, str]) -> bool:
-    """Whether nothing shall be stored."""
+    """Return whether a request is a dry run, which stores nothing."""
     return query.get("dryRun") == "All"
 
 
 def require_manager(query: Mapping[str, str]) -> None:
-    """Refuse an apply that does not say whose it is.
+    """Refuse an apply without a field manager.
 
     Raises:
         ApiError: 422.

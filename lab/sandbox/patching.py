@@ -5,7 +5,7 @@ from lab.sandbox.objects import JSON, copy_json
 
 
 def merge_patch(target: JSON, patch: JSON) -> JSON:
-    """A merge patch applied; the target is not changed."""
+    """Apply a merge patch; the target is not changed."""
     if not isinstance(patch, dict):
         return copy_json(patch)
     result = dict(target) if isinstance(target, dict) else {}
@@ -18,10 +18,10 @@ def merge_patch(target: JSON, patch: JSON) -> JSON:
 
 
 def json_patch(target: JSON, operations: JSON) -> JSON:
-    """A JSON patch applied to a copy.
+    """Apply a JSON patch to a copy.
 
     Raises:
-        ApiError: 400 when it is malformed, 422 when it does not fit the object.
+        ApiError: 400 if it is malformed, 422 if it does not apply to the object.
     """
     if not isinstance(operations, list):
         raise bad_request(
@@ -60,7 +60,7 @@ def _apply(document: JSON, operation: dict[str, JSON]) -> JSON:
         case "replace":
             if path and not isinstance(_get(document, path[:-1]), dict):
                 document = _remove(document, path)[0]
-            # Of an object, it adds what was not there.
+            # In an object, it also adds a missing member.
             return _add(document, path, copy_json(operation["value"]))
         case "remove":
             return _remove(document, path)[0]

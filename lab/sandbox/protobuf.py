@@ -1,6 +1,6 @@
-"""The few protobuf bodies that kubectl sends whatever the server says.
+"""The few protobuf bodies that kubectl always sends.
 
-Those are delete options, access reviews, and the small objects that `kubectl create` makes.
+These are delete options, access reviews, and the small objects of `kubectl create`.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Which groups, versions and resources are served."""
+"""The served groups, versions and resources."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class Registry:
         return iter(self._by_path.values())
 
     def add(self, resource: Resource) -> None:
-        """Serve a resource, in place of what was served at its path."""
+        """Serve a resource; it replaces one at the same path."""
         self._by_path[resource.group, resource.version, resource.plural] = resource
         self._by_kind[resource.api_version, resource.kind] = resource
         self.generation += 1
@@ -37,28 +37,28 @@ class Registry:
         self.generation += 1
 
     def by_path(self, group: str, version: str, plural: str) -> Resource | None:
-        """The resource at a path."""
+        """Return the resource at a path."""
         return self._by_path.get((group, version, plural))
 
     def by_kind(self, api_version: str, kind: str) -> Resource | None:
-        """The resource of objects with this type."""
+        """Return the resource of objects with this type."""
         return self._by_kind.get((api_version, kind))
 
     def by_name(self, name: str) -> Resource | None:
-        """The resource named `plural` or `plural.group`, in its first version."""
+        """Return the resource named `plural` or `plural.group`, in its first version."""
         plural, _, group = name.partition(".")
         return next((item for item in self if item.plural == plural and item.group == group), None)
 
     def primary(self, collection: str) -> Resource | None:
-        """The first served resource over a collection."""
+        """Return the first served resource over a collection."""
         return next((item for item in self if item.collection == collection), None)
 
     def is_built_in(self, group: str) -> bool:
-        """Whether the server itself serves a group, and not by CustomResourceDefinitions."""
+        """Return whether the server itself serves a group, not CustomResourceDefinitions."""
         return any(item.group == group and not item.custom for item in self)
 
     def versions(self) -> dict[str, list[str]]:
-        """Served versions by group, in the order of preference; the core group is ``""``."""
+        """Return the served versions by group, preferred first; the core group is ``""``."""
         found: dict[str, list[str]] = {}
         for resource in self:
             versions = found.setdefault(resource.group, [])
@@ -67,13 +67,13 @@ class Registry:
         return {group: sorted(found[group], key=version_priority) for group in sorted(found)}
 
     def resources(self, group: str, version: str) -> list[Resource]:
-        """The resources of one group and version, by name."""
+        """Return the resources of one group and version, by name."""
         found = (item for item in self if (item.group, item.version) == (group, version))
         return sorted(found, key=lambda item: item.plural)
 
 
 def version_priority(version: str) -> tuple[int, int, int, str]:
-    """Sort key of versions: stable before beta before alpha, newer first, other names last."""
+    """Sort versions: stable before beta before alpha, newer first, other names last."""
     match = _VERSION.fullmatch(version)
     if match is None:
         return (3, 0, 0, version)
@@ -82,7 +82,7 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
 
 
 def custom_resources(crd: Object) -> list[Resource]:
-    """The resources that a CustomResourceDefinition makes served, one for each version."""
+    """Return the resources that a CustomResourceDefinition defines, one for each version."""
     spec = crd.get("spec") or {}
     names = spec.get("names") or {}
     versions = sorted(

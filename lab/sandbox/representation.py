@@ -1,4 +1,4 @@
-"""Objects as bytes: whole, as metadata only, or as rows of a Table."""
+"""Encodes objects: whole, metadata only, or as rows of a Table."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -20,7 +20,7 @@ _PARTIAL = {"PartialObjectMetadata", "PartialObjectMetadataList"}
 
 
 def media_types(accept: str) -> list[MediaType]:
-    """The media types of an Accept header with their parameters, most wanted first."""
+    """Return the media types of an Accept header with their parameters, most preferred first."""
     found: list[tuple[float, MediaType]] = []
     for clause in accept.split(","):
         name, *rest = (part.strip() for part in clause.split(";"))
@@ -39,10 +39,10 @@ def media_types(accept: str) -> list[MediaType]:
 
 
 def negotiate(accept: str) -> Representation:
-    """The representation that a client wants most and that can be made.
+    """Return the client's most preferred representation that is available.
 
     Raises:
-        ApiError: 406 when there is none.
+        ApiError: 406 if none is available.
     """
     for name, parameters in media_types(accept) or [(_JSON, {})]:
         if name not in {_JSON, "*/*"}:
@@ -74,18 +74,18 @@ def _body(resource: Resource, stored: Stored) -> bytes:
 
 
 def whole(resource: Resource, stored: Stored) -> bytes:
-    """An object in the version of a resource."""
+    """Encode an object in the version of a resource."""
     return _head(resource) + _body(resource, stored)
 
 
 def as_object(resource: Resource, stored: Stored) -> Object:
-    """A fresh copy of an object in the version of a resource."""
+    """Return a copy of an object in the version of a resource."""
     found: Object = decode(whole(resource, stored))
     return found
 
 
 def partial(_resource: Resource, stored: Stored) -> bytes:
-    """Only the metadata."""
+    """Encode only the metadata of an object."""
     found = stored.views.get("partial")
     if found is None:
         metadata = decode(b"{" + stored.body)["metadata"]
@@ -105,11 +105,11 @@ def table_of(
     metadata: Object,
     with_definitions: bool = True,
 ) -> bytes:
-    """A Table with one row for each object."""
+    """Encode a Table with one row for each object."""
     columns = tables.columns_of(resource)
     rows = []
     for stored in items:
-        # Event columns are made for the core form, whichever view was asked for.
+        # Event columns are defined on the core form, whichever view was requested.
         cells = tables.row(columns, stored.decode(resource.api_version, resource.kind), now)
         text = b'{"cells":' + encode(cells)
         if include == "Object":
@@ -133,7 +133,7 @@ def list_of(
     include: IncludeObject,
     metadata: Object,
 ) -> bytes:
-    """A list, or a Table in its place."""
+    """Encode a list, or a Table in its place."""
     if representation == "table":
         return table_of(resource, items, now=now, include=include, metadata=metadata)
     if representation == "partial":
@@ -144,7 +144,7 @@ def list_of(
         # Lists of built-in kinds do not repeat the type in their items.
         head = _head(resource) if resource.custom else b"{"
         if resource.custom:
-            # Their lists are unstructured, and leave nothing out.
+            # Lists of custom kinds are unstructured, and omit nothing.
             metadata = {"continue": "", **metadata}
         parts = [head + _body(resource, stored) for stored in items]
     envelope = encode({"kind": kind, "apiVersion": version, "metadata": metadata})
@@ -152,14 +152,14 @@ def list_of(
 
 
 def event_line(kind: str, obj: bytes) -> bytes:
-    """One line of a watch."""
+    """Encode one line of a watch."""
     return b'{"type":"' + kind.encode() + b'","object":' + obj + b"}\n"
 
 
 def change_line(
     resource: Resource, change: Change, kind: EventType, *, representation: Representation
 ) -> bytes:
-    """A change as watchers of one representation see it; made once for all of them."""
+    """Encode a change for the watchers of one representation, once for all of them."""
     cache_key = (resource.api_version, representation, kind)
     line = change.encoded.get(cache_key)
     if line is None:
@@ -170,7 +170,7 @@ def change_line(
 
 
 def last_match(change: Change) -> Stored:
-    """What a client gets when its selectors no longer match: the old state, with the new version."""
+    """Return the state for a client whose selectors no longer match: the old one, new version."""
     if change.type == "DELETED" or change.old is None:
         return change.new
     obj = decode(b"{" + change.old.body)

@@ -1,4 +1,4 @@
-"""What a request asks for, read from its method, path and query; and the log of requests."""
+"""Parses requests from method, path and query; and the log of requests."""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _KEPT_REQUESTS = 1000
 
 
 def is_true(value: str | None) -> bool:
-    """Whether a boolean query parameter is set, in any spelling that Go takes."""
+    """Return whether a boolean query parameter is set, in any spelling that Go accepts."""
     return value in _TRUE
 
 
@@ -54,11 +54,11 @@ class _Location:
 def read_request(
     registry: Registry, method: str, path: str, *, query: Mapping[str, str]
 ) -> ResourceRequest:
-    """What a request on a resource path asks for.
+    """Parse a request on a resource path.
 
     Raises:
-        UnknownPathError: when no resource of that group is served by the server itself.
-        ApiError: 404 when the group is a built-in one, 405 when the resource has no such verb.
+        UnknownPathError: nothing is served at the path, and the group is not built in.
+        ApiError: 404 if the group is built in, 405 if the resource does not have the verb.
     """
     at = _locate(path)
     if at is None:
@@ -78,7 +78,7 @@ def read_request(
 def read_unserved_request(
     method: str, path: str, query: Mapping[str, str]
 ) -> ResourceRequest | None:
-    """The same for a path at which nothing need be served; None for other paths."""
+    """Parse a request on a path that need not be served; None if it is not a resource path."""
     at = _locate(path)
     if at is None:
         return None
@@ -143,10 +143,10 @@ def _has_subresource(resource: Resource, subresource: str) -> bool:
 
 
 def read_number(query: Mapping[str, str], name: str) -> int:
-    """A whole number of the query, 0 if it is not given.
+    """Parse a whole number of the query; 0 if it is missing.
 
     Raises:
-        ApiError: 400 when it is none.
+        ApiError: 400 if it is not a number.
     """
     text = query.get(name, "")
     if not text:
@@ -171,7 +171,7 @@ class LoggedRequest:
 
 
 class RequestLog:
-    """Counters of requests, and the latest ones themselves."""
+    """Counters of requests, and the latest requests."""
 
     def __init__(self) -> None:
         self.counters: Counter[tuple[str, str, str, int]] = Counter()
@@ -186,7 +186,7 @@ class RequestLog:
     def count(
         self, *, verb: str | None = None, resource: str | None = None, code: int | None = None
     ) -> int:
-        """How many requests there were, of all or of those that match."""
+        """Return the number of requests that match."""
         wanted = (verb, resource, code)
         return sum(
             count

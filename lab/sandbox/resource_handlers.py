@@ -1,4 +1,4 @@
-"""Requests on resources: each verb, from query and body to the bytes of the answer."""
+"""Handles requests on resources: each verb, from query and body to the encoded answer."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ class ResourceHandlers:
     async def answer(  # noqa: PLR0911 - one for each verb
         self, request: web.Request, wanted: ResourceRequest
     ) -> web.Response:
-        """Answer anything but a watch."""
+        """Answer any request except a watch."""
         raw = await request.read() if request.can_read_body else b""
         if wanted.resource.plural in _REVIEWS:
             return self._review(request, wanted, raw)
@@ -82,14 +82,14 @@ class ResourceHandlers:
                 raise UnknownPathError(request.path)
 
     def authorize(self, wanted: ResourceRequest, query: Mapping[str, str]) -> None:
-        """Refuse what the rules do not allow.
+        """Refuse a request that the rules do not allow.
 
         Raises:
             ApiError: 403.
         """
         name = ""
         if wanted.verb in {"list", "watch"}:
-            # A list of one name counts as a read of that name.
+            # A list with a selector for one name counts as a read of that name.
             try:
                 selector = read_filter(wanted.resource, wanted.namespace, query).fields
             except ApiError:
@@ -101,7 +101,7 @@ class ResourceHandlers:
         """Prepare a watch.
 
         Raises:
-            ApiError: when its parameters make no sense.
+            ApiError: its parameters are invalid.
         """
         query = request.query
         return Watch(
@@ -116,7 +116,7 @@ class ResourceHandlers:
 
     @contextlib.contextmanager
     def opened(self, request: web.Request, wanted: ResourceRequest, watch: Watch) -> Iterator[None]:
-        """Let the faults know of a watch while it is open."""
+        """Register a watch with the faults while it is open."""
         opened = OpenWatch(wanted, request.path, watch, request.transport)
         self._faults.opened(opened)
         try:
@@ -203,7 +203,7 @@ class ResourceHandlers:
         return _warned(self._object(request, wanted, stored, created=created), options)
 
     def _authorize_creation(self, wanted: ResourceRequest) -> None:
-        """A write to a name that is free needs the right to create, and may be limited to it."""
+        """Require the right to create for a write to a free name; a rule may be limited to it."""
         if wanted.subresource:
             return
         if self._storage.get(wanted.resource.collection, wanted.namespace, wanted.name) is None:

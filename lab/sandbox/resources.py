@@ -1,4 +1,4 @@
-"""What a served resource is, and the resources that are always served."""
+"""Served resources, and those that are always served."""
 
 from dataclasses import dataclass, field
 
@@ -6,12 +6,12 @@ from lab.sandbox.objects import JSON, Object
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
-"""The same, in the order in which discovery lists them for custom kinds."""
+"""The same verbs, in discovery's order for custom kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScalePaths:
-    """Where the scale subresource reads and writes."""
+    """The fields that the scale subresource reads and writes."""
 
     replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"
@@ -34,8 +34,8 @@ class PrinterColumn:
 class Resource:
     """One plural in one version of one group.
 
-    `storage` names the collection that holds the objects: versions of a custom kind share one,
-    and so do the two event resources.
+    `storage` names the collection of the objects: versions of a custom kind share one, and so do
+    the two event resources.
     """
 
     group: str
@@ -66,12 +66,12 @@ class Resource:
 
     @property
     def name(self) -> str:
-        """The resource as rules and messages name it: `plural` or `plural.group`."""
+        """The name in rules and messages: `plural` or `plural.group`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def collection(self) -> str:
-        """The name of the collection that holds the objects."""
+        """The name of the collection of the objects."""
         return self.storage or self.name
 
     @property
@@ -188,4 +188,4 @@ BUILT_IN: tuple[Resource, ...] = (
     _row("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", **_CREATE_ONLY),
     _row("authentication.k8s.io/v1", "tokenreviews", "TokenReview", **_CREATE_ONLY),
 )
-"""Custom resources of a group not listed here are served through CustomResourceDefinitions."""
+"""Resources of other groups are served through CustomResourceDefinitions."""

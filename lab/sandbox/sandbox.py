@@ -1,4 +1,4 @@
-"""The sandbox: an API server in this process, with everything to set it up and disturb it."""
+"""The sandbox: an API server in this process, with the means to set it up and disturb it."""
 
 import asyncio
 import contextlib
@@ -40,15 +40,15 @@ _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 class Sandbox:
     """An embedded Kubernetes API server.
 
-    Usable without being started: the methods that read and write objects go through the same
-    code as requests do. They must be called in the thread of the event loop that serves.
+    It can be used without being started: the methods that read and write objects run the same code
+    as requests. Call them in the thread of the serving event loop.
 
     Args:
-        clock: the time in seconds since the epoch; Events live by it, and the Date header tells it.
+        clock: returns epoch seconds; used for the expiry of Events and for the Date header.
         event_ttl_seconds: how long an Event lives after its last change.
         bookmark_seconds: the time between bookmarks on a watch, by the event loop's clock.
-        token: the bearer token that requests must carry; None for no check.
-        history: how many changes of a kind are kept at least for watches that start in the past.
+        token: the bearer token that requests must have; None for no check.
+        history: how many changes of a kind are kept at least, for watches that start in the past.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Sandbox:
     async def start(
         self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None
     ) -> None:
-        """Serve; port 0 takes any free one. kubectl sends its token only over TLS."""
+        """Start serving; port 0 takes any free port. kubectl sends its token only over TLS."""
         app = web.Application(client_max_size=_MAX_BODY)
         app.add_routes(self._admin.routes())
         app.router.add_route("*", "/{path:.*}", self._server.handle)
@@ -123,7 +123,7 @@ class Sandbox:
         self._expiry = asyncio.create_task(self._expire_regularly(), name="sandbox-event-expiry")
 
     async def stop(self) -> None:
-        """Stop serving: open watches end cleanly, what hangs is dropped."""
+        """Stop serving: open watches end cleanly, hanging requests are dropped."""
         if self._expiry is not None:
             self._expiry.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -136,7 +136,7 @@ class Sandbox:
             self._runner = None
 
     async def _expire_regularly(self) -> None:
-        # Watchers learn of expired Events even if no request comes; requests do not wait for this.
+        # So that watchers see expired Events even without requests; requests expire them too.
         while True:
             await asyncio.sleep(_EXPIRY_CHECK_SECONDS)
             self.storage.expire()
@@ -149,7 +149,7 @@ class Sandbox:
         return self._url
 
     def kubeconfig(self) -> Object:
-        """A kubeconfig for the running server."""
+        """Return a kubeconfig for the running server."""
         name = "sandbox"
         cluster: Object = {"server": self.url}
         if self.url.startswith("https"):
@@ -168,22 +168,22 @@ class Sandbox:
         Path(path).write_text(yaml.safe_dump(self.kubeconfig()), encoding="utf-8")
 
     def load(self, documents: Iterable[JSON]) -> list[Object]:
-        """Store objects as they are, with status, uid and creation time.
+        """Store objects with their status, uid and creation time.
 
-        Kinds that are not served yet become served, missing namespaces are made. Lists are taken
-        apart. What cannot be stored, such as documents that hold no object, is returned.
+        Kinds become served, missing namespaces are created, and lists are expanded. Documents that
+        cannot be stored, such as those that are not objects, are returned.
         """
         return self._loader.load(documents)
 
     def expire(self) -> None:
-        """Remove the Events whose time is over by the clock, and tell watchers."""
+        """Remove expired Events, and notify watchers."""
         self.storage.expire()
 
     def create(self, obj: Object) -> Object:
         """Create an object.
 
         Raises:
-            ApiError: as the answer to a request would be.
+            ApiError: the answer that a request would get.
         """
         resource = self._resource_of(obj)
         body = copy_json(obj)
@@ -224,7 +224,7 @@ class Sandbox:
         return as_object(found, stored)
 
     def scale(self, resource: str, name: str, replicas: int, *, namespace: str = "") -> Object:
-        """Set the replicas of an object, as `kubectl scale` does."""
+        """Set the replicas of an object, like `kubectl scale`."""
         found = self.resource(resource)
         stored, _ = self._operations.patch(
             found,
@@ -237,27 +237,27 @@ class Sandbox:
         return as_object(found, stored)
 
     def delete(self, resource: str, name: str, *, namespace: str = "") -> None:
-        """Delete an object; what has finalizers stays until they are gone."""
+        """Delete an object; with finalizers it stays until they are removed."""
         self._deletion.delete(self.resource(resource), namespace, name)
 
     def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
-        """An object, or None."""
+        """Return an object, or None."""
         found = self.resource(resource)
         stored = self.storage.get(found.collection, namespace, name)
         return as_object(found, stored) if stored is not None else None
 
     def list(self, resource: str, *, namespace: str = "", label_selector: str = "") -> list[Object]:
-        """The objects of a resource, of one namespace or of all."""
+        """Return the objects of a resource, of one namespace or of all."""
         found = self.resource(resource)
         query = {"labelSelector": label_selector}
         page = list_page(self.storage, found, read_filter(found, namespace, query), query={})
         return [as_object(found, stored) for stored in page.items]
 
     def resource(self, name: str) -> Resource:
-        """The resource named `plural` or `plural.group`.
+        """Return the resource named `plural` or `plural.group`.
 
         Raises:
-            UnknownPathError: when it is not served.
+            UnknownPathError: it is not served.
         """
         found = self.registry.by_name(name)
         if found is None:

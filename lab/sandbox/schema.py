@@ -19,7 +19,7 @@ _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def prune(obj: Object, schema: Object) -> list[str]:
-    """Drop the fields that a schema does not know; the paths of what was dropped."""
+    """Drop the fields that a schema does not have; return their paths."""
     dropped: list[str] = []
     _prune(obj, schema, "", dropped=dropped, root=True)
     return dropped
@@ -68,7 +68,7 @@ def apply_defaults(value: JSON, schema: Object) -> None:
 
 
 def validate(obj: Object, schema: Object) -> list[FieldError]:
-    """Judge an object by the parts of OpenAPI that structural schemas use most."""
+    """Validate an object by the parts of OpenAPI that structural schemas use most."""
     errors: list[FieldError] = []
     for name, inner in (schema.get("properties") or {}).items():
         if name not in _ROOT_FIELDS and name in obj:

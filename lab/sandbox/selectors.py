@@ -15,14 +15,14 @@ _MAX_VALUE = 63
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One term: `values` is None for mere existence."""
+    """One term; `values` is None for a test of existence."""
 
     key: str
     values: frozenset[str] | None
     negated: bool = False
 
     def matches(self, values: Mapping[str, str]) -> bool:
-        """Whether labels or fields satisfy this term."""
+        """Return whether labels or fields satisfy this term."""
         found = values.get(self.key)
         if self.values is None:
             return (found is not None) is not self.negated
@@ -31,7 +31,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """All terms have to match."""
+    """Terms that must all match."""
 
     requirements: tuple[Requirement, ...] = ()
 
@@ -39,11 +39,11 @@ class Selector:
         return bool(self.requirements)
 
     def matches(self, values: Mapping[str, str]) -> bool:
-        """Whether labels or fields satisfy every term."""
+        """Return whether labels or fields satisfy every term."""
         return all(requirement.matches(values) for requirement in self.requirements)
 
     def exact(self, key: str) -> str | None:
-        """The one value that `key` must have, if the selector demands one."""
+        """Return the only value that `key` may have, or None if there are several or any."""
         for requirement in self.requirements:
             if requirement.key == key and requirement.values and not requirement.negated:
                 (value, *others) = requirement.values
@@ -55,10 +55,10 @@ EVERYTHING = Selector()
 
 
 def parse_labels(text: str) -> Selector:
-    """Read a label selector.
+    """Parse a label selector.
 
     Raises:
-        ApiError: 400 when it cannot be parsed.
+        ApiError: 400 if it cannot be parsed.
     """
     return Selector(tuple(_label_term(term, text) for term in _split(text)))
 
@@ -84,7 +84,7 @@ def _label_term(term: str, whole: str) -> Requirement:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas outside of parentheses; empty terms go."""
+    """Split at commas outside of parentheses; drop empty terms."""
     terms: list[str] = []
     depth = 0
     current = ""
@@ -100,10 +100,10 @@ def _split(text: str) -> list[str]:
 
 
 def parse_fields(text: str, supported: Callable[[str], bool], refusal: str) -> Selector:
-    """Read a field selector; `refusal` is the message for a field that cannot be selected.
+    """Parse a field selector; `refusal` is the message for an unsupported field.
 
     Raises:
-        ApiError: 400 when it cannot be parsed or names such a field.
+        ApiError: 400 if it cannot be parsed or uses an unsupported field.
     """
     requirements = []
     for term in filter(None, text.split(",")):
@@ -119,7 +119,7 @@ def parse_fields(text: str, supported: Callable[[str], bool], refusal: str) -> S
 
 
 def from_label_selector(selector: Mapping[str, object]) -> Selector:
-    """A selector from a LabelSelector object (matchLabels and matchExpressions)."""
+    """Convert a LabelSelector object (matchLabels and matchExpressions)."""
     terms: list[Requirement] = []
     labels = selector.get("matchLabels")
     if isinstance(labels, dict):

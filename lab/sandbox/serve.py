@@ -1,4 +1,4 @@
-"""The sandbox on its own, as the command line runs it."""
+"""Runs the sandbox on its own, for the command line."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ async def running(
     controllers: bool = True,
     token: str | None = None,
 ) -> AsyncIterator[Sandbox]:
-    """A sandbox that is preloaded and served while the context is open."""
+    """Serve a preloaded sandbox while the context is open."""
     sandbox = Sandbox(token=token)
     sandbox.load(documents)
     await sandbox.start(host, port)
@@ -43,7 +43,7 @@ async def serve(
     token: str | None = None,
     started: asyncio.Future[Sandbox] | None = None,
 ) -> None:
-    """Serve until cancelled; `started` is given the running sandbox, to say where it is."""
+    """Serve until cancelled; `started` receives the running sandbox."""
     async with running(
         documents,
         host=host,

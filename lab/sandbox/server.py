@@ -1,4 +1,4 @@
-"""The HTTP side: from a request to an answer, with faults on the way."""
+"""The HTTP side: from a request to an answer, with injected faults."""
 
 import asyncio
 import contextlib
@@ -113,7 +113,7 @@ class Server:
     async def _suffer(  # noqa: C901 - one case for each kind of fault
         self, fault: InjectedFault, request: web.Request, wanted: ResourceRequest | None
     ) -> web.StreamResponse | None:
-        """What a fault makes of a request; None lets it go on."""
+        """Apply a fault to a request; None lets the request proceed."""
         match fault.action:
             case "throttle":
                 text = "Too many requests, please try again later.\n"
@@ -121,7 +121,7 @@ class Server:
                 answer.headers[hdrs.RETRY_AFTER] = str(int(fault.seconds))
                 return answer
             case "hang":
-                # Until the client gives up, or the server stops.
+                # Wait until the client gives up, or the server stops.
                 await asyncio.Event().wait()
             case "cut":
                 if wanted is None or wanted.verb != "watch":
@@ -163,9 +163,9 @@ class Server:
                 return answer
             unserved = read_unserved_request(request.method, request.path, request.query)
             if unserved is not None:
-                # Rights are judged by the path, whether or not anything is served there.
+                # Rights are checked by the path, whether or not anything is served there.
                 self._access.check(unserved)
-            # Read it again, for the refusal that was put off.
+            # Parse it again, to raise the error suppressed above.
             wanted = read_request(self._registry, request.method, request.path, query=request.query)
         if wanted.verb == "watch":
             self._handlers.authorize(wanted, request.query)
@@ -225,7 +225,7 @@ class Server:
         return None if found is None else _json(found)
 
     def _openapi_index(self) -> Object:
-        # Its digests cost a rendering of every schema there is.
+        # Cached, because its digests need every schema to be rendered.
         if self._openapi[0] != self._registry.generation:
             self._openapi = (self._registry.generation, openapi.index(self._registry))
         return self._openapi[1]
@@ -266,7 +266,7 @@ def _status(error: ApiError) -> web.Response:
 
 
 async def _break_off(request: web.Request) -> None:
-    """Drop the connection without an end."""
+    """Drop the connection in the middle of the answer."""
     if request.transport is not None:
         request.transport.abort()
     await asyncio.sleep(0)

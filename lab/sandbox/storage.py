@@ -1,7 +1,7 @@
-"""What the server holds: objects as bytes, one version counter, and a log of changes per kind.
+"""The server's storage: encoded objects, one version counter, and a log of changes per kind.
 
-Objects are kept encoded. That makes them immutable and cheap to hold and to list: a page is a
-join of bytes. Whoever wants to look inside gets a fresh copy, and may change it.
+Objects are kept encoded. That makes them immutable, and cheap to keep and to list: a page is a join
+of bytes. A caller that needs the content gets its own copy.
 """
 
 import bisect
@@ -25,8 +25,8 @@ class Key(NamedTuple):
 class Stored:
     """One version of one object.
 
-    `body` is the object's JSON without its opening brace, apiVersion and kind, so that each
-    served version only puts its own head before it.
+    `body` is the object's JSON without its opening brace, apiVersion and kind, so that each served
+    version only prepends its own.
     """
 
     __slots__ = ("_fields", "body", "expires", "key", "labels", "uid", "version", "views")
@@ -45,13 +45,13 @@ class Stored:
         self._fields: dict[str, str] | None = None
 
     def decode(self, api_version: str, kind: str) -> Object:
-        """A fresh copy with the given type."""
+        """Return a copy with the given type."""
         obj: Object = {"apiVersion": api_version, "kind": kind}
         obj.update(decode(b"{" + self.body))
         return obj
 
     def fields(self, extract: Callable[[Object], dict[str, str]]) -> dict[str, str]:
-        """The values that field selectors see, computed once."""
+        """Return the values that field selectors see, computed once."""
         if self._fields is None:
             self._fields = extract(decode(b"{" + self.body))
             self._fields["metadata.name"] = self.key.name
@@ -61,7 +61,7 @@ class Stored:
 
 @dataclass(eq=False, slots=True)
 class Change:
-    """One entry of a collection's log; `encoded` keeps what watchers were sent for it."""
+    """One entry of a collection's log; `encoded` caches the lines sent to watchers."""
 
     version: int
     type: EventType
@@ -71,17 +71,17 @@ class Change:
 
 
 class Subscriber(Protocol):
-    """A subscriber to changes; it is called in their order, and must not wait."""
+    """A subscriber to changes; it is called in their order, and must not block."""
 
     def notify(self, change: Change) -> None:
-        """A change was made."""
+        """Handle a change."""
 
     def end(self) -> None:
-        """No more changes will come: the kind has gone or has become another."""
+        """Handle the end of all changes: the kind was removed or redefined."""
 
 
 class StoredCollection:
-    """The objects of one kind, in the order of their keys, and the log of their changes."""
+    """The objects of one kind, sorted by key, and the log of their changes."""
 
     def __init__(self, name: str, history: int) -> None:
         self.name = name
@@ -93,7 +93,7 @@ class StoredCollection:
         self._history = history
 
     def range(self, namespace: str = "", after: Key | None = None) -> Iterator[Stored]:
-        """Objects in key order, of one namespace or of all, after a key."""
+        """Yield objects in key order, of one namespace or of all, after a key."""
         start = bisect.bisect_left(self._keys, Key(namespace, "")) if namespace else 0
         if after is not None:
             start = max(start, bisect.bisect_right(self._keys, after))
@@ -104,7 +104,7 @@ class StoredCollection:
             yield self.objects[key]
 
     def range_at(self, version: int, namespace: str, after: Key | None) -> Iterator[Stored]:
-        """Like `range`, as it was at an older version that is not compacted."""
+        """Yield objects like `range`, at an older version that is not compacted."""
         past: dict[Key, Stored | None] = {}
         for change in reversed(self._log):
             if change.version <= version:
@@ -121,23 +121,23 @@ class StoredCollection:
                 yield stored
 
     def changes_after(self, version: int) -> list[Change]:
-        """The logged changes with a higher version."""
+        """Return the logged changes with a higher version."""
         index = bisect.bisect_right(self._log, version, key=lambda change: change.version)
         return self._log[index:]
 
     def compact(self, version: int) -> None:
-        """Forget changes up to a version; a client that asks for an older one learns that it expired."""
+        """Drop changes up to a version; requests for older versions then get 410."""
         index = bisect.bisect_right(self._log, version, key=lambda change: change.version)
         del self._log[:index]
         self.compacted = max(self.compacted, version)
 
     def end_subscriptions(self) -> None:
-        """Tell all subscribers that nothing more will come."""
+        """End all subscriptions."""
         for subscriber in tuple(self.subscribers):
             subscriber.end()
 
     def record(self, change: Change) -> None:
-        """Apply a change, log it and tell the subscribers."""
+        """Apply a change, log it and notify the subscribers."""
         key = change.new.key
         if change.type == "ADDED":
             bisect.insort(self._keys, key)
@@ -148,7 +148,7 @@ class StoredCollection:
             self.objects[key] = change.new
         self._log.append(change)
         if len(self._log) > 2 * self._history:
-            # In halves, so that the cost of trimming is spread over many changes.
+            # Trim one half at a time, so that the cost is spread over many changes.
             self.compact(self._log[self._history - 1].version)
         for subscriber in tuple(self.subscribers):
             subscriber.notify(change)
@@ -165,14 +165,14 @@ class Storage:
         self._expiry: list[tuple[float, str, Key, int]] = []
 
     def collection(self, name: str) -> StoredCollection:
-        """The collection of that name, made when it is first asked for."""
+        """Return the collection of that name; create it on first use."""
         found = self.collections.get(name)
         if found is None:
             found = self.collections[name] = StoredCollection(name, self._history)
         return found
 
     def get(self, collection: str, namespace: str, name: str) -> Stored | None:
-        """The current version of an object."""
+        """Return the current version of an object."""
         return self.collection(collection).objects.get(Key(namespace, name))
 
     def write(self, collection: str, obj: Object, *, ttl: float | None = None) -> Stored:
@@ -190,36 +190,36 @@ class Storage:
         return stored
 
     def remove(self, collection: str, key: Key, last: Object | None = None) -> Stored:
-        """Remove an object; `last` is its final state where that differs from the stored one."""
+        """Remove an object; `last` is its final state if that differs from the stored one."""
         target = self.collection(collection)
         old = target.objects[key]
         self.version += 1
         final = last if last is not None else decode(b"{" + old.body)
-        # A deletion has a version of its own, and its event carries it.
+        # A deletion has its own version, which its watch event carries.
         meta(final)["resourceVersion"] = str(self.version)
         gone = Stored(key, self.version, final, expires=None)
         target.record(Change(self.version, "DELETED", gone, old))
         return gone
 
     def expire(self) -> None:
-        """Remove the objects whose time to live is over."""
+        """Remove the objects whose time to live has expired."""
         now = self.clock()
         while self._expiry and self._expiry[0][0] <= now:
             _, collection, key, version = heapq.heappop(self._expiry)
             stored = self.collection(collection).objects.get(key)
-            # A later write has an entry of its own.
+            # A later write has its own entry.
             if stored is not None and stored.version == version:
                 self.remove(collection, key)
 
     def compact(self, collections: Iterable[str] | None = None) -> None:
-        """Forget all history, of the named collections or of all."""
-        # A version that no client has yet, so that every version handed out so far is too old.
+        """Drop the history of the named collections or of all."""
+        # No client has this version yet, so every version seen so far is too old.
         self.version += 1
         for name in self.collections if collections is None else collections:
             self.collection(name).compact(self.version)
 
     def dependents(self, uid: str) -> list[tuple[str, Key]]:
-        """The objects that name an owner by uid."""
+        """Return the objects that name an owner by uid."""
         needle = uid.encode()
         return [
             (name, stored.key)

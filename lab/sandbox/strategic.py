@@ -1,4 +1,4 @@
-"""Strategic merge patch: a merge patch that knows the merge keys of lists."""
+"""Strategic merge patch: a merge patch with merge keys for lists."""
 
 from lab.sandbox.errors import bad_request
 from lab.sandbox.listtypes import ListType, TypeWalker
@@ -11,10 +11,10 @@ _DELETE_PRIMITIVES = "$deleteFromPrimitiveList/"
 
 
 def strategic_merge(target: Object, patch: Object, kind: str) -> Object:
-    """A strategic merge patch applied to an object of a built-in kind.
+    """Apply a strategic merge patch to an object of a built-in kind.
 
     Raises:
-        ApiError: 400 when a directive cannot be understood.
+        ApiError: 400 for an unknown directive.
     """
     walker = TypeWalker(kind, custom=False, schema=None, strategic=True)
     merged = _merge_map(target, patch, walker)
@@ -99,7 +99,7 @@ def _same(one: JSON, other: JSON, keys: tuple[str, ...]) -> bool:
 
 
 def _ordered(items: list[JSON], order: list[JSON], keys: tuple[str, ...]) -> list[JSON]:
-    """Items that the order names come in that order; the others keep their places behind."""
+    """Sort the items by `order`; items that it does not name follow in their old order."""
 
     def place(item: JSON) -> int:
         for index, wanted in enumerate(order):
@@ -111,7 +111,7 @@ def _ordered(items: list[JSON], order: list[JSON], keys: tuple[str, ...]) -> lis
 
 
 def _plain(value: JSON) -> JSON:
-    """A copy of a patch's value without directives."""
+    """Copy a patch's value without directives."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items() if not name.startswith("$")}
     if isinstance(value, list):

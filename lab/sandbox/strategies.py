@@ -1,7 +1,7 @@
-"""What each kind fills in, keeps and refuses when an object is written.
+"""Defaults, immutable fields and validation of each kind, applied when an object is written.
 
 Built-in kinds get the few defaults and checks that clients notice; custom kinds follow their
-schema. Everything works on whole objects in the version that is stored.
+schema. All functions work on whole objects in the stored version.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,15 +14,15 @@ from lab.sandbox.times import TimeFormatError, normalize_micro_time, normalize_t
 
 _METADATA_TIMES = ("creationTimestamp", "deletionTimestamp")
 _CONDITION_TIMES = ("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime")
-# Fields of a Lease that are dropped unless a feature gate is on, which it is not by default.
+# Fields of a Lease that are dropped unless a feature gate is on; by default it is off.
 _COORDINATED_ELECTION = ("preferredHolder", "strategy")
 _KEEP_STATUS_ON_CREATE = frozenset({"nodes"})
 
 
 def read_body(resource: Resource, obj: Object) -> tuple[Object, list[str]]:
-    """What the decoder of a kind makes of a body, and the unknown fields that it dropped.
+    """Decode a body for its kind; return the object and the unknown fields that were dropped.
 
-    Of built-in kinds, only the fields of Events are known.
+    For built-in kinds, unknown fields are only detected for Events.
 
     Raises:
         DecodeError: a field has the wrong type.
@@ -43,7 +43,7 @@ def read_body(resource: Resource, obj: Object) -> tuple[Object, list[str]]:
 
 
 def _normalize_times(resource: Resource, holder: Object, names: Iterable[str]) -> None:
-    """Write times as Go does, whatever zone or fraction the client has chosen."""
+    """Write times like Go, whatever zone or fraction the client chose."""
     for name in names:
         value = holder.get(name)
         if value is not None:
@@ -90,7 +90,7 @@ def set_defaults(resource: Resource, obj: Object) -> None:
 
 
 def prepare_create(resource: Resource, obj: Object) -> None:
-    """Drop what a creator may not set, and start the status."""
+    """Drop fields that a creator may not set, and set the initial status."""
     if resource.status and resource.collection not in _KEEP_STATUS_ON_CREATE:
         obj.pop("status", None)
     initial = _INITIAL_STATUS.get(resource.collection)
@@ -101,9 +101,9 @@ def prepare_create(resource: Resource, obj: Object) -> None:
 
 
 def prepare_update(resource: Resource, new: Object, old: Object, *, subresource: str) -> Object:
-    """The object to store when `new` is asked for in place of `old`."""
+    """Return the object to store when a client replaces `old` by `new`."""
     if subresource == "status":
-        # Only the status is taken over, so that no change of the rest comes with it.
+        # Take only the status; changes of other fields are ignored.
         kept = {**old, "metadata": {**meta(old)}}
         for name in ("resourceVersion", "managedFields"):
             if name in meta(new):
@@ -128,7 +128,7 @@ def _desired(resource: Resource, obj: Object) -> Object:
 
 
 def validate_create(resource: Resource, obj: Object) -> None:
-    """Refuse an object that may not be created.
+    """Refuse to create an invalid object.
 
     Raises:
         ApiError: 422 with one cause for each broken rule.
@@ -141,7 +141,7 @@ def validate_create(resource: Resource, obj: Object) -> None:
 
 
 def validate_update(resource: Resource, new: Object, old: Object) -> None:
-    """Refuse a change that may not be made.
+    """Refuse an invalid change.
 
     Raises:
         ApiError: 422 with one cause for each broken rule.
@@ -160,7 +160,7 @@ def validate_update(resource: Resource, new: Object, old: Object) -> None:
 
 def _refuse(resource: Resource, obj: Object, errors: list[FieldError]) -> None:
     if errors:
-        # Events are judged as objects of the core group, whichever view they came through.
+        # Errors about Events name the core group, whichever view wrote them.
         group = "" if resource.is_event else resource.group
         raise invalid(group, resource.kind, name_of(obj), errors=errors)
 
@@ -322,7 +322,7 @@ _INITIAL_STATUS: dict[str, Object] = {
 _NAME_RULES: dict[str, metadata.NameRule] = {
     "namespaces": metadata.label_errors,
     "services": metadata.service_errors,
-    # Only the strict layer of events.k8s.io wants more of the name of an Event.
+    # Only the stricter rules of events.k8s.io restrict the name of an Event further.
     "events": metadata.path_segment_errors,
 }
 _CHECKS: dict[str, Callable[[Object], list[FieldError]]] = {

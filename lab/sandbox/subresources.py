@@ -13,7 +13,7 @@ from lab.sandbox.storage import Stored
 
 
 def scale_of(resource: Resource, obj: Object) -> Object:
-    """The Scale of an object."""
+    """Return the Scale of an object."""
     paths = resource.scale or ScalePaths()
     metadata = meta(obj)
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -42,16 +42,16 @@ def change_scale(
     change: Callable[[Object], JSON],
     options: WriteOptions = DEFAULT_OPTIONS,
 ) -> Stored:
-    """Write through the scale subresource: `change` makes the wanted Scale of the present one.
+    """Write through the scale subresource; `change` turns the current Scale into the wanted one.
 
     Raises:
-        ApiError: 409 for a stale version, 422 for replicas that are no count.
+        ApiError: 409 for a stale version, 422 for negative replicas, 400 for a wrong type.
     """
     stored = operations.find(resource, namespace, name)
     obj = stored.decode(resource.api_version, resource.kind)
     wanted = change(scale_of(resource, obj))
     if not isinstance(wanted, dict):
-        raise bad_request("the body of the request is no object")
+        raise bad_request("the body of the request is not an object")
     version = dig(wanted, "metadata", "resourceVersion")
     if version and version != str(stored.version):
         raise conflict(resource.group, resource.plural, name)

@@ -1,4 +1,4 @@
-"""Tables: what `kubectl get` prints, made by the server."""
+"""Tables: the output of `kubectl get`, computed by the server."""
 
 from lab.sandbox import jsonpath
 from lab.sandbox.columns import BUILT_IN_COLUMNS, DEFAULT_COLUMNS, NAME, Column
@@ -8,7 +8,7 @@ from lab.sandbox.times import age
 
 
 def columns_of(resource: Resource) -> tuple[Column, ...]:
-    """The columns of a kind."""
+    """Return the columns of a kind."""
     if resource.custom:
         return (NAME, *map(_custom_column, resource.columns))
     return BUILT_IN_COLUMNS.get(resource.collection, DEFAULT_COLUMNS)
@@ -32,7 +32,7 @@ def _custom_column(declared: PrinterColumn) -> Column:
 
 
 def definitions(columns: tuple[Column, ...]) -> list[Object]:
-    """The columnDefinitions of a Table."""
+    """Return the columnDefinitions of a Table."""
     return [
         {
             "name": column.name,
@@ -46,5 +46,5 @@ def definitions(columns: tuple[Column, ...]) -> list[Object]:
 
 
 def row(columns: tuple[Column, ...], obj: Object, now: float) -> list[JSON]:
-    """The cells for one object, given in the version that columns are made for."""
+    """Return the cells of one object, in the version that the columns are defined on."""
     return [column.cell(obj, now) for column in columns]

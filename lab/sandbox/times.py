@@ -1,4 +1,4 @@
-"""Timestamps as the API server reads, writes and prints them."""
+"""Timestamps in the forms that the API server reads, writes and prints."""
 
 import re
 from datetime import UTC, datetime
@@ -26,33 +26,33 @@ _MICRO_DIGITS = 6
 
 
 class TimeFormatError(ValueError):
-    """A text that is no timestamp of the wanted kind; the message is the server's."""
+    """A text is not a timestamp of the expected kind; the message is the server's."""
 
 
 def format_time(seconds: float) -> str:
-    """metav1.Time: RFC 3339 in UTC, to the second."""
+    """Format a metav1.Time: RFC 3339 in UTC, with whole seconds."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_time(text: str) -> float:
-    """Read a metav1.Time.
+    """Parse a metav1.Time.
 
     Raises:
-        TimeFormatError: when the text is no RFC 3339 timestamp with a zone.
+        TimeFormatError: the text is not an RFC 3339 timestamp with a zone.
     """
     return _parse(text, "2006-01-02T15:04:05Z07:00").timestamp()
 
 
 def normalize_time(text: str) -> str:
-    """A metav1.Time as it is stored: in UTC, cut to the second."""
+    """Convert a metav1.Time to its stored form: UTC, truncated to seconds."""
     return format_time(parse_time(text))
 
 
 def normalize_micro_time(text: str) -> str:
-    """A metav1.MicroTime as it is stored.
+    """Convert a metav1.MicroTime to its stored form.
 
     Raises:
-        TimeFormatError: when there are not exactly six fractional digits, or no zone.
+        TimeFormatError: there are not exactly six fractional digits, or no zone.
     """
     layout = "2006-01-02T15:04:05.000000Z07:00"
     match = _RFC3339.fullmatch(text)
@@ -82,7 +82,7 @@ def _parse(text: str, layout: str) -> datetime:
 
 
 def human_duration(seconds: float) -> str:
-    """An age as the Table columns print it (`duration.HumanDuration` of apimachinery)."""
+    """Format an age for Table columns (`duration.HumanDuration` of apimachinery)."""
     whole = int(seconds)
     if whole < -1:
         return "<invalid>"
@@ -95,7 +95,7 @@ def human_duration(seconds: float) -> str:
 
 
 def age(timestamp: object, now: float) -> str:
-    """The age of a timestamp, or `<unknown>` where there is none to read."""
+    """Return the age of a timestamp, or `<unknown>` if it is missing or unreadable."""
     if not isinstance(timestamp, str) or not timestamp:
         return "<unknown>"
     try:

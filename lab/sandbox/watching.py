@@ -1,30 +1,29 @@
-"""Watches: a stream of changes, with everything that can end it.
+"""Watches: a stream of changes, and the ways in which it can end.
 
 The problem: a client builds its whole view on list and watch, so a watch must neither miss a change
-nor send it twice, and it ends in many ways that clients have to survive: a version that is too old
-(HTTP 200 and one line ERROR with code 410), a timeout, a client that does not read. The rules are
-those of "Efficient detection of changes" in the Kubernetes API concepts, and of the watch cache of
-kube-apiserver (staging/src/k8s.io/apiserver/pkg/storage/cacher).
+nor send it twice. It ends in many ways that clients have to survive: a version that is too old
+(HTTP 200 and one ERROR line with code 410), a timeout, a client that does not read. The rules are
+those of "Efficient detection of changes" in the Kubernetes API concepts, and of kube-apiserver's
+watch cache (staging/src/k8s.io/apiserver/pkg/storage/cacher).
 
-The choice: a watch subscribes to its collection and keeps a queue of changes. Reading the state and
-subscribing happen without an await in between, so that no change falls into a gap and no lock is
-needed. A change becomes text only when it is about to be sent. Changes are the same objects for all
-subscribers, while text depends on selectors and on the representation (whole objects, metadata,
-tables).
+The choice: a watch subscribes to its collection and keeps a queue of changes. There is no await
+between reading the state and subscribing, so no change is lost in between and no lock is needed. A
+change is encoded only right before it is sent: all subscribers share the change objects, while the
+text depends on selectors and on the representation (whole objects, metadata, tables).
 
 What fails:
 
-* To read the state first and subscribe when it is sent: sending waits for the client, and what
-  happens meanwhile is lost.
-* To let writers wait for readers: one client that does not read would stop every write. So the
-  queue is bounded, and a watch whose queue is full ends; the client starts again.
-* To filter changes by the new object alone: an object that a selector no longer matches has to be
-  told as DELETED, and one that it newly matches as ADDED.
-* To send bookmarks of Events: the real server does not cache Events, and has no periodic bookmarks
+* Reading the state first and subscribing after sending it: sending waits for the client, and
+  changes in the meantime are lost.
+* Letting writers wait for readers: one client that does not read would block every write. So the
+  queue is bounded, and a watch with a full queue ends; the client starts again.
+* Filtering changes by the new object alone: an object that a selector no longer matches must be
+  sent as DELETED, and one that it newly matches as ADDED.
+* Sending bookmarks for Events: the real server does not cache Events, and has no periodic bookmarks
   for them.
 
-What exists is not enough: mock servers replay all objects as ADDED on each watch, and know no
-versions, bookmarks or 410, which is what the reporter has to be tested against.
+Existing mock servers are not enough: they replay all objects as ADDED on each watch, and have no
+versions, bookmarks or 410, which the reporter must be tested against.
 """
 
 import asyncio
@@ -74,18 +73,18 @@ def read_options(query: Mapping[str, str]) -> WatchOptions:
     """Return the options of a watch request.
 
     Raises:
-        ApiError: 400 or 422 when they make no sense.
+        ApiError: 400 or 422 if they are invalid.
     """
     check_options(query, watch=True)
     version = read_version(query.get("resourceVersion", ""))
     bookmarks = is_true(query.get("allowWatchBookmarks"))
     asked = query.get("sendInitialEvents")
-    # A client that asks for bookmarks and names no version gets the state as well.
+    # A client that requests bookmarks without a version gets the state as well.
     initial = is_true(asked) or (asked is None and version == 0 and bookmarks)
     declined = asked is not None and not initial
     timeout = read_number(query, "timeoutSeconds")
     if not timeout:
-        # As the real server does, so that the watches of many clients do not end together.
+        # Random, as in the real server, so that the watches of many clients do not end together.
         timeout = int(_MIN_TIMEOUT_SECONDS * (1 + random.random()))  # noqa: S311
     return WatchOptions(
         version=version,
@@ -98,7 +97,7 @@ def read_options(query: Mapping[str, str]) -> WatchOptions:
 
 @dataclass(eq=False, slots=True)
 class Watch:
-    """One subscriber of a collection; lines are made when they are about to be sent."""
+    """One subscriber of a collection; lines are encoded right before they are sent."""
 
     resource: Resource
     wanted: Filter
@@ -114,21 +113,21 @@ class Watch:
     _defined: bool = False
 
     def notify(self, change: Change) -> None:
-        """Take in a change."""
+        """Queue a change."""
         if len(self._queue) >= _BUFFER:
-            # This client does not read; it has to start again.
+            # This client does not read, and must start again.
             self._ended = True
         else:
             self._queue.append(change)
         self._wake.set()
 
     def end(self) -> None:
-        """End the stream once everything that waits is sent."""
+        """End the stream once the queue is sent."""
         self._ended = True
         self._wake.set()
 
     async def lines(self) -> AsyncGenerator[bytes]:
-        """Encoded events, several at once where several are waiting."""
+        """Yield encoded events, several at once if several are queued."""
         collection = self.storage.collection(self.resource.collection)
         options = self.options
         if not options.with_state and options.version < collection.compacted:
@@ -142,7 +141,7 @@ class Watch:
         backlog = [] if options.with_state else collection.changes_after(start)
         self._queue.extend(backlog)
         self.sent_version = start
-        # Nothing is awaited between reading the state and subscribing: no change is missed.
+        # No await between reading the state and subscribing, so that no change is missed.
         state = list(collection.range(self.wanted.namespace)) if options.with_state else []
         collection.subscribers.append(self)
         try:
@@ -159,7 +158,7 @@ class Watch:
     async def _follow(self) -> AsyncGenerator[bytes]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.options.timeout_seconds
-        # The cache of Events is switched off, and with it their periodic bookmarks.
+        # Events have no watch cache, and so no periodic bookmarks.
         bookmarks = self.options.bookmarks and not self.resource.is_event
         last_call = deadline - _LAST_BOOKMARK_SECONDS
         following = min(loop.time() + self.bookmark_seconds, max(last_call, loop.time()))
@@ -199,7 +198,7 @@ class Watch:
         return b"".join(parts)
 
     def _kind_for_me(self, change: Change) -> EventType | None:
-        """Return what a change is for a client that sees only what its selectors match."""
+        """Return the type of a change for a client that sees only objects its selectors match."""
         before = change.old is not None and self.wanted.matches(change.old)
         after = change.type != "DELETED" and self.wanted.matches(change.new)
         if after:
@@ -245,7 +244,7 @@ class Watch:
 
     def _too_old(self, collection: StoredCollection) -> bytes:
         if self.resource.is_event:
-            # These are the words of etcd; Events have no watch cache.
+            # The words of etcd, because Events have no watch cache.
             error = expired("The resourceVersion for the provided watch is too old.")
         else:
             versions = f"{self.options.version} ({collection.compacted})"

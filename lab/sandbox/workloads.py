@@ -1,4 +1,4 @@
-"""The shapes that a Deployment controller and a kubelet would make."""
+"""The objects that a Deployment controller and a kubelet would write."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ _COMPLETE = "NewReplicaSetAvailable"
 
 
 def selector_of(workload: Object) -> Selector:
-    """The pods that a workload selects."""
+    """Return the selector of a workload."""
     return from_label_selector(dig(workload, "spec", "selector") or {})
 
 
 def template_hash(workload: Object) -> str:
-    """A short name for a pod template."""
+    """Return a short hash of a pod template."""
     digest = hashlib.sha256(encode(dig(workload, "spec", "template"))).digest()
     letters = (_HASH_ALPHABET[byte % len(_HASH_ALPHABET)] for byte in digest)
     return "".join(letters)[:_HASH_LENGTH]
 
 
 def owner_reference(owner: Object) -> Object:
-    """A controlling ownerReference to an object."""
+    """Return a controlling ownerReference to an object."""
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -37,7 +37,7 @@ def owner_reference(owner: Object) -> Object:
 
 
 def replica_set_of(deployment: Object) -> Object:
-    """The ReplicaSet for the present template of a Deployment."""
+    """Return the ReplicaSet for the current template of a Deployment."""
     label = {HASH_LABEL: template_hash(deployment)}
     template = copy_json(dig(deployment, "spec", "template"))
     meta(template)["labels"] = {**(meta(template).get("labels") or {}), **label}
@@ -58,7 +58,7 @@ def replica_set_of(deployment: Object) -> Object:
 
 
 def pod_of(replica_set: Object, node: str) -> Object:
-    """A pod from the template of a ReplicaSet."""
+    """Return a pod from the template of a ReplicaSet."""
     template = copy_json(dig(replica_set, "spec", "template"))
     spec = template.get("spec") or {}
     if node:
@@ -78,7 +78,7 @@ def pod_of(replica_set: Object, node: str) -> Object:
 
 
 def running_status(pod: Object, *, now: str, address: str) -> Object:
-    """The status of a pod whose containers run and are ready."""
+    """Return the status of a pod whose containers run and are ready."""
     conditions = (
         "PodReadyToStartContainers",
         "Initialized",
@@ -114,7 +114,7 @@ def running_status(pod: Object, *, now: str, address: str) -> Object:
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether a pod counts as ready."""
+    """Return whether a pod counts as ready."""
     return not meta(pod).get("deletionTimestamp") and any(
         condition.get("type") == "Ready" and condition.get("status") == "True"
         for condition in dig(pod, "status", "conditions") or ()
@@ -124,7 +124,7 @@ def is_ready(pod: Object) -> bool:
 def deployment_status(
     deployment: Object, pods: Sequence[Object], *, now: str, replica_set: str, rollout: bool
 ) -> Object:
-    """The status that the Deployment controller writes; `rollout` when a template is new."""
+    """Return the status that the Deployment controller writes; `rollout` if a template is new."""
     wanted = int(dig(deployment, "spec", "replicas") or 0)
     ready = sum(map(is_ready, pods))
     counts = {
@@ -135,7 +135,7 @@ def deployment_status(
         "unavailableReplicas": max(wanted - ready, 0),
     }
     status: Object = {"observedGeneration": meta(deployment).get("generation", 1)}
-    # Zero counts are left out, as Go's encoder does.
+    # Omit zero counts, like Go's encoder.
     status.update({name: count for name, count in counts.items() if count})
     old = {item["type"]: item for item in dig(deployment, "status", "conditions") or ()}
     available = _available(enough=ready >= wanted - _max_unavailable(deployment, wanted))
@@ -151,7 +151,7 @@ def deployment_status(
 
 
 def _available(*, enough: bool) -> Object:
-    # A Deployment scaled to zero has what it wants, and so is available.
+    # A Deployment that is scaled to zero has all its replicas, and so is available.
     return {
         "type": "Available",
         "status": "True" if enough else "False",
@@ -164,7 +164,7 @@ def _progressing(
     before: Object | None, replica_set: str, *, complete: bool, rollout: bool
 ) -> Object:
     if before is not None and before.get("reason") == _COMPLETE and not rollout:
-        # A finished rollout stays finished, whatever becomes of the pods.
+        # A finished rollout stays finished, whatever happens to the pods.
         return before
     done = "has successfully progressed" if complete else "is progressing"
     return {

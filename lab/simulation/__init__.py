@@ -1,4 +1,4 @@
-"""Simulated vLLM pods, and what KServe's and Kthena's controllers do, for the demo and for tests."""
+"""Simulated vLLM pods, and KServe's and Kthena's controllers, for the demo and for tests."""
 
 from lab.simulation.metrics_page import render
 from lab.simulation.misbehaviour import Misbehaviour

@@ -1,7 +1,7 @@
 """`python -m lab.simulation`: a simulated vLLM server, as the program of a container.
 
-It understands the arguments of `vllm serve` and of KServe's server that name a port, and leaves out
-all others. `LOADING_SECONDS` says how long it loads before it listens.
+It understands the port arguments of `vllm serve` and of KServe's server, and ignores all others.
+`LOADING_SECONDS` is the time that it loads before it listens.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from lab.simulation.server import ModelPod
 
 
 async def _serve(port: int, loading_seconds: float) -> None:
-    """Load, then serve until SIGTERM, which process 1 of a container would else not notice."""
+    """Load, then serve until SIGTERM, which process 1 of a container would otherwise ignore."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)

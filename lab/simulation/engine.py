@@ -1,4 +1,4 @@
-"""The engine of a pod: what it does under a load, and the totals that result."""
+"""The engine of a pod: its work under a load, and the resulting totals."""
 
 import math
 from collections import defaultdict
@@ -12,20 +12,20 @@ from lab.simulation.families import Bounds
 _PROMPT_TOKENS: Final = 900
 _CACHED_TOKENS: Final = 225
 _GENERATION_TOKENS: Final = 130
-"""Of each request."""
+"""Tokens per request."""
 
 _INTER_TOKEN_SECONDS: Final = 0.015
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What an engine does: gauges as they are, and what grows per second.
+    """The load of an engine: its gauges, and the growth per second.
 
     Attributes:
-        waiting: queued for room.
-        kv_usage: 0 to 1.
-        requests: finished per second.
-        steps: with output, per second.
+        waiting: requests queued for room.
+        kv_usage: KV cache usage, 0 to 1.
+        requests: finished requests per second.
+        steps: steps with output per second.
         ttft: mean time to first token, seconds.
     """
 
@@ -41,7 +41,7 @@ class Load:
 
 @lru_cache(maxsize=4096)
 def _shares(mean: float, bounds: Bounds) -> tuple[float, ...]:
-    """Return the share at or below each bound of values that are exponential around `mean`."""
+    """Return the share at or below each bound of exponentially distributed values."""
     return tuple(-math.expm1(-bound / mean) for bound in bounds)
 
 
@@ -55,12 +55,12 @@ class HistogramValue:
 
 
 Key = tuple[str, str]
-"""A counter or gauge: its family, and the value of its extra label or nothing."""
+"""A counter or gauge: its family, and the value of its extra label or an empty text."""
 
 
 @lru_cache(maxsize=4096)
 def _growth(load: Load) -> Mapping[Key, float]:
-    """Return what grows, per second. Sums of these are made when they are read."""
+    """Return the growth of counters per second; sums of counters are computed on reading."""
     finished = load.requests
     growth = {
         ("vllm:request_success_total", "stop"): 0.9 * finished,
@@ -79,7 +79,7 @@ def _growth(load: Load) -> Mapping[Key, float]:
 
 @lru_cache(maxsize=4096)
 def _observed(load: Load) -> Mapping[str, tuple[float, float]]:
-    """Return what histograms observe: how many per second, and their mean."""
+    """Return the observations of histograms: how many per second, and their mean."""
     decode = _INTER_TOKEN_SECONDS * (_GENERATION_TOKENS - 1)
     computed = _PROMPT_TOKENS - _CACHED_TOKENS
     per_request = {
@@ -113,13 +113,13 @@ _COUNT_OF: Final = {
     "vllm:inter_token_latency_seconds": "later_tokens",
     "vllm:iteration_tokens_total": "steps",
 }
-"""The total each histogram counts; all others count finished requests."""
+"""The total that is the count of a histogram; other histograms count finished requests."""
 
 
 class EngineTotals:
     """Totals of an engine since `created` (Unix seconds).
 
-    What is read depends on the loads and how long each lasted, not on when it was read.
+    The values depend on the loads and their durations, not on when they are read.
     """
 
     def __init__(self, created: float) -> None:
@@ -129,7 +129,7 @@ class EngineTotals:
         self._observations: defaultdict[str, dict[float, float]] = defaultdict(dict)
 
     def advance(self, seconds: float) -> None:
-        """Work for some time under the present load."""
+        """Advance by some seconds under the current load."""
         for key, rate in _growth(self.load).items():
             self._totals[key] += rate * seconds
         for name, (rate, mean) in _observed(self.load).items():
@@ -137,15 +137,15 @@ class EngineTotals:
             observed[mean] = observed.get(mean, 0.0) + rate * seconds
 
     def total(self, name: str, label: str = "") -> int:
-        """Return a counter that nothing else adds up to; 0 if nothing was counted."""
-        # Rates are decimal fractions: what adds up to 3 may be just below it.
+        """Return a counter that is not a sum of others; 0 if nothing was counted."""
+        # Rates are decimal fractions: a sum that should be 3 may be just below it.
         return math.floor(self._totals.get((name, label), 0.0) + 1e-6)
 
     def _sum_of(self, name: str) -> int:
         return sum(self.total(*key) for key in self._totals if key[0] == name)
 
     def values(self) -> dict[Key, float]:
-        """Return gauges, and the counters that moved; a counter that is not in it is 0."""
+        """Return the gauges, and the counters that have moved; missing counters are 0."""
         load = self.load
         prompt = self._sum_of("vllm:prompt_tokens_by_source_total")
         cached = self.total("vllm:prompt_tokens_by_source_total", "local_cache_hit")

@@ -1,4 +1,4 @@
-"""Metrics as text, as vLLM's Python server writes them."""
+"""Metrics in the text format of vLLM's Python server."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lab.simulation.engine import HistogramValue
 from lab.simulation.families import Bounds, Kind, Labels
 
 _LE: Final = "\x00"
-"""Stands for the value of `le` until the labels are written once for all buckets."""
+"""Placeholder for the value of `le`, so that the labels are formatted once for all buckets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class ExposedSeries:
     """One label set of a metric, and its value.
 
     Attributes:
-        created: Unix seconds since when it counts; None is not told.
+        created: when it started to count, in Unix seconds; None to leave it out.
     """
 
     labels: Labels

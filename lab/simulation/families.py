@@ -9,11 +9,11 @@ Labels = tuple[tuple[str, str], ...]
 """Label names and values, in any order."""
 
 Bounds = tuple[float, ...]
-"""Upper bounds of buckets, rising, without `+Inf`."""
+"""Ascending upper bounds of buckets, without `+Inf`."""
 
 
 class LabelScope(StrEnum):
-    """Which labels every series of a family has."""
+    """The labels that every series of a family has."""
 
     ENGINE = "engine"
     """`model_name` and `engine`."""
@@ -27,7 +27,7 @@ class EngineFamily:
     """A family of the page.
 
     Attributes:
-        name: as on the page; a counter's ends in `_total`.
+        name: the name on the page; counters end in `_total`.
         extra: label sets beyond the common labels, one series each.
     """
 
@@ -74,7 +74,7 @@ _NIXL_DESCRIPTOR_BOUNDS: Final[Bounds] = (
     1000.0, 2000.0, 4000.0, 10000.0, 20000.0, 50000.0,
 )  # fmt: skip
 PYTHON_TOKEN_BOUNDS: Final = one_two_five(32_768)
-"""With a `max_model_len` of 32,768."""
+"""The bounds for a `max_model_len` of 32,768."""
 
 _FINISHED: Final = _by("finished_reason", "stop", "length", "abort", "error", "repetition")
 _SOURCES: Final = _by("source", "local_compute", "local_cache_hit", "external_kv_transfer")

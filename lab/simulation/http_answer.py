@@ -1,4 +1,4 @@
-"""What a server sends: an HTTP answer as a value, so that misbehaviour is a change of it."""
+"""HTTP answers as values, so that misbehaviour is a change of such a value."""
 
 import asyncio
 import socket
@@ -10,16 +10,16 @@ from typing import Final
 
 _ENDLESS_PIECE_BYTES: Final = 65_536
 _LINGER_NOT: Final = struct.pack("ii", 1, 0)
-"""Of a socket that is reset when it is closed."""
+"""SO_LINGER value with which closing a socket resets the connection."""
 
 
 class ConnectionEnding(Enum):
-    """What happens to the connection after the body."""
+    """How the connection ends after the body."""
 
     CLOSE = auto()
     RESET = auto()
     HANG = auto()
-    """Nothing, until the client goes."""
+    """Keep it open until the client closes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class HttpAnswer:
     """An HTTP answer.
 
     Attributes:
-        content_length: as the header says it; None says nothing.
+        content_length: value of the header; None for no header.
         raw: sent in place of everything else.
         piece_bytes: how much is sent at once, with `pause_seconds` in between.
         endless: the body is repeated without end.
@@ -56,7 +56,7 @@ class HttpAnswer:
 
 
 def page_answer(text: str, content_type: str, version: str = "HTTP/1.1") -> HttpAnswer:
-    """Return the answer of a server that behaves."""
+    """Return the answer of a well-behaved server."""
     body = text.encode()
     return HttpAnswer(body, content_type, len(body), version)
 
@@ -64,10 +64,10 @@ def page_answer(text: str, content_type: str, version: str = "HTTP/1.1") -> Http
 async def send(
     answer: HttpAnswer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Send an answer and end as it says.
+    """Send an answer and end the connection as it says.
 
     Raises:
-        ConnectionError: the client went before the end.
+        ConnectionError: the client disconnected before the end.
     """
     if answer.raw is not None:
         writer.write(answer.raw)

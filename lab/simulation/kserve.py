@@ -1,10 +1,10 @@
-"""KServe's and Knative's controllers in Knative mode, as a pure function of what there is.
+"""KServe's and Knative's controllers in Knative mode, as a pure function of the objects.
 
-One InferenceService at a time. Each plan is what one pass of every controller would do. Plans are
-applied until one is empty. A rollback takes two passes, as in a cluster: the route is split over
-one revision first, and goes to the older revision then. Autoscaling is played as far as it matters:
-a revision has one pod while it is the newest or in the route; with `minReplicas: 0` it has none
-once it was ready.
+A plan is for one InferenceService, and is what one pass of every controller would do. Plans are
+applied until one is empty. A rollback takes two passes, as in a cluster: first the traffic is split
+over one revision, then it goes to the older one. Autoscaling is simulated as far as it matters: a
+revision has one pod while it is the newest or has traffic; with `minReplicas: 0` it has none once
+it was ready.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from lab.simulation.kserve_status import whole_status
 
 @dataclass(frozen=True, slots=True)
 class InferenceServiceWorld:
-    """An InferenceService, and what was made for it."""
+    """An InferenceService and the objects created for it."""
 
     inferenceservice: Object
     services: Sequence[Object]
@@ -44,13 +44,13 @@ class InferenceServiceWorld:
 
 @dataclass(frozen=True, slots=True)
 class InferenceServicePlan:
-    """What is to be done: objects to create and to delete, and to put in this form.
+    """The objects to create, delete and update.
 
     Attributes:
-        create: without status.
-        delete: pods.
-        replace: Knative Services with another spec.
-        tell: objects with another status.
+        create: new objects, without status.
+        delete: pods to delete.
+        replace: Knative Services with their new spec.
+        tell: objects with their new status.
 
     """
 
@@ -78,7 +78,7 @@ def plan(world: InferenceServiceWorld, now: str) -> InferenceServicePlan:
         create=(*wanted, *revisions, *pods),
         delete=tuple(each for service in services for each in _idle_pods(world, service)),
         replace=tuple(replaced),
-        tell=tuple(_told(world, services, waits, now=now)),
+        tell=tuple(_statuses(world, services, waits, now=now)),
     )
 
 
@@ -120,12 +120,12 @@ def _needs_pod(world: InferenceServiceWorld, service: Object, revision: Object) 
 
 
 def _has_loaded(world: InferenceServiceWorld) -> bool:
-    """Tell whether KServe has seen a model loaded; Knative would wait a minute and more."""
+    """True if KServe has seen a model loaded; Knative would wait a minute or longer."""
     states = (status_of(world.inferenceservice).get("modelStatus") or {}).get("states") or {}
     return states.get("activeModelState") == "Loaded"
 
 
-def _told(
+def _statuses(
     world: InferenceServiceWorld, services: Sequence[Object], waits: set[str], *, now: str
 ) -> Iterator[Object]:
     for service in services:

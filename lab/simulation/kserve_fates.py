@@ -1,4 +1,4 @@
-"""What becomes of the pods of an InferenceService: their status, as a kubelet writes it."""
+"""The fates of an InferenceService's pods: their status, as a kubelet would write it."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias
@@ -6,18 +6,18 @@ from typing import Final, TypeAlias
 from lab.simulation.kserve_objects import KSERVE_CONTAINER, STORAGE_INITIALIZER, Object
 
 Fate: TypeAlias = Callable[[Object, Object], Object]
-"""From a pod, and the status that it would have if it ran well, to its status."""
+"""Maps a pod, and the status of a healthy run, to the pod's status."""
 
 _UNREADY: Final = ("Ready", "ContainersReady")
 
 
 def runs(pod: Object, status: Object) -> Object:
-    """Nothing is wrong."""
+    """Run without a fault."""
     return _fetched(pod, status)
 
 
 def load_fails(message: str, exit_code: int = 1) -> Fate:
-    """The container that serves ends in an error again and again."""
+    """Let the serving container end in an error again and again."""
 
     def fate(pod: Object, status: Object) -> Object:
         ended = _ended(status, message, exit_code)

@@ -1,6 +1,6 @@
-"""What Knative writes: the status of a revision by its pods, and of a Knative Service by those.
+"""The status that Knative writes: of a revision from its pods, of a Service from its revisions.
 
-A revision that was ready stays so when its pods go, as Knative scales it to zero.
+A revision that was ready stays ready without pods, because Knative scales it to zero.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""The objects that KServe and Knative make for an InferenceService in Knative mode.
+"""The objects that KServe and Knative create for an InferenceService in Knative mode.
 
-Configurations, Routes and the Deployments of revisions are left out: a Knative Service owns its
+There are no Configurations, Routes and Deployments of revisions: a Knative Service owns its
 revisions, and a revision its pods.
 """
 
@@ -18,7 +18,7 @@ REVISION: Final = "serving.knative.dev/revision"
 """Labels."""
 
 SOURCE: Final = "internal.serving.kserve.io/storage-initializer-sourceuri"
-"""Annotation of a pod whose model is fetched before it serves: from where."""
+"""Annotation of a pod with the URI from which its model is fetched before it serves."""
 
 COMPONENTS: Final = ("predictor", "transformer", "explainer")
 """In the order in which KServe reconciles them."""
@@ -38,7 +38,7 @@ def name_of(obj: Object) -> str:
 
 
 def status_of(obj: Object | None) -> Object:
-    """Return the status of an object, empty where it has none."""
+    """Return the status of an object, or an empty one."""
     return dict((obj or {}).get("status") or {})
 
 
@@ -90,7 +90,7 @@ def revision(service: Object, number: int) -> Object:
 
 
 def is_of_template(found: Object, service: Object) -> bool:
-    """Tell whether a revision was made from the present template."""
+    """True if a revision was created from the current template."""
     wanted = revision(service, 0)
     annotations = found["metadata"].get("annotations") or {}
     source = wanted["metadata"]["annotations"].get(SOURCE)
@@ -98,7 +98,7 @@ def is_of_template(found: Object, service: Object) -> bool:
 
 
 def pod(of: Object, node: str = "") -> Object:
-    """Return the pod of a revision, with what webhooks add: the proxy, and who fetches the model."""
+    """Return the pod of a revision, with the proxy and the model fetcher that webhooks add."""
     metadata = of["metadata"]
     name = name_of(of)
     spec = deepcopy(of["spec"])
@@ -128,7 +128,7 @@ def pod(of: Object, node: str = "") -> Object:
 
 
 def newest_first(revisions: Sequence[Object]) -> list[Object]:
-    """Return revisions by their number, the last one first."""
+    """Sort revisions by number, the newest first."""
     return sorted(revisions, key=name_of, reverse=True)
 
 

@@ -1,4 +1,4 @@
-"""What KServe and Knative read from a pod, and how both keep conditions."""
+"""How KServe and Knative read a pod, and how both keep conditions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
@@ -13,7 +13,7 @@ _CRASH_LOOP: Final = "CrashLoopBackOff"
 
 
 def is_ready(pod: Object) -> bool:
-    """Tell whether a pod runs and is ready."""
+    """True if a pod runs and is ready."""
     status = pod.get("status") or {}
     conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
     return status.get("phase") == "Running" and conditions.get("Ready") == TRUE
@@ -30,22 +30,22 @@ def storage_initializer(pod: Object) -> Object | None:
 
 
 def is_running(container: Object) -> bool:
-    """Tell whether a container runs."""
+    """True if a container runs."""
     return bool((container.get("state") or {}).get("running"))
 
 
 def waiting(container: Object) -> Object:
-    """Return why a container waits, empty if it does not."""
+    """Return the waiting state of a container, or an empty one."""
     return dict((container.get("state") or {}).get("waiting") or {})
 
 
 def last_end(container: Object) -> Object:
-    """Return how a container ended the time before, empty if it never did."""
+    """Return the last terminated state of a container, or an empty one."""
     return dict((container.get("lastState") or {}).get("terminated") or {})
 
 
 def failed_end(container: Object) -> Object | None:
-    """Return how a container failed that ended in Error or is in a crash loop, None otherwise."""
+    """Return the failed end of a container that ended in Error or crash-loops, or None."""
     ended = (container.get("state") or {}).get("terminated")
     if ended:
         return dict(ended) if ended.get("reason") == "Error" else None
@@ -58,20 +58,20 @@ def _container(pod: Object, field: str, name: str) -> Object | None:
 
 
 Said: TypeAlias = tuple[str, str, str]
-"""What a condition says: status, reason and message."""
+"""Status, reason and message of a condition."""
 
 
 class Conditions:
     """The conditions of an object while they are written, as Knative keeps them."""
 
     def __init__(self, stored: Sequence[Object], now: str, errors: frozenset[str]) -> None:
-        """Begin with what is stored; all types but `errors` are for information only."""
+        """Start from the stored conditions; all types except `errors` get severity Info."""
         self._found = {each["type"]: each for each in stored}
         self._now = now
         self._errors = errors
 
     def status(self, type_: str) -> str:
-        """Return the status of a condition, Unknown where it is not there."""
+        """Return the status of a condition, Unknown if it is missing."""
         return str(self._found.get(type_, {}).get("status", UNKNOWN))
 
     def get(self, type_: str) -> Object | None:
@@ -84,7 +84,7 @@ class Conditions:
         self.put(type_, status, reason, message=message)
 
     def put(self, type_: str, status: str, reason: str = "", *, message: str = "") -> None:
-        """Write a condition; its time moves if anything in it does."""
+        """Write a condition; its time changes if any other field does."""
         wanted = {"type": type_, "status": status}
         wanted |= {"reason": reason} if reason else {}
         wanted |= {"message": message} if message else {}
@@ -94,13 +94,13 @@ class Conditions:
             self._found[type_] = {**wanted, "lastTransitionTime": self._now}
 
     def take_over(self, type_: str, condition: Object | None) -> None:
-        """Write a condition as another object has it; without one, ours stays."""
+        """Copy a condition of another object; without one, ours stays."""
         if condition is not None:
             reason, message = condition.get("reason", ""), condition.get("message", "")
             self.put(type_, condition["status"], reason, message=message)
 
     def sum_up(self, parts: Sequence[str]) -> None:
-        """Write Ready by what it rests on: a False one first, then an Unknown one."""
+        """Derive Ready from its parts: the first False one, else the first Unknown one."""
         for status in (FALSE, UNKNOWN):
             bad = next((each for each in parts if self.status(each) == status), None)
             if bad is not None:

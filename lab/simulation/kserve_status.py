@@ -1,8 +1,8 @@
 """The status that KServe's controller writes in Knative mode.
 
 The rules are those of github.com/kserve/kserve,
-pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0. They are written here a second time,
-apart from what the reporter derives, so that tests can compare the two.
+pkg/apis/serving/v1beta1/inference_service_status.go, v0.20.0. They are implemented here a second
+time, independently of the reporter, so that tests can compare the two.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,9 +38,9 @@ def whole_status(
     """Return the status after one pass.
 
     Args:
-        inferenceservice: with the status of before.
+        inferenceservice: the object, with its previous status.
         services: Knative Services by component.
-        pods: those of the predictor's latest created revision, by name.
+        pods: the pods of the predictor's latest created revision, sorted by name.
         now: RFC 3339.
 
     """
@@ -66,7 +66,7 @@ def whole_status(
 
 
 def _propagated(before: Object, service: Object) -> Object:
-    """Return a component after a pass: revisions, traffic, and URLs that are never cleared."""
+    """Return a component's status after a pass: revisions, traffic, and URLs, never cleared."""
     status = status_of(service)
     created = status.get("latestCreatedRevisionName", "")
     ready = status.get("latestReadyRevisionName", "")
@@ -133,7 +133,7 @@ def _last_bad(conditions: Conditions, type_: str, parts: Sequence[str]) -> None:
 
 
 def _ingress(inferenceservice: Object, status: Object, conditions: Conditions) -> None:
-    """Write IngressReady: once the component that requests reach first has a URL, it is True."""
+    """Write IngressReady: True once the component that requests reach first has a URL."""
     entry = "transformer" if "transformer" in inferenceservice["spec"] else "predictor"
     if not (status["components"].get(entry) or {}).get("url"):
         conditions.put("IngressReady", FALSE, f"{entry.capitalize()} ingress not created")
@@ -147,7 +147,7 @@ def _ingress(inferenceservice: Object, status: Object, conditions: Conditions) -
 def _model(
     status: Object, service: Object | None, pods: Sequence[Object], *, conditions: Conditions
 ) -> Object | None:
-    """Return the model status by the first pod; None where the pass is not stored at all."""
+    """Return the model status from the first pod; None if the pass is not stored at all."""
     before = dict(status.get("modelStatus") or {})
     if service is None:
         return before

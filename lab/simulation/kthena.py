@@ -1,10 +1,10 @@
-"""What Kthena's controller does next, as a pure function of what there is.
+"""The next actions of Kthena's controller, as a pure function of the objects.
 
 The rules are those of github.com/volcano-sh/kthena,
 pkg/model-serving-controller/controller/model_serving_controller.go, v1.0.0, with the recovery
-policy RoleRecreate and a rollout of one group at a time. Not played are partitions, costs of
-deletion, numbers of a gang, and graces before a failed pod is deleted. `kthena_world` says why the
-state is read from the objects each time.
+policy RoleRecreate and a rollout of one group at a time. Partitions, deletion costs, gang sizes,
+and graces before a failed pod is deleted are not simulated. `kthena_world` says why the state is
+read from the objects each time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class ModelServingPlan:
 
 
 def plan(world: ModelServingWorld) -> ModelServingPlan:
-    """Return what to do next; what is being deleted is made again only once it is gone."""
+    """Return what to do next; objects being deleted are recreated only once they are gone."""
     if is_deleting(world.modelserving):
         return ModelServingPlan()
     groups = groups_of(world)
@@ -62,7 +62,7 @@ def plan(world: ModelServingWorld) -> ModelServingPlan:
 
 
 def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
-    """Return each object that is not being deleted already, once."""
+    """Return the objects that are not being deleted yet, without duplicates."""
     found = {
         (each["kind"], each["metadata"]["name"]): each for each in objects if not is_deleting(each)
     }
@@ -70,7 +70,7 @@ def _living(objects: Iterator[Object]) -> tuple[Object, ...]:
 
 
 def _surplus(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> list[ServingGroup]:
-    """Return the groups that go because fewer are wanted.
+    """Return the groups to delete because fewer are wanted.
 
     In this order: being deleted already, not Running, high ordinal.
     """
@@ -79,10 +79,10 @@ def _surplus(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> list[S
 
 
 def _to_replace(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> list[ServingGroup]:
-    """Return the outdated groups that a rollout may take away now.
+    """Return the outdated groups that a rollout may delete now.
 
-    Groups on the new revision that are not ready use up the budget of one; groups that are not
-    Running go first, then high ordinals.
+    Groups of the new revision that are not ready use up the budget of one; groups that are not
+    Running come first, then high ordinals.
     """
     unready = [each for each in groups if not each.is_outdated and not each.is_running]
     budget = len(groups) - world.replicas + 1 - len(unready)
@@ -92,7 +92,7 @@ def _to_replace(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> lis
 
 
 def _repair(world: ModelServingWorld, group: ServingGroup) -> ModelServingPlan:
-    """Return what brings the roles of a group to what the spec wants."""
+    """Return the plan that brings a group's roles to the spec."""
     delete: list[Object] = []
     create: list[Object] = []
     if world.grouped and not group.pod_groups:
@@ -130,13 +130,13 @@ def _surplus_instances(
 
 
 def _missing(known: set[int], wanted: int) -> list[int]:
-    """Return the ordinals to create: the lowest free ones, as many as are lacking."""
+    """Return the ordinals to create: the lowest free ones, as many as are missing."""
     free = [ordinal for ordinal in range(wanted) if ordinal not in known]
     return free[: max(wanted - len(known), 0)]
 
 
 def _mend(world: ModelServingWorld, instance: SimulatedInstance, role: Object) -> ModelServingPlan:
-    """Return what is done about failed and lost pods of an instance."""
+    """Return the plan for failed and lost pods of an instance."""
     failed = tuple(pod for pod in instance.pods if is_failed(pod))
     if failed:
         return ModelServingPlan(delete=failed)
@@ -175,14 +175,14 @@ def _new_groups(world: ModelServingWorld, groups: Sequence[ServingGroup]) -> Ite
 
 
 def _new_revisions(world: ModelServingWorld, create: Sequence[Object]) -> Iterator[Object]:
-    """Yield the ControllerRevision that pods are made from for the first time."""
+    """Yield the ControllerRevision of new pods, if it does not exist yet."""
     made = {labels_of(each).get(REVISION) for each in create if each["kind"] == "Pod"}
     if world.revision in made and world.kept(world.revision) is None:
         yield controller_revision(world.modelserving, world.roles)
 
 
 def _old_revisions(world: ModelServingWorld) -> Iterator[Object]:
-    """Yield the ControllerRevisions that nothing refers to any more."""
+    """Yield the ControllerRevisions without references."""
     status = world.modelserving.get("status") or {}
     used = {labels_of(pod)[REVISION] for pod in world.pods}
     used |= {world.revision, status.get("currentRevision", ""), status.get("updateRevision", "")}

@@ -1,4 +1,4 @@
-"""The objects that Kthena's controller makes for a ModelServing.
+"""The objects that Kthena's controller creates for a ModelServing.
 
 Names, labels, owners and environment are those of github.com/volcano-sh/kthena,
 pkg/model-serving-controller, v1.0.0.
@@ -39,16 +39,16 @@ def roles_of(modelserving: Object) -> list[Object]:
 
 
 def revision_of(roles: Sequence[Object]) -> str:
-    """Return a text that is the same for roles that differ in their numbers of replicas only.
+    """Return a hash that is the same for roles that differ only in their numbers of replicas.
 
-    Kthena's is another one: a hash of how Go prints its structs, which nobody else can compute.
-    Letters are the same, and so is the greatest length.
+    Kthena's own hash is of Go's printed structs, which cannot be reproduced here. The alphabet and
+    the maximal length are the same.
     """
     return _hash([_blanked(role) for role in roles])
 
 
 def role_hash(role: Object) -> str:
-    """Return the same of a single role."""
+    """Return such a hash of a single role."""
     return _hash(_blanked(role))
 
 
@@ -67,7 +67,7 @@ def role_replicas(role: Object) -> int:
 
 
 def pods_of_instance(role: Object) -> int:
-    """Return how many pods make an instance complete."""
+    """Return the number of pods of a complete instance."""
     return 1 + int(role.get("workerReplicas") or 0)
 
 
@@ -119,7 +119,7 @@ def pod_group(modelserving: Object, group: str, roles: Sequence[Object]) -> Obje
 def instance_objects(
     modelserving: Object, group: str, role: Object, *, ordinal: int, revision: str, grouped: bool
 ) -> Iterator[Object]:
-    """Yield the Service, if it has one, and the pods of an instance; `grouped` by a PodGroup."""
+    """Yield the pods of an instance, and its Service if it has one; `grouped`: with a PodGroup."""
     role_id = f"{role['name']}-{ordinal}"
     if role.get("workerTemplate") is not None:
         yield headless_service(modelserving, group, role["name"], role_id=role_id)
@@ -136,7 +136,7 @@ def instance_objects(
 
 
 def headless_service(modelserving: Object, group: str, role: str, *, role_id: str) -> Object:
-    """Return the Service under whose name workers reach their entry pod."""
+    """Return the Service through which workers reach their entry pod."""
     labels = _labels(modelserving, group, role, role_id=role_id)
     return {
         "apiVersion": "v1",

@@ -1,21 +1,21 @@
-"""What Kthena's controller reads from a single object."""
+"""How Kthena's controller reads a single object."""
 
 from lab.simulation.kthena_objects import Object
 
 
 def ordinal_of(name: str) -> int:
-    """Return the number at the end of a name, -1 if there is none."""
+    """Return the number at the end of a name, or -1."""
     digits = name.rpartition("-")[2]
     return int(digits) if digits.isdecimal() else -1
 
 
 def is_deleting(obj: Object) -> bool:
-    """Tell whether an object is being deleted."""
+    """True if an object is being deleted."""
     return bool(obj["metadata"].get("deletionTimestamp"))
 
 
 def is_ready(pod: Object) -> bool:
-    """Tell whether a pod is ready in Kthena's sense: phase Running, and condition Ready True.
+    """True if a pod is ready in Kthena's sense: phase Running, and condition Ready True.
 
     Kthena does not look at deletionTimestamp, restarts or owner.
     """
@@ -25,9 +25,9 @@ def is_ready(pod: Object) -> bool:
 
 
 def is_failed(pod: Object) -> bool:
-    """Tell whether Kthena deletes a pod because it failed, or restarted and is not ready.
+    """True if Kthena deletes a pod because it failed, or restarted and is not ready.
 
-    Restart counts never go back, so one old restart makes every later loss of readiness a failure.
+    Restart counts never decrease, so one old restart makes every later loss of readiness a failure.
     """
     status = pod.get("status") or {}
     if status.get("phase") == "Failed":

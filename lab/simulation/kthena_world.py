@@ -1,24 +1,24 @@
-"""What there is of a ModelServing: its ServingGroups and their instances, as objects show them.
+"""The state of a ModelServing: its ServingGroups and their instances, derived from objects.
 
-The problem: the demo and the tests need a controller that makes and deletes what Kthena's would,
-without Kthena. The real one (github.com/volcano-sh/kthena, pkg/model-serving-controller, v1.0.0)
-keeps the state of every group and instance in memory and moves it on by informer events. It needs
-Volcano and a cluster, and it cannot be put into a given state: after a restart it has forgotten
-what it was deleting.
+The problem: the demo and the tests need a controller that creates and deletes the same objects as
+Kthena's, without Kthena. The real one (github.com/volcano-sh/kthena, pkg/model-serving-controller,
+v1.0.0) keeps the state of every group and instance in memory and updates it by informer events. It
+needs Volcano and a cluster, and it cannot be put into a given state: after a restart it has
+forgotten which objects it was deleting.
 
-The choice: read the state from the objects each time. `groups_of` is a pure function of the
-children, and `kthena.plan` is a pure function of the groups. So a test begins in any state by
-writing objects, the demo can stop and start again, and the same objects always give the same plan.
+The choice: derive the state from the objects each time. `groups_of` is a pure function of the
+children, and `kthena.plan` is a pure function of the groups. So a test starts in any state by
+writing objects, the demo can stop and restart, and the same objects always give the same plan.
 
 What fails:
 
-* To play the memory and its events. The result depends on the order of events, and the flaws of the
-  original come with it: a late event of a ready pod can undo the deletion of a group.
-* To use what the reporter derives. The simulation would agree with the reporter by construction,
-  and a mistake would show in neither. So the rules are written twice and nothing of the reporter is
-  imported; daemon tests run one against the other.
-* To remember which group is being deleted. Objects must tell: the PodGroup goes first, and without
-  PodGroups a group of which every pod terminates is taken to go as a whole.
+* Simulating the memory and its events. The result depends on the order of events, and inherits the
+  flaws of the original: a late event of a ready pod can undo the deletion of a group.
+* Using the reporter's derivation. The simulation would agree with the reporter by construction, and
+  hide mistakes of both. So the rules are implemented twice and nothing of the reporter is imported;
+  daemon tests run one against the other.
+* Remembering which group is being deleted. The objects must show it: the PodGroup is deleted first,
+  and without PodGroups a group whose pods all terminate counts as deleted as a whole.
 """
 
 from collections import defaultdict
@@ -49,7 +49,7 @@ class ModelServingWorld:
         modelserving: the object, with its defaults.
         pods: its pods, terminating ones too.
         services: its Services.
-        pod_groups: its PodGroups; None where the cluster does not serve them.
+        pod_groups: its PodGroups; None if the cluster does not serve them.
         revisions: its ControllerRevisions.
 
     """
@@ -67,7 +67,7 @@ class ModelServingWorld:
 
     @property
     def replicas(self) -> int:
-        """ServingGroups wanted."""
+        """The number of ServingGroups wanted."""
         return int(self.modelserving["spec"].get("replicas", 1))
 
     @property
@@ -82,12 +82,12 @@ class ModelServingWorld:
 
     @property
     def grouped(self) -> bool:
-        """Whether ServingGroups have PodGroups."""
+        """True if ServingGroups have PodGroups."""
         scheduler = self.modelserving["spec"].get("schedulerName", VOLCANO)
         return self.pod_groups is not None and scheduler == VOLCANO
 
     def kept(self, revision: str) -> list[Object] | None:
-        """Return the roles that a ControllerRevision keeps."""
+        """Return the roles stored in a ControllerRevision, or None."""
         for each in self.revisions:
             if labels_of(each).get(REVISION) == revision:
                 return list(each["data"]["data"])
@@ -107,7 +107,7 @@ class SimulatedInstance:
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """All of it."""
+        """The pods and Services."""
         return (*self.pods, *self.services)
 
     @property
@@ -124,7 +124,7 @@ class SimulatedInstance:
 
 @dataclass(frozen=True, slots=True)
 class ServingGroup:
-    """A ServingGroup of which something exists."""
+    """A ServingGroup with at least one object."""
 
     name: str
     ordinal: int
@@ -141,13 +141,13 @@ class ServingGroup:
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """All of it, in the order in which Kthena deletes it."""
+        """All objects, in the order in which Kthena deletes them."""
         services = (service for each in self.instances for service in each.services)
         return (*self.pod_groups, *self.pods, *services)
 
 
 def groups_of(world: ModelServingWorld) -> list[ServingGroup]:
-    """Return the groups by ordinal."""
+    """Return the groups, sorted by ordinal."""
     pods, services = _by_group(world.pods), _by_group(world.services)
     pod_groups = _by_group(world.pod_groups or ())
     names = {*pods, *services, *pod_groups}
@@ -197,9 +197,9 @@ def _group(
 
 
 def _is_going(pods: Sequence[Object], pod_groups: Sequence[Object]) -> bool:
-    """Tell whether a group is being deleted as a whole: its PodGroup goes first.
+    """True if a group is being deleted as a whole: its PodGroup is deleted first.
 
-    Without a PodGroup, a group of which every pod terminates is taken to be deleted as a whole.
+    Without a PodGroup, a group whose pods all terminate counts as deleted as a whole.
     """
     return any(map(is_deleting, pod_groups)) if pod_groups else all(map(is_deleting, pods))
 

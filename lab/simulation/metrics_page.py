@@ -1,4 +1,4 @@
-"""The page of metrics that a model pod serves at one moment of its life."""
+"""The metrics page of a model pod at one moment of its life."""
 
 from collections.abc import Iterator
 from typing import Final

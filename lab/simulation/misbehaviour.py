@@ -1,4 +1,4 @@
-"""What endpoints do wrong: each misbehaviour is a change to the right answer, as data."""
+"""Misbehaviour of endpoints: each is a change to the right answer, as data."""
 
 import gzip
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _DRIP_SECONDS: Final = 0.2
 
 
 class Misbehaviour(StrEnum):
-    """What a pod does instead of answering well."""
+    """The ways in which a pod can fail to answer properly."""
 
     HANG = "hang"
     """The request is read and never answered."""
@@ -26,19 +26,19 @@ class Misbehaviour(StrEnum):
     RESET_MIDWAY = "reset-midway"
     CLOSE_AT_ONCE = "close-at-once"
     SLOW_DRIP = "slow-drip"
-    """One byte each 0.2 s: every read succeeds, the whole takes hours."""
+    """One byte every 0.2 s: every read succeeds, but the page takes hours."""
 
     ENDLESS_BODY = "endless-body"
     HUGE_PAGE = "huge-page"
-    """A right page of 12 MiB."""
+    """A valid page of 12 MiB."""
 
     LONG_LINE = "long-line"
     LONG_HEADER = "long-header"
     GZIP_BOMB = "gzip-bomb"
-    """64 MiB in 64 KiB, although the client did not ask for it."""
+    """64 MiB in 64 KiB, although the client does not accept compression."""
 
     TRUNCATED = "truncated"
-    """Ends before its `Content-Length`."""
+    """The body ends before its `Content-Length`."""
 
     TRUNCATED_CHUNKED = "truncated-chunked"
     NUL = "nul"
@@ -53,7 +53,7 @@ class Misbehaviour(StrEnum):
 
 
 def misbehave(kind: Misbehaviour, answer: HttpAnswer, location: str) -> HttpAnswer:
-    """Return what a pod of this kind sends in place of `answer`."""
+    """Return the answer that a pod sends in place of `answer`."""
     if kind is Misbehaviour.REDIRECT:
         return replace(_status(answer, 302), headers=(("Location", location),))
     return _CHANGES[kind](answer)

@@ -13,8 +13,8 @@ class Download:
     """KAITO's server before vLLM: the download page, one client at a time.
 
     Attributes:
-        speed: bytes per second, as the gauge says it.
-        total_bytes: of the weights.
+        speed: bytes per second, the value of the gauge.
+        total_bytes: size of the weights.
     """
 
     speed: float = 150e6
@@ -26,7 +26,7 @@ class Unreachable:
     """No page: connections are refused.
 
     Attributes:
-        ends_process: whether what serves afterwards is a new process.
+        ends_process: whether a new process serves afterwards.
     """
 
     ends_process: bool = False

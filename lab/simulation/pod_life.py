@@ -1,4 +1,4 @@
-"""A model pod over time: which behaviour it is in, and what its engine and process count."""
+"""A model pod over time: its behaviour, and the counters of its engine and process."""
 
 from dataclasses import replace
 
@@ -10,9 +10,9 @@ class Life:
     """The life of a pod. All times are Unix seconds and never go back.
 
     Attributes:
-        behaviour: of the pod.
-        engine: what it counts since the process began.
-        process_started: when the process began.
+        behaviour: the current behaviour of the pod.
+        engine: the engine's totals since the process started.
+        process_started: when the process started.
     """
 
     def __init__(self, now: float) -> None:
@@ -23,17 +23,17 @@ class Life:
 
     @property
     def uptime(self) -> float:
-        """Seconds since the process began."""
+        """Seconds since the process started."""
         return self._now - self.process_started
 
     @property
     def download_speed(self) -> float:
-        """Bytes per second, as KAITO's gauge says it; 0 once vLLM serves."""
+        """Value of KAITO's gauge, in bytes per second; 0 once vLLM serves."""
         return self.behaviour.speed if isinstance(self.behaviour, Download) else 0.0
 
     @property
     def remaining(self) -> float:
-        """Seconds of download left, as KAITO's gauge says it: -1 unknown, 0 done."""
+        """Value of KAITO's gauge for the seconds left to download: -1 unknown, 0 done."""
         now = self.behaviour
         if not isinstance(now, Download):
             return 0.0
@@ -43,7 +43,7 @@ class Life:
         return left / now.speed if left else 0.0
 
     def become(self, phase: Phase, now: float, **parameters: float) -> None:
-        """Enter a phase; `parameters` are those fields of its behaviour that differ."""
+        """Enter a phase; `parameters` override fields of its behaviour."""
         self.advance(now)
         # Which fields a phase has is known only here; `replace` refuses others.
         entered = replace(PHASES[phase], **parameters)  # type: ignore[arg-type]
@@ -54,7 +54,7 @@ class Life:
             self.engine.load = entered
 
     def advance(self, now: float) -> None:
-        """Let time pass until `now`."""
+        """Advance to `now`."""
         seconds = max(0.0, now - self._now)
         self._now += seconds
         match self.behaviour:

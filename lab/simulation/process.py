@@ -1,4 +1,4 @@
-"""Metrics of a pod's API server process: Python, HTTP, and what KAITO adds."""
+"""Metrics of a pod's API server process: Python, HTTP, and KAITO's own."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -65,7 +65,7 @@ _PYTHON: Final[Labels] = (
 
 
 def process_metrics(life: Life) -> Iterator[Metric]:
-    """Return what the Python client tells of its own process; it has no `_created`."""
+    """Yield the Python client's metrics of its own process; they have no `_created`."""
     for name, text in (
         ("objects_collected", "Objects freed by the collector."),
         ("objects_uncollectable", "Objects the collector could not free."),
@@ -87,7 +87,7 @@ def process_metrics(life: Life) -> Iterator[Metric]:
 
 
 def kaito_metrics(life: Life) -> Iterator[Metric]:
-    """Return what KAITO adds to the page, before and after vLLM serves it."""
+    """Yield the metrics that KAITO adds to the page, before and after vLLM serves it."""
     yield Metric(
         "kaito_ratelimit_rejected_total",
         "counter",
@@ -102,7 +102,7 @@ def kaito_metrics(life: Life) -> Iterator[Metric]:
 
 
 def http_metrics(life: Life) -> Iterator[Metric]:
-    """Return HTTP requests by handler."""
+    """Yield the metrics of HTTP requests by handler."""
     created = life.process_started
     answered = {status: life.engine.total("http", status) for status in ("2xx", "4xx", "5xx")}
     requests: list[tuple[Labels, int]] = [

@@ -1,4 +1,4 @@
-"""A model pod on the network: serves the page of its life over HTTP, or fails to."""
+"""A model pod on the network: serves its metrics page over HTTP, or misbehaves."""
 
 import asyncio
 import socket
@@ -23,11 +23,11 @@ _CLIENT_ERRORS: Final = (
     asyncio.IncompleteReadError,
     asyncio.LimitOverrunError,
 )
-"""Of clients that go, wait, or speak something else; they get no answer."""
+"""Errors of clients that disconnect, stall, or do not speak HTTP; they get no answer."""
 
 _PATHS: Final = ("/metrics", "/metrics/")
 _HEALTH: Final = "/health"
-"""What vLLM answers with an empty body, unless its engine is dead."""
+"""vLLM answers this path with an empty body, unless its engine is dead."""
 
 
 def _unix_clock() -> Callable[[], float]:
@@ -41,13 +41,13 @@ class ModelPod:
 
     Args:
         host: a loopback address; each pod may have its own (127.0.0.0/8), and the same port.
-        port: 0 is any.
-        listener: in place of host and port: a listening socket, closed at the end.
-        clock: Unix seconds; the life of the pod follows it.
+        port: 0 for any free port.
+        listener: a listening socket, in place of host and port; closed at the end.
+        clock: returns Unix seconds; drives the life of the pod.
 
     Attributes:
-        url: of the page.
-        requests: how many requests for the page came.
+        url: the URL of the page.
+        requests: number of requests for the page.
     """
 
     def __init__(
@@ -87,28 +87,28 @@ class ModelPod:
         await asyncio.sleep(0)
 
     def become(self, phase: Phase, **parameters: float) -> None:
-        """Enter a phase now; `parameters` are those fields of its behaviour that differ."""
+        """Enter a phase now; `parameters` override fields of its behaviour."""
         self.life.become(phase, self._clock(), **parameters)
         self._follow_life()
 
     def misbehave(self, kind: Misbehaviour | None, *, location: str = "") -> None:
-        """Misbehave from the next request on, or not any more; `location` is for redirects."""
+        """Misbehave from the next request on, or stop with None; `location` is for redirects."""
         self._misbehaviour = kind
         self._location = location
 
     def page(self) -> str:
-        """Return the page as it is now."""
+        """Return the current page."""
         self.life.advance(self._clock())
         return render(self.life)
 
     def _follow_life(self) -> None:
-        """Listen and accept, or neither, as the behaviour has it."""
+        """Listen and accept, or neither, depending on the behaviour."""
         wanted = not isinstance(self.life.behaviour, Unreachable)
         if wanted and not self._listens:
             self._socket.listen()
         self._set_accepting(wanted=wanted)
         if self._listens and not wanted:
-            # The address stays ours, and the kernel refuses connections to it.
+            # We keep the address, and the kernel refuses connections to it.
             self._socket.shutdown(socket.SHUT_RDWR)
         self._listens = wanted
 
@@ -128,7 +128,7 @@ class ModelPod:
             task.add_done_callback(self._served)
 
     def _served(self, task: asyncio.Task[None]) -> None:
-        # A task that is cancelled before its first step closes nothing itself.
+        # A task that is cancelled before its first step does not close its socket.
         self._connections.pop(task).close()
 
     async def _serve(self, connection: socket.socket) -> None:
@@ -141,7 +141,7 @@ class ModelPod:
         except _CLIENT_ERRORS:
             pass
         finally:
-            # What a client does not read would otherwise keep the connection.
+            # Unread data would otherwise keep the connection open.
             writer.transport.abort()
 
     def _is_downloading(self) -> bool:
@@ -172,10 +172,10 @@ class ModelPod:
 
 
 def _listener(host: str, port: int) -> socket.socket:
-    """Return a listening socket whose port stays its own when it stops listening."""
+    """Return a listening socket that keeps its port when it stops listening."""
     if port:
         return socket.create_server((host, port))
-    # A port that the kernel chose is given up when listening ends, one that was asked for is not.
+    # The kernel frees a port that it chose when listening ends, but not a requested port.
     with socket.socket() as chosen:
         chosen.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         chosen.bind((host, port))
