@@ -9,7 +9,7 @@ from reporter.catalogue import resources as r
 from reporter.model.finding import Diagnosis, Evaluation, Finding, ReadyEvidence, ServingEvidence
 from reporter.model.subject import Subject
 from reporter.probes.reuse import Question
-from reporter.probes.scope import Probe, Scope, evaluated
+from reporter.probes.scope import Scope, evaluated
 from reporter.probes.subjects import StackProbes
 from reporter.served.pods import judge_roles
 from reporter.served.role import all_serve, serving_of
@@ -23,23 +23,14 @@ from reporter.workload.deployment import is_available
 from reporter.workload.routing import WRONG_PORT, ParentFault
 
 
-def probe_pods(scope: WorkloadScope) -> Iterator[Finding]:
-    return judge_roles(scope, scope.roles)
-
-
-def probe_router(scope: WorkloadScope) -> Iterator[Finding]:
+def probe_ways(scope: WorkloadScope) -> Iterator[Finding]:
+    """Yield a finding for each router, picker, route, pool and Service that does not lead to its
+    pods alone.
+    """
     if scope.router is not None and not is_available(scope.router):
-        yield deployment_down(
-            scope, scope.router, reason=w.ROUTER_NOT_READY, what="router of its release"
-        )
-
-
-def probe_pickers(scope: WorkloadScope) -> Iterator[Finding]:
-    return judge_pickers(scope, scope.ways)
-
-
-def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
-    """Yield a finding for each route, pool and Service that does not lead to its pods alone."""
+        what = "router of its release"
+        yield deployment_down(scope, scope.router, reason=w.ROUTER_NOT_READY, what=what)
+    yield from judge_pickers(scope, scope.ways)
     yield from judge_routes(scope, scope.ways)
     for service, other in scope.shared_services:
         brief = f"selects pods of {other} too"
@@ -50,13 +41,9 @@ def probe_routes(scope: WorkloadScope) -> Iterator[Finding]:
         yield refused_way(scope, r.SERVICES.ref(service), fault, reason=w.ROUTE_NOT_READY)
 
 
-def probe_scaling(scope: WorkloadScope) -> Iterator[Finding]:
-    return judge_scalers(scope, ((resource.kind, obj.name) for resource, obj in scope.members))
-
-
 def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
     """Yield evidence if each role has an available replica, and requests come through."""
-    if all_serve(scope.roles) and not any(chain.from_iterable(probe(scope) for probe in _WAYS)):
+    if all_serve(scope.roles) and not any(probe_ways(scope)):
         told = ", ".join(
             f"{each.title}{each.available}/{each.replicas} available" for each in scope.roles
         )
@@ -66,15 +53,11 @@ def probe_ready(scope: WorkloadScope) -> Iterator[ReadyEvidence]:
 def probe_serving(scope: WorkloadScope) -> Iterator[ServingEvidence]:
     """Yield how many replicas serve, and whether requests reach them.
 
-    Past a router or a pool that does not work requests may
-    still come by a Service of the pods, so that a model with another way is reached.
+    Past a router or a pool that does not work requests may still come by a Service of the pods, so
+    that a model with another way is reached.
     """
     ways = scope.ways
     yield serving_of(scope.subject, scope.roles, reached=ways.is_picked, routes=ways.routes)
-
-
-_WAYS: Final[tuple[Probe[WorkloadScope], ...]] = (probe_router, probe_pickers, probe_routes)
-_PROBES: Final[tuple[Probe[WorkloadScope], ...]] = (probe_pods, *_WAYS, probe_scaling)
 
 
 class WorkloadProbes:
@@ -99,7 +82,8 @@ class WorkloadProbes:
 def _answer(members: tuple[Member, ...], of: Scope) -> Evaluation:
     resource, obj = members[0]
     scope = WorkloadScope(**of.basis, resource=resource, object=obj, members=members)
-    findings = chain.from_iterable(probe(scope) for probe in _PROBES)
+    scaling = judge_scalers(scope, ((resource.kind, obj.name) for resource, obj in members))
+    findings = chain(judge_roles(scope, scope.roles), probe_ways(scope), scaling)
     return evaluated(scope, findings, probe_ready(scope), serving=probe_serving(scope))
 
 

@@ -14,13 +14,7 @@ from reporter.probes.scope import Probe, evaluated
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.kthena.derived.validity import violations
 from reporter.stacks.kthena.objects import ENTRY_LABEL
-from reporter.stacks.kthena.probes.groups import (
-    probe_creating,
-    probe_deleting,
-    probe_gang,
-    probe_groups,
-    probe_rollout,
-)
+from reporter.stacks.kthena.probes import groups
 from reporter.stacks.kthena.probes.scope import ModelServingScope
 from reporter.stacks.kthena.reasons import INVALID_SPEC, MODELSERVINGS, MODELSERVINGS_FORMER, READY
 
@@ -95,11 +89,11 @@ def _waits(scope: ModelServingScope) -> bool:
 
 _PROBES: Final[tuple[Probe[ModelServingScope], ...]] = (
     probe_spec,
-    probe_gang,
-    probe_creating,
-    probe_deleting,
-    probe_rollout,
-    probe_groups,
+    groups.probe_gang,
+    groups.probe_creating,
+    groups.probe_deleting,
+    groups.probe_rollout,
+    groups.probe_groups,
     probe_runtime,
 )
 

@@ -14,33 +14,8 @@ from reporter.served.pods import judge_roles, not_ready, switched_off
 from reporter.served.role import all_serve, serving_of
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
-from reporter.stacks.llmisvc.probes.pool import (
-    accepts,
-    is_accepted,
-    missing_service,
-    probe_epp,
-    probe_gateways,
-    probe_others_route,
-    probe_pool,
-    probe_route,
-    unreached_service,
-)
+from reporter.stacks.llmisvc.probes import pool, spec, stale
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.probes.spec import (
-    errors,
-    invalid_presets,
-    probe_spec,
-    refers_to_nothing,
-)
-from reporter.stacks.llmisvc.probes.stale import (
-    avoids_pools,
-    contradicted,
-    derived,
-    probe_group,
-    probe_names,
-    probe_scaling,
-    probe_stale,
-)
 from reporter.stacks.llmisvc.reasons import LLMS, PICKERS
 from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import is_available
@@ -90,24 +65,24 @@ def _is_reachable(scope: LlmScope) -> bool:
         return False
     if wanted.scheduler is None or _picker_works(scope):
         return True
-    return fails_open(scope.pool or scope.former_pool) or avoids_pools(scope.routes)
+    return fails_open(scope.pool or scope.former_pool) or stale.avoids_pools(scope.routes)
 
 
 def _picker_works(scope: LlmScope) -> bool:
     """Tell whether requests find an endpoint picker; of a foreign one only its Service is known."""
-    if missing_service(scope):
+    if pool.missing_service(scope):
         return False
     if scope.wanted.own_pool:
         return True
     available = scope.epp is not None and is_available(scope.epp)
-    return available and unreached_service(scope) is None
+    return available and pool.unreached_service(scope) is None
 
 
 def _is_reached(scope: LlmScope) -> bool:
     wanted = scope.wanted
-    if wanted.scheduler is not None and not (_picker_works(scope) and is_accepted(scope)):
+    if wanted.scheduler is not None and not (_picker_works(scope) and pool.is_accepted(scope)):
         return False
-    return wanted.route is None or accepts(scope)
+    return wanted.route is None or pool.accepts(scope)
 
 
 _LEAVES: Final = (
@@ -130,12 +105,12 @@ def probe_whole(scope: LlmScope) -> Iterator[Finding]:
 
 def _is_explained(scope: LlmScope) -> bool:
     """Tell whether each condition that makes Ready False is told by name, or is no fault."""
-    if invalid_presets(scope) is not None or any(errors(scope)):
+    if spec.invalid_presets(scope) is not None or any(spec.errors(scope)):
         return True
     wrong = [each for name in _LEAVES if (each := scope.condition(name)) and is_false(each)]
-    stale = frozenset(contradicted(scope))
+    contradicted = frozenset(stale.contradicted(scope))
     return bool(wrong) and all(
-        each.type in _OF_SCALING or each.type in stale or _waits_for_nothing(scope, each)
+        each.type in _OF_SCALING or each.type in contradicted or _waits_for_nothing(scope, each)
         for each in wrong
     )
 
@@ -148,18 +123,14 @@ def _waits_for_nothing(scope: LlmScope, condition: Condition) -> bool:
     """
     if (condition.type, condition.reason) != ("InferencePoolReady", "WaitingForGateway"):
         return False
-    return scope.pool is not None and not any(probe_pool(scope))
-
-
-def probe_pods(scope: LlmScope) -> Iterator[Finding]:
-    return judge_roles(scope, scope.roles)
+    return scope.pool is not None and not any(pool.probe_pool(scope))
 
 
 def probe_missing(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each object that KServe should have made in a pass without an error."""
-    if not scope.observed or not is_true(scope.condition("PresetsCombined")) or any(errors(scope)):
+    if not scope.observed or scope.lacks_config or any(spec.errors(scope)):
         return
-    if scope.lacks_config:
+    if not is_true(scope.condition("PresetsCombined")):
         return
     for resource, suffix, what in _missing(scope):
         if scope.snapshot.absent(resource) or not scope.known(resource):
@@ -188,7 +159,7 @@ def _missing(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str, str]]
     service = f"{scope.name}-kserve-workload-svc"
     if len(service) <= LONGEST_NAME and scope.snapshot[SERVICES].get(scope.place, service) is None:
         yield SERVICES, "-kserve-workload-svc", "it leads to its pods"
-    if refers_to_nothing(scope):
+    if spec.refers_to_nothing(scope):
         return
     wanted = scope.wanted
     if wanted.route is not None and not wanted.own_routes and scope.managed_route is None:
@@ -208,19 +179,19 @@ def probe_runtime(scope: LlmScope) -> Iterator[Finding]:
 
 
 _PROBES: Final[tuple[Probe[LlmScope], ...]] = (
-    probe_spec,
+    spec.probe_spec,
     probe_missing,
-    probe_pods,
-    probe_epp,
-    probe_gateways,
-    probe_route,
-    probe_others_route,
-    probe_pool,
+    lambda scope: judge_roles(scope, scope.roles),
+    pool.probe_epp,
+    pool.probe_gateways,
+    pool.probe_route,
+    pool.probe_others_route,
+    pool.probe_pool,
     probe_whole,
-    probe_stale,
-    probe_scaling,
-    probe_group,
-    probe_names,
+    stale.probe_stale,
+    stale.probe_scaling,
+    stale.probe_group,
+    stale.probe_names,
     probe_runtime,
 )
 
@@ -233,9 +204,14 @@ def evaluate_llm(scope: LlmScope) -> Evaluation:
     if scope.object.stopped:
         return switched_off(scope, by="serving.kserve.io/stop")
     ready, serving = probe_ready(scope), probe_serving(scope)
-    told = derived(scope)
     return judged(
-        scope, _PROBES, ready=ready, serving=serving, pods=scope.pods, pickers=PICKERS, derived=told
+        scope,
+        _PROBES,
+        ready=ready,
+        serving=serving,
+        pods=scope.pods,
+        pickers=PICKERS,
+        derived=stale.derived(scope),
     )
 
 

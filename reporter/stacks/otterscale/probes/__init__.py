@@ -19,20 +19,8 @@ from reporter.probes.scope import Probe
 from reporter.probes.subjects import StackProbes, SubjectProbes
 from reporter.stacks.otterscale import reasons
 from reporter.stacks.otterscale.derived.observe import observe
-from reporter.stacks.otterscale.probes.drift import (
-    evaluate_leaving,
-    probe_drift,
-    probe_invalid,
-    probe_misconfigured,
-    probe_missing,
-)
+from reporter.stacks.otterscale.probes import drift, pods
 from reporter.stacks.otterscale.probes.epp import epp_fault, is_reached, probe_epp, probe_route
-from reporter.stacks.otterscale.probes.pods import (
-    probe_pods,
-    probe_rollout,
-    probe_runtime,
-    waits_for_replicas,
-)
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
 from reporter.stacks.otterscale.reasons import MODELSERVICES, PICKERS
 from reporter.workload.owners import latest, spec_written
@@ -218,18 +206,18 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
 
 
 _PROBES: Final[tuple[Probe[ModelServiceScope], ...]] = (
-    probe_invalid,
+    drift.probe_invalid,
     probe_not_observed,
     probe_reconcile_failed,
-    probe_missing,
+    drift.probe_missing,
     probe_epp,
     probe_route,
-    probe_misconfigured,
+    drift.probe_misconfigured,
     probe_status,
-    probe_drift,
-    probe_pods,
-    probe_rollout,
-    probe_runtime,
+    drift.probe_drift,
+    pods.probe_pods,
+    pods.probe_rollout,
+    pods.probe_runtime,
 )
 
 
@@ -240,7 +228,7 @@ def evaluate_modelservice(scope: ModelServiceScope) -> Evaluation:
         ready=probe_ready(scope),
         serving=probe_serving(scope),
         pods=scope.pods,
-        waits=waits_for_replicas(scope),
+        waits=pods.waits_for_replicas(scope),
         pickers=PICKERS,
         derived=derived(scope),
     )
@@ -251,6 +239,6 @@ PROBES: Final = StackProbes(
         resources=(MODELSERVICES,),
         scope=ModelServiceScope,
         evaluate=evaluate_modelservice,
-        leaving=evaluate_leaving,
+        leaving=drift.evaluate_leaving,
     )
 )
