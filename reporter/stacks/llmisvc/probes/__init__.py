@@ -1,9 +1,10 @@
-"""What is asked about LLMInferenceServices: a module for each thing that can fail."""
+"""What is asked about LLMInferenceServices: the spec, pods, what leads to them, and the whole."""
 
 from collections.abc import Iterator
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS, HTTPROUTES, INFERENCEPOOLS, SERVICES
+from reporter.catalogue import resources as r
+from reporter.diagnosis.case import why_it_fails
 from reporter.model.finding import Evaluation, Finding, ReadyEvidence, ServingEvidence
 from reporter.model.objects import Condition, KubeObject
 from reporter.model.resource import Resource
@@ -14,12 +15,12 @@ from reporter.served.pods import judge_roles, not_ready, switched_off
 from reporter.served.role import all_serve, serving_of
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.objects import LONGEST_NAME
-from reporter.stacks.llmisvc.probes import pool, spec, stale
+from reporter.stacks.llmisvc.probes import pool, stale
 from reporter.stacks.llmisvc.probes.scope import LlmScope
 from reporter.stacks.llmisvc.reasons import LLMS, PICKERS
 from reporter.workload.components import maker_restarted
 from reporter.workload.deployment import is_available
-from reporter.workload.owners import is_false, is_true
+from reporter.workload.owners import is_false, is_true, words
 from reporter.workload.pod import counts, is_ready
 from reporter.workload.routing import fails_open, is_reachable
 
@@ -52,9 +53,9 @@ def probe_serving(scope: LlmScope) -> Iterator[ServingEvidence]:
 def _is_known(scope: LlmScope) -> bool:
     runs_on: set[Resource[KubeObject]] = {each.resource for each in scope.roles}
     if scope.wanted.scheduler is not None:
-        runs_on.add(DEPLOYMENTS)
+        runs_on.add(r.DEPLOYMENTS)
     if scope.wanted.route is not None:
-        runs_on.add(HTTPROUTES)
+        runs_on.add(r.HTTPROUTES)
     return all(map(scope.known, runs_on))
 
 
@@ -85,6 +86,101 @@ def _is_reached(scope: LlmScope) -> bool:
     return wanted.route is None or pool.accepts(scope)
 
 
+_OF_LLMS_ALONE: Final = (reasons.LEADERWORKERSETS, r.SCALEDOBJECTS)
+"""Kinds whose being missing the cluster layer does not tell in the place of this."""
+
+_STILL: Final = "; older pods go on serving"
+
+
+def probe_spec(scope: LlmScope) -> Iterator[Finding]:
+    """Yield what KServe cannot do anything with."""
+    missing = tuple(_missing_kinds(scope))
+    if missing:
+        kinds = " and ".join(resource.kind for resource, _ in missing)
+        needs = ", nor ".join(
+            f"{resource.crd_name}, which {why} needs" for resource, why in missing
+        )
+        yield scope.finding(
+            reason=reasons.DEPENDENCY_MISSING,
+            related=scope.ref,
+            cause=f"{kinds} not installed",
+            text=f"the cluster does not serve {needs}",
+            created=scope.object.created,
+            independent=any(resource in _OF_LLMS_ALONE for resource, _ in missing),
+            by_spec=True,
+        )
+    invalid = tuple(_invalid(scope))
+    yield from invalid
+    if not invalid and not missing:
+        yield from _errors(scope)
+
+
+def _missing_kinds(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
+    """Yield each kind that the spec needs and the cluster does not have, with what needs it."""
+    for resource, why in _needed(scope):
+        # KServe takes a pool of either group.
+        kinds = (r.INFERENCEPOOLS, r.FORMER_POOLS) if resource is r.INFERENCEPOOLS else (resource,)
+        if all(scope.snapshot.absent(each) for each in kinds):
+            yield resource, why
+
+
+def _needed(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str]]:
+    wanted = scope.wanted
+    if any(each.worker for each in wanted.workloads):
+        yield reasons.LEADERWORKERSETS, "a worker in the spec"
+    if wanted.scheduler is not None:
+        yield r.INFERENCEPOOLS, "spec.router.scheduler"
+    if wanted.route is not None:
+        yield r.HTTPROUTES, "spec.router.route"
+    if wanted.route is not None or wanted.gateways:
+        yield r.GATEWAYS, "spec.router"
+    if any(each.by_keda for each in wanted.scaling):
+        yield r.SCALEDOBJECTS, "scaling by KEDA"
+
+
+def _invalid(scope: LlmScope) -> Iterator[Finding]:
+    serves = _STILL if any(each.serves for each in scope.roles) else ""
+    presets = scope.invalid_presets
+    if presets is not None:
+        yield scope.finding(
+            reason=reasons.INVALID,
+            related=scope.ref,
+            cause=presets.reason or "PresetsCombined is False",
+            text=f"its configs cannot be combined, {words(presets)}{serves}",
+            severity=1,
+            transition=presets.last_transition_time,
+            created=scope.object.created,
+        )
+        return
+    # Of the places where a config may be: a setting names more than one installation has.
+    places = " nor in ".join(scope.config_places[:2])
+    for name, candidates in scope.named_configs.items():
+        if all(scope.snapshot.lacks(reasons.CONFIGS, each, name) for each in candidates):
+            yield scope.finding(
+                reason=reasons.INVALID,
+                related=reasons.CONFIGS.ref_named(scope.place, name),
+                cause=f"config {name} is missing",
+                text=f"LLMInferenceServiceConfig {name} does not exist in {places}{serves}",
+                by_spec=True,
+            )
+
+
+_AGGREGATES: Final = frozenset({"WorkloadsReady", "RouterReady"})
+
+
+def _errors(scope: LlmScope) -> Iterator[Finding]:
+    found = [each for each in scope.errors if each.type not in _AGGREGATES]
+    for each in found or scope.errors:
+        yield scope.finding(
+            reason=reasons.RECONCILE_FAILED,
+            related=scope.ref,
+            cause=f"{each.type} {each.reason}",
+            text=f"KServe fails, {each.type}: {words(each)}",
+            transition=each.last_transition_time,
+            diagnosis=why_it_fails(each.message, scope.place),
+        )
+
+
 _LEAVES: Final = (
     "MainWorkloadReady", "WorkerWorkloadReady", "PrefillWorkloadReady",
     "PrefillWorkerWorkloadReady", "ScalingReady", "PrefillScalingReady", "GatewaysReady",
@@ -105,7 +201,7 @@ def probe_whole(scope: LlmScope) -> Iterator[Finding]:
 
 def _is_explained(scope: LlmScope) -> bool:
     """Tell whether each condition that makes Ready False is told by name, or is no fault."""
-    if spec.invalid_presets(scope) is not None or any(spec.errors(scope)):
+    if scope.invalid_presets is not None or scope.errors:
         return True
     wrong = [each for name in _LEAVES if (each := scope.condition(name)) and is_false(each)]
     contradicted = frozenset(stale.contradicted(scope))
@@ -128,7 +224,7 @@ def _waits_for_nothing(scope: LlmScope, condition: Condition) -> bool:
 
 def probe_missing(scope: LlmScope) -> Iterator[Finding]:
     """Yield a finding for each object that KServe should have made in a pass without an error."""
-    if not scope.observed or scope.lacks_config or any(spec.errors(scope)):
+    if not scope.observed or scope.lacks_config or scope.errors:
         return
     if not is_true(scope.condition("PresetsCombined")):
         return
@@ -155,20 +251,23 @@ def _missing(scope: LlmScope) -> Iterator[tuple[Resource[KubeObject], str, str]]
         if role.resource is reasons.LEADERWORKERSETS:
             yield reasons.LEADERWORKERSETS, f"-kserve-mn{side}", what
         else:
-            yield DEPLOYMENTS, f"-kserve{side}", what
+            yield r.DEPLOYMENTS, f"-kserve{side}", what
     service = f"{scope.name}-kserve-workload-svc"
-    if len(service) <= LONGEST_NAME and scope.snapshot[SERVICES].get(scope.place, service) is None:
-        yield SERVICES, "-kserve-workload-svc", "it leads to its pods"
-    if spec.refers_to_nothing(scope):
+    if (
+        len(service) <= LONGEST_NAME
+        and scope.snapshot[r.SERVICES].get(scope.place, service) is None
+    ):
+        yield r.SERVICES, "-kserve-workload-svc", "it leads to its pods"
+    if scope.refers_to_nothing:
         return
     wanted = scope.wanted
     if wanted.route is not None and not wanted.own_routes and scope.managed_route is None:
-        yield HTTPROUTES, "-kserve-route", "requests come by it"
+        yield r.HTTPROUTES, "-kserve-route", "requests come by it"
     if wanted.scheduler is not None and not wanted.own_pool:
         if scope.epp is None:
-            yield DEPLOYMENTS, "-kserve-router-scheduler", "it is the endpoint picker"
+            yield r.DEPLOYMENTS, "-kserve-router-scheduler", "it is the endpoint picker"
         if scope.pool is None and scope.former_pool is None:
-            yield INFERENCEPOOLS, "-inference-pool", "its route leads to it"
+            yield r.INFERENCEPOOLS, "-inference-pool", "its route leads to it"
 
 
 def probe_runtime(scope: LlmScope) -> Iterator[Finding]:
@@ -179,7 +278,7 @@ def probe_runtime(scope: LlmScope) -> Iterator[Finding]:
 
 
 _PROBES: Final[tuple[Probe[LlmScope], ...]] = (
-    spec.probe_spec,
+    probe_spec,
     probe_missing,
     lambda scope: judge_roles(scope, scope.roles),
     pool.probe_epp,

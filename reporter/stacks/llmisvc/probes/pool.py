@@ -12,7 +12,6 @@ from reporter.served.ways import NOT_AVAILABLE, refused_way, selects_ready
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import is_of
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.probes.spec import refers_to_nothing
 from reporter.workload import routing
 from reporter.workload.deployment import is_available, judge_deployment
 from reporter.workload.owners import is_false, is_true, words
@@ -339,7 +338,7 @@ def probe_gateways(scope: LlmScope) -> Iterator[Finding]:
                 )
         elif not is_programmed(gateway):
             yield _not_programmed(scope, parent, gateway)
-    for refused in refers_to_nothing(scope) if not (scope.routes or scope.gateways) else ():
+    for refused in scope.refers_to_nothing if not (scope.routes or scope.gateways) else ():
         yield scope.finding(
             reason=reasons.GATEWAY_NOT_READY,
             related=scope.ref,

@@ -14,6 +14,7 @@ from reporter.served.role import Containers, ServedRole
 from reporter.stacks.llmisvc.derived import AskedFor, wanted
 from reporter.stacks.llmisvc.objects import LLMInferenceService, LLMInferenceServiceConfig, Workload
 from reporter.stacks.llmisvc.reasons import CONFIGS, LEADERWORKERSETS, LLM_PART, PART_OF
+from reporter.workload.owners import is_false
 from reporter.workload.routing import Parent, parent_of
 
 NAME: Final = "app.kubernetes.io/name"
@@ -190,11 +191,45 @@ class LlmScope(SubjectScope[LLMInferenceService]):
     def condition(self, type_: str) -> o.Condition | None:
         return self.object.status.condition(type_)
 
+    @property
+    def invalid_presets(self) -> o.Condition | None:
+        """The condition that says that its configs cannot be used; None where nothing does."""
+        presets = self.condition("PresetsCombined")
+        return presets if is_false(presets) else None
+
+    @cached_property
+    def errors(self) -> tuple[o.Condition, ...]:
+        """The conditions that quote an error of KServe's last pass."""
+        found = [
+            each
+            for each in self.object.status.conditions or ()
+            if is_false(each) and each.type != "Ready" and _is_error(each.reason or "")
+        ]
+        ready = self.condition("Ready")
+        if ready is not None and ready.reason == "NewObservedGenFailure" and self.observed:
+            found.append(ready)
+        return tuple(found)
+
+    @property
+    def refers_to_nothing(self) -> tuple[o.Condition, ...]:
+        """The conditions by which KServe says that a route or Gateway is missing.
+
+        It ends its pass there: what the router needs is neither made nor looked at (KServe,
+        pkg/controller/v1alpha2/llmisvc/router_validation.go).
+        """
+        found = map(self.condition, ("GatewaysReady", "HTTPRoutesReady"))
+        return tuple(each for each in found if is_false(each) and each.reason == "RefsInvalid")
+
     def gateway_ref(self, parent: Parent) -> ObjectRef:
         found = self.gateway(parent)
         return (
             r.GATEWAYS.ref(found) if found else r.GATEWAYS.ref_named(parent.namespace, parent.name)
         )
+
+
+def _is_error(reason: str) -> bool:
+    of_pass = reason.startswith("Reconcile") and reason.endswith("Error")
+    return of_pass or reason.endswith("ReconcileError") or reason == "ScalingCRDNotFound"
 
 
 def component(obj: o.KubeObject) -> str:

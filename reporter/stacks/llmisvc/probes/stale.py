@@ -41,7 +41,6 @@ from reporter.stacks.llmisvc.derived import (
 )
 from reporter.stacks.llmisvc.objects import WorkloadsStatus
 from reporter.stacks.llmisvc.probes.scope import LlmScope
-from reporter.stacks.llmisvc.probes.spec import errors, invalid_presets, refers_to_nothing
 from reporter.workload.owners import is_false, is_true, last_written, latest, spec_written, words
 
 
@@ -173,7 +172,7 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
     An error ends KServe's pass, and leaves what would have come after it as it was. That a route or
     Gateway is missing may be said of one that is there: KServe reads them from a cache.
     """
-    stages, said = _reached(scope), {each.type for each in refers_to_nothing(scope)}
+    stages, said = _reached(scope), {each.type for each in scope.refers_to_nothing}
     for each in worked(scope) if stages else ():
         condition = scope.condition(each.type)
         if condition is None or each.ready is None:
@@ -188,11 +187,9 @@ def contradicted(scope: LlmScope) -> Iterator[str]:
 
 def _reached(scope: LlmScope) -> frozenset[PassStage]:
     """Return the stages that KServe's last pass came through."""
-    if not scope.observed or invalid_presets(scope) is not None:
+    if not scope.observed or scope.invalid_presets is not None:
         return frozenset()
-    failed = {each.type for each in errors(scope)} | {
-        each.type for each in refers_to_nothing(scope)
-    }
+    failed = {each.type for each in scope.errors} | {each.type for each in scope.refers_to_nothing}
     if not failed:
         return frozenset(PassStage)
     return frozenset({PassStage.WORKLOADS}) if failed <= _OF_ROUTER else frozenset()
@@ -212,7 +209,7 @@ def _miscounted(scope: LlmScope) -> Iterator[str]:
 def derived(scope: LlmScope) -> tuple[Derived, ...]:
     """Return the status that it should have, while KServe could write one."""
     found = tuple(worked(scope))
-    if not any(each.stage is PassStage.WORKLOADS for each in found) or invalid_presets(scope):
+    if not any(each.stage is PassStage.WORKLOADS for each in found) or scope.invalid_presets:
         return ()
     status = derived_status(scope.object.metadata.generation, found, counted(scope))
     return (Derived(scope.ref, status),)
