@@ -19,6 +19,7 @@ from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
 from reporter.probes.scope import SubjectScope, evaluated
 from reporter.served.role import Containers, ServedRole
 from reporter.workload.components import maker_restarted
+from reporter.workload.deployment import exceeded_deadline
 from reporter.workload.owners import is_false, latest, not_ready_from, warning_about, words
 from reporter.workload.pod import PodFault, counts, had_been_ready, startup_time, why_ended
 from reporter.workload.standing import newest_failure
@@ -100,13 +101,8 @@ def judge_roles(
     then for each workload that lacks pods, or whose rollout stalls.
     """
     for role in roles:
-        at = _At(scope, role)
-        judged = [(pod, fault_of_pod(scope, pod, role.pods)) for pod in role.pods]
-        if (failed := newest_failure(role.pods, scope.snapshot)) is not None:
-            judged.append(failed)
-        for pod, fault in judged:
-            if fault is not None:
-                yield from _told(at, pod, fault)
+        for pod, fault in faults_of(scope, role.pods):
+            yield from _told(_At(scope, role), pod, fault)
     for role in roles:
         at = _At(scope, role)
         if role.deployment is not None:
@@ -117,6 +113,17 @@ def judge_roles(
             yield from _updating(at, role.group_set)
         elif isinstance(role.workload, o.StatefulSet):
             yield from _not_made(at, role.workload)
+
+
+def faults_of(
+    scope: SubjectScope[o.KubeObject], pods: tuple[o.Pod, ...]
+) -> Iterator[tuple[o.Pod, PodFault]]:
+    """Yield each pod at fault, then the newest that failed, of which nothing is left but that."""
+    for pod in pods:
+        if fault := fault_of_pod(scope, pod, pods):
+            yield pod, fault
+    if failed := newest_failure(pods, scope.snapshot):
+        yield failed
 
 
 def _told(at: _At, pod: o.Pod, fault: PodFault) -> Iterator[Finding]:
@@ -213,7 +220,6 @@ def _end(status: o.ContainerStatus) -> str:
 
 
 _ROLLOUT: Final = timedelta(seconds=600)
-_EXCEEDED: Final = "ProgressDeadlineExceeded"
 
 
 def _refused(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
@@ -294,12 +300,11 @@ def _stalled(at: _At, deployment: o.Deployment) -> Iterator[Finding]:
     status, wanted = deployment.status, deployment.wanted
     if status.observed_generation < deployment.metadata.generation or not wanted:
         return
-    progressing = status.condition("Progressing", "False")
     since: datetime | None = None
     newest: datetime | None = None
     budget: timedelta | None = None
-    if progressing and progressing.reason == _EXCEEDED:
-        cause, what, since = _EXCEEDED, "exceeded its deadline", progressing.last_transition_time
+    if exceeded := exceeded_deadline(deployment):
+        cause, what, since = exceeded.reason, "exceeded its deadline", exceeded.last_transition_time
         if starting := _starting(at):
             since, budget = max(starting)
     elif deployment.spec.paused or status.updated_replicas >= min(wanted, status.replicas):

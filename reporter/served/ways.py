@@ -85,13 +85,8 @@ class Ways:
         )
 
     def picker(self, pool: o.InferencePool) -> o.Deployment | None:
-        reference = pool.spec.endpoint_picker_ref
-        if reference is None:
-            return None
-        service = self.snapshot[r.SERVICES].get(self.place, reference.name)
-        if service is None or not service.spec.selector:
-            return None
-        return deployment_behind(self.snapshot, self.place, service.spec.selector)
+        named = pool.spec.endpoint_picker_ref
+        return deployment_behind(self.snapshot, self.place, named.name) if named else None
 
     @property
     def is_picked(self) -> bool:

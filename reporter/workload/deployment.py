@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS
+from reporter.catalogue.resources import DEPLOYMENTS, NODES, PODS, SERVICES
 from reporter.diagnosis.case import refusal, statuses, why_not_made
 from reporter.model.finding import Fails
 from reporter.model.objects import Condition, DaemonSet, Deployment, Labels, Pod, StatefulSet
@@ -64,7 +64,7 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> standing.Wor
     """
     if deployment.wanted == 0:
         return standing.SCALED_TO_ZERO
-    exceeded = _exceeded_deadline(deployment)
+    exceeded = exceeded_deadline(deployment)
     down = not is_available(deployment)
     lacking = deployment.status.ready_replicas < deployment.wanted
     if not down and exceeded is None and (not lacking or _is_rolling_out(deployment)):
@@ -81,12 +81,15 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> standing.Wor
     )
 
 
-def deployment_behind(snapshot: Snapshot, namespace: str, labels: Labels) -> Deployment | None:
-    """Return the Deployment whose pods a Service with these labels leads to, if any.
+def deployment_behind(snapshot: Snapshot, namespace: str, service: str) -> Deployment | None:
+    """Return the Deployment whose pods a Service leads to, if it is there and leads to any.
 
     Of several the first by name that is to have replicas.
     """
-    wanted = tuple(sorted(labels.items()))
+    found = snapshot[SERVICES].get(namespace, service)
+    if found is None or not found.spec.selector:
+        return None
+    wanted = tuple(sorted(found.spec.selector.items()))
 
     def find(snapshot: Snapshot) -> Deployment | None:
         index = snapshot.once(("templates", namespace), partial(_by_label_of_pods, namespace))
@@ -132,7 +135,8 @@ def _is_stale(workload: Deployment | DaemonSet | StatefulSet) -> bool:
     return workload.status.observed_generation < workload.metadata.generation
 
 
-def _exceeded_deadline(deployment: Deployment) -> Condition | None:
+def exceeded_deadline(deployment: Deployment) -> Condition | None:
+    """Return the condition that says that a rollout is past its deadline, if one is."""
     stopped = deployment.status.condition("Progressing", "False")
     exceeded = stopped and stopped.reason == _EXCEEDED and not _is_stale(deployment)
     return stopped if exceeded else None

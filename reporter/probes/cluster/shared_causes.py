@@ -20,7 +20,7 @@ from reporter.catalogue.reasons import CLUSTER_NODE, CLUSTER_SHARED
 from reporter.catalogue.resources import DEPLOYMENTS, NAMESPACES, NODES, PODS, SERVICES
 from reporter.diagnosis.case import REFUSES_ALL
 from reporter.model.finding import Diagnosis, Evaluation, Finding
-from reporter.model.objects import Deployment, LabelSelector, Node
+from reporter.model.objects import LabelSelector, Node
 from reporter.model.subject import CLUSTER, CLUSTER_KIND, NAMESPACE_KIND, ObjectRef, Subject
 from reporter.model.text import clean
 from reporter.snapshot.snapshot import Snapshot
@@ -62,7 +62,9 @@ def with_shared_causes(parts: Sequence[Evaluation], snapshot: Snapshot) -> tuple
         return tuple(parts)
     down = {each.related: each.reason for each in every if each.governs}
     for ref, code in shared:
-        behind = _behind(ref, snapshot) if code == REFUSES_ALL else None
+        behind = (
+            deployment_behind(snapshot, ref.namespace, ref.name) if code == REFUSES_ALL else None
+        )
         if behind is not None and (part := down.get(DEPLOYMENTS.ref(behind))):
             shared[ref, code] = (part, "")
 
@@ -102,16 +104,9 @@ _EXEMPT: Final = (
 )
 
 
-def _behind(ref: ObjectRef, snapshot: Snapshot) -> Deployment | None:
-    """Return the Deployment that a Service leads to."""
-    service = snapshot[SERVICES].get(ref.namespace, ref.name)
-    labels = service.spec.selector if service is not None else None
-    return deployment_behind(snapshot, ref.namespace, labels) if labels else None
-
-
 def _standing(ref: ObjectRef, snapshot: Snapshot) -> str:
     """Return the fault of the Deployment behind a Service, in parentheses, or an empty string."""
-    behind = _behind(ref, snapshot)
+    behind = deployment_behind(snapshot, ref.namespace, ref.name)
     fault = judge_deployment(behind, snapshot) if behind is not None else None
     if behind is None or fault is None:
         return ""

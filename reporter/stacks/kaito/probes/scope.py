@@ -171,20 +171,16 @@ class InferenceSetScope(ModelScope[InferenceSet]):
     def _picker_deployments(self) -> Mapping[str, Deployment | None]:
         """The Deployments of the pickers that its pools name, else of what the chart makes.
 
-        A pool refers to a Service (Gateway API Inference Extension, `endpointPickerRef`).
+        A pool refers to a Service (Gateway API Inference Extension, `endpointPickerRef`): a
+        Deployment of its name counts first, then the one behind it.
         """
         named = (each.spec.endpoint_picker_ref for each in self.pools)
         names = {each.name for each in named if each and each.name} or {f"{self.pool_name}-epp"}
-        return {each: self._deployment_of(each) for each in sorted(names)}
-
-    def _deployment_of(self, picker: str) -> Deployment | None:
-        """Return the Deployment of that name, else the one behind the Service of that name."""
-        if (named := self.snapshot[r.DEPLOYMENTS].get(self.place, picker)) is not None:
-            return named
-        service = self.snapshot[r.SERVICES].get(self.place, picker)
-        if service is None or not service.spec.selector:
-            return None
-        return deployment_behind(self.snapshot, self.place, service.spec.selector)
+        own = self.snapshot[r.DEPLOYMENTS]
+        return {
+            each: own.get(self.place, each) or deployment_behind(self.snapshot, self.place, each)
+            for each in sorted(names)
+        }
 
     def _picker(self, name: str, deployment: Deployment | None) -> Picker:
         """Judge an endpoint picker, which some other workload than a Deployment may be.

@@ -10,7 +10,8 @@ from reporter.diagnosis.case import exit_words, is_error, last_end, last_words, 
 from reporter.model.finding import Fails, Finding
 from reporter.model.objects import ContainerStatus, Pod
 from reporter.model.text import clean, detail
-from reporter.probes.pods import fault_of_pod, pod_finding, startup_budget
+from reporter.probes.pods import pod_finding, startup_budget
+from reporter.served.pods import faults_of
 from reporter.stacks.kserve import reasons
 from reporter.stacks.kserve.derived.conditions import REPLICA_FAILURE
 from reporter.stacks.kserve.derived.derive import (
@@ -27,7 +28,6 @@ from reporter.stacks.kserve.objects import Component, FailureInfo
 from reporter.stacks.kserve.probes.scope import InferenceServiceScope, named, others_with_traffic
 from reporter.workload.owners import warning_about, words
 from reporter.workload.pod import counts, had_been_ready, is_ready, why_ended
-from reporter.workload.standing import newest_failure
 
 _ERROR: Final = "Error"
 _NOT_LOADED: Final = "the model does not load"
@@ -180,20 +180,16 @@ def probe_pods(scope: InferenceServiceScope) -> Iterator[Finding]:
     if not scope.in_knative_mode:
         yield from _refused(scope)
     although = "; Ready is True all the same" if scope.shows_ready else ""
-    judged = [(pod, fault_of_pod(scope, pod, scope.pods)) for pod in scope.pods]
-    if (failed := newest_failure(scope.pods, scope.snapshot)) is not None:
-        judged.append(failed)
-    for pod, fault in judged:
-        if fault is not None:
-            yield pod_finding(
-                scope,
-                pod,
-                fault,
-                reason=reasons.PODS_NOT_READY,
-                related=PODS.ref(pod),
-                cause=fault.cause,
-                text=f"pod {pod.name}: {fault.detail}{although}",
-            )
+    for pod, fault in faults_of(scope, scope.pods):
+        yield pod_finding(
+            scope,
+            pod,
+            fault,
+            reason=reasons.PODS_NOT_READY,
+            related=PODS.ref(pod),
+            cause=fault.cause,
+            text=f"pod {pod.name}: {fault.detail}{although}",
+        )
 
 
 def _refused(scope: InferenceServiceScope) -> Iterator[Finding]:

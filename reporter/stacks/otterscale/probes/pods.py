@@ -29,6 +29,7 @@ from reporter.stacks.otterscale.manifests.wanted import RESOURCE_NAMES
 from reporter.stacks.otterscale.probes.scope import ModelServiceScope, RoleView
 from reporter.stacks.otterscale.reasons import PODS as PODS_NOT_READY
 from reporter.stacks.otterscale.reasons import ROLLOUT_STALLED
+from reporter.workload.deployment import exceeded_deadline
 from reporter.workload.pod import (
     ENDED,
     NOT_SET_UP,
@@ -272,7 +273,7 @@ def probe_rollout(scope: ModelServiceScope) -> Iterator[Finding]:
         deployment = role.deployment
         if deployment is None or deployment.deleting or deployment.wanted == 0:
             continue
-        stalled = _stalled(deployment)
+        stalled = exceeded_deadline(deployment)
         if stalled is None:
             continue
         updated = f"{deployment.status.updated_replicas}/{deployment.wanted} pods are new"
@@ -287,13 +288,6 @@ def probe_rollout(scope: ModelServiceScope) -> Iterator[Finding]:
             created=deployment.created,
             budget=_rest(deployment, scope.settings),
         )
-
-
-def _stalled(deployment: Deployment) -> Condition | None:
-    condition = deployment.status.condition("Progressing", "False")
-    is_seen = deployment.status.observed_generation >= deployment.metadata.generation
-    exceeded = condition is not None and condition.reason == "ProgressDeadlineExceeded"
-    return condition if exceeded and is_seen else None
 
 
 def _rest(deployment: Deployment, settings: EvaluationSettings) -> timedelta | None:
