@@ -91,32 +91,20 @@ class KnativeService(KubeObject, frozen=True):
     status: KnativeServiceStatus = KnativeServiceStatus()
 
 
-class KnativeRevisionStatus(KnativeConditioned, frozen=True):
-    """`status` of a Revision."""
-
-
 class KnativeRevision(KubeObject, frozen=True):
     """serving.knative.dev/v1 Revision."""
 
-    status: KnativeRevisionStatus = KnativeRevisionStatus()
-
-
-class WorkerSpec(Part, frozen=True):
-    """`spec.predictor.workerSpec`; that it is there means several nodes for one replica."""
-
-
-class StorageKey(Part, frozen=True):
-    """`storage` of a model: a key of a Secret with credentials, and a path."""
+    status: KnativeConditioned = KnativeConditioned()
 
 
 class ModelSpec(Part, frozen=True):
     storage_uri: str = ""
-    storage: StorageKey | None = None
+    storage: Part | None = None  # a key of a Secret with credentials, and a path
 
 
 class ComponentSpec(Part, frozen=True):
     canary_traffic_percent: int | None = None
-    worker_spec: WorkerSpec | None = None
+    worker_spec: Part | None = None  # if it is there: several nodes for one replica
     model: ModelSpec | None = None
 
 

@@ -1,7 +1,8 @@
 """The objects of KServe's LLMInferenceServices that are read.
 
 Their types are in github.com/kserve/kserve, pkg/apis/serving/v1alpha2, and in
-github.com/kubernetes-sigs/lws, api/leaderworkerset/v1.
+github.com/kubernetes-sigs/lws, api/leaderworkerset/v1. Of a field that is a `Part` alone it only
+matters that it is there.
 """
 
 from msgspec import field
@@ -33,21 +34,17 @@ class LlmModel(Part, frozen=True):
     lora: Lora | None = None
 
 
-class Presence(Part, frozen=True):
-    """A part of a spec of which only matters that it is there."""
-
-
 class VariantScaling(Part, frozen=True):
     """`scaling.wva`: the autoscaler by variants, through an HPA or a ScaledObject."""
 
-    keda: Presence | None = None
+    keda: Part | None = None
 
 
 class Scaling(Part, frozen=True):
     """`scaling` of a workload."""
 
     wva: VariantScaling | None = None
-    keda: Presence | None = None
+    keda: Part | None = None
 
     @property
     def by_keda(self) -> bool:
@@ -59,11 +56,11 @@ class Workload(Part, frozen=True):
 
     replicas: int | None = None
     scaling: Scaling | None = None
-    worker: Presence | None = None  # makes each replica a group of pods, by a LeaderWorkerSet
+    worker: Part | None = None  # makes each replica a group of pods, by a LeaderWorkerSet
 
 
-class RouteHttp(Part, frozen=True):
-    """`router.route.http`."""
+class References(Part, frozen=True):
+    """`router.route.http` and `router.gateway`."""
 
     refs: tuple[NamedPart, ...] | None = None
 
@@ -71,15 +68,9 @@ class RouteHttp(Part, frozen=True):
 class RouterRoute(Part, frozen=True):
     """`router.route`."""
 
-    http: RouteHttp | None = None
+    http: References | None = None
     group: str = ""
     weight: int | None = None
-
-
-class RouterGateway(Part, frozen=True):
-    """`router.gateway`."""
-
-    refs: tuple[NamedPart, ...] | None = None
 
 
 class SchedulerPool(Part, frozen=True):
@@ -92,14 +83,14 @@ class RouterScheduler(Part, frozen=True):
     """`router.scheduler`."""
 
     pool: SchedulerPool | None = None
-    tokenizer: Presence | None = None
+    tokenizer: Part | None = None
 
 
 class LlmRouter(Part, frozen=True):
     """`spec.router`."""
 
     route: RouterRoute | None = None
-    gateway: RouterGateway | None = None
+    gateway: References | None = None
     scheduler: RouterScheduler | None = None
 
 

@@ -247,10 +247,6 @@ class Monitor(KubeObject, frozen=True):
     spec: MonitorSpec = MonitorSpec()
 
 
-class Present(KubeObject, frozen=True):
-    """An object of which only that it exists is read."""
-
-
 class PluginsConfigMap(KubeObject, frozen=True):
     data: dict[str, str] | None = None
 

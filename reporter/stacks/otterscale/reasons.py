@@ -49,7 +49,7 @@ SERVICEMONITORS: Final = Resource(
 )  # fmt: skip
 SERVICEACCOUNTS: Final = Resource(
     group="", versions=("v1",), plural="serviceaccounts", kind="ServiceAccount", namespaced=True,
-    type=objects.Present, purpose="whether the ServiceAccount of an endpoint picker exists",
+    type=KubeObject, purpose="whether the ServiceAccount of an endpoint picker exists",
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
     wide=True,
 )  # fmt: skip
@@ -61,14 +61,14 @@ PLUGINS_CONFIGMAPS: Final = Resource(
 )  # fmt: skip
 CLUSTERROLES: Final = Resource(
     group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterroles", kind="ClusterRole",
-    namespaced=False, type=objects.Present,
+    namespaced=False, type=KubeObject,
     purpose="whether the ClusterRole of an endpoint picker exists",
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
     opt_in="otterscale_cluster_roles",
 )  # fmt: skip
 CLUSTERROLEBINDINGS: Final = Resource(
     group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterrolebindings",
-    kind="ClusterRoleBinding", namespaced=False, type=objects.Present,
+    kind="ClusterRoleBinding", namespaced=False, type=KubeObject,
     purpose="whether its binding exists",
     label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
     opt_in="otterscale_cluster_roles",
