@@ -95,8 +95,6 @@ class SpreadConstraint(Part, frozen=True):
 
 
 class ServingGroupTemplate(Part, frozen=True):
-    """`spec.template`."""
-
     roles: tuple[Role, ...] | None = None
     gang_policy: GangPolicy | None = None
     gang_schedule: GangPolicy | None = None  # the former name of `gang_policy`, before v0.1.0

@@ -42,7 +42,6 @@ from reporter.stacks.kthena.owning import (
     BEHIND,
     Answer,
     Method,
-    Owning,
     StatusPlan,
     StatusWrite,
     own,
@@ -321,7 +320,7 @@ class KthenaOutput:
     def decide(self, scope: OutputScope, memory: object, answers: object) -> Decision:
         return own(
             scope,
-            memory if isinstance(memory, Owning) else Owning(),
+            memory if isinstance(memory, dict) else {},
             answers if isinstance(answers, dict) else {},
         )
 

@@ -388,27 +388,22 @@ class StatusPlan:
     objects: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Owning:
-    """What is remembered from pass to pass: who owns each object, by uid."""
-
-    ownership: Mapping[str, Ownership] = field(default_factory=dict)
-
-
-def own(scope: OutputScope, before: Owning, answers: Mapping[str, Answer]) -> Decision:
+def own(
+    scope: OutputScope, before: Mapping[str, Ownership], answers: Mapping[str, Answer]
+) -> Decision:
     """Decide which statuses to write; an object that is being deleted is not claimed.
 
     A replica that does not lead remembers no writes: those of the leader are not its own.
 
     Args:
         scope: what it is decided from.
-        before: what the last pass returned.
+        before: what the last pass remembered of each object, by uid.
         answers: the last answer to a write of each object, by uid.
 
     """
     settings = KthenaDaemonSettings.of(scope.settings)
     if not scope.leading or settings.modelserving_status is StatusOwnership.OFF:
-        return Decision(memory=Owning())
+        return Decision(memory={})
     whole = settings.modelserving_status is StatusOwnership.FULL
     resync = timedelta(seconds=settings.resync_seconds)
     memory: dict[str, Ownership] = {}
@@ -418,7 +413,7 @@ def own(scope: OutputScope, before: Owning, answers: Mapping[str, Answer]) -> De
     for claim in _claims(scope.derived, scope.snapshot):
         uid = claim.modelserving.metadata.uid
         known, verdict = judge(
-            before.ownership.get(uid),
+            before.get(uid),
             claim,
             answers.get(uid),
             now=scope.now,
@@ -439,7 +434,7 @@ def own(scope: OutputScope, before: Owning, answers: Mapping[str, Answer]) -> De
     if not all(each.confirmed for each in states):
         return Decision(memory=before, findings=tuple(findings))
     return Decision(
-        memory=Owning(memory),
+        memory=memory,
         plan=StatusPlan(tuple(writes), frozenset(memory)),
         findings=tuple(findings),
         next_in=min(waits, default=None),

@@ -19,7 +19,7 @@ has an available replica (scheduler.go); WorkloadsReady, RouterReady and Ready s
 (pkg/apis/serving/v1alpha2/llm_inference_service_lifecycle.go).
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
@@ -198,29 +198,25 @@ class Worked:
     seen: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """An entry of `status.workloads`, which the end of a pass writes."""
-
-    entry: str
-    name: str
-    replicas: int  # what KServe counts of it as ready
-
-
 _WORDS: Final = {True: "True", False: "False"}
 
 
 def derived_status(
-    generation: int, worked: Iterable[Worked], counted: Iterable[Counted]
+    generation: int, worked: Iterable[Worked], counted: Mapping[str, tuple[str, int]]
 ) -> Document:
-    """Return the status that follows from objects; without what is not known."""
+    """Return the status that follows from objects; without what is not known.
+
+    `counted` is what stands in `status.workloads`: of each entry its name and how many are ready.
+    """
     found = {each.type: each.ready for each in worked} | dict(_sums(tuple(worked)))
     conditions = [
         {"type": type_, "status": _WORDS[ready]}
         for type_, ready in found.items()
         if ready is not None
     ]
-    entries = {each.entry: {"name": each.name, "readyReplicas": each.replicas} for each in counted}
+    entries = {
+        entry: {"name": name, "readyReplicas": ready} for entry, (name, ready) in counted.items()
+    }
     return {"observedGeneration": generation, "conditions": conditions, "workloads": entries}
 
 

@@ -21,14 +21,10 @@ class NamedPart(Part, frozen=True):
 
 
 class Lora(Part, frozen=True):
-    """`spec.model.lora`."""
-
     adapters: tuple[NamedPart, ...] | None = None
 
 
 class LlmModel(Part, frozen=True):
-    """`spec.model`."""
-
     name: str = ""
     uri: str = ""
     lora: Lora | None = None
@@ -66,29 +62,21 @@ class References(Part, frozen=True):
 
 
 class RouterRoute(Part, frozen=True):
-    """`router.route`."""
-
     http: References | None = None
     group: str = ""
     weight: int | None = None
 
 
 class SchedulerPool(Part, frozen=True):
-    """`router.scheduler.pool`."""
-
     ref: NamedPart | None = None
 
 
 class RouterScheduler(Part, frozen=True):
-    """`router.scheduler`."""
-
     pool: SchedulerPool | None = None
     tokenizer: Part | None = None
 
 
 class LlmRouter(Part, frozen=True):
-    """`spec.router`."""
-
     route: RouterRoute | None = None
     gateway: References | None = None
     scheduler: RouterScheduler | None = None

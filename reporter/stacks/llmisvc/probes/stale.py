@@ -31,7 +31,6 @@ from reporter.settings import EvaluationSettings
 from reporter.snapshot.snapshot import Served, Snapshot
 from reporter.stacks.llmisvc import reasons
 from reporter.stacks.llmisvc.derived import (
-    Counted,
     PassStage,
     Worked,
     derived_status,
@@ -107,11 +106,13 @@ def worked(scope: LlmScope) -> Iterator[Worked]:
             yield Worked(kind, PassStage.ROUTER, deployment.status.available_replicas > 0)
 
 
-def counted(scope: LlmScope) -> Iterator[Counted]:
-    for role in scope.roles:
-        if role.ref is not None:
-            entry = "prefill" if role.name == "prefill" else "primary"
-            yield Counted(entry, role.ref.name, role.available)
+def counted(scope: LlmScope) -> Mapping[str, tuple[str, int]]:
+    """Return the name of what each role runs on and how many KServe counts of it as ready."""
+    return {
+        "prefill" if role.name == "prefill" else "primary": (role.ref.name, role.available)
+        for role in scope.roles
+        if role.ref is not None
+    }
 
 
 def _routes_ready(scope: LlmScope) -> bool | None:
@@ -198,12 +199,10 @@ def _reached(scope: LlmScope) -> frozenset[PassStage]:
 def _miscounted(scope: LlmScope) -> Iterator[str]:
     stored = scope.object.status.workloads or WorkloadsStatus()
     told = {"primary": stored.primary, "prefill": stored.prefill}
-    for each in counted(scope):
-        entry = told.get(each.entry)
-        if entry is None or entry.ready_replicas is None or entry.name != each.name:
-            continue
-        if entry.ready_replicas != each.replicas:
-            yield f"workloads.{each.entry}.readyReplicas"
+    for entry, (name, ready) in counted(scope).items():
+        said = told[entry]
+        if said is not None and said.name == name and said.ready_replicas not in {None, ready}:
+            yield f"workloads.{entry}.readyReplicas"
 
 
 def derived(scope: LlmScope) -> tuple[Derived, ...]:

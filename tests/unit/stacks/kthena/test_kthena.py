@@ -10,7 +10,7 @@ import yaml
 
 from reporter.catalogue.resources import PODS
 from reporter.stacks.kthena.objects import ControllerRevision, ModelServing, Role
-from reporter.stacks.kthena.owning import Answer, Method, Owning, own
+from reporter.stacks.kthena.owning import Answer, Method, own
 from reporter.stacks.kthena.reasons import STATUS_NOT_OWNED
 from reporter.stacks.kthena.templates import roles_in, same_role, without_templates
 from reporter.stacks.output import OutputScope
@@ -86,7 +86,7 @@ def owned(changes=(), *, before=None, second=0, leading=True, confirmed=True, an
         seen = replace(seen, states={**seen.states, PODS: state})
     derived = evaluated(objects).derived
     settings = FullDaemonSettings(**flags)
-    before = before or Owning()
+    before = before or {}
     scope = OutputScope(
         derived=derived, snapshot=seen, now=at(second), settings=settings, instance="replica-a",
         leading=leading,
@@ -105,9 +105,9 @@ def test_how_much_is_written_is_a_setting(mode, methods):
 def test_a_standby_writes_nothing_and_remembers_nothing_of_the_leaders_writes():
     """It would take the leader's first write for somebody else's."""
     led = owned(modelserving_status="full")
-    assert led.memory.ownership
+    assert led.memory
     standby = owned(before=led.memory, leading=False, modelserving_status="full")
-    assert (standby.plan, standby.memory.ownership) == (None, {})
+    assert (standby.plan, standby.memory) == (None, {})
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_an_object_that_goes_is_not_claimed_and_its_memory_ends(change):
     """Its finalizers may run for minutes; nobody needs its status any more."""
     led = owned(modelserving_status="full")
     later = owned({"ModelServing m": change}, before=led.memory, modelserving_status="full")
-    assert (later.plan.writes, later.plan.objects, later.memory.ownership) == ((), frozenset(), {})
+    assert (later.plan.writes, later.plan.objects, later.memory) == ((), frozenset(), {})
 
 
 def test_nothing_is_written_on_unconfirmed_data():
