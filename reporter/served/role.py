@@ -109,14 +109,6 @@ class CountedRole(ServedRole):
     enough: int
 
     @property
-    def exists(self) -> bool:
-        return True
-
-    @property
-    def replicas(self) -> int:
-        return self.wanted
-
-    @property
     def missing(self) -> int:
         """Pods that are not there though replicas need them."""
         return max(0, self.wanted * self.size - sum(map(counts, self.pods)))
