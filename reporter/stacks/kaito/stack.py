@@ -6,7 +6,6 @@ from reporter.catalogue import needs as shared
 from reporter.catalogue import resources as r
 from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
 from reporter.stacks.kaito import reasons
-from reporter.stacks.kaito import reasons as k
 from reporter.stacks.stack import Stack
 
 if TYPE_CHECKING:
@@ -95,12 +94,12 @@ KAITO: Final = Stack(
     project="KAITO",
     expected=True,
     resources=reasons.RESOURCES,
-    cluster_reasons=k.CLUSTER_REASONS,
-    reasons=k.REASONS,
+    cluster_reasons=reasons.CLUSTER_REASONS,
+    reasons=reasons.REASONS,
     suppression=reasons.SUPPRESSION,
     controllers=(
         Controller(
-            reason=k.CLUSTER_KAITO,
+            reason=reasons.CLUSTER_KAITO,
             deployment="kaito_deployment",
             images=("kaito/workspace",),
             leases=("ef60f9b0.io",),
@@ -110,7 +109,7 @@ KAITO: Final = Stack(
             governs=True,
         ),
         Controller(
-            reason=k.CLUSTER_NODE_PROVISIONER,
+            reason=reasons.CLUSTER_NODE_PROVISIONER,
             part=NODE_PROVISIONER,
             deployment="node_provisioner_name",
             leases=("karpenter-leader-election", "gpu-provisioner-leader-election"),
@@ -120,7 +119,7 @@ KAITO: Final = Stack(
             with_stack=False,
         ),
         Controller(
-            reason=k.CLUSTER_KEDA,
+            reason=reasons.CLUSTER_KEDA,
             part=KEDA,
             names=_KEDA,
             images=("kedacore/keda", "kedacore/keda-metrics-apiserver"),
@@ -134,7 +133,7 @@ KAITO: Final = Stack(
             with_stack=False,
         ),
         Controller(
-            reason=k.CLUSTER_KEDA_SCALER,
+            reason=reasons.CLUSTER_KEDA_SCALER,
             part=KEDA_SCALER,
             deployment="keda_scaler_deployment",
             images=("keda-kaito-scaler",),
@@ -188,7 +187,9 @@ KAITO: Final = Stack(
         ),
     ),
     scraped=ScrapedPods(
-        kind=reasons.INFERENCESET_KIND, label_setting="scrape_selector", not_ready=k.MODEL_PODS
+        kind=reasons.INFERENCESET_KIND,
+        label_setting="scrape_selector",
+        not_ready=reasons.MODEL_PODS,
     ),
     pickers=reasons.PICKERS,
     made_with=reasons.MADE_WITH,

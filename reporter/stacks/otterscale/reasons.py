@@ -29,6 +29,9 @@ MadeResource: TypeAlias = Resource[objects.Made]
 
 MODELSERVICE_KIND: Final = SubjectKind("modelservice")
 
+_MANAGED: Final = f"{names.MANAGED_BY}={names.OPERATOR}"
+"""Label of what the operator makes."""
+
 MODELSERVICES: Final = Resource(
     group="model.otterscale.io", versions=("v1alpha1",), plural="modelservices",
     kind="ModelService", namespaced=True, custom=True,
@@ -39,39 +42,35 @@ PODMONITORS: Final = Resource(
     group="monitoring.coreos.com", versions=("v1",), plural="podmonitors", kind="PodMonitor",
     namespaced=True, custom=True,
     type=objects.Monitor, purpose="whether the monitors of a ModelService exist",
-    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    label_selector=_MANAGED, stack=STACK,
 )  # fmt: skip
 SERVICEMONITORS: Final = Resource(
     group="monitoring.coreos.com", versions=("v1",), plural="servicemonitors",
     kind="ServiceMonitor", namespaced=True, custom=True,
     type=objects.Monitor, purpose="whether the monitor of an endpoint picker exists",
-    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+    label_selector=_MANAGED, stack=STACK,
 )  # fmt: skip
 SERVICEACCOUNTS: Final = Resource(
     group="", versions=("v1",), plural="serviceaccounts", kind="ServiceAccount", namespaced=True,
     type=KubeObject, purpose="whether the ServiceAccount of an endpoint picker exists",
-    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
-    wide=True,
+    label_selector=_MANAGED, stack=STACK, wide=True,
 )  # fmt: skip
 PLUGINS_CONFIGMAPS: Final = Resource(
     group="", versions=("v1",), plural="configmaps", kind="ConfigMap", namespaced=True,
     type=objects.PluginsConfigMap, purpose="the configuration of an endpoint picker",
-    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
-    wide=True,
+    label_selector=_MANAGED, stack=STACK, wide=True,
 )  # fmt: skip
 CLUSTERROLES: Final = Resource(
     group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterroles", kind="ClusterRole",
     namespaced=False, type=KubeObject,
     purpose="whether the ClusterRole of an endpoint picker exists",
-    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
-    opt_in="otterscale_cluster_roles",
+    label_selector=_MANAGED, stack=STACK, opt_in="otterscale_cluster_roles",
 )  # fmt: skip
 CLUSTERROLEBINDINGS: Final = Resource(
     group="rbac.authorization.k8s.io", versions=("v1",), plural="clusterrolebindings",
     kind="ClusterRoleBinding", namespaced=False, type=KubeObject,
     purpose="whether its binding exists",
-    label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
-    opt_in="otterscale_cluster_roles",
+    label_selector=_MANAGED, stack=STACK, opt_in="otterscale_cluster_roles",
 )  # fmt: skip
 
 
@@ -79,7 +78,7 @@ def _made(of: Resource[KubeObject], purpose: str) -> MadeResource:
     return Resource(
         group=of.group, versions=of.versions, plural=of.plural, kind=of.kind, namespaced=True,
         custom=of.custom, type=objects.Made, purpose=purpose,
-        label_selector="app.kubernetes.io/managed-by=model-operator", stack=STACK,
+        label_selector=_MANAGED, stack=STACK,
     )  # fmt: skip
 
 

@@ -8,14 +8,13 @@ from reporter.model.objects import KubeObject
 from reporter.model.resource import Resource
 from reporter.model.stack import Controller, Need, RequiredKind, ScrapedPods, StackWords, need
 from reporter.stacks.otterscale import reasons
+from reporter.stacks.otterscale.manifests import names
 from reporter.stacks.stack import Command, Stack
 
 if TYPE_CHECKING:
     from reporter.probes.subjects import StackProbes
     from reporter.settings import EvaluationSettings
 
-
-_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 
 OF_OTTERSCALE: Final[tuple[Need, ...]] = (
     need(
@@ -48,9 +47,9 @@ MODELSERVICES_WITH_MONITORED_PICKERS: Final = need(
 )
 DEPLOYMENTS_OF_MODELSERVICES: Final = need(
     r.DEPLOYMENTS,
-    f"Deployments with {_MANAGED_BY}: model-operator",
+    f"Deployments with {names.MANAGED_BY}: {names.OPERATOR}",
     evidence="the model operator makes them for a ModelService (otterscale/model-operator)",
-    shows=lambda deployment, _: deployment.metadata.label(_MANAGED_BY) == "model-operator",
+    shows=lambda deployment, _: deployment.metadata.label(names.MANAGED_BY) == names.OPERATOR,
 )
 
 
