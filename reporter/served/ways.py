@@ -3,12 +3,12 @@
 They are found by what selects the pods, whatever made them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from reporter.catalogue import resources as r
 from reporter.catalogue.runtime import of_kind
@@ -25,6 +25,7 @@ from reporter.workload.pod import is_ready
 from reporter.workload.standing import WorkloadFault
 
 SelectsT = TypeVar("SelectsT", bound=o.KubeObject)
+_Selecting: TypeAlias = Mapping[tuple[str, str], tuple[SelectsT, ...]]
 
 _MOST: Final = 8
 """So many pools, Services and routes are looked at for one model."""
@@ -42,12 +43,8 @@ class Ways:
     @cached_property
     def pools(self) -> tuple[o.InferencePool, ...]:
         """The InferencePools that select its pods, of either group."""
-        index = self.snapshot.once(("pools", self.place), partial(_pools, self.place))
-        labels = self.labels
-        near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
-        matching = (
-            each for each in near if each.spec.selector and each.spec.selector.matches(labels)
-        )
+        near = ((each, each.spec.selector) for each in self._near(_pools))
+        matching = (each for each, of in near if of and of.matches(self.labels))
         return tuple(islice(matching, _MOST))
 
     def ref_of_pool(self, pool: o.InferencePool) -> ObjectRef:
@@ -56,11 +53,16 @@ class Ways:
 
     @cached_property
     def services(self) -> tuple[o.Service, ...]:
-        index = self.snapshot.once(("services", self.place), partial(_services, self.place))
-        labels = self.labels
-        near = (each for label in sorted(labels.items()) for each in index.get(label, ()))
-        found = (each for each in near if (each.spec.selector or {}).items() <= labels.items())
+        near = ((each, each.spec.selector or {}) for each in self._near(_services))
+        found = (each for each, of in near if of.items() <= self.labels.items())
         return tuple(islice(found, _MOST))
+
+    def _near(
+        self, index_of: Callable[[str, Snapshot], _Selecting[SelectsT]]
+    ) -> Iterator[SelectsT]:
+        """Yield what selects pods by a label of its pods."""
+        index = self.snapshot.once((index_of, self.place), partial(index_of, self.place))
+        return (each for label in sorted(self.labels.items()) for each in index.get(label, ()))
 
     @cached_property
     def routes(self) -> tuple[o.HttpRoute, ...]:
@@ -261,9 +263,7 @@ def selects_ready(service: o.Service, snapshot: Snapshot) -> bool | None:
     return False if known else None
 
 
-def _pools(
-    namespace: str, snapshot: Snapshot
-) -> Mapping[tuple[str, str], tuple[o.InferencePool, ...]]:
+def _pools(namespace: str, snapshot: Snapshot) -> _Selecting[o.InferencePool]:
     present = snapshot[r.INFERENCEPOOLS].in_namespace(namespace)
     names = {each.name for each in present}
     former = (each.pool for each in snapshot[r.FORMER_POOLS].in_namespace(namespace))
@@ -273,16 +273,14 @@ def _pools(
     )
 
 
-def _services(
-    namespace: str, snapshot: Snapshot
-) -> Mapping[tuple[str, str], tuple[o.Service, ...]]:
+def _services(namespace: str, snapshot: Snapshot) -> _Selecting[o.Service]:
     every = snapshot[r.SERVICES].in_namespace(namespace)
     return _by_label((each.spec.selector, each) for each in every)
 
 
 def _by_label(
     selecting: Iterable[tuple[o.Labels | None, SelectsT]],
-) -> Mapping[tuple[str, str], tuple[SelectsT, ...]]:
+) -> _Selecting[SelectsT]:
     """Return what selects pods by one of its labels: the longest value is most likely a name."""
     return grouped(
         (max(wanted.items(), key=lambda label: (len(label[1]), label)), each)

@@ -28,7 +28,7 @@ from reporter.stacks.kserve.probes.scope import (
     others_with_traffic,
     with_traffic,
 )
-from reporter.workload.owners import is_false, words
+from reporter.workload.owners import is_false, is_true, words
 
 _ROLLOUT: Final = timedelta(seconds=reasons.ROLLOUT_SECONDS)
 _NEVER: Final = "Initial scale was never achieved"
@@ -158,6 +158,12 @@ def _told(condition: KnativeCondition | None) -> str:
     return "; ".join((said, *meanings))
 
 
+def _of_route(scope: InferenceServiceScope, component: Component) -> str:
+    """Say what the route of a component waits for; nothing where it is ready."""
+    route = scope.condition(component.route_ready)
+    return "" if route is None or is_true(route) else f"; {route.type}: {_told(route)}"
+
+
 def _may_be_stuck(
     scope: InferenceServiceScope, component: Component, status: ComponentStatus
 ) -> bool:
@@ -171,13 +177,11 @@ def _stuck(scope: InferenceServiceScope, component: Component, status: Component
     ready = status.latest_ready_revision
     others = " and ".join(others_with_traffic(status, ready))
     but = f"requests still go to {others}" if others else "is not recorded as rolled out"
-    route = scope.condition(component.route_ready)
-    why = "" if route is None or route.status == "True" else f"; {route.type}: {_told(route)}"
     return scope.finding(
         reason=reasons.ROLLOUT_STUCK,
         related=scope.object_ref(component),
         cause=f"{ready} not rolled out",
-        text=f"{component}: revision {ready} is ready, and {but}{why}",
+        text=f"{component}: revision {ready} is ready, and {but}{_of_route(scope, component)}",
         created=scope.moved(component),
         budget=_ROLLOUT,
     )
@@ -231,13 +235,11 @@ def probe_traffic(scope: InferenceServiceScope) -> Iterator[Finding]:
         fault = _judge(scope, component)
         if fault is None:
             continue
-        route = scope.condition(component.route_ready)
-        why = "" if route is None or route.status == "True" else f"; {route.type}: {_told(route)}"
         yield scope.finding(
             reason=reasons.TRAFFIC,
             related=scope.object_ref(component),
             cause=fault.cause,
-            text=f"{component}: {fault.text}{why}",
+            text=f"{component}: {fault.text}{_of_route(scope, component)}",
             severity=fault.severity,
             created=fault.began or scope.moved(component),
             budget=fault.budget,
