@@ -13,7 +13,15 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import force_setattr
 
-from reporter.model.objects import Conditioned, KubeObject, Labels, LabelSelector, Metadata, Part
+from reporter.model.objects import (
+    Condition,
+    Conditioned,
+    KubeObject,
+    Labels,
+    LabelSelector,
+    Metadata,
+    Part,
+)
 
 GROUP_VERSION: Final = "model.otterscale.io/v1alpha1"
 KIND: Final = "ModelService"
@@ -174,6 +182,17 @@ class ModelService(KubeObject, frozen=True):
     metadata: FinalizedMetadata
     spec: ModelServiceSpec
     status: ModelServiceStatus = ModelServiceStatus()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the status is of an older generation, or there is none yet."""
+        return self.status.observed_generation < self.metadata.generation
+
+    @property
+    def reconcile_error(self) -> Condition | None:
+        """The condition that says that the operator ended in an error; None where it did not."""
+        ready = self.status.condition("Ready", "False")
+        return ready if ready is not None and ready.reason == "ReconcileError" else None
 
     @property
     def mount_path(self) -> str:

@@ -47,7 +47,7 @@ def probe_status(scope: ModelServiceScope) -> Iterator[Finding]:
     start one after the other, or crash again and again, change the counters each time, a moment
     before the operator follows: seen often enough, that would look like one fault that lasts.
     """
-    if scope.is_behind or scope.reconcile_error or not scope.object.status.phase:
+    if scope.object.is_behind or scope.object.reconcile_error or not scope.object.status.phase:
         return
     if not scope.known(DEPLOYMENTS):
         return
@@ -161,7 +161,7 @@ _CAUSE_BYTES: Final = 100
 
 def probe_not_observed(scope: ModelServiceScope) -> Iterator[Finding]:
     """Yield a finding if the status is of an older generation."""
-    if not scope.is_behind:
+    if not scope.object.is_behind:
         return
     seen = scope.object.status.observed_generation
     text = f"the operator has not observed generation {scope.object.metadata.generation}, " + (
@@ -183,7 +183,7 @@ def probe_reconcile_failed(scope: ModelServiceScope) -> Iterator[Finding]:
     The time of the condition does not tell since when: it moves with the status alone, and a
     ModelService that was not ready before has had the same.
     """
-    condition = scope.reconcile_error
+    condition = scope.object.reconcile_error
     if condition is None:
         return
     message = condition.message or ""

@@ -270,7 +270,7 @@ def probe_drift(scope: ModelServiceScope) -> Iterator[Finding]:
 
     A status that is behind, or an error, says that the operator has not come so far.
     """
-    if scope.is_behind or scope.reconcile_error:
+    if scope.object.is_behind or scope.object.reconcile_error:
         return
     drifted = (*_of_wanted(scope), *_left_over(scope))
     if not drifted:

@@ -248,7 +248,7 @@ def _why(scope: ModelServiceScope, role: RoleView, refused: Condition | None) ->
     if refused is not None:
         return f": pods cannot be created, {detail(refused.reason, refused.message) or 'no reason'}"
     if deployment is not None and deployment.wanted < role.wanted:
-        late = scope.is_behind or scope.reconcile_error
+        late = scope.object.is_behind or scope.object.reconcile_error
         who = "and the operator has not changed it yet" if late else "somebody else has scaled it"
         return f": it asks for {deployment.wanted} only, {who}"
     if deployment is not None and deployment.spec.paused:

@@ -25,9 +25,6 @@ from reporter.stacks.otterscale.reasons import MODELSERVICES
 from reporter.stacks.otterscale.settings import OtterscaleSettings
 from reporter.workload.pod import counts, is_ready
 
-_RECONCILE_ERROR: Final = "ReconcileError"
-"""Reason of Ready where the operator ended in an error."""
-
 _UNTOLD: Final = OperatorSettings(provider=names.NONE, default_gateway_name="")
 """What is assumed of the operator where none of its objects tells: nothing that would be missed."""
 
@@ -146,14 +143,6 @@ class ModelServiceScope(SubjectScope[ModelService]):
             return "failureMode is FailOpen: the gateway spreads requests without it"
         return "failureMode is FailClose: requests fail"
 
-    @property
-    def is_behind(self) -> bool:
-        return _is_behind(self.object)
-
-    @property
-    def reconcile_error(self) -> o.Condition | None:
-        return _reconcile_error(self.object)
-
     def others(self, key: Key, own: tuple[str, str]) -> tuple[ModelService, ...]:
         """Return the other ModelServices whose key is `own`; those that are deleted aside."""
 
@@ -173,17 +162,6 @@ def picker_place(service: ModelService) -> tuple[str, str]:
 
 def cluster_role(service: ModelService) -> tuple[str, str]:
     return "", f"{service.namespace}-{names.epp(service.name)}"
-
-
-def _is_behind(service: ModelService) -> bool:
-    """Tell whether the status is of an older generation, or there is none yet."""
-    return service.status.observed_generation < service.metadata.generation
-
-
-def _reconcile_error(service: ModelService) -> o.Condition | None:
-    ready = service.status.condition("Ready")
-    failed = ready is not None and (ready.status, ready.reason) == ("False", _RECONCILE_ERROR)
-    return ready if failed else None
 
 
 def _children_of(service: ModelService, snapshot: Snapshot) -> Children:
@@ -219,7 +197,7 @@ def _recovered(snapshot: Snapshot) -> OperatorSettings:
     finished = tuple(
         each
         for each in there
-        if not (each.deleting or _is_behind(each) or _reconcile_error(each))
+        if not (each.deleting or each.is_behind or each.reconcile_error)
         and each.status.condition("Ready") is not None
     )
     services = [_children_of(each, snapshot) for each in finished or there]
