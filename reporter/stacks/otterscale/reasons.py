@@ -123,6 +123,9 @@ APPEARS_SECONDS: Final = 120
 
 _ITSELF: Final = (MODELSERVICES,)
 _SERVING: Final = (MODELSERVICES, r.DEPLOYMENTS, r.PODS)
+_ROUTED: Final = (MODELSERVICES, r.HTTPROUTES, r.INFERENCEPOOLS)
+_NEEDED: Final = (MODELSERVICES, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES)
+_WHOLE: Final = (MADE_DEPLOYMENTS, MADE_SERVICES, MADE_INFERENCEPOOLS, MADE_ROUTES)
 _DESCRIBE: Final = "kubectl -n <namespace> describe modelservice <name>"
 _OPERATOR_LOG: Final = (
     "the log of the model operator (namespace otterscale-system as it is shipped)"
@@ -181,7 +184,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         "Ready without its prefill Deployment, and never looks at the others.",
         silent="A default HTTPRoute that no ModelService has; kinds that are not installed.",
         action=f"Look at {_OPERATOR_LOG}: it recreates what is deleted, unless an error stops it.",
-        reads=(MODELSERVICES, r.DEPLOYMENTS, r.SERVICES, r.INFERENCEPOOLS, r.HTTPROUTES),
+        reads=_NEEDED,
         grace_seconds=APPEARS_SECONDS,
     ),
     _row(
@@ -238,15 +241,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
         silent="A new route, entries of other controllers, a ModelService without a route.",
         action="kubectl -n <namespace> describe httproute,inferencepool <name>; their parents name "
         "the cause. The default Gateway is in namespace llm-d and must allow routes from this one.",
-        reads=(
-            MODELSERVICES,
-            r.HTTPROUTES,
-            r.INFERENCEPOOLS,
-            r.GATEWAYS,
-            r.PODS,
-            r.SERVICES,
-            r.DESTINATIONRULES,
-        ),
+        reads=(*_ROUTED, r.GATEWAYS, r.PODS, r.SERVICES, r.DESTINATIONRULES),
         grace_seconds=APPEARS_SECONDS,
     ),
     outside_chain(
@@ -294,20 +289,7 @@ _FAULTS: Final[tuple[Reason, ...]] = (
             action="status-reporter render prints what should exist. The operator watches neither "
             "monitors nor DestinationRules nor ClusterRoles: a change of the ModelService makes it "
             "repair them.",
-            reads=(
-                MODELSERVICES,
-                r.DEPLOYMENTS,
-                r.SERVICES,
-                r.INFERENCEPOOLS,
-                r.HTTPROUTES,
-                r.DESTINATIONRULES,
-                PODMONITORS,
-                SERVICEMONITORS,
-                MADE_DEPLOYMENTS,
-                MADE_SERVICES,
-                MADE_INFERENCEPOOLS,
-                MADE_ROUTES,
-            ),
+            reads=(*_NEEDED, r.DESTINATIONRULES, PODMONITORS, SERVICEMONITORS, *_WHOLE),
             grace_seconds=APPEARS_SECONDS,
         ),
         EventType.NORMAL,
