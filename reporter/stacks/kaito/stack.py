@@ -74,7 +74,6 @@ _KEDA: Final = ("keda-operator", "keda-operator-metrics-apiserver")
 """Constants of KEDA's chart and add-on; its admission webhooks are not probed."""
 
 _CONFIGURED: Final = ("kaito_deployment", "kaito_namespace")
-_WITH_KEDA: Final = ("keda_namespace",)
 
 
 def _settings() -> "tuple[type[EvaluationSettings], ...]":
@@ -167,23 +166,20 @@ KAITO: Final = Stack(
             needs=(shared.ROUTES_TO_POOLS, shared.DEPLOYMENTS_OF_MODELS),
             only_needed=True,
         ),
-        RequiredKind(
-            crd=r.SCALEDOBJECTS.crd_name,
-            owner="KEDA",
-            part=KEDA,
-            settings=_WITH_KEDA,
-            needs=(SCALED_INFERENCESETS,),
-            of=(KEDA,),
-            with_stack=False,
-        ),
-        RequiredKind(
-            crd="clustertriggerauthentications.keda.sh",
-            owner="KEDA",
-            part=KEDA,
-            settings=_WITH_KEDA,
-            needs=(SCALED_INFERENCESETS,),
-            of=(KEDA_SCALER,),
-            with_stack=False,
+        *(
+            RequiredKind(
+                crd=crd,
+                owner="KEDA",
+                part=KEDA,
+                settings=("keda_namespace",),
+                needs=(SCALED_INFERENCESETS,),
+                of=(part,),
+                with_stack=False,
+            )
+            for crd, part in (
+                (r.SCALEDOBJECTS.crd_name, KEDA),
+                ("clustertriggerauthentications.keda.sh", KEDA_SCALER),
+            )
         ),
     ),
     scraped=ScrapedPods(
