@@ -278,9 +278,7 @@ def _services(namespace: str, snapshot: Snapshot) -> _Selecting[o.Service]:
     return _by_label((each.spec.selector, each) for each in every)
 
 
-def _by_label(
-    selecting: Iterable[tuple[o.Labels | None, SelectsT]],
-) -> _Selecting[SelectsT]:
+def _by_label(selecting: Iterable[tuple[o.Labels | None, SelectsT]]) -> _Selecting[SelectsT]:
     """Return what selects pods by one of its labels: the longest value is most likely a name."""
     return grouped(
         (max(wanted.items(), key=lambda label: (len(label[1]), label)), each)

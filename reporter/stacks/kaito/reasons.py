@@ -297,10 +297,7 @@ SUPPRESSION: Final[tuple[SuppressionRow, ...]] = (
 )
 
 PICKERS: Final = ScrapedPickers(
-    kind=INFERENCESET_KIND,
-    label="inferencepool",
-    value="{}-inferencepool-epp".format,
-    pools=_POOLS,
+    kind=INFERENCESET_KIND, label="inferencepool", value="{}-inferencepool-epp".format, pools=_POOLS
 )
 """Of the chart inferencepool (kubernetes-sigs/gateway-api-inference-extension,
 config/charts/inferencepool/templates/_helpers.tpl), installed as `<inferenceset>-inferencepool`."""

@@ -38,14 +38,7 @@ from reporter.stacks.kthena.derived.status import (
     status_document,
 )
 from reporter.stacks.kthena.objects import ModelServing, ModelServingStatus
-from reporter.stacks.kthena.owning import (
-    BEHIND,
-    Answer,
-    Method,
-    StatusPlan,
-    StatusWrite,
-    own,
-)
+from reporter.stacks.kthena.owning import BEHIND, Answer, Method, StatusPlan, StatusWrite, own
 from reporter.stacks.output import Decision, OutputScope, OutputWriter, WriterParts
 
 _UNDECLARED: Final = re.compile(r"\.status\.(\w++)(?:[^\s:]*+: field not declared in schema)")

@@ -413,12 +413,7 @@ def own(
     for claim in _claims(scope.derived, scope.snapshot):
         uid = claim.modelserving.metadata.uid
         known, verdict = judge(
-            before.get(uid),
-            claim,
-            answers.get(uid),
-            now=scope.now,
-            whole=whole,
-            resync=resync,
+            before.get(uid), claim, answers.get(uid), now=scope.now, whole=whole, resync=resync
         )
         memory[uid] = known
         findings += (

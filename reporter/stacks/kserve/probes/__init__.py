@@ -60,10 +60,7 @@ def _serving(scope: InferenceServiceScope, *, serves: bool) -> ServingEvidence:
     # What was made for the component before stays while it is not ready as a whole.
     stays = ingress is not None and bool(scope.object.status.url) and scope.says_no_more(ingress)
     return ServingEvidence(
-        subject=scope.subject,
-        wanted=1,
-        serving=int(serves),
-        reached=stays or not is_false(ingress),
+        subject=scope.subject, wanted=1, serving=int(serves), reached=stays or not is_false(ingress)
     )
 
 

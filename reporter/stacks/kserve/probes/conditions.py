@@ -25,14 +25,7 @@ from reporter.stacks.kserve.derived.conditions import (
 )
 from reporter.stacks.kserve.derived.derive import differs
 from reporter.stacks.kserve.probes.scope import GRADUAL, InferenceServiceScope
-from reporter.workload.owners import (
-    is_false,
-    is_true,
-    last_written,
-    latest,
-    warning_about,
-    words,
-)
+from reporter.workload.owners import is_false, is_true, last_written, latest, warning_about, words
 
 _OF_KSERVE: Final = frozenset(
     {"ReconcileFailed", "InvalidGPUAllocation", "InvalidWorkerSpecNotSet", "Stopped"}
@@ -255,8 +248,7 @@ def last_change(scope: InferenceServiceScope, *, pods: bool) -> datetime | None:
         found += chain.from_iterable((scope.facts.deployments or {}).values())
     said = (each for one in found for each in one.status.conditions or ())
     return latest(
-        *map(last_written, (scope.object, *found)),
-        *(each.last_transition_time for each in said),
+        *map(last_written, (scope.object, *found)), *(each.last_transition_time for each in said)
     )
 
 
