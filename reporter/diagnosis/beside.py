@@ -16,14 +16,22 @@ from reporter.snapshot.snapshot import Snapshot
 
 
 def _wanted(pod: Pod, snapshot: Snapshot) -> str:
-    """Return which pods it wants to be beside, and by which label of nodes."""
+    """Return which pods it wants to be beside, by which label of nodes, and where they are."""
     affinity = pod.spec.affinity and pod.spec.affinity.pod_affinity
     told = []
     for each in (affinity.required if affinity else None) or ():
         where = f"{selected(each.label_selector)} by {clean(each.topology_key)}"
         nodes = list(snapshot[NODES])
+        found = {
+            f"{one.namespace}/{one.name} on {one.spec.node_name}"
+            for space in each.namespaces or (pod.namespace,)
+            for one in snapshot[PODS].in_namespace(space)
+            if _is_placed(one) and _applies(each, pod, one)
+        }
         if nodes and all(n.metadata.label(each.topology_key) is None for n in nodes):
             where += ", a label that no node has"
+        elif found:
+            where += f": {some(sorted(found))}"
         told.append(where)
     return "; ".join(told[:2])
 

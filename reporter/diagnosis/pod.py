@@ -55,7 +55,7 @@ _SAYS_LESS: Final = ("Unable to attach or mount volumes", "context deadline exce
 
 _VOLUME: Final = re.compile(r'for volume "(?P<name>[^"]{1,253})"')
 _SOURCE: Final = re.compile(
-    r"Mounting arguments: [^\n]{0,600}? (?P<source>(?://|[\w.-]{1,253}:/)\S{1,200}) /\S+"
+    r"Mounting arguments: [^\n]{0,600}? (?P<source>(?://|[\w.-]{1,253}:/)\S{0,200}) /\S+"
 )
 _COMMAND: Final = re.compile(r"\nMounting command: [^\n]*\nMounting arguments: [^\n]*\nOutput")
 _MANUAL: Final = re.compile(r"\nRefer to the mount\.\w{1,20}\(8\) manual page[^\n]*")

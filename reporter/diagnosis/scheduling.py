@@ -44,7 +44,8 @@ _PLAIN: Final = (
      "its topology spread constraints leave no node",
      "Loosen topologySpreadConstraints, or add nodes."),
     ("node(s) didn't match pod affinity rules", "pod-affinity",
-     "no node has the pods that its affinity asks for", "Look at podAffinity of the pod."),
+     "no node that fits has the pods that its affinity asks for",
+     "Look at podAffinity of the pod."),
     ("node(s) didn't satisfy existing pods anti-affinity rules", "pod-affinity",
      "pods that run there do not want it beside them",
      "Look at podAntiAffinity of the pods that run."),
@@ -456,6 +457,8 @@ class _Look:
         if not most:
             offer = f"any{devices.other_names(self.nodes, resource)}"
             found = _ABSENT.of(asks=asks, resource=resource, offer=offer)
+            if not is_device(resource):
+                return replace(found, action=f"Set aside {resource} on nodes, or ask for none.")
             idle = devices.why_idle(found, self.nodes, snapshot=self.snapshot, resource=resource)
             return self._lame(found, resource) or idle
         told = _DEVICES_TOO_LARGE if is_device(resource) else _TOO_LARGE

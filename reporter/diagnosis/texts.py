@@ -258,8 +258,20 @@ MOUNTS: Final = (
         r"(?P<files>\d{1,12}) files| is taking longer)",
         "the kubelet on node {node} first gives each file of a volume to the pod's fsGroup{done}",
         "Wait; with fsGroupChangePolicy: OnRootMismatch that is done once alone."),
-    TextRow("mount-refused", r"mount error\(13\)|access denied by server",
-        "the server of {mounted} refuses node {node}: {end}",
+    TextRow("claim-missing", r'persistentvolumeclaims? "(?P<name>[^"]{1,253})" not found',
+        "its claim {name} does not exist",
+        "Create the claim, or name one that exists.", missing=True),
+    TextRow("mount-forbidden", r"User: (?P<role>arn:\S{1,200}) is not authorized to perform: "
+        r"(?P<right>[\w:*-]{1,80})",
+        "{mounted} cannot be mounted on node {node}: {role} has no right to {right}",
+        "Give that role the right, or let the driver use the identity that has it."),
+    TextRow("mount-forbidden",
+        r"(?P<role>[\w.@-]{1,200}) does not have (?P<right>[\w.]{1,80}) access",
+        "{mounted} cannot be mounted on node {node}: {role} has no right to {right}",
+        "Give that account the right, or let the driver use the identity that has it."),
+    TextRow("mount-refused", r"(?P<what>mount error\(13\)(?:: Permission denied)?|access denied by "
+        r"server)",
+        "the server of {mounted} refuses node {node}: {what}",
         "Check key or identity, and what the server's export and network rules allow."),
     TextRow("nfs", r"mount failed: exit status 32|mount\.nfs: (?P<why>[^\n]{1,120})",
         "{mounted} cannot be mounted on node {node}: {end}",
@@ -282,6 +294,19 @@ MOUNTS: Final = (
     TextRow("runtime-slow", r"failed to reserve sandbox name",
         "the container runtime on node {node} is slow: an earlier attempt to make it still runs",
         "Look at disk and load of node {node}.", "Node", Sureness.LIKELY),
+    TextRow("network-device", r'error adding container to network "(?P<network>[^"]{1,253})": '
+        r"SRIOV-CNI [^\n]{1,200}VF pci addr is required",
+        "network {network} needs a device (VF pci addr is required), and the pod has none of it",
+        "Ask for the resource that the NetworkAttachmentDefinition names."),
+    TextRow("network-missing",
+        r"cannot find a network-attachment-definition \((?P<name>[^)]{1,253})\) in namespace "
+        r"\((?P<space>[^)]{1,63})\)",
+        "NetworkAttachmentDefinition {space}/{name} does not exist",
+        "Create it, or correct the annotation k8s.v1.cni.cncf.io/networks.", missing=True),
+    TextRow("network-added", r'error adding container to network "(?P<network>[^"]{1,253})": '
+        r"(?P<why>[^\n]{1,300})",
+        "network {network} cannot be added to the pod on node {node}: {why}",
+        "Look at that network's configuration and devices on node {node}.", "Node"),
     TextRow("network", r"failed to set ?up network for sandbox|cni plugin not initialized|network "
         r"is not ready",
         "the network plugin (CNI) on node {node} does not work: {end}",

@@ -5,6 +5,7 @@ import pytest
 from reporter.diagnosis.logs import built_in, read_log
 
 LINES = {
+    "gaudi-acquire": ("RuntimeError: synStatus=26 [Generic failure] Device acquire failed.", "no Gaudi card could be acquired"),
     "v-kv-auto": ("ValueError: Cannot auto-fit max_model_len: not enough GPU memory available to serve even a single token.", "no context length fits"),
     "v-mamba": ("ValueError: max_num_seqs (1024) exceeds available Mamba cache blocks (402). Each decode sequence requires one", "of 402 sequences, --max-num-seqs is 1024"),
     "v-swap": ("ValueError: Too large swap space. 32.00 GiB out of the 31.10 GiB total CPU memory is allocated for the swap space.", "32.00 of 31.10 GiB"),

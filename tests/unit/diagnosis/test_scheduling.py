@@ -198,6 +198,20 @@ CASES = {
         [node("a", 1)],
         ("pod-affinity", "certain", "asks for (role=leader by nvidia.com/gpu.clique, a label that no node has) (scheduler:"),
     ),
+    "pods that it wants beside it, where it does not fit": (
+        waiting(said(2, "1 node(s) didn't match pod affinity rules", "1 Insufficient nvidia.com/gpu"), 1,
+                affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+                    {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}]}}),
+        [node("g", 1), node("c"), placed("x-0", "c", labels={"app": "x"})],
+        ("pod-affinity", "certain",
+         "no node that fits has the pods that its affinity asks for (app=x by kubernetes.io/hostname: ns/x-0 on c) (scheduler:"),
+    ),
+    "huge pages that no node has": (
+        waiting(said(1, "1 Insufficient hugepages-2Mi"),
+                containers=[{"name": "c", "resources": {"requests": {"hugepages-2Mi": "5Gi"}}}]),
+        [node("a", 1)],
+        ("device-absent", "certain", "it asks for 5Gi hugepages-2Mi, no node offers any"),
+    ),
     "no such class of devices": (
         waiting("0/1 nodes are available: request gpu: device class gpu.example.com does not exist. no new claims to deallocate, preemption: x"),
         [node("a", 1)],
