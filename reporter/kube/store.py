@@ -30,7 +30,7 @@ MOST_BYTES: Final = 32 * 2**20
 the memory that all share."""
 
 MOST_IN_ALL: Final = 96 * 2**20
-"""The same for objects of all kinds. Cluster-scoped objects are not of one tenant."""
+"""The same limit for all kinds together; cluster-scoped objects have no tenant and are exempt."""
 
 _TOO_MUCH: Final = (
     f"the objects of this kind in its namespace take more than {MOST_BYTES >> 20} MiB of memory"
@@ -54,7 +54,7 @@ class Store(Generic[ObjectT]):
         versions_matter: bool = False,
         in_all: Counter[str] | None = None,
     ) -> None:
-        """`in_all` counts the bytes of each namespace in the stores of all kinds."""
+        """`in_all` counts the bytes of each namespace over the stores of all kinds."""
         self._resource = resource
         self._versions_matter = versions_matter
         self.objects: dict[Key, ObjectT] = {}
@@ -75,14 +75,14 @@ class Store(Generic[ObjectT]):
 
     def replace(self, objects: dict[Key, ObjectT], skipped: dict[Key, SkippedObject]) -> None:
         """Replace all objects by a complete list, made of the results of `known` for each page."""
+        for key in self._bytes.keys() - objects.keys():
+            self._forget(key)
         known = self.objects
         same = len(objects) == len(known) and all(
             known.get(key) is obj for key, obj in objects.items()
         )
         if same and skipped == self.skipped:
             return
-        for key in self._bytes.keys() - objects.keys():
-            self._forget(key)
         self.objects, self.skipped = objects, skipped
         self._touched = None
         self.changes += 1
@@ -131,7 +131,7 @@ class Store(Generic[ObjectT]):
                 del counts[key[0]]
 
     def close(self) -> None:
-        """Give its share back, as its kind is not read any more."""
+        """Return the memory to the namespaces' shares when the kind is no longer read."""
         self._in_all.subtract(self._spent)
         self._spent.clear()
         self._bytes.clear()

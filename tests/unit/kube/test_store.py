@@ -139,6 +139,17 @@ def test_a_namespace_has_a_share_of_memory_for_all_kinds(monkeypatch):
     assert ("n", "s") in stores[1].objects
 
 
+def test_an_object_of_an_interrupted_list_takes_no_memory_once_it_is_gone(monkeypatch):
+    """Although the complete list that follows changes nothing."""
+    monkeypatch.setattr("reporter.kube.store.MOST_BYTES", 100_000)
+    store, labels = Store(PODS), {"a": "x" * 60_000}
+    store.known([pod("1", name="gone", labels=labels)])
+    store.replace({}, {})
+    objects, left_out = store.known([pod("1", name="new", labels=labels)])
+    assert left_out == []
+    assert [name for _, name in objects] == ["new"]
+
+
 def test_what_is_in_no_namespace_is_nobodys_share(monkeypatch):
     monkeypatch.setattr("reporter.kube.store.MOST_IN_ALL", 100)
     store = Store(NAMESPACES)
