@@ -115,7 +115,7 @@ class _Applying:
         resources = self.wanted.of_kind(group, kind)
         if not resources:
             self.notes.append(
-                f"{kind} {clean(name)} is of a kind that is not read: nothing is judged by it."
+                f"{kind} {clean(name)} has a kind that is not read, so it is ignored."
             )
         for resource in resources:
             self._apply(resource, version, manifest)

@@ -243,12 +243,12 @@ def of_kind(objects: Sequence[object], group: str, kind: str) -> list[object]:
 def told_of_path(objects: Sequence[object], steps: Steps, crd: object, *, read: bool) -> str:
     """Say in how many objects a path has a value, with an example; and if the schema lacks it."""
     values = [first[1] for each in objects for first in list(look(each, steps))[:1]]
-    said = [] if _in_schema(crd, steps) else ["not in the schema of its CRD"]
+    parts = [] if _in_schema(crd, steps) else ["not in the schema of its CRD"]
     if values:
-        said.insert(0, f"in {len(values)}, such as {cut(clean(str(values[0])), _SHOWN)}")
+        parts.insert(0, f"in {len(values)}, such as {cut(clean(str(values[0])), _SHOWN)}")
     elif read and objects:
-        said.insert(0, "never found")
-    return "; ".join(said)
+        parts.insert(0, "never found")
+    return "; ".join(parts)
 
 
 def _in_schema(crd: object, steps: Steps) -> bool:

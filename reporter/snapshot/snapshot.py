@@ -350,7 +350,7 @@ class Unserved:
     near: str
 
     def __str__(self) -> str:
-        hint = f"; did you mean {self.near}?" if self.near else ", so nothing is told"
+        hint = f"; did you mean {self.near}?" if self.near else ", so it reports nothing"
         return f"{self.reason}: {self.resource} is not served{hint}"
 
 

@@ -206,7 +206,7 @@ def _tar_errors(name: str) -> Iterator[None]:
         raise files.DumpError(_too_large(name)) from None
     except _SparseError:
         raise files.DumpError(
-            f"{name}: it holds a sparse file; pack it again without (tar without -S)"
+            f"{name}: it contains a sparse file; pack it again with tar, without -S"
         ) from None
     except RecursionError:
         raise files.BrokenArchiveError(

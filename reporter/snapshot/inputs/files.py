@@ -71,7 +71,7 @@ _BEYOND: Final = {
     "folder",
     "entries": "it has more than {} entries; if you trust it, unpack it yourself and name the "
     "folder",
-    "documents": "with it there are more than {} of objects; name fewer files",
+    "documents": "with it the objects exceed {}; name fewer files",
     "pages": "its pages of metrics have more than {}; unpack it yourself",
 }
 
@@ -137,7 +137,7 @@ _TEXT: Final = (
      "an error message of kubectl, not its answer"),
     (r"(?:# (?:HELP|TYPE) |vllm:)\S+",
      "a page of metrics; put it below a dump as metrics/<namespace>/<pod>/<unix seconds>.prom"),
-    (_LOG_LINE, "a log; a dump holds objects: kubectl get ... -o yaml"),
+    (_LOG_LINE, "a log; a dump consists of objects: kubectl get ... -o yaml"),
 )  # fmt: skip
 """Pattern of a text's beginning, and the message for it."""
 
@@ -169,7 +169,7 @@ def looks_like(raw: bytes) -> str:
     text = raw[:_START].decode("utf-8", "replace")
     if _KUBECONFIG.search(text):
         return (
-            f"{_LOOKS}a kubeconfig, which holds credentials: do not send it; to look at its "
+            f"{_LOOKS}a kubeconfig, which contains credentials: do not send it; to look at its "
             "cluster: status-reporter check --kubeconfig FILE"
         )
     if _OBJECT.search(raw):

@@ -24,7 +24,7 @@ STDIN: Final = "-"
 Source: TypeAlias = Path | Literal["-"]
 
 _NULL: Final = Path(os.devnull)
-_NO_FILES: Final = f"holds no {', '.join(files.SUFFIXES)} files"
+_NO_FILES: Final = f"has no {', '.join(files.SUFFIXES)} files"
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def crds(name: str) -> dict:
     ("served", "note"),
     [
         ("certificatess.cert-manager.io", "; did you mean certificatess.cert-manager.io?"),
-        ("widgets.example.com", ", so nothing is told."),
+        ("widgets.example.com", ", so it reports nothing."),
         ("certificates.cert-manager.io", None),
     ],
     ids=["misspelt", "not installed", "served"],

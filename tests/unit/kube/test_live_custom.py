@@ -81,7 +81,7 @@ def unserved_lines(lines) -> list[tuple[str, str]]:
     ("plural", "told"),
     [
         ("widgts", ("warning", "is not served; did you mean widgets.example.com?")),
-        ("gears", ("info", "is not served, so nothing is told")),
+        ("gears", ("info", "is not served, so it reports nothing")),
     ],
     ids=["misspelt", "not installed"],
 )

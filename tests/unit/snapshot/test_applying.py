@@ -159,7 +159,7 @@ def test_a_list_a_namespace_and_a_definition_come_before_what_needs_them():
 @pytest.mark.parametrize(
     ("manifest", "says"),
     [
-        ("{apiVersion: batch/v1, kind: Job, metadata: {name: j}}", "Job j is of a kind that is not read: nothing is judged by it."),
+        ("{apiVersion: batch/v1, kind: Job, metadata: {name: j}}", "Job j has a kind that is not read, so it is ignored."),
         ("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: nowhere}}", "Pod nowhere/p could not be applied: there is no namespace nowhere."),
         ("{apiVersion: kaito.sh/v9, kind: InferenceSet, metadata: {name: m, namespace: chat-models}}", "InferenceSet chat-models/m could not be applied: version v9 of it is not known."),
         ("{apiVersion: v1, kind: Pod}", "A document has no kind, apiVersion or name, and was not applied."),

@@ -139,7 +139,7 @@ def test_a_missing_path_is_an_error(tmp_path):
 
 
 def test_an_empty_folder_is_an_error(tmp_path):
-    with pytest.raises(DumpError, match=r"holds no \.yaml"):
+    with pytest.raises(DumpError, match=r"has no \.yaml"):
         values(tmp_path)
 
 
