@@ -24,7 +24,7 @@ restart it starts over, and a message with another number in it is another Event
 about one object it lets one through every five minutes and drops the others, whether they say
 something new or not. And it cannot close an Event, which would seem to go on until it expires.
 
-An Event about an object in another namespace may be in kube-system only with `eventTime`, and then
+An Event about an object outside kube-system may be there only with `eventTime`, and then
 the lengths of its message, action, reason and reporter are limited (Kubernetes,
 pkg/apis/core/validation/events.go). It also has `count` and `lastTimestamp`, which every client
 prints.
