@@ -109,7 +109,7 @@ ALWAYS: Final = "always"
 _EVENTS: Final = (
     '- apiGroups: [""]',
     "  resources:",
-    "    - events # what others say of what is at fault; listed then, never watched",
+    "    - events # others' Events about objects at fault; listed on demand, never watched",
     f"  verbs: [{', '.join(EVENT_VERBS)}]",
 )
 _HEAD: Final = "# From reporter/catalogue/resources.py, by `make docs`.\n"

@@ -163,7 +163,7 @@ def test_the_notes_name_what_is_there(notes):
 @pytest.mark.parametrize(
     ("values", "absent", "present"),
     [
-        ({}, "No roles were made", "The node provisioner is not looked at"),
+        ({}, "No roles were created", "The node provisioner is not looked at"),
         ({"metrics.enabled": False}, "helm -n", ""),
         ({"replicas": 1, "leaderElection.enabled": False}, "get lease", ""),
         ({"leaderElection.id": "mine"}, COMPONENT + "\n\nWhat it sees", "get lease mine"),
@@ -175,7 +175,7 @@ def test_the_notes_name_what_is_there(notes):
             "",
             "The report has a Service, prod-status-reporter-report.",
         ),
-        ({"rbac.create": False}, "", "No roles were made for it"),
+        ({"rbac.create": False}, "", "No roles were created for it"),
         ({}, "model pods", ""),
         ({"scrape.via": "off"}, "pods/proxy", "The metrics of model pods are not read"),
         ({"scrape.via": "apiserver-proxy"}, "are not read", "GET any port of any pod (pods/proxy)"),
@@ -247,7 +247,7 @@ def test_the_notes_promise_nothing_that_is_switched_off(notes, values, absent, *
     ],
 )
 def test_the_notes_warn_of_an_image_without_a_registry(notes, values, warns):
-    assert ("which names no registry: nodes ask docker.io" in notes(values)) is warns
+    assert ("without a registry: nodes pull it from docker.io" in notes(values)) is warns
 
 
 def test_the_notes_name_alertmanager_and_what_would_wake_twice(notes):
@@ -255,8 +255,8 @@ def test_the_notes_name_alertmanager_and_what_would_wake_twice(notes):
     told = {"alertmanager.urls": ["http://am.monitoring:9093"]}
     rules = {"serviceMonitor.enabled": True, "prometheusRule.enabled": True}
     assert "http://am.monitoring:9093" not in notes(rules)
-    assert "It tells http://am.monitoring:9093 what fires" in notes(told)
-    twice = "take over the inhibition rule"
+    assert "It sends alerts to http://am.monitoring:9093, with the label" in notes(told)
+    twice = "use the inhibition rule"
     silent = {"prometheusRule.causes.for": ""}
     assert [twice in notes({**told, **each}) for each in ({}, rules, {**rules, **silent})] == [
         False, True, False,

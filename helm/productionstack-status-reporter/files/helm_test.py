@@ -1,7 +1,7 @@
-"""What `helm test` runs: every replica answers and evaluates, one leads, and all is readable.
+"""The script of `helm test`: every replica answers and evaluates, one leads, everything is readable.
 
 Arguments: the headless Service of the metrics, its port, and the age in seconds at which a pass is
-late. Only the standard library, so that the reporter's own image is enough.
+late. It uses only the standard library, so the reporter's own image is enough.
 """
 
 import http.client
@@ -35,7 +35,7 @@ def metrics(address: str, port: int) -> dict[str, float]:
 
 
 def complaints(service: str, port: int, late_seconds: float) -> list[str]:
-    """Return what is wrong, nothing if all is well."""
+    """Return the problems; empty if there are none."""
     try:
         addresses = replicas(service, port)
     except OSError as error:

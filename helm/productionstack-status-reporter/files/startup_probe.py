@@ -1,10 +1,10 @@
-"""What the start-up probe runs: it waits until the replica is ready, so that no probe fails meanwhile.
+"""The script of the startup probe: waits until the replica is ready, so that no probe fails meanwhile.
 
-A probe that fails is a Warning on the pod, and how long Python takes to start is the node's matter.
+A failed probe would be a Warning on the pod, and the time that Python takes to start depends on the node.
 
 Arguments: the port of `/readyz`, and the seconds to wait. A replica that listens by then has started,
-ready or not: without an API server nobody is. Only the standard library's smallest part, as it runs
-while the replica starts.
+ready or not: without an API server no replica gets ready. Imports are few, as the script runs while
+the replica starts.
 """
 
 import socket
@@ -17,7 +17,7 @@ REQUEST_SECONDS = 5
 
 
 def status(port: int) -> int:
-    """Return the HTTP status of `/readyz`, 0 if nobody answers."""
+    """Return the HTTP status of `/readyz`, or 0 without an answer."""
     try:
         with socket.create_connection(("127.0.0.1", port), REQUEST_SECONDS) as connection:
             connection.sendall(b"GET /readyz HTTP/1.0\r\n\r\n")

@@ -1,4 +1,4 @@
-{{/* What the schema cannot say because it compares values. */}}
+{{/* Checks that compare values, which the schema cannot do. */}}
 {{- define "status-reporter.checks" -}}
 {{- with .Values.leaderElection -}}
 {{- $lease := .leaseDurationSeconds | default 15 -}}
@@ -19,14 +19,14 @@
 {{- range $windows -}}
 {{- $longest = max $longest (int .) -}}
 {{- end -}}
-{{- /* A grace of such a reason is its window. */ -}}
+{{- /* A grace of a reason with a window is its window. */ -}}
 {{- $windowed := .Files.Get "files/windowed-reasons.yaml" | fromYamlArray -}}
 {{- range $reason, $seconds := $grace -}}
 {{- if and (has $reason $windowed) (not (hasKey $windows $reason)) -}}
 {{- $longest = max $longest (int $seconds) -}}
 {{- end -}}
 {{- end -}}
-{{- /* A thousand scrapes of a pod are kept. */ -}}
+{{- /* At most a thousand scrapes of a pod are kept. */ -}}
 {{- $shortest := ceil (divf $longest 999) | int -}}
 {{- $interval := include "status-reporter.scrapeSeconds" . | int -}}
 {{- if and (lt $interval $shortest) (ne (include "status-reporter.scrapeVia" .) "off") -}}

@@ -1,11 +1,11 @@
-{{/* The file of --config: what the values declare, as it is. Empty without any declaration. */}}
+{{/* The file of --config: the declarations in the values, unchanged. Empty without any. */}}
 {{- define "status-reporter.configFile" -}}
 {{- with .Values.customComponents -}}
 {{- dict "custom-components" . | toYaml -}}
 {{- end -}}
 {{- end -}}
 
-{{/* The files of the ConfigMap that are there, by their names. */}}
+{{/* The files of the ConfigMap, by name. */}}
 {{- define "status-reporter.files" -}}
 {{- $files := dict -}}
 {{- with include "status-reporter.configFile" . }}{{ $_ := set $files "config.yaml" . }}{{ end -}}
@@ -23,7 +23,7 @@
 /etc/status-reporter
 {{- end -}}
 
-{{/* What is read in any case, or for a stack, as `<resource>.<group>: true`. */}}
+{{/* Resources that are read always, or for a stack, as `<resource>.<group>: true`. */}}
 {{- define "status-reporter.readAnyway" -}}
 {{- $files := list "always" -}}
 {{- range $stack, $mode := include "status-reporter.stacks" . | fromYaml -}}
@@ -41,7 +41,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* The rules of the ClusterRole for what is declared, each kind once; empty where nothing more is read. */}}
+{{/* The rules of the ClusterRole for declarations, each kind once; empty if no more kinds are read. */}}
 {{- define "status-reporter.customRules" -}}
 {{- $read := include "status-reporter.readAnyway" . | fromYaml -}}
 {{- range .Values.customComponents -}}
@@ -66,7 +66,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The same for the kinds of models that are described (dialects), and what else they read. */}}
+{{/* The same for kinds of models in `dialects`, and the other kinds that they read. */}}
 {{- define "status-reporter.dialectRules" -}}
 {{- $read := include "status-reporter.readAnyway" . | fromYaml -}}
 {{- range $dialect := .Values.dialects -}}
@@ -85,7 +85,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What the schema cannot say of declarations: names that must be there, or must not. The program checks the rest when it starts. */}}
+{{/* Checks of declarations that the schema cannot do: names that must exist, or must not. The program checks the rest when it starts. */}}
 {{- define "status-reporter.customChecks" -}}
 {{- $names := .Files.Get "files/reasons.yaml" | fromYamlArray -}}
 {{- range $index, $each := .Values.customComponents -}}
@@ -128,7 +128,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What somebody meant by a name: of those that there are, the one that has most of its triples of letters. */}}
+{{/* A hint for a misspelt name: the known name that shares most of its triples of letters. */}}
 {{- define "status-reporter.meant" -}}
 {{- $name := index . 0 | lower -}}
 {{- $triples := max 0 (sub (len $name) 2) | int -}}

@@ -3,11 +3,11 @@
 {{- $v := .Values -}}
 {{- $place := $v.controlPlane -}}
 {{- $alerts := $v.alertmanager | default dict -}}
-{{- /* YAML takes `on` and `off` for these. */ -}}
+{{- /* Unquoted `on` and `off` are booleans in YAML. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
 {{- $stacks := include "status-reporter.stacks" . | fromYaml -}}
 {{- $components := include "status-reporter.components" . | fromYaml -}}
-{{- /* A name that is given counts as one that somebody chose, so that the program's own are left out. */ -}}
+{{- /* A name that is given counts as chosen by the user, so the program's defaults are left out. */ -}}
 {{- $places := .Files.Get "files/places.yaml" | fromYaml -}}
 {{- $flags := list
   (list "resync-seconds" $v.resyncSeconds)

@@ -7,7 +7,7 @@ modelservings.{{ .Values.modelServing.crd.group | default "workload.serving.volc
 {{- include "status-reporter.label" (printf "%s-modelserving-crd" (include "status-reporter.fullname" .)) -}}
 {{- end -}}
 
-{{/* Who brought the installed CRD of ModelServings, in words, if it was not this release. Without a cluster nobody did. */}}
+{{/* The origin of the installed CRD of ModelServings, in words, unless it is this release. Empty without a cluster. */}}
 {{- define "status-reporter.modelServingCrdOwner" -}}
 {{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (include "status-reporter.modelServingCrdName" .) -}}
 {{- $annotations := .metadata.annotations | default dict -}}
@@ -28,7 +28,7 @@ modelservings.{{ .Values.modelServing.crd.group | default "workload.serving.volc
 {{- end -}}
 {{- end -}}
 
-{{/* The part of the notes about the CRD of ModelServings; empty where the chart does not install it. */}}
+{{/* The part of the notes about the CRD of ModelServings; empty if the chart does not install it. */}}
 {{- define "status-reporter.modelServingNotes" -}}
 {{- if .Values.modelServing.crd.install }}
 {{- $name := include "status-reporter.modelServingCrdName" . }}

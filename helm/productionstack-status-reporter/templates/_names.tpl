@@ -1,4 +1,4 @@
-{{/* A text as a DNS label of at most 63 characters; one that must be changed gets a hash, so that no two become the same. */}}
+{{/* A text as a DNS label of at most 63 characters; a changed text gets a hash, so that no two become the same. */}}
 {{- define "status-reporter.label" -}}
 {{- $label := regexReplaceAll "[^a-z0-9-]" (lower .) "-" -}}
 {{- if or (ne $label .) (gt (len .) 63) -}}
@@ -11,7 +11,7 @@
 {{- include "status-reporter.label" (.Values.fullnameOverride | default (printf "%s-status-reporter" .Release.Name)) -}}
 {{- end -}}
 
-{{/* Name of what all releases share a place for: kube-system and the cluster. A namespace has no dot, so no two are the same. */}}
+{{/* Name of objects in kube-system and of the cluster, where all releases meet. A namespace has no dot, so names are unique. */}}
 {{- define "status-reporter.sharedName" -}}
 {{- printf "%s.%s" (include "status-reporter.fullname" .) .Release.Namespace -}}
 {{- end -}}
@@ -35,7 +35,7 @@
 {{- include "status-reporter.label" (regexMatch "^[a-z]" $name | ternary $name (printf "release-%s" $name)) -}}
 {{- end -}}
 
-{{/* Names under which the report is asked for: those of its Service, and those of the values. */}}
+{{/* Host names under which the report is served: those of its Service, and those of the values. */}}
 {{- define "status-reporter.reportHosts" -}}
 {{- $hosts := .Values.reportHosts | default list -}}
 {{- if .Values.reportService.enabled -}}
@@ -86,12 +86,12 @@ app.kubernetes.io/component: status-reporter
 {{- end -}}
 {{- end -}}
 
-{{/* Limits of what runs next to the daemon: the alerts and the test say "late" when /healthz does. */}}
+{{/* Time limits outside the daemon: the alerts and the test say "late" when /healthz does. */}}
 {{- define "status-reporter.lateSeconds" -}}
 {{- max 60 (mul 3 (.Values.resyncSeconds | default 60 | int)) -}}
 {{- end -}}
 
-{{/* "true" unless Istio is switched off; a value that is not given is the program's default, which is on. */}}
+{{/* "true" unless Istio is switched off; the program's default is on. */}}
 {{- define "status-reporter.readsMesh" -}}
 {{- $off := false -}}
 {{- range list .Values.controlPlane.istiodDeployment .Values.controlPlane.istioNamespace -}}
@@ -109,9 +109,9 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: status-reporter-test
 {{- end -}}
 
-{{/* How pods are scraped, from which port, and how often, as the program has it: what is not given is its default. */}}
+{{/* How pods are scraped, from which port, and how often; by default as in the program. */}}
 {{- define "status-reporter.scrapeVia" -}}
-{{- /* YAML takes `off` for false. */ -}}
+{{- /* An unquoted `off` is false in YAML. */ -}}
 {{- eq (toString .Values.scrape.via) "false" | ternary "off" (.Values.scrape.via | default "direct") -}}
 {{- end -}}
 
@@ -123,7 +123,7 @@ app.kubernetes.io/component: status-reporter-test
 {{- .Values.scrape.intervalSeconds | default (eq (include "status-reporter.scrapeVia" .) "apiserver-proxy" | ternary 60 15) | int -}}
 {{- end -}}
 
-{{/* The annotation that says where an alert is explained, from (list root alert). */}}
+{{/* The annotation with the page that explains an alert, from (list root alert). */}}
 {{- define "status-reporter.runbook" -}}
 {{- $ := first . -}}
 {{- $anchor := last . | lower -}}

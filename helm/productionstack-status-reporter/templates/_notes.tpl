@@ -1,4 +1,4 @@
-{{/* A template of its own, so that a parent chart can show it: helm shows the notes of the top chart only. */}}
+{{/* A separate template, so that a parent chart can show it: helm shows only the notes of the top chart. */}}
 {{- define "status-reporter.notes" -}}
 {{- $namespace := include "status-reporter.namespace" . -}}
 {{- $name := include "status-reporter.fullname" . -}}
@@ -12,7 +12,7 @@ All its Events of the last hour:
 {{- $image := include "status-reporter.image" . }}
 {{- if not (regexMatch "^(localhost|[^/]*[.:][^/]*)/" $image) }}
 
-Its image is {{ $image }}, which names no registry: nodes ask docker.io for it, unless it was loaded onto them. Set image.registry if pods say ImagePullBackOff.
+Its image is {{ $image }}, without a registry: nodes pull it from docker.io, unless it was loaded onto them. Set image.registry if pods have ImagePullBackOff.
 {{- end }}
 {{- if .Values.mirrorToWorkload }}
 
@@ -21,14 +21,14 @@ It also writes Events about models on the models themselves (mirrorToWorkload){{
 {{- end }}
 {{- with dig "urls" nil (.Values.alertmanager | default dict) }}
 
-It tells {{ join ", " . }} what fires, as alerts with the label source="status-reporter". Receivers and a template for them: docs/alerts.md.
+It sends alerts to {{ join ", " . }}, with the label source="status-reporter". Receivers and a template for them: docs/alerts.md.
 {{- if and $.Values.prometheusRule.enabled $.Values.prometheusRule.causes.for }}
-Prometheus has alerts of causes too (prometheusRule.causes): take over the inhibition rule of examples/alert-routing/alertmanager.yaml, or each cause wakes somebody twice.
+Prometheus has alerts of causes too (prometheusRule.causes): use the inhibition rule of examples/alert-routing/alertmanager.yaml, or on-call is notified of each cause twice.
 {{- end }}
 {{- end }}
 {{- if .Values.leaderElection.enabled }}
 
-Who leads:
+The leader:
   kubectl -n kube-system get lease {{ .Values.leaderElection.id }}
 {{- end }}
 
@@ -41,19 +41,19 @@ What it sees, with what is pending, held and suppressed:
 {{- end }}
 {{- if .Values.reportService.enabled }}
 
-The report has a Service, {{ include "status-reporter.reportName" . }}. It names the faults of all tenants and asks nobody who they are:
+The report has a Service, {{ include "status-reporter.reportName" . }}. It names the faults of all tenants and does not authenticate users:
 put a proxy that does in front of it (docs/page.md, "Behind a proxy"), and let only that proxy reach it (networkPolicy.reportFrom).
 {{- end }}
 {{- if and .Values.networkPolicy.enabled .Values.reportService.enabled (not .Values.networkPolicy.reportFrom) }}
-Nobody reaches it through that Service until networkPolicy.reportFrom names who may.
+No client can reach it through that Service until networkPolicy.reportFrom allows it.
 {{- end }}
 {{- if and .Values.networkPolicy.enabled .Values.metrics.enabled .Values.networkPolicy.metricsFrom }}
 
-Only what networkPolicy.metricsFrom names may read its metrics. If your Prometheus is in another namespace, name it there.
+Only peers in networkPolicy.metricsFrom may read its metrics. If your Prometheus is in another namespace, add it there.
 {{- end }}
 {{- if .Values.metrics.enabled }}
 
-Whether it works, with the permissions that it needs:
+To test that it works and has the permissions that it needs:
   helm -n {{ .Release.Namespace }} test {{ .Release.Name }} --logs
 {{- end }}
 {{- include "status-reporter.stackNotes" . }}
@@ -72,7 +72,7 @@ It reads the metrics of model pods through the API server, so it may GET any por
 {{- end }}
 {{- if not .Values.rbac.create }}
 
-No roles were made for it (rbac.create is false). Anything it may not read is reported as clusterStatusUnknown.
+No roles were created for it (rbac.create is false). Anything it may not read is reported as clusterStatusUnknown.
 {{- end }}
 {{- if not .Values.controlPlane.nodeProvisioner.name }}
 
@@ -81,7 +81,7 @@ The node provisioner is not looked at: controlPlane.nodeProvisioner.name is empt
 {{- include "status-reporter.modelServingNotes" . }}
 {{- end -}}
 
-{{/* A kind of models that is looked at, for an example. */}}
+{{/* A kind of models for the example above, of a stack that is not off. */}}
 {{- define "status-reporter.someModel" -}}
 {{- $modes := include "status-reporter.stacks" . | fromYaml -}}
 {{- $kinds := list -}}

@@ -1,8 +1,8 @@
 {{/*
-How well each model served, by minutes: one sample a minute says the state of a model, and counting samples of a state over a window says
-how long it was in it. What is longer than six hours is summed up from hours, so that 30 days are 720 samples and not 43,200. A state that
-nobody saw counts nowhere; `unknown` is not up, and `idle` is neither up nor down. The label `reporter` keeps two releases apart. Ranges lack
-a second, as Prometheus before 3.0 counts the samples of both ends.
+How well each model served, in minutes: there is one sample of a model's state per minute, and the number of samples of a state in a window is
+the time in it. Windows over six hours are summed from hours, so 30 days are 720 samples and not 43,200. A state without samples counts
+nowhere; `unknown` is not up, and `idle` is neither up nor down. The label `reporter` distinguishes two releases. Ranges lack a second, as
+Prometheus before 3.0 counts the samples of both ends.
 */}}
 {{- define "status-reporter.servedGroups" -}}
 {{- $name := printf "%s-served" (include "status-reporter.sharedName" .) -}}
@@ -38,7 +38,7 @@ a second, as Prometheus before 3.0 counts the samples of both ends.
 {{- $summed := printf "sum_over_time(status_reporter:model_state:minutes1h{%s, %%s}[%ds])" $of $seconds -}}
 {{- $days = append $days (dict "record" (printf "model_errors:ratio%s" $window) "expr" (include "status-reporter.errorRatio" (list $model $summed))) -}}
 {{- end -}}
-{{- /* Every three minutes, as Prometheus looks back for five. */ -}}
+{{- /* Every three minutes, as Prometheus looks back five minutes. */ -}}
 {{- range $group := list (list "" "1m" $minute) (list "-hours" "1h" $hour) (list "-days" "3m" $days) }}
 - name: {{ printf "%s%s" $name (first $group) | quote }}
   interval: {{ index $group 1 }}
@@ -56,7 +56,7 @@ a second, as Prometheus before 3.0 counts the samples of both ends.
 {{- end }}
 {{- end -}}
 
-{{/* What the leader says of models, and any replica where none leads, from (list root metric label). */}}
+{{/* A metric of models from the leader, or from any replica if none leads, from (list root metric label). */}}
 {{- define "status-reporter.ofLeader" -}}
 {{- $from := include "status-reporter.from" (first .) -}}
 {{- $all := printf "%s{%s, layer=\"modeldeployment\"}" (index . 1) $from -}}
@@ -73,7 +73,7 @@ sum by ({{ first . }}, state) ({{ last . }})
   / on ({{ first . }}) group_left sum by ({{ first . }}) ({{ last . }})
 {{- end -}}
 
-{{/* The share of what was not up in what was not idle, from (list labels minutes). */}}
+{{/* The share of time not up in the time not idle, from (list labels minutes). */}}
 {{- define "status-reporter.errorRatio" -}}
 {{- $by := first . -}}
 {{- $wanted := printf "sum by (%s) (%s)" $by (printf (last .) "state!=\"idle\"") -}}
@@ -81,7 +81,7 @@ sum by ({{ first . }}, state) ({{ last . }})
   / {{ $wanted }}
 {{- end -}}
 
-{{/* Alerts by how fast the error budget goes, in two windows each (Google, The Site Reliability Workbook, chapter 5), from (list root selector). */}}
+{{/* Alerts by the burn rate of the error budget, in two windows each (Google, The Site Reliability Workbook, chapter 5), from (list root selector). */}}
 {{- define "status-reporter.objectiveAlerts" -}}
 {{- $ := first . -}}
 {{- $of := last . -}}

@@ -1,6 +1,6 @@
-{{/* The mode of each stack, on, auto or off, as YAML. What is not given is the program's default. */}}
+{{/* The mode of each stack, on, auto or off, as YAML; by default that of the program. */}}
 {{- define "status-reporter.stacks" -}}
-{{- /* YAML takes `on` and `off` for these. */ -}}
+{{- /* Unquoted `on` and `off` are booleans in YAML. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
 {{- $given := .Values.stacks | default dict -}}
 {{- range $stack, $default := dict "kaito" "auto" "kthena" "auto" "otterscale" "auto" "kserve" "auto" "llmisvc" "auto" "workloads" "auto" "dialects" "auto" }}
@@ -9,9 +9,9 @@
 {{- end }}
 {{- end -}}
 
-{{/* The stacks whose kinds may be read, as YAML, with their modes. Of those that are `auto` it is those that the cluster serves: a right
-that nothing needs is none that a tenant of another stack should fear. Where the cluster serves none of them, or helm asks no cluster
-(helm template, GitOps), it is all. LeaderWorkerSets alone say nothing of other stacks. */}}
+{{/* The stacks whose kinds may be read, as YAML, with their modes. A stack that is `auto` is included if the cluster serves it: tenants of
+other stacks should not have to accept a right that nothing needs. If the cluster serves none of them, or helm has no cluster (helm
+template, GitOps), all are included. LeaderWorkerSets alone say nothing about other stacks. */}}
 {{- define "status-reporter.granted" -}}
 {{- $served := join "\n" .Capabilities.APIVersions -}}
 {{- $kinds := dict "kaito" "(?m)^kaito[.]sh/" "kthena" "(?m)^workload[.](serving[.])?volcano[.]sh/" "otterscale" "(?m)^model[.]otterscale[.]io/" "kserve" "(?m)^serving[.]kserve[.]io/[^/]+/InferenceService$" "llmisvc" "(?m)^serving[.]kserve[.]io/[^/]+/LLMInferenceService$" "workloads" "(?m)^leaderworkerset[.]x-k8s[.]io/" "dialects" "(?m)/(RayService|DynamoGraphDeployment|StormService|NIMService|VLLMRuntime|RoleBasedGroup)$|^ome[.]io/|^kubeai[.]org/" -}}
@@ -29,7 +29,7 @@ that nothing needs is none that a tenant of another stack should fear. Where the
 
 {{/* The mode of each shared part that is given one, as YAML. */}}
 {{- define "status-reporter.components" -}}
-{{- /* YAML takes `on` and `off` for these. */ -}}
+{{- /* Unquoted `on` and `off` are booleans in YAML. */ -}}
 {{- $switched := dict "true" "on" "false" "off" -}}
 {{- range $part, $mode := .Values.components }}
 {{- if not (kindIs "invalid" $mode) }}
@@ -40,11 +40,11 @@ that nothing needs is none that a tenant of another stack should fear. Where the
 
 {{/* Which part of the status of ModelServings is written: off, roles or full. */}}
 {{- define "status-reporter.modelServingStatus" -}}
-{{- /* YAML takes `off` for false. */ -}}
+{{- /* An unquoted `off` is false in YAML. */ -}}
 {{- .Values.modelServing.status | default "off" -}}
 {{- end -}}
 
-{{/* The verb that it takes: `full` replaces the status, `roles` applies a part of it. Empty where nothing is written. */}}
+{{/* The verb that it needs: `full` replaces the status, `roles` applies a part of it. Empty if nothing is written. */}}
 {{- define "status-reporter.modelServingVerb" -}}
 {{- get (dict "full" "update" "roles" "patch") (include "status-reporter.modelServingStatus" .) -}}
 {{- end -}}
