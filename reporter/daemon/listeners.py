@@ -287,7 +287,7 @@ class MetricsAccess:
         if digest not in self._asked:
             was_good = known is not None and known.status is HTTPStatus.OK
             if len(self._asked) >= _AT_ONCE and not was_good:
-                text = "Other tokens are being looked at; ask again.\n"
+                text = "Other tokens are being checked; try again.\n"
                 return _Verdict(HTTPStatus.SERVICE_UNAVAILABLE, text, 0)
             task = self._asked[digest] = asyncio.create_task(self._ask(token))
             task.add_done_callback(lambda _: self._asked.pop(digest, None))
@@ -347,11 +347,11 @@ class MetricsAccess:
 def _why(error: KubeError) -> str:
     if isinstance(error, ApiStatusError) and error.status == HTTPStatus.FORBIDDEN:
         return (
-            "The reporter may not ask who you are: it needs `create` on tokenreviews "
+            "The reporter may not check tokens: it needs `create` on tokenreviews "
             "(authentication.k8s.io) and subjectaccessreviews (authorization.k8s.io), which the "
             "chart grants with metrics.authentication=true.\n"
         )
-    return "The API server does not say who you are; ask again.\n"
+    return "The API server could not check the token; try again.\n"
 
 
 @asynccontextmanager

@@ -210,7 +210,7 @@ class MetricsPage:
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         if self._answers >= _ANSWERS:
-            text = "Others are being answered; ask again.\n"
+            text = "Too many requests at once; try again.\n"
             return web.Response(status=503, text=text, headers={"Retry-After": "1"})
         self._answers += 1
         try:

@@ -80,7 +80,7 @@ def report_text(
 
 
 def news_text(before: Report, report: Report) -> str:
-    """Return a line for each entry that is new (+), changed (~) or gone (-) since a report."""
+    """Return the verdict, and a line for each entry that is new (+), changed (~) or gone (-)."""
     page = _Page(report, False, None)
     return "\n".join([page.verdict(""), *page.news(before)]) + "\n"
 

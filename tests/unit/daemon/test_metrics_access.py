@@ -124,4 +124,4 @@ async def test_without_an_api_server_nobody_is_let_in(guarded):
     await guarded.sandbox.stop()
     assert (await guarded.get(GOOD))[0] == 200
     status, text = await guarded.get(STRANGE)
-    assert (status, "does not say who you are" in text) == (503, True)
+    assert (status, "could not check the token" in text) == (503, True)
