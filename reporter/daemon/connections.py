@@ -32,9 +32,10 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Connections:
     """Counts the connections of one listener and closes those beyond the limit.
 
-    At the limit, a new connection replaces the one that has been idle for longest. If all are being
-    answered, it replaces the one that has been answered for longest: usually a stream of the page,
-    which a browser reopens by itself.
+    At the limit, a new connection replaces the one that has been idle for longest: no client keeps
+    its place for ever by asking again and again. If all are being answered, it replaces the one
+    that has been answered for longest: usually a stream of the page, which a browser reopens by
+    itself.
     """
 
     def __init__(
