@@ -407,6 +407,8 @@ def settings_from(arguments: argparse.Namespace, program: str = PROGRAM) -> Prog
 def _default(value: object) -> str:
     if isinstance(value, Enum):
         value = value.value
+    if isinstance(value, bool):
+        value = str(value).lower()
     if isinstance(value, tuple):
         value = ",".join(map(str, value))
     if value is None or (isinstance(value, Sized) and not value):
@@ -430,6 +432,7 @@ _OTHER_NAMES: Final = {
 _METAVARS: Final = {
     "SECONDS": ("_seconds",),
     "ADDRESS": ("_address",),
+    "SELECTOR": ("model_namespaces",),
     "NAMESPACE": ("_namespace", "_namespaces"),
     "FLAG=VALUE": ("_flags",),
     "NAME": ("_deployment", "_name", "_id", "context"),
@@ -448,4 +451,4 @@ _METAVARS: Final = {
     "FILE": ("log_signatures", "dialects", "_file"),
     "URL": ("_url",),
 }
-"""Metavars in the help, by the end of a setting's name."""
+"""Metavars in the help, by the end of a setting's name; the first that fits counts."""

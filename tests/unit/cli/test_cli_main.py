@@ -37,6 +37,13 @@ def test_a_short_help_leaves_the_settings_to_the_long_one(run):
     assert "STATUS_REPORTER_RESYNC_SECONDS" in whole
 
 
+def test_the_help_names_values_as_they_are_written(run):
+    """A selector of namespaces is not a namespace, which completion would offer."""
+    text = run("check", "--help-all")[1]
+    assert "--model-namespaces SELECTOR" in text
+    assert "(False)" not in text
+
+
 @pytest.mark.parametrize("command", LABORATORY)
 def test_without_the_laboratory_one_line_says_how_it_is_installed(run, monkeypatch, command):
     monkeypatch.setattr("reporter.cli.main.entry_points", lambda **_: ())
