@@ -1,10 +1,7 @@
-"""The shared components of the stack: which are configured, and where each one runs.
+"""The shared components of the stack: which are configured, where each one runs, and whether a
+cluster needs one or its CustomResourceDefinition.
 
-Whether a cluster needs a shared part, or a CustomResourceDefinition of one.
-
-The workload namespaces, and how findings refer to Namespaces.
-
-The pods of endpoint pickers.
+Also: the workload namespaces, references to Namespaces, and the pods of endpoint pickers.
 """
 
 from collections import defaultdict
@@ -36,11 +33,11 @@ from reporter.workload.standing import pods_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneComponent:
-    """One configured Deployment of the shared control plane: a name of a `Controller`, its `row`.
+    """One configured Deployment of the shared control plane: one of the names in `row`.
 
-    `namespaces` are where it may be. `image` is how the path of its image ends, and `label`,
-    `key=value`, one that it has; both are empty where it is known by its name alone. `mode` says
-    whether it is expected.
+    `namespaces` are where it may be. `image` is the end of its image's path, and `label` is one of
+    its labels, `key=value`; both are empty if it is known by name only. `mode` says whether it is
+    expected.
     """
 
     row: Controller
@@ -66,14 +63,14 @@ class ControlPlaneComponent:
     def found(
         self, snapshot: Snapshot, seen: Mapping[PartKey, ObjectRef] = MappingProxyType({})
     ) -> tuple[o.Deployment, ...]:
-        """Return its Deployments in the namespace where it is at work; several revisions at most.
+        """Return its Deployments in the namespace where it works; more than one means revisions.
 
-        That is where it was seen, as long as one is wanted there: who owns another candidate
-        namespace must not hide an outage with a Deployment of its name. Else it is where one is
-        wanted that is the oldest: the API server writes that time, while labels, images and Leases
-        are what the owner of a namespace makes them. What was left behind at zero replicas when a
-        part moved is none of it. Where no candidate namespace has it, it is where its image runs,
-        or what has its label: add-ons and other charts put controllers elsewhere.
+        That is the namespace where it was seen, as long as replicas are wanted there: the owner of
+        another candidate namespace must not hide an outage with a Deployment of the same name.
+        Otherwise it is the namespace of the oldest Deployment with wanted replicas: the API server
+        writes the creation time, while a tenant can write labels, images and Leases. Deployments
+        left at zero replicas when a part moved do not count. If no candidate namespace has it, it
+        is found anywhere by its image or label: add-ons and other charts put controllers elsewhere.
         """
         found = self._candidates(snapshot)
         was = seen.get(self.key)
@@ -83,7 +80,7 @@ class ControlPlaneComponent:
         return min(found or self._anywhere(snapshot), key=_standing, default=())
 
     def is_elsewhere(self, deployment: o.Deployment) -> bool:
-        """Tell whether one of its Deployments was found by its image or label alone."""
+        """Tell whether one of its Deployments was found only by its image or label."""
         return deployment.namespace not in self.namespaces or not self.is_named(deployment.name)
 
     def _anywhere(self, snapshot: Snapshot) -> list[tuple[o.Deployment, ...]]:
@@ -98,24 +95,24 @@ class ControlPlaneComponent:
     def lease_keys(self) -> tuple[tuple[str, str], ...]:
         """Namespaces and names of Leases that show that it works.
 
-        Anybody may make a Lease in a namespace of his own: those in the candidates and in
-        kube-system count, where a Deployment of its name would count too.
+        A tenant can create Leases in the tenant's namespace, so only those in the candidate
+        namespaces and in kube-system count.
         """
         places = dict.fromkeys((*self.namespaces, r.EVENT_NAMESPACE))
         return tuple((place, name) for place in places for name in self.row.leases)
 
     def is_at_work(self, snapshot: Snapshot) -> bool:
-        """Tell whether it leads somewhere out of sight: a Lease of its is renewed."""
+        """Tell whether it works out of sight: one of its Leases is renewed."""
         return any(snapshot[r.LEASES].get(*each) for each in self.lease_keys)
 
     def keeps_up(self, snapshot: Snapshot) -> bool:
-        """Tell whether all objects that need it are observed in their present generation."""
+        """Tell whether all objects that need it are observed in their current generation."""
         return self.row.observes and snapshot.once(
             ("kept up", *self.needs), partial(_kept_up, self.needs)
         )
 
     def elsewhere(self, snapshot: Snapshot, found: tuple[o.Deployment, ...]) -> tuple[str, ...]:
-        """Return the other namespaces in which a Deployment of its name is to have replicas."""
+        """Return the other namespaces where a Deployment of its name has wanted replicas."""
         places = {each.namespace for each in found}
         return tuple(
             each[0].namespace
@@ -140,7 +137,7 @@ class ControlPlaneComponent:
         return looked and anywhere and not self.found(snapshot)
 
     def home(self, snapshot: Snapshot) -> str:
-        """Return the namespace that it is in or belongs in: the first candidate that exists."""
+        """Return the namespace where it is or belongs: the first candidate that exists."""
         for deployment in self.found(snapshot):
             return deployment.namespace
         table = snapshot[r.NAMESPACES]
@@ -148,7 +145,7 @@ class ControlPlaneComponent:
         return next(existing, self.namespaces[0])
 
     def sole_place(self, snapshot: Snapshot) -> str:
-        """Return the namespace of all that needs it, unless it is there or wanted anyway."""
+        """Return the only namespace that needs it; empty if it belongs there or must exist."""
         place = "" if self.mode is PartMode.ON else sole_place(self.needs, snapshot)
         return "" if place in self.namespaces else place
 
@@ -169,13 +166,13 @@ def components(settings: EvaluationSettings) -> tuple[ControlPlaneComponent, ...
 
 
 _MAKING: Final = timedelta(minutes=10)
-"""How long after the first of what it makes a controller that ends may have left the rest."""
+"""A controller that ends this soon after its first object may not have created the others."""
 
 
 def maker_restarted(
     kind: str, since: datetime | None, snapshot: Snapshot, *, settings: EvaluationSettings
 ) -> str:
-    """Say which controller that makes objects for a kind ended soon after a moment, if any."""
+    """Return a text about a controller of a kind that ended soon after `since`, or empty."""
     makers = (each for each in components(settings) if kind in each.row.makes_for)
     for deployment in chain.from_iterable(each.found(snapshot) for each in makers):
         pods = pods_of(deployment.spec.selector, deployment.namespace, snapshot)
@@ -194,7 +191,7 @@ def readers_of_pods(settings: EvaluationSettings) -> tuple[ControlPlaneComponent
 
 
 def _standing(found: tuple[o.Deployment, ...]) -> tuple[bool, float, bool]:
-    """Return the place of what is in one namespace: the first is the one at work."""
+    """Return the sort key of the Deployments in one namespace; the first is the one that works."""
     wanted = [each for each in found if each.wanted > 0]
     created = (each.created.timestamp() for each in wanted if each.created)
     return not wanted, min(created, default=inf), not any(map(is_available, found))
@@ -203,7 +200,7 @@ def _standing(found: tuple[o.Deployment, ...]) -> tuple[bool, float, bool]:
 def _made(
     controller: Controller, stack: str, settings: EvaluationSettings
 ) -> Iterator[ControlPlaneComponent]:
-    """Yield the Deployments of a row, as the settings that it names say."""
+    """Yield the Deployments of a row, configured by the settings that it names."""
     place = controller.namespaces
     if controller.else_namespaces and not settings.has(place):
         place = controller.else_namespaces
@@ -231,7 +228,7 @@ _MARKS: Final = ("app", "app.kubernetes.io/name", "control-plane")
 
 
 def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[o.Deployment, ...]]:
-    """Return the Deployments by each end of their images' paths, and by some labels."""
+    """Return the Deployments by the ends of their images' paths, and by some labels."""
     found: dict[str, list[o.Deployment]] = defaultdict(list)
     for deployment in snapshot[r.DEPLOYMENTS]:
         containers = deployment.spec.template.spec.containers or ()
@@ -246,7 +243,7 @@ def _by_mark(snapshot: Snapshot) -> Mapping[str, tuple[o.Deployment, ...]]:
 
 @remembered(4096, characters=512)
 def _ends_of(image: str) -> tuple[str, ...]:
-    """Return the last part, the last two and the last three of an image's path, without its tag."""
+    """Return the last one, two and three parts of an image's path, without its tag."""
     path = image.partition("@")[0].split("/")
     path[-1] = path[-1].partition(":")[0]
     return tuple("/".join(path[-count:]) for count in (1, 2, 3) if len(path) >= count)
@@ -255,10 +252,10 @@ def _ends_of(image: str) -> tuple[str, ...]:
 def with_verdicts(
     wanted: WantedEvidence, report: Report, snapshot: Snapshot, *, settings: EvaluationSettings
 ) -> WantedEvidence:
-    """Return what is wanted with what verdicts rest on and nobody watches.
+    """Return the wanted evidence, with unwatched objects that verdicts depend on.
 
-    Leases tell whether what is told as missing works all the same, and are read as long as it does;
-    HorizontalPodAutoscalers whether models are scaled.
+    Leases show whether a missing part works out of sight, and are read for as long as it does;
+    HorizontalPodAutoscalers show whether models are scaled.
     """
     told = {each.reason for each in report.findings}
     leases = tuple(
@@ -289,7 +286,7 @@ def _kept_up(needs: tuple[Need, ...], snapshot: Snapshot) -> bool:
 
 
 def _observed(obj: o.KubeObject) -> int:
-    """Return the newest generation that the status of an object is of, 0 where it does not say."""
+    """Return the newest observed generation in the status of an object, or 0."""
     status: object = getattr(obj, "status", None)
     conditions = status.conditions if isinstance(status, o.Conditioned) else None
     own: object = getattr(status, "observed_generation", 0)
@@ -297,13 +294,13 @@ def _observed(obj: o.KubeObject) -> int:
 
 
 NEEDED_BY: Final = ", needed by "
-"""In messages before what shows that something missing has to be there."""
+"""Text in messages before the object that needs a missing part."""
 
 
 def needed_by(needs: Iterable[Need], snapshot: Snapshot) -> str:
-    """Return the first object that shows one of some needs, by its name; empty where none does.
+    """Return the name of the first object that shows one of some needs, or an empty string.
 
-    Each need is looked for once in a snapshot: Deployments, CRDs and Ready ask the same.
+    Each need is evaluated once per snapshot: Deployments, CRDs and Ready ask for the same.
     """
     found = (
         snapshot.once(each, each.first if each.alone is None else partial(_first_alone, each))
@@ -313,7 +310,7 @@ def needed_by(needs: Iterable[Need], snapshot: Snapshot) -> str:
 
 
 def sole_place(needs: Iterable[Need], snapshot: Snapshot) -> str:
-    """Return the namespace of all that shows some needs; empty if it is in several, or none."""
+    """Return the only namespace that shows some needs; empty if there are several or none."""
     places = snapshot.once(("places", *needs), partial(_places, tuple(needs)))
     return places[0] if len(places) == 1 else ""
 
@@ -330,7 +327,7 @@ def _places(needs: tuple[Need, ...], snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def needed_since(needs: Iterable[Need], snapshot: Snapshot) -> datetime | None:
-    """Return when the first was made of what shows some needs now."""
+    """Return when the oldest object that shows some needs now was created."""
     shown = (
         obj.created
         for each in needs
@@ -343,7 +340,7 @@ def needed_since(needs: Iterable[Need], snapshot: Snapshot) -> datetime | None:
 def still_needed_by(
     key: PartKey, needs: tuple[Need, ...], snapshot: Snapshot, *, seen: Seen
 ) -> str:
-    """Return the same; what showed the need last still does where it cannot be read now."""
+    """Return the result of `needed_by`, or the last one if objects cannot be read now."""
     found = needed_by(needs, snapshot)
     if found or not may_be_needed(needs, snapshot):
         return found
@@ -351,9 +348,9 @@ def still_needed_by(
 
 
 def may_be_needed(needs: Iterable[Need], snapshot: Snapshot) -> bool:
-    """Tell whether something that would show one of some needs was asked for and cannot be read.
+    """Tell whether requested objects that would show one of some needs cannot be read.
 
-    What nobody asked for, as of a stack that is switched off, shows nothing.
+    Objects that are not requested, as those of a stack that is switched off, do not count.
     """
     states = (snapshot.state(each.by) for each in needs)
     return any(each.served is Served.UNKNOWN and each.cause != NOT_READ.cause for each in states)
@@ -365,13 +362,13 @@ def _first_alone(need: Need, snapshot: Snapshot) -> str:
 
 
 MANAGED_BY: Final = "productionstack.kaito.sh/managed-by"
-"""Label of workload namespaces; its value is that of the chart that made them."""
+"""Label of workload namespaces; its value is the chart that created them."""
 
 MODELHARNESS: Final = "modelharness"
 
 
 def is_left_out(namespace: str, snapshot: Snapshot, settings: EvaluationSettings) -> bool:
-    """Tell whether --model-namespaces leaves the models of a namespace out."""
+    """Tell whether --model-namespaces excludes the models of a namespace."""
     if not settings.model_namespaces:
         return False
     known = snapshot[r.NAMESPACES].get("", namespace)
@@ -387,8 +384,7 @@ def _selector(text: str) -> o.LabelSelector:
 def managed_namespaces(snapshot: Snapshot) -> tuple[o.Namespace, ...]:
     """Return the workload namespaces that are not being deleted, by name.
 
-    Whoever looks at one namespace, and may read everything in it but its labels, has named a
-    workload namespace.
+    Namespaces that a user has named, but whose labels may not be read, count as such.
     """
     if snapshot.state(r.NAMESPACES).partial and not snapshot.known(r.NAMESPACES):
         return tuple(o.Namespace(metadata=o.Metadata(name=each)) for each in snapshot.covered or ())
@@ -397,7 +393,7 @@ def managed_namespaces(snapshot: Snapshot) -> tuple[o.Namespace, ...]:
 
 
 def namespace_ref(snapshot: Snapshot, name: str) -> ObjectRef:
-    """Return the reference to a Namespace, with its uid where the Namespace is known."""
+    """Return the reference to a Namespace, with its uid if known."""
     namespace = snapshot[r.NAMESPACES].get("", name)
     return r.NAMESPACES.ref(namespace) if namespace else r.NAMESPACES.ref_named("", name)
 
@@ -405,7 +401,7 @@ def namespace_ref(snapshot: Snapshot, name: str) -> ObjectRef:
 def picker_pods(
     snapshot: Snapshot, row: ScrapedPickers, namespace: str, *, name: str
 ) -> tuple[o.Pod, ...]:
-    """Return the pods of the endpoint picker of a subject, by name."""
+    """Return the pods of a subject's endpoint picker, by name."""
     found = snapshot[r.PODS].labelled(namespace, row.label, row.value(name))
     others = row.labels.items()
     return tuple(each for each in found if others <= (each.metadata.labels or {}).items())

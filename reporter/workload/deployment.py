@@ -1,15 +1,15 @@
 """Whether a Deployment, a DaemonSet or a StatefulSet is down or degraded, and why.
 
 The fields are those of the API reference of `apps/v1`. The controllers of sets write no conditions
-and have no progress deadline; with the strategy OnDelete nobody rolls anything out.
+and have no progress deadline; with the strategy OnDelete they do not roll out.
 
-That of DaemonSets counts the nodes that should run the pod (`desiredNumberScheduled`) and those
-that have one (`currentNumberScheduled`). A rolling update goes on while pods that are there are not
+The controller of DaemonSets counts the nodes that should run the pod (`desiredNumberScheduled`) and
+those that have one (`currentNumberScheduled`). A rolling update lasts while existing pods are not
 updated (`updatedNumberScheduled`).
 
-A rolling update of a StatefulSet is done when `currentRevision` becomes `updateRevision`, which the
-controller does once all pods are of the new revision and Ready; with a partition, when as many as
-are above it are updated: `kubectl rollout status` waits for the same.
+A rolling update of a StatefulSet is done when the controller sets `currentRevision` to
+`updateRevision`, once all pods have the new revision and are Ready; with a partition, when all pods
+above it are updated. `kubectl rollout status` waits for the same.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -43,8 +43,7 @@ _EXCEEDED: Final = "ProgressDeadlineExceeded"
 def is_available(deployment: Deployment) -> bool:
     """Tell whether at least one replica is wanted and available.
 
-    Ready replicas count where nothing says that they are not available yet: a status may leave
-    availableReplicas out.
+    A status may omit availableReplicas; then ready replicas count, unless Available is False.
     """
     status = deployment.status
     ready = status.ready_replicas > 0 and not status.condition("Available", "False")
@@ -52,15 +51,15 @@ def is_available(deployment: Deployment) -> bool:
 
 
 def rolls_as_allowed(deployment: Deployment) -> bool:
-    """Tell whether a rollout moves, with no more replicas unavailable than its strategy allows."""
+    """Tell whether a rollout proceeds within its strategy's limit of unavailable replicas."""
     least = deployment.wanted - deployment.spec.may_lack
     return _is_rolling_out(deployment) and 0 < least <= deployment.status.available_replicas
 
 
 def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> standing.WorkloadFault | None:
-    """Return what is wrong with a Deployment, None if nothing is.
+    """Return the fault of a Deployment, or None.
 
-    A rollout within its deadline is nothing as long as one replica is available.
+    A rollout within its deadline is not a fault as long as one replica is available.
     """
     if deployment.wanted == 0:
         return standing.SCALED_TO_ZERO
@@ -82,9 +81,9 @@ def judge_deployment(deployment: Deployment, snapshot: Snapshot) -> standing.Wor
 
 
 def deployment_behind(snapshot: Snapshot, namespace: str, service: str) -> Deployment | None:
-    """Return the Deployment whose pods a Service leads to, if it is there and leads to any.
+    """Return the Deployment whose pods a Service leads to, or None.
 
-    Of several the first by name that is to have replicas.
+    If there are several, the first by name with wanted replicas.
     """
     found = snapshot[SERVICES].get(namespace, service)
     if found is None or not found.spec.selector:
@@ -106,7 +105,7 @@ def deployment_behind(snapshot: Snapshot, namespace: str, service: str) -> Deplo
 def deployments_like(
     snapshot: Snapshot, *, names: Collection[str], labels: Labels, places: Collection[str]
 ) -> tuple[Deployment, ...]:
-    """Return the Deployments with one of some names, in one of some namespaces; empty is any."""
+    """Return the Deployments with these labels, in `places` and with `names`; empty means any."""
     return snapshot.once(
         ("deployments like", tuple(names), tuple(sorted(labels.items())), tuple(places)),
         lambda each: tuple(
@@ -122,7 +121,7 @@ def deployments_like(
 def _by_label_of_pods(
     namespace: str, snapshot: Snapshot
 ) -> Mapping[tuple[str, str], tuple[Deployment, ...]]:
-    """Return the Deployments by each label of their pods; those that want replicas first."""
+    """Return the Deployments by each label of their pods, those with wanted replicas first."""
     found = snapshot[DEPLOYMENTS].in_namespace(namespace)
     return grouped(
         (label, each)
@@ -147,11 +146,11 @@ def _refused(deployment: Deployment) -> Condition | None:
 
 
 def _is_rolling_out(deployment: Deployment) -> bool:
-    """Tell whether old pods are being replaced, so that a missing replica explains itself.
+    """Tell whether old pods are being replaced, which explains a missing replica.
 
-    A paused rollout never ends by itself, and the controller keeps no deadline for a Deployment
-    whose last rollout is complete: its Progressing stays NewReplicaSetAvailable when a quota
-    refuses pods or a scale-up hangs.
+    A paused rollout never ends by itself. The controller tracks no deadline for a Deployment whose
+    last rollout is complete: Progressing stays NewReplicaSetAvailable when a quota refuses pods or
+    a scale-up hangs.
     """
     status = deployment.status
     if deployment.spec.paused or _refused(deployment):
@@ -162,7 +161,7 @@ def _is_rolling_out(deployment: Deployment) -> bool:
     if updated >= max(deployment.wanted, status.replicas):
         return False
     progressing = status.condition("Progressing")
-    if progressing is None:  # no deadline is kept; a status that counts no update tells of none
+    if progressing is None:  # without a deadline, only updated replicas show a rollout
         return updated > 0
     if progressing.status == "False":
         return False
@@ -172,11 +171,11 @@ def _is_rolling_out(deployment: Deployment) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Replicas:
-    """What the pods tell that stand for replicas, asked once for Deployments of one selector.
+    """What the pods show about replicas, computed once per selector.
 
     `ending` is why pods that are being deleted do not end; `lost`: they cannot, as their node is
-    not there to end them. `only_wait`: those that take the place of others have no fault of their
-    own, such as their image. `failed` is why pods failed for good that stood for replicas.
+    lost. `only_wait`: the replacing pods have no fault of their own, such as their image. `failed`
+    is why former replicas failed for good.
     """
 
     count: int
@@ -242,10 +241,10 @@ def _transition(
 
 
 def is_daemonset_available(daemonset: DaemonSet) -> bool:
-    """Tell whether it was looked at by its controller, and runs on a node or is wanted on none.
+    """Tell whether its controller has observed it, and it is available on a node or wanted on none.
 
-    That a node selector matches no node is no fault: device plugins wait for nodes that an
-    autoscaler makes on demand.
+    A node selector that matches no node is not a fault: device plugins wait for nodes that an
+    autoscaler creates on demand.
     """
     status = daemonset.status
     if status.observed_generation == 0 and daemonset.metadata.generation > 0:
@@ -254,13 +253,13 @@ def is_daemonset_available(daemonset: DaemonSet) -> bool:
 
 
 def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> standing.WorkloadFault | None:
-    """Return what is wrong with a DaemonSet, None if nothing is.
+    """Return the fault of a DaemonSet, or None.
 
-    While it is available on one node, a rollout may take its time from one step to the next, and a
-    pod that starts for the first time may take as long. So may one that starts on a node that is
-    new, also where no other node has the pod: an autoscaler makes the first one on demand. A
-    rollout that stands still is told, also where the old pods stay until the new ones are ready. A
-    status that describes an older spec says nothing of pods that are missing.
+    While it is available on one node, each step of a rollout has a budget, and so has the first
+    start of a pod. A start on a new node has that budget even if no other node has the pod: an
+    autoscaler creates the first node on demand. A rollout that does not proceed is a fault, even if
+    the old pods stay until the new ones are ready. A status of an older spec says nothing about
+    missing pods.
     """
     status, wanted = daemonset.status, daemonset.wanted
     down = wanted > 0 and not _has_available(daemonset)
@@ -278,7 +277,7 @@ def judge_daemonset(daemonset: DaemonSet, snapshot: Snapshot) -> standing.Worklo
 
 
 def _all_new(pods: Iterable[Pod], snapshot: Snapshot) -> bool:
-    """Tell whether each pod was made because its node was new."""
+    """Tell whether each pod was created because its node was new."""
     places = ((pod, snapshot[NODES].get("", pod.spec.node_name or "")) for pod in pods)
     return all(
         node and node.created and pod.created and pod.created - node.created < standing.STEP_BUDGET
@@ -287,16 +286,16 @@ def _all_new(pods: Iterable[Pod], snapshot: Snapshot) -> bool:
 
 
 def _has_available(daemonset: DaemonSet) -> bool:
-    """Tell whether its pod is available on a node; both counts of that are optional in the API."""
+    """Tell whether its pod is available on a node; both counts are optional in the API."""
     status = daemonset.status
     ready = status.number_ready > 0 and status.number_unavailable < daemonset.wanted
     return status.number_available > 0 or ready
 
 
 def _is_daemonset_rolling_out(daemonset: DaemonSet) -> bool:
-    """Tell whether old pods are being replaced, so that a missing one explains itself.
+    """Tell whether old pods are being replaced, which explains a missing pod.
 
-    A pod that is missing is not an old one: its node may be new.
+    Nodes without a pod do not count: they may be new.
     """
     status, strategy = daemonset.status, daemonset.spec.update_strategy
     if strategy is not None and strategy.type == "OnDelete":
@@ -307,7 +306,7 @@ def _is_daemonset_rolling_out(daemonset: DaemonSet) -> bool:
 def is_statefulset_available(statefulset: StatefulSet) -> bool:
     """Tell whether at least one replica is wanted and available.
 
-    An API server before 1.22 counts no available replicas; there ready ones count.
+    API servers before 1.22 do not count available replicas; then ready ones count.
     """
     ready, available = statefulset.status.ready_replicas, statefulset.status.available_replicas
     return statefulset.wanted != 0 and (ready if available is None else available) > 0
@@ -316,12 +315,12 @@ def is_statefulset_available(statefulset: StatefulSet) -> bool:
 def judge_statefulset(
     statefulset: StatefulSet, snapshot: Snapshot
 ) -> standing.WorkloadFault | None:
-    """Return what is wrong with a StatefulSet, None if nothing is.
+    """Return the fault of a StatefulSet, or None.
 
-    While one replica is available, a rollout may take its time from one step to the next, and a pod
-    that starts for the first time, or ends before that, may take as long. What stands still is
-    told: the controller waits forever for a pod that does not become Ready. A status that
-    describes an older spec says nothing of replicas that are missing.
+    While one replica is available, each step of a rollout has a budget, and so has a pod that
+    starts for the first time or ends before that. A rollout that does not proceed is a fault: the
+    controller waits forever for a pod that does not become Ready. A status of an older spec says
+    nothing about missing replicas.
     """
     if statefulset.wanted == 0:
         return standing.SCALED_TO_ZERO
@@ -340,7 +339,7 @@ def judge_statefulset(
 
 
 def _is_statefulset_rolling_out(statefulset: StatefulSet) -> bool:
-    """Tell whether old pods are being replaced, so that a missing replica explains itself."""
+    """Tell whether old pods are being replaced, which explains a missing replica."""
     status, strategy = statefulset.status, statefulset.spec.update_strategy
     if strategy is not None and strategy.type == "OnDelete":
         return False
@@ -360,10 +359,9 @@ def _fault_of_set(
     ready: int,
     updated: int,
 ) -> standing.WorkloadFault | None:
-    """Return what is wrong with a set that lacks replicas, by its pods.
+    """Return the fault of a set that lacks replicas, from its pods.
 
-    None of one that rolls out without pods: nothing tells one that moves from one that stands
-    still.
+    Return None for a rollout without pods: it is unknown whether it proceeds.
     """
     selector, namespace = workload.spec.selector, workload.namespace
     pods = standing.pods_of(selector, namespace, snapshot)
@@ -405,7 +403,7 @@ def _fault_of_set(
 def _lacking(
     pods: Sequence[Pod], workload: DaemonSet | StatefulSet, snapshot: Snapshot, *, down: bool
 ) -> standing.WorkloadFault:
-    """Return why replicas are missing although the pods that are there are ready."""
+    """Return why replicas are missing although the existing pods are ready."""
     if pods and down:
         text = "its pods are ready, but not available yet"
         return standing.WorkloadFault("not available", text, passing=True)
@@ -417,11 +415,10 @@ def _lacking(
 
 
 def _last_step(pods: Iterable[Pod], ending: Sequence[Pod], *, begun: bool) -> datetime | None:
-    """Return the last step of a rollout: a pod was made, or an old one was asked to end.
+    """Return the time of a rollout's last step: a pod was created, or an old one asked to end.
 
-    That a pod becomes Ready is not a step: one that crashes again and again does so each time.
-    Until it has `begun`, as a pod of the new revision was made, the newest one is as old as the
-    rollout before.
+    A pod that becomes Ready is not a step: one in a crash loop does so again and again. Until the
+    rollout has `begun`, with a pod of the new revision, the newest pod is from the previous one.
     """
     made = [pod.created for pod in pods] if begun or ending else []
     steps = (*map(asked_to_end, ending), *made)
@@ -431,11 +428,11 @@ def _last_step(pods: Iterable[Pod], ending: Sequence[Pod], *, begun: bool) -> da
 def _began(
     pods: Sequence[Pod], ending: Iterable[Pod], snapshot: Snapshot, *, may_start: bool
 ) -> tuple[datetime | None, timedelta | None]:
-    """Return since when replicas are missing, and their budget, while all first start.
+    """Return since when replicas are missing, and a budget if all of them start for the first time.
 
-    A container that ended once has started already. That a new node is not Ready for a while does
-    not matter; on one that is back a pod starts again. What takes the place of pods that are
-    `ending` starts later: neither a StatefulSet nor a DaemonSet makes it before.
+    A container that ended once has started already. On a node that is back, a pod starts again. The
+    replacements of pods in `ending` start later: StatefulSets and DaemonSets do not create them
+    before.
     """
     waiting = [pod for pod in pods if not is_ready(pod)]
     nodes = snapshot[NODES]

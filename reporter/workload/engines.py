@@ -1,12 +1,12 @@
 """Which container of a pod template is a server of models, by image, command and labels.
 
-The facts: image names of vLLM, SGLang, llm-d and of the other servers that people run (Hugging
-Face's text-generation-inference and text-embeddings-inference, KServe's huggingfaceserver, Ollama,
+Sources: image names of vLLM, SGLang, llm-d and other common servers (Hugging Face's
+text-generation-inference and text-embeddings-inference, KServe's huggingfaceserver, Ollama,
 llama.cpp, Triton, TensorRT-LLM, LMDeploy, LoRAX, DJL Serving, Xinference, LocalAI, NVIDIA's NIMs at
-nvcr.io/nim); how their servers are started (vllm-project/vllm, `vllm serve` and `vllm.entrypoints`;
+nvcr.io/nim); the commands that start them (vllm-project/vllm, `vllm serve` and `vllm.entrypoints`;
 sgl-project/sglang, `sglang.launch_server`); the labels of llm-d
-(llm-d-incubation/llm-d-modelservice) and AIBrix. Routers, cache servers and benchmarks have images
-of the same names (vllm-project/production-stack, helm/templates).
+(llm-d-incubation/llm-d-modelservice) and AIBrix. Routers, cache servers and benchmarks have similar
+image names (vllm-project/production-stack, helm/templates).
 """
 
 import re
@@ -31,7 +31,7 @@ _STARTS: Final = re.compile(
     r"|\btritonserver\b|\bvllm\.entrypoints\b|\bsglang\.launch_server\b|\btrtllm-serve\b"
 )
 _IDLE: Final = re.compile(r"(?:\bsleep\s++(?:inf|infinity|\d++\w?)|\btail\s++-f\s++/dev/null)\s*+$")
-"""What a pod runs that somebody enters, as to send requests from it."""
+"""The command of a pod that only idles, for somebody to exec into it, e.g. to send requests."""
 
 _SERVED: Final = re.compile(r"--served-model-name[=\s]\s*+([^\s'\"]{1,200})")
 _MODEL: Final = re.compile(
@@ -45,7 +45,7 @@ _NO_ENGINE: Final = re.compile(
 
 
 def engines_of(template: PodTemplate) -> tuple[str, ...]:
-    """Return the names of the containers that serve a model; none where the workload is none."""
+    """Return the names of the containers that serve a model; empty if it is not a model."""
     containers = template.spec.containers or ()
     found = tuple(each.name for each in containers if _is_engine(each))
     labels = template.metadata.labels or {}
@@ -55,23 +55,23 @@ def engines_of(template: PodTemplate) -> tuple[str, ...]:
 
 
 def command_line(template: PodTemplate) -> str:
-    """Return what the containers of a template start, with arguments."""
+    """Return the commands of a template's containers, with arguments."""
     return " ".join(_words(each) for each in template.spec.containers or ())
 
 
 def model_named(template: PodTemplate) -> str:
-    """Return the name that the engine serves a model by, from its command line; maybe empty."""
+    """Return the name of the served model from the command line, or an empty string."""
     line = command_line(template)
     found = _SERVED.search(line) or _MODEL.search(line)
     return found[1] if found else ""
 
 
 _ELSEWHERE: Final = frozenset({"DaemonSet", "Job"})
-"""Kinds of controllers of pods that may run an engine, and are no model of any stack."""
+"""Kinds of owners of pods that may run an engine and that no stack judges as a model."""
 
 
 def is_engine_alone(pod: KubeObject) -> bool:
-    """Tell whether a pod runs an engine, of no controller or of one that no stack judges."""
+    """Tell whether a pod runs an engine and has no owner, or only owners that no stack judges."""
     if not isinstance(pod, Pod) or pod.deleting or pod.status.phase not in {"Pending", "Running"}:
         return False
     said = pod.metadata.annotations.is_model if pod.metadata.annotations else None
@@ -87,7 +87,7 @@ def _parted(image: str) -> tuple[str, str]:
 
 @remembered(4096, characters=512)
 def _is_engine_image(image: str) -> bool:
-    """Tell by the last part of a name, or its folder where that is NVIDIA's for NIMs or a copy."""
+    """Decide by the last part of an image's name, or by the folder `nim` of NVIDIA and mirrors."""
     folder, name = _parted(image)
     if _NO_ENGINE.search(name):
         return False
@@ -108,5 +108,5 @@ def _starts_engine(image: str, words: str) -> bool:
 
 
 def _words(container: TemplateContainer) -> str:
-    """Return the command line, or as much of it as says what it starts."""
+    """Return the command line, or enough of it to see what it starts."""
     return " ".join((*(container.command or ()), *(container.args or ())))[:4096]

@@ -1,4 +1,4 @@
-"""What is wrong with a node, and whether a pod that cannot be scheduled waits for it."""
+"""Faults of nodes, and whether an unschedulable pod waits for a node at fault."""
 
 import re
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ _OF_STATE: Final = re.compile(
     r"(?<!\d)\d++ (?:node\(s\) were unschedulable|Insufficient [^,\s]+"
     r"|node\(s\) had untolerated taint(?:\(s\)| \{node\.kubernetes\.io/[^}]*\}))[,.]?"
 )
-"""What the scheduler says of a node for what may pass, and not for what the pod asks of nodes."""
+"""The scheduler's words about the state of nodes, as opposed to the pod's own requirements."""
 
 _UNNAMED_TAINTS: Final = re.compile(r"(?<!\d)(\d{1,9}+) node\(s\) had untolerated taint\(s\)")
-"""What kube-scheduler 1.36 says, which names no taint any more (plugin TaintToleration)."""
+"""The words of kube-scheduler 1.36, which no longer names taints (plugin TaintToleration)."""
 
 _TAINT: Final = "node.kubernetes.io/"
 _LOST_SIGNS: Final = (f"{_TAINT}unreachable", f"{_TAINT}not-ready")
@@ -32,11 +32,11 @@ _LOST_SIGNS: Final = (f"{_TAINT}unreachable", f"{_TAINT}not-ready")
 
 @dataclass(frozen=True, slots=True)
 class NodeFault:
-    """Why pods on a node do not work, or none can be scheduled there.
+    """Why pods on a node do not work, or cannot be scheduled there.
 
     `cause` is a few words, such as `not answering`; `text` follows the node's name in the message.
-    Any of the `signs` is what the scheduler says of a pod that it does not put there for this.
-    `lacking` is the extended resource that the node has run out of devices for.
+    `signs` are the scheduler's words about pods that it does not place there because of the fault.
+    `lacking` is the extended resource for which the node has no devices.
     """
 
     cause: str
@@ -47,12 +47,12 @@ class NodeFault:
 
 
 def node_fault(node: Node) -> NodeFault | None:
-    """Return the worst that is wrong with a node; one that was never Ready is still starting."""
+    """Return the worst fault of a node, or None; a node that was never Ready is still starting."""
     return next(node_faults(node), None)
 
 
 def node_faults(node: Node) -> Iterator[NodeFault]:
-    """Yield what is wrong with a node, the worst first."""
+    """Yield the faults of a node, the worst first."""
     ready = node.status.condition("Ready")
     if ready is not None and ready.status != "True":
         if not _never_ready(node):
@@ -76,18 +76,18 @@ def node_faults(node: Node) -> Iterator[NodeFault]:
 
 
 GONE: Final = NodeFault("gone", "is gone")
-"""The fault of a node that does not exist any more."""
+"""The fault of a node that no longer exists."""
 
 
 def waited_for(message: str | None, nodes: Table[Node] | None) -> str:
-    """Return the node that a pod waits for by what the scheduler says; empty where none is.
+    """Return the node that a pod waits for, from the scheduler's message, or an empty string.
 
-    The scheduler names no node, but says for what it passed over each, and of each node only what
-    it looks at first: a cordon, then taints, then labels, then resources (kube-scheduler, plugins
-    NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit). So where it names a taint
-    or a label, a cordoned node may have the same and be of no use to the pod. It is of use where it
-    has what the pod lacks on others, or where it is the only one and nothing else is said. Taints
-    that are not named are those of states where there are as many as nodes in such states.
+    The scheduler names no nodes. It says why it rejected them, for each node only the first reason
+    in this order: cordon, taints, labels, resources (kube-scheduler, plugins NodeUnschedulable,
+    TaintToleration, NodeAffinity, NodeResourcesFit). So if the message names a taint or a label, a
+    cordoned node may have the same one and be of no use to the pod. It is of use if it has what the
+    pod lacks on others, or if it is the only one and there is no other reason. Unnamed taints are
+    those of node states if there are as many of them as nodes in such states.
     """
     if nodes is None or not message:
         return ""

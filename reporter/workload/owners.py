@@ -1,12 +1,6 @@
-"""Which subject an object belongs to, by its owners.
-
-The workloads that a user declared: where each one may be, and how it is judged.
-
-What a condition of an object says, for verdicts and for messages.
-
-What others said, in Events, about an object that is not well and does not say why.
-
-When an object was last written, and so since when a controller may lag behind it.
+"""Facts about objects of any kind: the subject that owns an object; workloads that users declared,
+where they are and how they are judged; texts of conditions and Warnings for messages; and when an
+object was last written, so that a controller may lag behind it.
 """
 
 from collections.abc import Iterator
@@ -54,10 +48,10 @@ def owning_subject(
     snapshot: Snapshot,
     catalogue: Catalogue,
 ) -> Subject | None:
-    """Return the subject of a kind that an object is, or that owns it; None if there is none.
+    """Return the subject of a kind that an object is or belongs to, or None.
 
-    Owners are followed as far as their kinds are read. What a stack's controllers make may name its
-    subject in a label too, which a dump without the objects in between still has.
+    Owners are followed as far as their kinds are read. Objects created by a stack's controllers may
+    also name their subject in a label, even in a dump without the objects in between.
     """
     own = {(each.group, each.kind) for each in catalogue.of_subject(kind)}
     stack = catalogue.stack_of(kind)
@@ -83,7 +77,7 @@ def _owners(obj: KubeObject, snapshot: Snapshot) -> Iterator[_Place]:
 
 
 def _is_meant(reference: OwnerReference, owner: KubeObject) -> bool:
-    """Tell whether it is the owner and not a later object of its name; a dump may have no uids."""
+    """Tell whether it is the owner, not a later object of its name; dumps may have no uids."""
     uid = owner.metadata.uid
     return not uid or not reference.uid or uid == reference.uid
 
@@ -97,17 +91,17 @@ class DeclaredWorkload:
     resource: Resource[KubeObject]
 
     def found(self, snapshot: Snapshot) -> KubeObject | None:
-        """Return it from the first of its namespaces that has it."""
+        """Return the object from the first of its namespaces that has it, or None."""
         table = snapshot[self.resource]
         places = (table.get(each, self.workload.name) for each in self.workload.namespaces)
         return next(filter(None, places), None)
 
     def is_missing(self, snapshot: Snapshot) -> bool:
-        """Tell whether it is known to be in none of its namespaces."""
+        """Tell whether it is known to be absent from all its namespaces."""
         return all(self.absent(snapshot, each) for each in self.workload.namespaces)
 
     def absent(self, snapshot: Snapshot, namespace: str) -> bool:
-        """Tell whether it is known not to be in a namespace."""
+        """Tell whether it is known to be absent from a namespace."""
         return snapshot.lacks(self.resource, namespace, self.workload.name)
 
     def home(self, snapshot: Snapshot) -> str:
@@ -124,7 +118,7 @@ def declared_workloads(settings: EvaluationSettings, layer: Layer) -> Iterator[D
 
 
 def judge_workload(workload: KubeObject, snapshot: Snapshot) -> WorkloadFault | None:
-    """Return what is wrong with a Deployment, StatefulSet or DaemonSet, None if nothing is."""
+    """Return the fault of a Deployment, StatefulSet or DaemonSet, or None."""
     match workload:
         case Deployment():
             return judge_deployment(workload, snapshot)
@@ -163,27 +157,27 @@ def is_false(condition: ConditionT | None) -> TypeGuard[ConditionT]:
 
 
 def words(condition: Condition | None) -> str:
-    """Return reason and message of a condition, clean and bounded."""
+    """Return the reason and message of a condition, cleaned and bounded."""
     said = detail(condition.reason, condition.message, _CONDITION_BYTES) if condition else ""
     return said or "no reason given"
 
 
 def not_ready_from(ready: Condition | None) -> datetime | None:
-    """Return since when Ready is as it is.
+    """Return when Ready took its status.
 
-    None where it says Stopped of what was started again: its time is that of the stop, and who
-    started it is entitled to the grace.
+    Return None for the reason Stopped, which is left over after a restart: its time is that of the
+    stop, and the restarted model has a full grace.
     """
     return None if ready is None or ready.reason == "Stopped" else ready.last_transition_time
 
 
 _TEXT_BYTES: Final = 300
 _CONFLICT: Final = "the object has been modified"
-"""What a controller says that was overtaken by another write, and tries again at once."""
+"""The error of a controller whose write conflicted with another one; it retries at once."""
 
 
 def warning_about(snapshot: Snapshot, about: ObjectRef) -> str:
-    """Return reason and message of the newest Warning about an object, clean; empty without one."""
+    """Return the reason and message of the newest Warning about an object, or an empty string."""
     events = snapshot.evidence.events_about(about.namespace, about.kind, about.name)
     warning = next(
         (each for each in events if each.type == "Warning" and _CONFLICT not in each.message), None
@@ -192,23 +186,23 @@ def warning_about(snapshot: Snapshot, about: ObjectRef) -> str:
 
 
 def latest(*times: datetime | None) -> datetime | None:
-    """Return the latest of the times that are known."""
+    """Return the latest of the known times, or None."""
     return max(filter(None, times), default=None)
 
 
 def spec_written(obj: KubeObject) -> datetime | None:
-    """Return when somebody last wrote what an object wants, after its creation, if told.
+    """Return when the desired state of an object was last written after its creation, if known.
 
-    A generation grows with such a write only, so that no controller lags behind it for longer. The
-    times are those of `metadata.managedFields`, where a write of the status does not count
-    (Kubernetes, "Server-Side Apply", field management).
+    Only such a write increases the generation, so no controller can lag behind for longer. The
+    times are those of `metadata.managedFields`; writes of the status do not count (Kubernetes,
+    "Server-Side Apply", field management).
     """
     fields = obj.metadata.managed_fields or ()
     return latest(*(_moment(each.time) for each in fields if each.owns_wanted))
 
 
 def last_written(obj: KubeObject) -> datetime | None:
-    """Return when an object was made, or what is wanted of it was last changed."""
+    """Return when an object was created or its desired state last changed."""
     return latest(obj.created, spec_written(obj))
 
 

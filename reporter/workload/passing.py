@@ -1,8 +1,9 @@
-"""What a Gateway's requests pass before they are routed, and what becomes of them without it.
+"""The services that a Gateway's requests pass before routing, and what happens without them.
 
-An EnvoyFilter sends them to a service (`ext_proc` as the body-based router, `ext_authz`), or an
-AuthorizationPolicy with the action CUSTOM does, by a provider of the mesh configuration. Each says
-whether requests pass without an answer. Only Gateways that one of them names are hit.
+An EnvoyFilter sends requests to a service (`ext_proc`, like the body-based router, or `ext_authz`),
+or an AuthorizationPolicy with the action CUSTOM does, through a provider of the mesh configuration.
+Each says whether requests pass without an answer. Only the Gateways that one of them selects are
+affected.
 """
 
 import re
@@ -23,7 +24,7 @@ from reporter.workload.routing import mesh_services, required_provider
 
 _NAME: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 CLUSTER: Final = re.compile(rf"outbound\|\d+\|[^|]*\|({_NAME})\.({_NAME})\.svc(?:\..*)?")
-"""How Istio names the Envoy cluster of a Service's port."""
+"""Istio's name of the Envoy cluster for a Service's port."""
 
 TARGET: Final = re.compile(
     rf"(?:[a-z0-9+.-]+:/+)?({_NAME})\.({_NAME})(\.svc(?:\.[^:/]+)?)?(:\d+)?(?:/.*)?"
@@ -32,7 +33,7 @@ TARGET: Final = re.compile(
 
 
 class Loss(IntEnum):
-    """What becomes of requests without a part: `SLOWED` lose what it does, `STOPPED` fail."""
+    """What happens to requests without a part: `SLOWED` pass without its work, `STOPPED` fail."""
 
     SLOWED = 1
     UNCLEAR = 2
@@ -42,19 +43,19 @@ class Loss(IntEnum):
 _Asking: TypeAlias = Mapping[Entrance, tuple[AskedService, ...]]
 
 _EVERY: Final = ""
-"""In place of a Gateway's name: all of a namespace."""
+"""In place of a Gateway's name: all Gateways of a namespace."""
 
 _UNTOLD: Final = AskedService(host="")
-"""What a provider asks while the mesh configuration cannot be read."""
+"""The service of a provider while the mesh configuration cannot be read."""
 
 
 def losses(
     snapshot: Snapshot, settings: EvaluationSettings, *, reason: str, down: Collection[ObjectRef]
 ) -> Callable[[Entrance], Loss | None] | None:
-    """Return how to tell what a Gateway loses while some Deployments of a part are down.
+    """Return a function for the loss of a Gateway while some Deployments of a part are down.
 
-    One that sends them nothing loses nothing. None where what sends them something cannot be read,
-    so that nobody can tell of any Gateway.
+    It returns None for a Gateway that sends them no requests. Return None if the filters or
+    policies cannot be read, so that the loss of no Gateway is known.
     """
     by_policy = reason == CLUSTER_GATEWAY_AUTH
     kinds = (r.ENVOYFILTERS, r.AUTHORIZATIONPOLICIES) if by_policy else (r.ENVOYFILTERS,)
@@ -90,7 +91,7 @@ def _loss(
 
 
 def _asking(snapshot: Snapshot, settings: EvaluationSettings) -> _Asking:
-    """Return what the filters and policies of each Gateway send its requests to."""
+    """Return the services to which the filters and policies of each Gateway send requests."""
     found: dict[Entrance, dict[AskedService, None]] = defaultdict(dict)
     for envoy_filter in snapshot[r.ENVOYFILTERS]:
         for gateway in () if envoy_filter.deleting else _named(envoy_filter):
@@ -105,7 +106,7 @@ def _asking(snapshot: Snapshot, settings: EvaluationSettings) -> _Asking:
 
 
 def _named(obj: EnvoyFilter | AuthorizationPolicy) -> Iterator[str]:
-    """Yield the Gateways that an object of Istio selects; other labels select none of ours."""
+    """Yield the Gateways that an object of Istio selects; other labels select no Gateways."""
     for target in obj.spec.target_refs or ():
         if target.kind == r.GATEWAYS.kind:
             yield target.name
@@ -123,7 +124,7 @@ def _named(obj: EnvoyFilter | AuthorizationPolicy) -> Iterator[str]:
 
 
 def _is_run_by(host: str, deployment: ObjectRef, snapshot: Snapshot) -> bool:
-    """Tell whether a host is a Service of a Deployment: by what it selects, else by its name."""
+    """Tell whether a host is a Service of a Deployment, by its name or by its selector."""
     found = CLUSTER.fullmatch(host) or TARGET.fullmatch(host)
     if found is None or found[2] != deployment.namespace:
         return False

@@ -1,7 +1,7 @@
-"""What is wrong with a pod, judged from its own status and its node.
+"""Faults of a pod, judged from its own status and its node.
 
-There is no clock here: what may legitimately last for a while is a fault with a `budget`, and the
-resolution decides from `transition` when it is used up.
+There is no clock here: a state that may legitimately last for a while is a fault with a `budget`,
+and the resolution decides from `transition` when the budget is used up.
 """
 
 from collections.abc import Iterator
@@ -21,16 +21,16 @@ from reporter.snapshot.table import Table
 from reporter.workload.node import waited_for
 
 TERMINATION_SLACK: Final = timedelta(seconds=60)
-"""How long after its deletionTimestamp, which includes its grace period, a pod may stay."""
+"""How long a pod may stay after its deletionTimestamp, which includes its grace period."""
 
 _GRACE_PERIOD_SECONDS: Final = 30
 """The API's default of `spec.terminationGracePeriodSeconds`."""
 
 _LONGEST: Final = timedelta(days=10 * 365)
-"""The API accepts longer budgets and grace periods, but those are typing errors."""
+"""The API accepts longer budgets and grace periods, but those are typos."""
 
 _ZERO_YEAR: Final = 1970
-"""Times that are not set are of this year or of year 1, before which there is none."""
+"""Unset times are in this year or in year 1; nothing can be subtracted from the latter."""
 
 _NAME_BYTES: Final = 253
 _CAUSE_BYTES: Final = 80
@@ -40,9 +40,9 @@ _TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 _SAME_SYNC: Final = timedelta(seconds=1)
 
 SET_UP_BUDGET: Final = timedelta(minutes=5)
-"""How long the kubelet may take to mount volumes and to set up the sandbox with its network.
+"""How long the kubelet may take to mount volumes and set up the sandbox with its network.
 
-Attaching a volume takes a minute or two; images and models are fetched after it.
+Attaching a volume takes a minute or two; images and models are fetched later.
 """
 
 NODE_LOST: Final = 60
@@ -54,7 +54,7 @@ UNSCHEDULABLE: Final = 25
 NOT_TERMINATED: Final = 20
 NOT_SET_UP: Final = 15
 STARTING: Final = 10
-"""Severities, from the fault that explains most to the one that may be none."""
+"""Severities, from the fault that explains most to the one that may not be a fault."""
 
 _OF_CONTAINERS: Final = frozenset({CRASHED, ENDED, NOT_STARTED, NO_LONGER_READY, STARTING})
 
@@ -63,26 +63,27 @@ _WAITING: Final = _EXEMPT_WAITING | OF_IMAGES | OF_START | {
     "ConfigPodSandboxError", "CreatePodSandboxError", "KillContainerError", "PreCreateHookError",
     "PreStartHookError",
 }  # fmt: skip
-"""Waiting reasons that are errors; any other, also one unknown to us, is taken for progress."""
+"""Waiting reasons that are errors; all others, including unknown ones, count as progress."""
 
 _OF_IMAGES: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"})
 _PASSING: Final = frozenset({"ImagePullBackOff", "RunContainerError", "PostStartHookError"})
-"""What a container alternates with: the kubelet pulls again after ImagePullBackOff, and what ends
-or cannot be run waits in CrashLoopBackOff until it is tried again. Of these the one that says more
-is told."""
+"""States that alternate with others: the kubelet pulls again after ImagePullBackOff, and a
+container that ends or cannot run waits in CrashLoopBackOff until the next try. The other state,
+which says more, is reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodFault:
     """One fault of one pod.
 
-    `cause` is a few words, such as `ImagePullBackOff`; `detail` one clean, bounded line without the
-    pod's own name. Larger `severity` is worse and explains more. `exempt` fires at once, whatever
-    the grace. `budget` is the time that it may legitimately last from `transition`, or from the
-    pod's creation where that is None; without one the grace of its reason counts. `container` is
-    the one that it is about, `init_container` the same as `detail` names it. `part` of the pod
-    alternates between this and other states, such as the image of a container; `passing`: of these
-    it is one that says less than another. `node` is the cause: the pod is on it, or waits for it.
+    `cause` is a few words, such as `ImagePullBackOff`; `detail` is one clean, bounded line without
+    the pod's own name. Larger `severity` is worse and explains more. `exempt` fires at once,
+    whatever the grace. `budget` is the time that it may legitimately last from `transition`, or
+    from the pod's creation if that is None; without a budget, the grace of its reason counts.
+    `container` is the container at fault; `init_container` is its name as in `detail`. `part` is
+    the part of the pod that alternates between this and other states, such as the image of a
+    container; `passing`: one of the other states says more. `node` is the node that is the cause:
+    the pod is on it or waits for it.
     """
 
     cause: str
@@ -103,8 +104,8 @@ class PodFault:
     def of_containers(self) -> bool:
         """Whether it ends only when the pod is Ready or gone.
 
-        A container that crashed and runs again has not recovered. A pod that was unschedulable,
-        or whose node was lost, has once that is over.
+        A container that crashed and runs again has not recovered. A pod that was unschedulable, or
+        whose node was lost, has recovered once that is over.
         """
         return self.severity in _OF_CONTAINERS
 
@@ -114,10 +115,9 @@ def is_ready(pod: Pod) -> bool:
 
 
 def counts(pod: Pod) -> bool:
-    """Tell whether the pod stands for a replica.
+    """Tell whether the pod is a replica.
 
-    A terminating pod counts as not there, and one in a terminal phase, such as the leftover of an
-    eviction, is not one.
+    A terminating pod is not, nor is a pod in a terminal phase, such as the leftover of an eviction.
     """
     return not pod.deleting and pod.status.phase not in _TERMINAL_PHASES
 
@@ -126,9 +126,9 @@ def had_been_ready(pod: Pod) -> bool:
     """Tell whether the pod was Ready earlier and is not any more.
 
     The kubelet sets Ready=False when it first sees a pod, and Initialized=True in the same sync or,
-    with init containers, later. Ready can become True only after Initialized did, and both times
-    move with the status alone. So a Ready=False that is younger than Initialized=True was True in
-    between. The times have whole seconds; a difference of one can be a rounding.
+    with init containers, later. Ready can become True only after Initialized, and both times change
+    with the status only. So a Ready=False that is younger than Initialized=True was True in
+    between. The times have whole seconds; a difference of one may be due to rounding.
     """
     ready = pod.status.condition("Ready")
     initialized = pod.status.condition("Initialized", "True")
@@ -140,25 +140,25 @@ def had_been_ready(pod: Pod) -> bool:
 
 
 def judge_pod(pod: Pod, snapshot: Snapshot, *, startup_budget: timedelta) -> PodFault | None:
-    """Return what `fault_of` does, with its cause."""
+    """Return the result of `fault_of`, with its diagnosis."""
     fault = fault_of(pod, nodes=nodes_of(pod, snapshot), startup_budget=startup_budget)
     return None if fault is None else _diagnosed(pod, fault, snapshot)
 
 
 def nodes_of(pod: Pod, snapshot: Snapshot) -> Table[Node] | None:
-    """Return the nodes; None if the one that a pod is on may be another than those."""
+    """Return the nodes, or None if the pod's node may exist without being among them."""
     known = snapshot.absence_known(NODES, name=pod.spec.node_name or "")
     return snapshot[NODES] if known else None
 
 
 def _diagnosed(pod: Pod, fault: PodFault, snapshot: Snapshot) -> PodFault:
     if fault.severity in {NODE_LOST, NOT_TERMINATED}:
-        # No node answers for the log of a pod that is lost with it.
+        # The log of a pod on a lost node cannot be read.
         lost = fault.severity == NODE_LOST
         return replace(fault, fails=Fails.WAITING if lost else Fails.UNREADY)
     fault = replace(fault, fails=_way(pod, fault))
     if fault.severity == STARTING and (loop := recreated(pod, snapshot)) is not None:
-        # It starts, as the one before it did.
+        # It starts, just as its predecessor did.
         fault = replace(fault, severity=ENDED, budget=None)
         return _by(pod, fault, diagnose(pod, snapshot) or loop)
     diagnosis = diagnose(pod, snapshot, fault.container)
@@ -183,7 +183,7 @@ def _way(pod: Pod, fault: PodFault) -> Fails:
 def why_ended(
     pod: Pod, status: ContainerStatus, snapshot: Snapshot, *, otherwise: str
 ) -> tuple[str, Diagnosis | None]:
-    """Return what follows the words for a container that ended: its cause, else `otherwise`."""
+    """Return the rest of a message about a container that ended: its cause, or `otherwise`."""
     case = Case(pod, snapshot)
     found = of_container(case, status)
     if found is not None:
@@ -192,7 +192,7 @@ def why_ended(
 
 
 def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis) -> PodFault:
-    # A pod on a node does not wait for it: what is wrong there need not be wrong for others.
+    # A pod on a node does not wait for it: its trouble there need not affect others.
     sure = diagnosis.sureness is Sureness.CERTAIN and not pod.spec.node_name
     waits = diagnosis.object if sure else None
     node = waits.name if waits is not None and waits.kind == NODES.kind else ""
@@ -207,9 +207,9 @@ def _by(pod: Pod, fault: PodFault, diagnosis: Diagnosis) -> PodFault:
 def fault_of(pod: Pod, *, nodes: Table[Node] | None, startup_budget: timedelta) -> PodFault | None:
     """Return the worst fault of a pod by its own status; None if Ready or in a terminal phase.
 
-    `nodes` are all of the cluster; None where they are unknown, so that one that is not there is
-    not taken for gone. A pod that was never Ready may take `startup_budget`, where no start-up
-    probe of its containers names a time.
+    `nodes` are all nodes of the cluster, or None if they are unknown, so that a node which is not
+    among them does not count as gone. A pod that was never Ready may take `startup_budget`, unless
+    a startup probe of its containers sets a time.
     """
     if pod.status.phase in _TERMINAL_PHASES and not pod.deleting:
         return None
@@ -233,7 +233,7 @@ def asked_to_end(pod: Pod) -> datetime | None:
 
 
 def _termination_grace(pod: Pod) -> timedelta:
-    """Return the grace period that the deletion was asked with, else that of the spec."""
+    """Return the grace period of the deletion request, or else that of the spec."""
     asked = pod.metadata.deletion_grace_period_seconds
     seconds = pod.spec.termination_grace_period_seconds if asked is None else asked
     return _bounded(_GRACE_PERIOD_SECONDS if seconds is None else seconds)
@@ -244,17 +244,17 @@ def _bounded(seconds: int) -> timedelta:
 
 
 def _terminating(pod: Pod) -> PodFault:
-    # A time that is still to come counts from now, so the grace period is a part of the budget.
+    # A future time counts from now, so the grace period is part of the budget.
     text, began = f"does not terminate{_on_node(pod)}", asked_to_end(pod)
     budget = _termination_grace(pod) + TERMINATION_SLACK
     return _fault("terminating", text, NOT_TERMINATED, transition=began, budget=budget)
 
 
 def judge_ended(pod: Pod, snapshot: Snapshot) -> PodFault | None:
-    """Return why a pod in phase Failed ended, None for any other.
+    """Return why a pod in phase Failed ended; None for any other pod.
 
-    It is no fault by itself: a pod evicted long ago whose replacement runs is nothing. It explains
-    a replica that is missing.
+    It is not a fault by itself, as the replacement of an evicted pod may run. It explains a missing
+    replica.
     """
     if pod.status.phase != "Failed":
         return None
@@ -266,7 +266,7 @@ def judge_ended(pod: Pod, snapshot: Snapshot) -> PodFault | None:
 
 
 def startup_time(pod: Pod, default: timedelta) -> timedelta:
-    """Return how long the pod may start: its longest start-up probe, or `default` without one."""
+    """Return how long a start may take: the longest startup probe, or `default` without one."""
     probes = [each.startup_probe for each in pod.spec.containers or () if each.startup_probe]
     return _bounded(max(each.budget_seconds for each in probes)) if probes else default
 
@@ -322,11 +322,11 @@ def _lost_node(pod: Pod, nodes: Table[Node] | None) -> PodFault | None:
 
 
 def _was_placed(pod: Pod) -> bool:
-    """Tell whether a pod ever was on its node: who makes one may name any node in its spec.
+    """Tell whether a pod was ever on its node: a tenant may name any node in the spec of a pod.
 
-    The scheduler says so, or what only the node's kubelet writes: conditions of its own and the
-    states of containers. The phase proves nothing, as the garbage collector of pods writes Failed
-    too (Kubernetes, pkg/controller/podgc).
+    The evidence is the scheduler's condition, or what only the kubelet writes: its conditions and
+    the states of containers. The phase proves nothing, as the garbage collector of pods also writes
+    Failed (Kubernetes, pkg/controller/podgc).
     """
     status = pod.status
     return (
@@ -352,7 +352,7 @@ def _container_fault(kind: str, status: ContainerStatus, pod: Pod) -> Iterator[P
     if waiting is not None and waiting.reason in _WAITING:
         reason = waiting.reason
         exempt = reason in _EXEMPT_WAITING
-        # The kubelet's text for a crash loop holds the current back-off, a running value.
+        # The kubelet's text for a crash loop has the current back-off, which changes.
         said = detail(reason, None if reason == CRASH_LOOP else waiting.message, _DETAIL_BYTES - 80)
         text = f"{place} waits in {said}{_last_end(status)}"
         severity = CRASHED if exempt else NOT_STARTED
@@ -374,7 +374,7 @@ def _end(ended: Terminated) -> str:
 
 
 def _last_end(status: ContainerStatus) -> str:
-    """Return how the container ended the last time and its last words; empty without an error."""
+    """Return how the container last ended, if with an error, or an empty string."""
     last = status.last_state.terminated if status.last_state else None
     return f"; last ended with {_end(last)}" if last is not None and is_error(last) else ""
 
@@ -394,7 +394,7 @@ def _no_longer_ready_since(pod: Pod) -> datetime | None:
 
 
 def _since_its_node_is_back(fault: PodFault, pod: Pod, nodes: Table[Node] | None) -> PodFault:
-    """Count its budget from when its node is back: a frozen kubelet sets nothing up."""
+    """Start the budget of a fault when its node is back: a frozen kubelet sets nothing up."""
     began = fault.transition or pod.created
     back = began_on_its_node(pod, began, nodes)
     return fault if fault.budget is None or back == began else replace(fault, transition=back)
@@ -403,7 +403,7 @@ def _since_its_node_is_back(fault: PodFault, pod: Pod, nodes: Table[Node] | None
 def began_on_its_node(
     pod: Pod, began: datetime | None, nodes: Table[Node] | None
 ) -> datetime | None:
-    """Return when something of a pod began, or when its node was back, if that was later."""
+    """Return `began`, or when the pod's node was back if that was later."""
     node = nodes.get("", pod.spec.node_name) if nodes is not None and pod.spec.node_name else None
     ready = node.status.condition("Ready", "True") if node is not None else None
     back = ready.last_transition_time if ready is not None else None
@@ -411,7 +411,7 @@ def began_on_its_node(
 
 
 _NO_START: Final = 3
-"""What was restarted so often does not start any more, whatever its state."""
+"""A container restarted this often is taken not to start any more, whatever its state."""
 
 
 def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
@@ -447,13 +447,13 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
 _SET_UP: Final = "PodReadyToStartContainers"
 """The condition about volumes, network and sandbox.
 
-The kubelet sets it to True once the sandbox has its network, which it makes after all volumes are
-mounted (Kubernetes, "Pod Lifecycle", Pod network readiness; on by default since 1.29).
+The kubelet sets it to True once the sandbox has its network, after all volumes are mounted
+(Kubernetes, "Pod Lifecycle", Pod network readiness; on by default since 1.29).
 """
 
 
 def _not_yet(pod: Pod) -> str:
-    """Return what a starting pod has still to become, and what its conditions wait for."""
+    """Return what a starting pod is not yet, and what its conditions wait for."""
     ready = pod.status.condition("Ready")
     if scheduled := pod.status.condition("PodScheduled", "False"):
         text = detail(scheduled.reason, scheduled.message, _DETAIL_BYTES // 2)
@@ -466,9 +466,9 @@ def _not_yet(pod: Pod) -> str:
 
 
 def _still_initializing(pod: Pod) -> str:
-    """Return which init container the others wait for, empty if none runs.
+    """Return a text with the init container that the others wait for, or an empty string.
 
-    One that has done its work is ready, and so is a sidecar that has started.
+    An init container that has finished is ready, and so is a sidecar that has started.
     """
     for status in pod.status.init_container_statuses or ():
         if status.state is not None and status.state.running is not None and not status.ready:
@@ -477,12 +477,12 @@ def _still_initializing(pod: Pod) -> str:
 
 
 def _start(pod: Pod) -> datetime | None:
-    """Return when the start that the budget is for began, None if only its creation is known.
+    """Return the start of the startup budget; None if only the pod's creation is known.
 
-    It is the start of the main container. A restart gives no new budget, or a container that its
-    start-up probe kills again and again would never be told: then it is the time the init
-    containers had done their work. A pod without a running container counts from when its volumes
-    and its sandbox were set up, else from being scheduled.
+    It is the start of the main container. A restart does not renew the budget: otherwise a
+    container that its startup probe kills again and again would never be reported. Then it is the
+    time when the init containers had finished. For a pod without a running container, it is when
+    its volumes and sandbox were set up, or else when it was scheduled.
     """
     waiting = [each for each in pod.status.container_statuses or () if not each.ready]
     starts = [

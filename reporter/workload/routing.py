@@ -28,7 +28,7 @@ from reporter.yaml_reader.limits import Unreadable
 from reporter.yaml_reader.reading import read_yaml
 
 _SEVERITY: Final = {"Accepted": 25, "ResolvedRefs": 20}
-"""Conditions that must hold, with the severity of their being False; the worse comes first."""
+"""Conditions that must be True, with the severity of a False; the worse comes first."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -56,10 +56,10 @@ class ParentFault:
     severity: int
     transition: datetime | None = None
     diagnosis: Diagnosis | None = None
-    """Where more can be said than the action of its reason: what to do about this one."""
+    """The specific cause and remedy, if known beyond the action of the reason."""
     said: o.Condition | None = None
     controller: str = ""
-    """The condition, and who wrote it."""
+    """The condition, and the controller that wrote it."""
 
 
 def parent_of(reference: o.RouteReference, namespace: str) -> Parent:
@@ -76,10 +76,10 @@ def _entries(obj: o.HttpRoute | o.InferencePool) -> Iterator[tuple[Parent, o.Par
 
 
 def judge_entries(parent: Parent, entries: Iterable[o.ParentStatus]) -> ParentFault | None:
-    """Return the worst that the entries of one parent say, None if nothing is wrong.
+    """Return the worst fault in the entries of one parent, or None.
 
-    Several controllers may write an entry each. Only one of them runs the parent, so where one
-    accepts, what the others say does not matter. Unknown conditions say nothing.
+    Several controllers may write an entry each. Only one of them runs the parent, so if one
+    accepts, the others do not matter. Unknown conditions do not count.
     """
     by_controller = grouped((entry.controller_name, entry) for entry in entries)
     if any(all(map(serves, own)) for own in by_controller.values()):
@@ -108,7 +108,7 @@ def judge_entries(parent: Parent, entries: Iterable[o.ParentStatus]) -> ParentFa
 
 
 def explained(fault: ParentFault, route: o.HttpRoute, snapshot: Snapshot) -> ParentFault:
-    """Return what a parent says of a route with what it means, where its words leave that out."""
+    """Return the fault of a route with an explanation, if the parent's message has none."""
     said = fault.said
     why = backends.why_refused(said, route, fault.controller, snapshot=snapshot) if said else None
     if why is None:
@@ -123,13 +123,13 @@ def explained(fault: ParentFault, route: o.HttpRoute, snapshot: Snapshot) -> Par
 
 
 def astray(pool: o.InferencePool, snapshot: Snapshot) -> Iterator[tuple[o.HttpRoute, ParentFault]]:
-    """Yield the routes of other namespaces that are probably meant for a pool and miss it."""
+    """Yield the routes of other namespaces that probably should lead to a pool but do not."""
     for route, why in backends.elsewhere(pool, snapshot):
         yield route, ParentFault(why.brief, why.cause, OTHER_GROUP, diagnosis=why)
 
 
 def serves(entry: o.ParentStatus) -> bool:
-    """Tell whether an entry says that requests come through."""
+    """Tell whether all required conditions of an entry are True."""
     return all(entry.condition(name, "True") for name in _SEVERITY)
 
 
@@ -137,11 +137,11 @@ GATEWAY_GONE: Final = 30
 OTHER_GROUP: Final = 27
 NO_PARENT: Final = 24
 WRONG_PORT: Final = 18
-"""Severities, on the scale of those of what parents say."""
+"""Severities, on the same scale as `_SEVERITY`."""
 
 
 def route_faults(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
-    """Yield what is wrong with a route: what it names, and what its parents say, one by one."""
+    """Yield the faults of a route: in its references, and by each of its parents."""
     yield from other_group(route, snapshot)
     wanted = _named(route)
     if not wanted:
@@ -163,9 +163,9 @@ def route_faults(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault
 
 
 def other_group(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]:
-    """Yield a fault for each pool that a route names in the API group that it is not of.
+    """Yield a fault for each pool that a route references in the wrong API group.
 
-    Gateways say BackendNotFound then, and the pool is there for everybody who looks.
+    Gateways then report BackendNotFound although kubectl shows the pool.
     """
     for group, name in sorted(set(_pools(route))):
         other = other_pool(snapshot, group, namespace=route.namespace, name=name)
@@ -175,7 +175,7 @@ def other_group(route: o.HttpRoute, snapshot: Snapshot) -> Iterator[ParentFault]
 
 
 def other_pool(snapshot: Snapshot, group: str, *, namespace: str, name: str) -> str:
-    """Return the API group of an InferencePool, where it is not the one that is named."""
+    """Return the API group of an InferencePool if it is not `group`, or an empty string."""
     found = {
         resource.group
         for resource in (r.INFERENCEPOOLS, r.FORMER_POOLS)
@@ -188,7 +188,7 @@ def other_pool(snapshot: Snapshot, group: str, *, namespace: str, name: str) -> 
 
 
 def pool_faults(pool: o.InferencePool, snapshot: Snapshot) -> Iterator[ParentFault]:
-    """Judge what parents say of a pool; entries of a Gateway that is gone are left over."""
+    """Yield the faults of a pool by its parents, without leftover entries of deleted Gateways."""
     entries = [*_entries(pool)]
     for parent in sorted({each for each, _ in entries}):
         known = snapshot.absence_known(r.GATEWAYS, parent.namespace, parent.name)
@@ -205,9 +205,9 @@ def wrong_port(
 ) -> Iterator[ParentFault]:
     """Yield a fault if none of a pool's ports is a port of the pods that it selects.
 
-    The endpoint picker sends requests to `targetPorts` of a pod, and nothing else looks at them
-    (Gateway API Inference Extension, api/v1/inferencepool_types.go). On the ports of `listens` its
-    servers are told to listen, whatever their containers declare.
+    The endpoint picker sends requests to `targetPorts` of a pod, and nothing else checks them
+    (Gateway API Inference Extension, api/v1/inferencepool_types.go). `listens` are ports on which
+    its servers are configured to listen, whatever their containers declare.
     """
     wanted = frozenset[int | str](each.number for each in pool.spec.target_ports or ())
     if pool.spec.selector is not None:
@@ -221,11 +221,11 @@ def wrong_target(
 ) -> Iterator[ParentFault]:
     """Yield a fault if none of a Service's ports leads to a port of the pods that it selects.
 
-    A `targetPort` that is a name is left out where a pod has no port of that name (Kubernetes,
+    A named `targetPort` is skipped for pods without a port of that name (Kubernetes,
     pkg/controller/endpointslice).
     """
     targets = {each.target_port for each in service.spec.ports or ()}
-    # The API server fills it in; dumps of before it was read have none.
+    # The API server sets it; dumps of older versions of this program lack it.
     wanted = frozenset(each for each in targets if each) if all(targets) else frozenset[int | str]()
     selector = o.LabelSelector(match_labels=service.spec.selector)
     of = f"targetPort of Service {service.name}"
@@ -240,17 +240,17 @@ class _WantedPorts:
     namespace: str
     selector: o.LabelSelector
     of: str
-    """The field that has them, as a message names it."""
+    """The field with these ports, as named in messages."""
 
     def unheard(self, snapshot: Snapshot, listens: Container[int | str]) -> tuple[ParentFault, ...]:
-        """Return a fault if none is a port of the pods; models that share it ask once."""
+        """Return a fault if none is a port of the pods; computed once for models that share it."""
         if not self.ports or any(each in listens for each in self.ports):
             return ()
         asked = ("no such port", self.namespace, self.of, repr(self.selector), self.ports)
         return snapshot.once(asked, self._faults)
 
     def _faults(self, snapshot: Snapshot) -> tuple[ParentFault, ...]:
-        """Pods need not declare a numeric port: where one declares none, nothing is concluded."""
+        """Return the fault, unless a pod declares no ports: numeric ports need not be declared."""
         pods = tuple(islice(snapshot[r.PODS].selected(self.namespace, self.selector), _NEAR))
         found: set[int] = set()
         for pod in pods:
@@ -276,7 +276,7 @@ class _WantedPorts:
 
 
 _NEAR: Final = 20
-"""So many pods of a pool are looked at: they are made by one template, mostly."""
+"""Maximum pods of a pool to examine: most pools have pods of one template."""
 
 
 _ISTIO: Final = frozenset({"istio.io/gateway-controller", "openshift.io/gateway-controller/v1"})
@@ -291,11 +291,11 @@ def lacks_tls_rule(
     picker: o.Deployment,
     snapshot: Snapshot,
 ) -> str:
-    """Return the Istio Gateway that probably cannot ask a pool's endpoint picker; maybe empty.
+    """Return the Istio Gateway that probably cannot call a pool's endpoint picker, or empty.
 
-    The picker of the Gateway API Inference Extension serves TLS with a certificate of its own
-    unless it is told otherwise, and Istio asks it without TLS unless a DestinationRule for its
-    Service says so (kubernetes-sigs/gateway-api-inference-extension#1488).
+    The picker of the Gateway API Inference Extension serves TLS with its own certificate unless
+    configured otherwise, and Istio calls it without TLS unless a DestinationRule for its Service
+    says so (kubernetes-sigs/gateway-api-inference-extension#1488).
     """
     line = command_line(picker.spec.template)
     reference = pool.spec.endpoint_picker_ref
@@ -317,7 +317,7 @@ def lacks_tls_rule(
 
 
 def _covers(rule: o.DestinationRule, namespace: str, service: str) -> bool:
-    """Tell whether a DestinationRule is for a Service; a short host is in the rule's namespace."""
+    """Tell whether a DestinationRule covers a Service; short hosts are in the rule's namespace."""
     host = rule.spec.host.removesuffix(".cluster.local").removesuffix(".svc")
     if "." not in host and not host.startswith("*"):
         host = f"{host}.{rule.namespace}"
@@ -335,7 +335,7 @@ def is_accepted(route: o.HttpRoute) -> bool:
 def entrances_of(routes: Iterable[o.HttpRoute]) -> frozenset[Entrance]:
     """Return the Gateways that requests of some routes come through.
 
-    A Gateway of another namespace is one only if it has accepted the route: anybody may name it.
+    A Gateway of another namespace counts only if it has accepted the route: any tenant may name it.
     """
     return frozenset(
         (parent.namespace, parent.name)
@@ -346,7 +346,7 @@ def entrances_of(routes: Iterable[o.HttpRoute]) -> frozenset[Entrance]:
 
 
 def parents_of(route: o.HttpRoute) -> Iterator[Parent]:
-    """Yield the parents that a route names and that are of its namespace, or have accepted it."""
+    """Yield the parents of a route that are in its namespace or have accepted it."""
     accepted = {each for each, entry in _entries(route) if entry.condition("Accepted", "True")}
     for reference in route.spec.parent_refs or ():
         parent = parent_of(reference, route.namespace)
@@ -357,7 +357,7 @@ def parents_of(route: o.HttpRoute) -> Iterator[Parent]:
 def routes_to(
     snapshot: Snapshot, namespace: str, pool: str, *, group: str
 ) -> tuple[o.HttpRoute, ...]:
-    """Return the HTTPRoutes of a namespace that lead to one of its InferencePools, by name."""
+    """Return the HTTPRoutes of a namespace that lead to one of its InferencePools."""
 
     def index(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[o.HttpRoute, ...]]:
         routes = snapshot[r.HTTPROUTES].in_namespace(namespace)
@@ -369,7 +369,7 @@ def routes_to(
 def routes_naming(
     snapshot: Snapshot, namespace: str, *, kind: str, name: str
 ) -> tuple[o.HttpRoute, ...]:
-    """Return the HTTPRoutes that name a backend: of its namespace, or accepted by a Gateway."""
+    """Return the HTTPRoutes to a backend that are in its namespace or accepted by a Gateway."""
     return snapshot.entry("routes by backend", (namespace, kind, name), _by_backend) or ()
 
 
@@ -413,18 +413,18 @@ def is_reachable(routes: Iterable[o.HttpRoute]) -> bool:
 def fails_open(pool: o.InferencePool | None) -> bool:
     """Tell whether requests get through without the endpoint picker of a pool.
 
-    A pool that does not say so fails closed (Gateway API Inference Extension, `failureMode`).
+    The default is to fail closed (Gateway API Inference Extension, `failureMode`).
     """
     reference = pool.spec.endpoint_picker_ref if pool else None
     return reference is not None and reference.failure_mode == "FailOpen"
 
 
 def missing_picker_service(pool: o.InferencePool, snapshot: Snapshot) -> str:
-    """Return the Service that a pool names for its endpoint picker, if it is known not to exist.
+    """Return the Service that a pool names for its endpoint picker if it is known not to exist.
 
-    Empty where it is there, where nobody can tell, and where the pool names none. The reference has
-    no namespace, and without group and kind it is to a Service of the core group (Gateway API
-    Inference Extension, api/v1/inferencepool_types.go, `EndpointPickerRef`).
+    Otherwise, return an empty string. The reference has no namespace; without group and kind it
+    means a Service of the core group (Gateway API Inference Extension,
+    api/v1/inferencepool_types.go, `EndpointPickerRef`).
     """
     reference = pool.spec.endpoint_picker_ref
     if reference is None or not reference.name:
@@ -438,8 +438,8 @@ def missing_picker_service(pool: o.InferencePool, snapshot: Snapshot) -> str:
 def workload_gateways(snapshot: Snapshot, namespace: str) -> tuple[o.Gateway, ...]:
     """Return the Gateways of a workload namespace that are not being deleted, by name.
 
-    These are the ones that the harness owns, so that somebody's own Gateway next to them is left
-    alone. Where none carries the owner's label the namespace was set up by hand, and all count.
+    These are the Gateways that the harness owns; a user's own Gateway next to them does not count.
+    If none has the owner's label, the namespace was set up by hand, and all count.
     """
     there = tuple(
         each for each in snapshot[r.GATEWAYS].in_namespace(namespace) if not each.deleting
@@ -453,9 +453,9 @@ def is_programmed(gateway: o.Gateway) -> bool:
 
 
 def data_planes(snapshot: Snapshot, gateway: o.Gateway) -> tuple[o.Deployment, ...]:
-    """Return the Deployments that were made for a Gateway; one at most as Istio works.
+    """Return the Deployments that were created for a Gateway; Istio creates at most one.
 
-    They are found by the Gateway's name alone: Istio copies the owner's label only sometimes.
+    They are found by the Gateway's name only: Istio does not always copy the owner's label.
     """
     found = snapshot[r.DEPLOYMENTS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
     return tuple(each for each in found if not each.deleting)
@@ -464,9 +464,9 @@ def data_planes(snapshot: Snapshot, gateway: o.Gateway) -> tuple[o.Deployment, .
 def judge_data_plane(
     snapshot: Snapshot, gateway: o.Gateway
 ) -> Iterator[tuple[o.Deployment, WorkloadFault]]:
-    """Yield what is wrong with each Deployment of a Gateway that has no ready pod at all.
+    """Yield the faults of a Gateway's Deployments if none has a ready pod.
 
-    One pod of several that is not ready is no outage.
+    A single pod of several that is not ready is not an outage.
     """
     planes = data_planes(snapshot, gateway)
     if any(plane.status.ready_replicas > 0 for plane in planes):
@@ -477,7 +477,7 @@ def judge_data_plane(
 
 
 def data_plane_pods(snapshot: Snapshot, gateway: o.Gateway) -> tuple[o.Pod, ...]:
-    """Return the pods of a Gateway that stand for replicas."""
+    """Return the pods of a Gateway that are replicas."""
     found = snapshot[r.PODS].labelled(gateway.namespace, GATEWAY_NAME, gateway.name)
     return tuple(each for each in found if counts(each))
 
@@ -485,7 +485,8 @@ def data_plane_pods(snapshot: Snapshot, gateway: o.Gateway) -> tuple[o.Pod, ...]
 def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[o.ConfigMap, ...]:
     """Return Istio's mesh configurations, in the order of its namespaces and their names.
 
-    A revision reads the ConfigMap of its own name. Others that share the prefix hold no mesh.
+    A revision reads the ConfigMap with its own name as suffix. Other ConfigMaps with the prefix
+    have no mesh.
     """
     return tuple(
         config
@@ -497,7 +498,7 @@ def mesh_configs(snapshot: Snapshot, settings: EvaluationSettings) -> tuple[o.Co
 
 
 def mesh_providers(snapshot: Snapshot, settings: EvaluationSettings) -> frozenset[str] | None:
-    """Return the names of all extension providers, None where they cannot be told."""
+    """Return the names of all extension providers, or None if unknown."""
     services = mesh_services(snapshot, settings)
     return None if services is None else frozenset(services)
 
@@ -505,9 +506,9 @@ def mesh_providers(snapshot: Snapshot, settings: EvaluationSettings) -> frozense
 def mesh_services(
     snapshot: Snapshot, settings: EvaluationSettings
 ) -> Mapping[str, tuple[o.AskedService, ...]] | None:
-    """Return what each extension provider asks for authorization, None where it cannot be told.
+    """Return the services that each extension provider calls for authorization; None if unknown.
 
-    The union over all configurations counts; one that cannot be read makes the answer unknown.
+    The union of all configurations counts; if one cannot be read, the result is unknown.
     """
     found: dict[str, tuple[o.AskedService, ...]] = {}
     configs = mesh_configs(snapshot, settings)
@@ -531,7 +532,7 @@ def lacks_api_key_provider(snapshot: Snapshot, settings: EvaluationSettings) -> 
 
 
 def required_provider(policy: o.AuthorizationPolicy) -> str:
-    """Return the provider that a policy needs, empty if it needs none."""
+    """Return the provider that a policy needs, or an empty string."""
     if policy.deleting or policy.spec.action != "CUSTOM" or policy.spec.provider is None:
         return ""
     return policy.spec.provider.name
@@ -542,7 +543,7 @@ _PARSED_MESHES: Final = 16
 
 @lru_cache(maxsize=_PARSED_MESHES)
 def _providers(mesh: str) -> Mapping[str, tuple[o.AskedService, ...]] | None:
-    """Return the providers of one mesh configuration with what they ask, None if it is not one."""
+    """Return the providers of a mesh configuration with their services; None if it is invalid."""
     try:
         config = read_yaml(mesh)
     except Unreadable:
@@ -563,9 +564,10 @@ def _providers(mesh: str) -> Mapping[str, tuple[o.AskedService, ...]] | None:
 
 
 def _authorizers(provider: Mapping[str, object]) -> Iterator[o.AskedService]:
-    """Yield what a provider asks: `service` is `[<namespace>/]<host>`, `failOpen` false by default.
+    """Yield the services that a provider calls.
 
-    Source: istio/api, mesh/v1alpha1/config.proto, `ExtensionProvider`.
+    `service` is `[<namespace>/]<host>`; `failOpen` is false by default. Source: istio/api,
+    mesh/v1alpha1/config.proto, `ExtensionProvider`.
     """
     for kind in ("envoyExtAuthzGrpc", "envoyExtAuthzHttp"):
         match provider.get(kind):

@@ -1,6 +1,6 @@
-"""What is common to judging Deployments, StatefulSets and DaemonSets.
+"""Common parts of judging Deployments, StatefulSets and DaemonSets.
 
-Replicas are judged, not only pods: a quota that refuses pods leaves none that could be not Ready.
+Replicas are judged, not only pods: if a quota refuses pods, there are no pods to be not Ready.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,10 +25,10 @@ from reporter.workload.pod import (
 
 DOWN: Final = 20
 DEGRADED: Final = 10
-"""Severities: no replica serves, or fewer than wanted do."""
+"""Severities: no replica serves, or fewer than wanted."""
 
 STEP_BUDGET: Final = timedelta(seconds=600)
-"""How long a step of a rollout, or a starting pod, may take where the API has no deadline.
+"""How long a step of a rollout, or a starting pod, may take if the API has no deadline.
 
 StatefulSets and DaemonSets have no `progressDeadlineSeconds`; this is its default in Deployments.
 """
@@ -36,13 +36,13 @@ StatefulSets and DaemonSets have no `progressDeadlineSeconds`; this is its defau
 
 @dataclass(frozen=True, slots=True)
 class WorkloadFault:
-    """What is wrong with a Deployment, a StatefulSet or a DaemonSet, or with the pods of one.
+    """The fault of a Deployment, a StatefulSet or a DaemonSet, or of its pods.
 
-    `cause` is a few words, such as `CrashLoopBackOff`; `detail` is for the message, and has the
-    ready and wanted replicas where it is about the workload. `down`: no replica is available; else
-    it is degraded. `budget` is the time that it may legitimately last from `transition`, as a step
-    of a rollout does. `lost_node` is the node that is the cause, as it is gone or not Ready.
-    `passing`: its pods are on their way, or wait to fail again: what was said before says more.
+    `cause` is a few words, such as `CrashLoopBackOff`; `detail` is for the message, and contains
+    the ready and wanted replicas if it is about the workload. `down`: no replica is available;
+    otherwise it is degraded. `budget` is the time that it may legitimately last from `transition`,
+    as with a step of a rollout. `lost_node` is the node that is the cause, as it is gone or not
+    Ready. `passing`: its pods are starting, or wait to fail again, so an earlier message says more.
     """
 
     cause: str
@@ -70,18 +70,18 @@ MISSING: Final = WorkloadFault("missing", "missing", down=True)
 SCALED_TO_ZERO: Final = WorkloadFault(
     "scaled to zero", "scaled to zero", fails=Fails.ZERO, down=True
 )
-"""The fault of a workload that somebody asked no replica of."""
+"""The fault of a workload that was scaled to zero."""
 
 
 def pods_of(selector: LabelSelector | None, namespace: str, snapshot: Snapshot) -> tuple[Pod, ...]:
-    """Return the pods that stand for replicas, by name."""
+    """Return the pods that are replicas, by name."""
     return tuple(pod for pod in _selected(selector, namespace, snapshot) if counts(pod))
 
 
 def pods_that_failed(
     selector: LabelSelector | None, namespace: str, snapshot: Snapshot
 ) -> WorkloadFault | None:
-    """Return why there is no pod: those that were made failed; None otherwise."""
+    """Return the fault if there is no replica because the pods failed, or None."""
     found = newest_failure(_selected(selector, namespace, snapshot), snapshot)
     if found is None:
         return None
@@ -106,10 +106,10 @@ def _selected(
 
 
 def newest_failure(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] | None:
-    """Return the newest of pods that failed, and why, where none of them stands for a replica.
+    """Return the newest failed pod and its fault, if none of the pods is a replica.
 
-    Its controller makes another one, which fails as well, and counts no restart: a pod that its
-    node refuses is the commonest.
+    Its controller creates another pod, which fails as well, without a restart count. Most often, a
+    node rejects the pods.
     """
     known = [pod for pod in pods if not pod.deleting]
     failed = [pod for pod in known if pod.status.phase == "Failed" and pod.status.reason]
@@ -121,7 +121,7 @@ def newest_failure(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFau
 
 
 def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> WorkloadFault:
-    """Return why replicas are not ready, as far as their pods tell."""
+    """Return why replicas are not ready, from their pods."""
     worst = worst_pod(pods, snapshot)
     if worst is not None:
         return _cause_in(*worst)
@@ -132,7 +132,7 @@ def cause_in_pods(pods: Sequence[Pod], namespace: str, snapshot: Snapshot) -> Wo
 
 
 def cause_in_ending(ending: Sequence[Pod], snapshot: Snapshot) -> WorkloadFault:
-    """Return what keeps a replica from being replaced: its pod has to end first."""
+    """Return the fault of a replica whose old pod has to end before it can be replaced."""
     worst = worst_pod(ending, snapshot)
     if worst is not None and worst[1].severity == NODE_LOST:
         return _cause_in(*worst)
@@ -162,19 +162,19 @@ def worst_pod(pods: Iterable[Pod], snapshot: Snapshot) -> tuple[Pod, PodFault] |
 
 
 def not_ready_since(pods: Iterable[Pod]) -> datetime | None:
-    """Return since when the first of the pods that are not Ready has not been."""
+    """Return when the first of the pods that are not Ready stopped being Ready."""
     since = (_not_ready_since(pod) for pod in pods if not is_ready(pod))
     return min(filter(None, since), default=None)
 
 
 def lost_with_node(ending: Iterable[Pod], snapshot: Snapshot) -> bool:
-    """Tell whether a pod is on a node that is not there to end it."""
+    """Tell whether a pod cannot end because its node is lost."""
     worst = worst_pod(ending, snapshot)
     return worst is not None and worst[1].severity == NODE_LOST
 
 
 def _not_ready_since(pod: Pod) -> datetime | None:
-    """Return when the pod was last seen to become not Ready; a young one never was Ready."""
+    """Return when the pod became not Ready; a young pod was never Ready."""
     for name in ("Ready", "PodScheduled"):
         if condition := pod.status.condition(name, "False"):
             return condition.last_transition_time
