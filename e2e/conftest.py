@@ -1,4 +1,4 @@
-"""One control plane with the sample stack for the whole run; replicas and releases for each test."""
+"""One control plane with the sample stack for the whole run; replicas and releases per test."""
 
 import asyncio
 import dataclasses
@@ -74,7 +74,7 @@ async def _workload(stage: Stage, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(name="serving")
 async def _serving(stage: Stage, request: pytest.FixtureRequest) -> AsyncIterator[Serving]:
-    """A namespace of the test's own where Kthena's controller looks after ModelServings."""
+    """A namespace of the test's own where Kthena's controller manages ModelServings."""
     async with Serving(stage, _name(request.node.name)) as serving:
         yield serving
 
@@ -83,7 +83,7 @@ async def _serving(stage: Stage, request: pytest.FixtureRequest) -> AsyncIterato
 async def _another(
     release: Release, stage: Stage
 ) -> AsyncIterator[Callable[..., Awaitable[tuple[Release, str]]]]:
-    """What makes a release of its own, and says its notes: `await another("name", chart, values)`."""
+    """A function that installs another release: `await another("name", chart, values)` -> notes."""
     made: list[Release] = []
 
     async def install(

@@ -1,4 +1,4 @@
-"""What a release may do, as RBAC has it, and what of it was used, as the audit log has it."""
+"""The permissions of a release, from RBAC, and those it used, from the audit log."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ _CREATED = 201
 
 
 class Grant(NamedTuple):
-    """A verb on a resource; the namespace is empty for all, the name for any."""
+    """A verb on a resource; an empty namespace or name means all."""
 
     verb: str
     resource: str
@@ -21,7 +21,7 @@ class Grant(NamedTuple):
 
 
 def granted(kubectl: Command, release: str) -> set[Grant]:
-    """Return what the roles bound to the release's ServiceAccount grant."""
+    """Return the grants of the roles bound to the release's ServiceAccount."""
     return {
         grant
         for binding in _items(kubectl, release, "rolebindings,clusterrolebindings")
@@ -44,7 +44,7 @@ def _of_role(kubectl: Command, binding: dict[str, Any]) -> Iterator[Grant]:
 
 
 def _named(plural: str, group: str) -> str:
-    """Return a resource as the audit log has it: the group before a subresource."""
+    """Return a resource as in the audit log: the group before a subresource."""
     resource, slash, subresource = plural.partition("/")
     return f"{resource}.{group}{slash}{subresource}" if group else plural
 
@@ -70,7 +70,7 @@ def _needed(grant: Grant, request: Request) -> bool:
 
 
 def _verbs(request: Request) -> tuple[str, ...]:
-    """A PUT, or an apply, that finds nothing creates, and needs both verbs."""
+    """A PUT or an apply of a missing object creates it, and needs both verbs."""
     if request.verb in ("update", "patch") and request.code == _CREATED:
         return (request.verb, "create")
     return (request.verb,)

@@ -1,4 +1,4 @@
-"""Replicas of the daemon as the chart installs them: its arguments, its account, its rights."""
+"""Replicas of the daemon as installed by the chart: arguments, account, permissions."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.daemon.replica import Program
 
 
 class Installed(Program):
-    """The real program, started as the kubelet would start a pod of the release's Deployment.
+    """The real program, started as by the kubelet for a pod of the release's Deployment.
 
     Listeners move to free ports, and settings of a test win over those of the release. `code` is
     the folder of another release's package.
@@ -41,7 +41,7 @@ class Installed(Program):
         return await self.start_with(*flags, **container.env, **fields)
 
     def _mounted(self, args: Iterable[str], files: Mapping[str, str]) -> list[str]:
-        """Write what the kubelet would mount, and return the arguments with the paths of that."""
+        """Write what the kubelet would mount, and return the arguments with the files' paths."""
         mounted = list(args)
         for path, text in files.items():
             own = self.kubeconfig.with_name(f"{self.name}{path.replace('/', '-')}")

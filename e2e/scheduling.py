@@ -1,4 +1,4 @@
-"""Random small clusters, a real kube-scheduler, and what the reporter works out of the same objects.
+"""Random small clusters: a real kube-scheduler, and the reporter's diagnosis of the same objects.
 
 Nodes are objects made by hand; no kubelet runs. Pods are made one after another, so that each is
 scheduled beside those that have a place already, and nothing changes after the scheduler has looked.
@@ -28,7 +28,7 @@ from reporter.snapshot.table import table_of
 
 GPU: Final = "nvidia.com/gpu"
 FLAGS: Final = ("--disable-admission-plugins=TaintNodesByCondition",)
-"""Of kube-apiserver: it would taint what is made as not ready, and no controller takes that away."""
+"""For kube-apiserver: it would taint new nodes as not ready, and no controller removes that."""
 
 LATE_SECONDS: Final = 20.0
 
@@ -61,7 +61,7 @@ _RUNTIME: Final = {
 
 @contextmanager
 def scheduler(plane: ControlPlane) -> Iterator[None]:
-    """Run the kube-scheduler of the same release beside a control plane."""
+    """Run the kube-scheduler of the same release next to a control plane."""
     program = built("kube-scheduler") / "kube-scheduler"
     configuration = plane.folder / "scheduler.yaml"
     kubeconfig = plane.admin.write_kubeconfig(plane.folder / "scheduler-kubeconfig.yaml")
@@ -90,7 +90,7 @@ def scheduler(plane: ControlPlane) -> Iterator[None]:
 
 @dataclass
 class RandomClusters:
-    """Makes clusters, and compares what is worked out of each pod with what the scheduler says.
+    """Makes clusters, and compares the diagnosis of each pod with the scheduler's message.
 
     Attributes:
         plane: of which all nodes and the namespace `default` are ours.
@@ -112,7 +112,7 @@ class RandomClusters:
         self._ask("POST", "/apis/node.k8s.io/v1/runtimeclasses", _RUNTIME, fine=(409,))
 
     def differences(self) -> list[str]:
-        """Make one more cluster and return what the scheduler says otherwise; empty if nothing."""
+        """Make one more cluster and return the differences from the scheduler; empty if none."""
         names = [f"n{number}" for number in range(self.chance.randint(1, 7))]
         for name in names:
             self._make_node(name)
@@ -156,7 +156,7 @@ class RandomClusters:
             cordon = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
             spec = {"unschedulable": True, "taints": [*written, cordon]}
         ready = "False" if any("not-ready" in key for key, _, _ in taints) else "True"
-        # Made whole, so that the scheduler never sees half of it.
+        # Created as a whole, so that the scheduler never sees half of it.
         self._ask("POST", "/api/v1/nodes", {
             "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": spec,
             "status": {"allocatable": allocatable, "capacity": capacity,
@@ -215,7 +215,7 @@ class RandomClusters:
         return {"matchExpressions": found} if found else {}
 
     def _make_volume(self, name: str) -> None:
-        """Make a claim that is bound to a volume of one zone; no controller runs that would bind it."""
+        """Create a claim that is bound to a volume of one zone; no controller runs to bind it."""
         zone = {"key": "zone", "operator": "In", "values": [self.chance.choice(_LABELS["zone"])]}
         volume, size = f"v-{name}", {"storage": "1Gi"}
         modes = ["ReadWriteOnce"]
@@ -281,12 +281,12 @@ class RandomClusters:
         raise EnvtestError(f"the scheduler does not see {count} nodes")
 
     def _settled(self, name: str) -> Pod:
-        """Wait until the scheduler has looked at a pod."""
+        """Wait until the scheduler has tried a pod."""
         until = time.monotonic() + LATE_SECONDS
         while time.monotonic() < until:
             raw = self._ask("GET", f"/api/v1/namespaces/default/pods/{name}")
             pod = msgspec.convert(raw, Pod)
-            # A volume that was made a moment ago may not have come to the scheduler yet.
+            # The scheduler may not know a volume that was created a moment ago.
             said = self._said(pod)
             if pod.spec.node_name or (said and "not found" not in said):
                 return pod
@@ -330,7 +330,7 @@ class RandomClusters:
 
 
 class _Expected:
-    """What the scheduler has to count of a pod, with all that the other pods use."""
+    """What the scheduler has to count for a pod, with everything that the other pods use."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot) -> None:
         self.demands = demands_of(pod, snapshot)

@@ -1,4 +1,4 @@
-"""A namespace with ModelServings and Kthena's controller, and what tests ask of their status."""
+"""A namespace with ModelServings and Kthena's controller, and checks of their status."""
 
 from types import TracebackType
 from typing import Any, Final, Self
@@ -55,7 +55,7 @@ class Serving:
         return made
 
     async def settled(self) -> None:
-        """Wait until Kthena and the kubelets have nothing left to do."""
+        """Wait until Kthena and the kubelets have no work left."""
 
         async def at_rest() -> bool:
             self.kthena.check()
@@ -74,7 +74,7 @@ class Serving:
         return (await self.get()).get("status") or {}
 
     async def roles(self) -> dict[str, str]:
-        """Return `roleStatuses` in short: `<group>/<role ID>` and the state."""
+        """`roleStatuses` in short: `<group>/<role ID>` and the state."""
         return {
             f"{each['servingGroupName']}/{each['roleID']}": each["status"]
             for each in (await self.status()).get("roleStatuses") or ()
@@ -85,7 +85,7 @@ class Serving:
         await self._stage.api.patch(MODELSERVINGS, NAME, {"spec": spec}, namespace=self.namespace)
 
     async def shows(self, roles: dict[str, str]) -> None:
-        """Wait until `roleStatuses` is this."""
+        """Wait until `roleStatuses` is as given."""
 
         async def as_wanted() -> bool:
             found = await self.roles()

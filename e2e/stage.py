@@ -1,4 +1,4 @@
-"""The cluster of a test: the sample stack, faults to put in, and our Events."""
+"""The cluster of a test: the sample stack, injected faults, and our Events."""
 
 import asyncio
 import re
@@ -22,7 +22,7 @@ _CHANGE: Final = re.compile(r" \((?:[^()]|\([^()]*\))* at \d\d:\d\d:\d\dZ\)")
 
 
 def without_change(message: str) -> str:
-    """Return a message without what changed shortly before, which depends on the clock and on who wrote."""
+    """Return a message without recent changes, which depend on the clock and the writer."""
     return _CHANGE.sub("", message)
 
 
@@ -43,13 +43,13 @@ class Stage:
     namespaces: list[str] = field(default_factory=list)
 
     async def workload(self, name: str, **options: Any) -> str:
-        """Make a workload namespace of the sample's content, and return its name."""
+        """Create a workload namespace with the sample's content, and return its name."""
         self.namespaces.append(name)
         await self.stack.install_workload(name, **options)
         return name
 
     async def mend(self, *namespaces: str) -> None:
-        """Put the control plane and workload namespaces back to how they were installed."""
+        """Restore the control plane and workload namespaces to their installed state."""
         await self.stack.install_shared()
         for namespace in namespaces:
             await self.stack.install_workload(namespace)
@@ -59,7 +59,7 @@ class Stage:
             await self.stack.settled(namespace)
 
     async def events(self, *keys: tuple[str, str], state: str = "") -> list[dict[str, Any]]:
-        """Return our Events, those of some reasons and subjects or all, the oldest first."""
+        """Return our Events, all or for some reasons and subjects, oldest first."""
         found = await self.api.items("events", namespace=EVENT_NAMESPACE, selector=OURS)
         ours = [
             event
@@ -71,7 +71,7 @@ class Stage:
         return sorted(ours, key=lambda event: event["eventTime"])
 
     async def firing(self) -> set[tuple[str, str]]:
-        """Return reason and subject of the Warnings that fire."""
+        """Return reason and subject of the firing Warnings."""
         events = await self.events(state="firing")
         return {key_of(event) for event in events if event["type"] == "Warning"}
 

@@ -1,4 +1,4 @@
-"""One Event for each episode: counted on, written again when it is lost, new for a recurrence."""
+"""One Event for each episode: counted, written again when it is lost, new for a recurrence."""
 
 import pytest
 
@@ -46,13 +46,13 @@ def _forgetful(tmp_path):
 
 
 async def test_event_that_expires_is_written_anew_under_its_name(forgetful, tmp_path):
-    """The API server forgets it while the fault lasts, as it does after an hour."""
+    """The API server deletes it while the fault lasts, as it does after an hour."""
     kubeconfig = forgetful.admin.write_kubeconfig(tmp_path / "admin.yaml")
     async with Api(forgetful.admin) as api, Stack(api) as stack:
         await stack.install_shared()
         stage = Stage(api, stack, kubectl_of(forgetful.binaries.kubectl, kubeconfig))
         await break_router(stage)
-        # Refreshed more often than they expire, Events would stay.
+        # If refreshed more often than they expire, Events would stay.
         daemon = await Program(kubeconfig, "replica-a", resync_seconds=9).start()
         first = await stage.told(*BBR)
 

@@ -1,4 +1,4 @@
-"""What the checks and the record say of an API server is so, and the sandbox is held to the same."""
+"""The checks and the record about an API server are true, and the sandbox passes the same."""
 
 import subprocess
 import sys

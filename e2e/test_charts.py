@@ -1,4 +1,4 @@
-"""The charts on the real API server: accepted, installed, and right for the daemon that they start."""
+"""The charts on the real API server: accepted, installed, and right for their daemon."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ MONITORING = {"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheus
 
 @pytest.fixture(name="monitoring", scope="module", autouse=True)
 def _monitoring(kubectl):
-    """The kinds of the Prometheus operator, which the charts write when asked to."""
+    """The kinds of the Prometheus operator, which the charts create on request."""
     for kind, plural in MONITORING.items():
         anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         version = {"name": "v1", "served": True, "storage": True}
@@ -51,7 +51,7 @@ def test_api_server_accepts_what_is_rendered(helm, kubectl, row):
 
 
 async def test_daemon_works_with_what_the_umbrella_installs(stage, another, replica, kubectl):
-    """Installed as a subchart, with its own account and rights; the commands of NOTES work."""
+    """Installed as a subchart, with its own account and permissions; the commands of NOTES work."""
     umbrella, notes = await another("stack", UMBRELLA)
     daemon = await replica("umbrella-a", release=umbrella)
     await stage.stack.scale("kaito-system", "body-based-router", 0)
@@ -105,7 +105,7 @@ async def test_two_releases_stand_side_by_side_and_one_leads(stage, another, rep
 
 
 async def test_viewer_may_read_the_events_and_nothing_else(another, kubectl, plane, tmp_path):
-    """The Role for those who may see what the reporter says."""
+    """The Role for those who may see the reporter's Events."""
     subject = {"kind": "ServiceAccount", "name": "default", "namespace": "viewers"}
     await another("viewers", REPORTER, {"viewer": {"subjects": [subject]}})
     kubectl("-n", "viewers", "create", "serviceaccount", "default")

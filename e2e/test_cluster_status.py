@@ -1,4 +1,4 @@
-"""What the control plane's state becomes: one Event for each cause, on the real API server."""
+"""Reports about the control plane: one Event for each cause, on the real API server."""
 
 import pytest
 
@@ -15,7 +15,7 @@ SHARED = (
 
 
 async def test_healthy_stack_is_ready_and_nothing_warns(stage, workload, replica):
-    """Cluster, namespace and both models are told to be ready, each once."""
+    """Cluster, namespace and both models are reported ready, each once."""
     await replica()
     await stage.told("clusterReady", "cluster", state="over")
     await stage.told("modelharnessReady", f"namespace/{workload}", state="over")
@@ -30,7 +30,7 @@ async def test_healthy_stack_is_ready_and_nothing_warns(stage, workload, replica
 async def test_component_without_replicas_is_told_and_taken_back(
     stage, replica, namespace, name, reason
 ):
-    """Down: one Warning that names the Deployment. Up again: it is over and the cluster is ready."""
+    """Down: one Warning names the Deployment. Up again: it is over and the cluster is ready."""
     await replica()
     await stage.told("clusterReady", "cluster", state="over")
     await stage.stack.scale(namespace, name, 0)

@@ -1,4 +1,4 @@
-"""Clusters with one stack, with all, and with none: without a flag, only what they need is missed."""
+"""Clusters with one stack, all, or none: without a flag, only needed parts are missing."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ def _bare(tmp_path_factory):
 
 @pytest.fixture(name="look")
 def _look(bare, tmp_path, capsys):
-    """Return what gives the exit status of `check`, and what fires."""
+    """Return a function for the exit status of `check` and what fires."""
     kubeconfig = bare.admin.write_kubeconfig(tmp_path / "admin.yaml")
 
     async def look():
@@ -44,7 +44,7 @@ def _look(bare, tmp_path, capsys):
 
 @pytest.mark.parametrize("name", LIVE_CLUSTERS)
 async def test_only_what_a_cluster_needs_is_missed(bare, look, name):
-    """Healthy: nothing. Each Deployment it needs taken away in turn, then a kind: its cause alone."""
+    """Healthy: nothing. After removing each needed Deployment, then a kind: only its cause."""
     removed = LIVE_CLUSTERS[name].removed
     deployments = [each for each in removed if " " in each]
     kinds = [each for each in removed if " " not in each]

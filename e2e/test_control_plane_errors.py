@@ -1,4 +1,4 @@
-"""What is wrong with the shared control plane, in the words that an operator acts on."""
+"""Faults of the shared control plane, in words that an operator can act on."""
 
 import pytest
 
@@ -10,7 +10,7 @@ DEPLOYMENTS = "deployments.apps"
 
 @pytest.fixture(name="full")
 def _full(stage, kubectl):
-    """A cluster with no node for another pod."""
+    """A cluster without a node for another pod."""
     nodes = ("system-0", "system-1")
     kubectl("cordon", *nodes)
     yield

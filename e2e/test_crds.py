@@ -12,7 +12,7 @@ from reporter.stacks.settings import FullEvaluationSettings
 from tests.tables import ALL
 
 CUSTOM = [each for each in ALL if each.custom and each.stack != "dialects"]
-"""Of dialects the API server of these tests serves no kind: they are read by paths, of any schema."""
+"""The API server of these tests serves no kinds of dialects: paths fit any schema."""
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 BY_NAME = {crd["metadata"]["name"]: crd for crd in sample.crds()}
 
@@ -60,7 +60,7 @@ async def test_server_serves_every_version_with_a_structural_schema(stage):
     ],
 )
 async def test_server_keeps_all_that_an_example_says(stage, workload, example, fewest):
-    """Spec and status come back as they were written: nothing is refused, nothing pruned."""
+    """Spec and status come back as written: nothing is refused or pruned."""
     group_kinds = {(each.group, each.kind) for each in CUSTOM}
     kept = 0
     for obj in objects(example):
@@ -96,7 +96,7 @@ def renamed(obj, namespace):
 
 
 def lost(wanted, found, path=""):
-    """Return the paths of what is not there, or is something else."""
+    """Return the paths of missing or different values."""
     if isinstance(wanted, dict):
         held = found if isinstance(found, dict) else {}
         return [
@@ -130,7 +130,7 @@ async def test_server_refuses_what_upstream_refuses(stage, workload, resource, s
 
 
 async def test_gateway_begins_with_conditions_of_1970(stage, workload):
-    """A default that upstream's CRD has; nobody must take its time for the start of a fault."""
+    """A default of upstream's CRD; its time must not be taken for the start of a fault."""
     await stage.api.create(
         {
             "apiVersion": "gateway.networking.k8s.io/v1",

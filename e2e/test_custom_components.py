@@ -1,4 +1,4 @@
-"""What users declare, on the real API server, with what the chart grants for it."""
+"""Users' declarations on the real API server, with the permissions from the chart."""
 
 import dataclasses
 
@@ -103,7 +103,7 @@ async def install_crd(stage) -> None:
 
 @pytest.fixture(name="installed")
 async def _installed(stage):
-    """What is declared, all of it well."""
+    """The declared objects, all healthy."""
     stage.namespaces.append(PLACE)
     await stage.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PLACE}})
     await stage.api.apply(owner("StatefulSet", "qdrant", replicas=2, serviceName="qdrant"))
@@ -119,7 +119,7 @@ async def _installed(stage):
 
 @pytest.fixture(name="watching")
 async def _watching(installed, stage, another, replica):
-    """A replica with the rights of a chart that declares them, once it has found all well."""
+    """A replica with the permissions of a chart with these declarations, once it is ready."""
     release, notes = await another("custom", REPORTER, {"customComponents": COMPONENTS})
     assert all(each["reason"] in notes for each in COMPONENTS)
     daemon = await replica(release=release)
@@ -129,7 +129,7 @@ async def _watching(installed, stage, another, replica):
 
 
 async def test_statefulset(stage, watching):
-    """Degraded, then down, and taken back: one Event, and the cluster is ready again."""
+    """Degraded, then down, then recovered: one Event, and the cluster is ready again."""
     key = (STORE["reason"], "cluster")
     await stage.stack.pod_waiting(PLACE, "qdrant-1", CRASH, restarts=3)
     event = await stage.told(*key)
@@ -157,7 +157,7 @@ async def test_statefulset(stage, watching):
 
 
 async def test_crd_that_is_missing_and_installed(stage, watching):
-    """The Event is about the definition, which does not exist."""
+    """The Event is about the CRD, which does not exist."""
     key = (CRD["reason"], "cluster")
     await stage.stack.remove_crd(WIDGETS)
     event = await stage.told(*key)
@@ -193,7 +193,7 @@ async def test_what_the_chart_grants_is_what_is_asked_for(plane, kubectl, watchi
 
 @pytest.fixture(name="powerless")
 async def _powerless(release, kubectl, tmp_path):
-    """What starts a replica with declarations, and the rights of a chart that has none."""
+    """A function that starts a replica with declarations, but without permissions for them."""
     account = (await release.container()).account
     token = kubectl("create", "token", account, "-n", release.namespace).strip()
     access = dataclasses.replace(release.admin, token=token)
@@ -207,7 +207,7 @@ async def _powerless(release, kubectl, tmp_path):
 
 
 async def test_without_the_rights_it_says_which_are_missing(stage, installed, powerless):
-    """Where operators look; what cannot be read is no fault, and the cluster is not ready."""
+    """Where operators look; an unreadable resource is not a fault, and the cluster is not ready."""
     await (await powerless.start()).ready()
     event = await stage.told("clusterStatusUnknown", "cluster")
     assert event["message"].startswith("Permission: ")

@@ -20,7 +20,7 @@ def run(*flags):
 
 
 async def test_the_dump_of_the_cluster_gives_its_report(stage, workload, kubeconfig, tmp_path):
-    """Byte for byte but for the time, with a fault, as JSON and as text; so does that of one namespace."""
+    """Byte for byte except the time, with a fault, as JSON and as text; also for one namespace."""
     live = ("--kubeconfig", kubeconfig, "--startup-grace-seconds", "0")
     await stage.stack.scale("kaito-system", "body-based-router", 0)
     await stage.stack.settled("kaito-system")

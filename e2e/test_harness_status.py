@@ -1,4 +1,4 @@
-"""What is wrong with the entrance of a workload namespace: told by one Event, and taken back."""
+"""Faults of the entrance of a workload namespace: one Event, closed after the repair."""
 
 import pytest
 
@@ -72,7 +72,7 @@ FAULTS = (
     [pytest.param(*row, id=row[0].__name__) for row in FAULTS],
 )
 async def test_fault(stage, workload, replica, fault, reason, related, says):
-    """One Event names the object at fault; once that is mended it is over and all is ready."""
+    """One Event names the object at fault; once that is repaired, it is over and all is ready."""
     subject = f"namespace/{workload}"
     await fault(stage, workload)
     await replica()

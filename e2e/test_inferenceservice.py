@@ -1,4 +1,4 @@
-"""InferenceServices in Standard mode on the real API server, with what the chart grants."""
+"""InferenceServices in Standard mode on the real API server, with the chart's permissions."""
 
 import pytest
 
@@ -84,7 +84,7 @@ async def test_standard_mode_rests_on_deployments(stage, model, replica):
 async def test_crd_that_is_gone_is_told_where_it_was_there_and_nothing_is_told_where_it_is_off(
     stage, model, replica
 ):
-    """`auto` misses what was there or is needed, `off` nothing."""
+    """`auto` reports what existed or is needed, `off` nothing."""
     daemon = await replica()
     await stage.told(*about(c.READY, model), state="over")
     await stage.stack.remove_crd(INFERENCESERVICES)

@@ -1,4 +1,4 @@
-"""`kubectl status-reporter` on the real API server, run by kubectl: what it says, and with which rights."""
+"""`kubectl status-reporter` on the real API server, run by kubectl: its output and permissions."""
 
 import asyncio
 import json
@@ -40,8 +40,8 @@ def _plugin(plane, kubeconfig, tmp_path, monkeypatch):
 
 
 async def test_it_says_what_a_daemon_would(stage, workload, plugin):
-    """The exit status follows; with -n only that namespace is read."""
-    # In threads: those who play the controllers live in the loop of the test.
+    """The exit status follows; with -n, only that namespace is read."""
+    # In threads: the played controllers live in the loop of the test.
     assert (await asyncio.to_thread(plugin, "-n", workload)).returncode == 0
     await stage.stack.scale("kaito-system", "body-based-router", 0)
 
@@ -58,7 +58,7 @@ async def test_it_says_what_a_daemon_would(stage, workload, plugin):
 
 
 async def test_it_watches(stage, plugin):
-    """A change is told without being asked for again."""
+    """It reports a change without another command."""
     with plugin.running("--watch", output=subprocess.PIPE) as process:
         said = process.stdout.fileno()
         await asyncio.to_thread(read_until, said, "Nothing fires")
@@ -70,7 +70,7 @@ async def test_it_watches(stage, plugin):
 
 @pytest.fixture(name="as_nobody")
 def _as_nobody(plane, kubectl, kubeconfig, plugin, tmp_path):
-    """The plugin with an account that may read nothing but what discovery shows to everybody."""
+    """The plugin with an account that may read only discovery."""
     kubectl("create", "serviceaccount", "nobody", "-n", "default")
     token = kubectl("create", "token", "nobody", "-n", "default").strip()
     own = tmp_path / "nobody.yaml"
@@ -95,7 +95,7 @@ async def test_who_may_read_nothing_learns_what_is_missing(stage, as_nobody):
 
 @pytest.fixture(name="as_tenant")
 def _as_tenant(as_nobody, kubectl, workload):
-    """The plugin with an account that may view one namespace, as with the ClusterRole `view`, and a Role for more.
+    """The plugin with an account that may view one namespace, by the ClusterRole `view` and a Role.
 
     Nobody aggregates ClusterRoles here, so it is bound to what `view` is made of.
     """
@@ -109,7 +109,7 @@ def _as_tenant(as_nobody, kubectl, workload):
 
 
 async def test_a_tenant_gets_an_answer(stage, workload, as_tenant, plane, tmp_path):
-    """`check -n` with the rights in one namespace: its fault, and no request anywhere else."""
+    """`check -n` with permissions in one namespace: its fault, and no request anywhere else."""
     await stage.stack.scale(workload, EPP, 0)
     start = plane.audit_log.stat().st_size
     command = (

@@ -1,4 +1,4 @@
-"""Two replicas on the real API server: one writes, and what the audit log says of both."""
+"""Two replicas on the real API server: one writes, as the audit log of both shows."""
 
 import signal
 
@@ -9,7 +9,7 @@ BBR = ("clusterBBRNotReady", "cluster")
 
 
 def written(plane, since) -> list[Request]:
-    """Writes of Events that were made or tried by replicas, in the order of their answers."""
+    """Writes of Events that replicas made or tried, in the order of their answers."""
     return [
         each
         for each in requests(plane.audit_log, since=since)
@@ -18,13 +18,13 @@ def written(plane, since) -> list[Request]:
 
 
 def writers(plane, since) -> list[str]:
-    """The replicas that wrote, each term once."""
+    """The replicas that wrote, once for each term."""
     pods = [each.pod for each in written(plane, since) if each.code < 300]
     return [pod for pod, before in zip(pods, ["", *pods], strict=False) if pod != before]
 
 
 async def both(replica, **settings):
-    """Start two replicas, of which the first leads."""
+    """Start two replicas, the first of which leads."""
     first = await replica("replica-a", **settings)
     await until(first.leads, "replica-a leads")
     second = await replica("replica-b", **settings)
@@ -35,7 +35,7 @@ async def both(replica, **settings):
 async def test_standby_writes_nothing_and_takes_over_what_a_killed_leader_told(
     stage, replica, plane
 ):
-    """The Event goes on: same object, and the count that the leader left is counted on."""
+    """The Event continues: same object, with the leader's count increased."""
     start = plane.audit_log.stat().st_size
     first, second = await both(replica, **SHORT_LEASE)
     await stage.stack.scale("kaito-system", "body-based-router", 0)
@@ -58,7 +58,7 @@ async def test_standby_writes_nothing_and_takes_over_what_a_killed_leader_told(
 
 
 async def test_leader_that_wakes_after_its_lease_changes_nothing(stage, replica, plane):
-    """A paused leader finds another one leading, and goes on as standby."""
+    """A paused leader finds another one leading, and continues as standby."""
     start = plane.audit_log.stat().st_size
     first, second = await both(replica, **SHORT_LEASE)
     await stage.told("clusterReady", "cluster", state="over")

@@ -1,4 +1,4 @@
-"""LLMInferenceServices on the real API server, with what the chart grants."""
+"""LLMInferenceServices on the real API server, with the chart's permissions."""
 
 import re
 from copy import deepcopy
@@ -19,7 +19,7 @@ CONTROLLER = ("kserve", "llmisvc-controller-manager")
 
 
 class Llm:
-    """An LLMInferenceService in a namespace of its own, with what KServe made for it."""
+    """An LLMInferenceService in its own namespace, with what KServe created for it."""
 
     def __init__(self, stage, namespace):
         self.stage = stage
@@ -29,7 +29,7 @@ class Llm:
         return (reason, f"llminferenceservice/{self.namespace}/{NAME}")
 
     async def create(self, version="v1alpha2"):
-        """All of it, as KServe leaves it where it knows no route."""
+        """Create everything as KServe leaves it if it knows no route."""
         gateway = {"name": "own", "namespace": self.namespace}
         await self.stage.api.create(
             {
@@ -110,7 +110,7 @@ async def test_one_that_serves_is_ready_although_kserve_waits_for_ever(
 
 
 async def test_what_breaks_is_told_and_over_when_it_is_mended(stage, llm, replica):
-    """A pod without its image, a picker at zero, a config that goes: each by its own reason."""
+    """A pod without its image, a picker at zero, a deleted config: each by its own reason."""
     await llm.create()
     await replica(grace=f"{c.EPP_NOT_READY}=1")
     await stage.told(*llm.about(c.READY), state="over")
@@ -139,7 +139,7 @@ async def test_what_breaks_is_told_and_over_when_it_is_mended(stage, llm, replic
 
 
 async def test_one_that_is_stopped_and_deleted_leaves_nothing(stage, llm, replica):
-    """Stopped is worth knowing; deleted, it is forgotten without a Ready."""
+    """Stopped is worth knowing; after deletion, it is forgotten without a Ready."""
     await llm.create()
     await replica()
     await stage.told(*llm.about(c.READY), state="over")
@@ -152,7 +152,7 @@ async def test_one_that_is_stopped_and_deleted_leaves_nothing(stage, llm, replic
 
 
 async def test_a_kind_that_goes_and_comes(stage, llm, replica):
-    """Without LeaderWorkerSets a worker cannot be made; installed again, that is over."""
+    """Without LeaderWorkerSets a worker cannot be created; once installed again, that is over."""
     await llm.create()
     await stage.stack.remove_crd(LWS)
     await replica(grace=f"{c.STATUS_STALE}=600,{c.OBJECT_MISSING}=600")
@@ -164,7 +164,7 @@ async def test_a_kind_that_goes_and_comes(stage, llm, replica):
 
 
 async def test_the_older_version_alone(stage, llm, replica):
-    """KServe v0.16 serves v1alpha1 only, and it is read by that."""
+    """KServe v0.16 only serves v1alpha1, which is then read."""
     crds = "customresourcedefinitions.apiextensions.k8s.io"
     for name in (LLMS, CONFIGS):
         crd = await stage.api.get(crds, name)
@@ -183,7 +183,7 @@ async def test_the_older_version_alone(stage, llm, replica):
 
 
 async def test_a_cluster_without_the_kind_pays_nothing(stage, plane, replica):
-    """Nothing of the stack is asked for, and nothing of it is held."""
+    """Nothing of the stack is requested or stored."""
     await stage.stack.remove_crd(LLMS)
     try:
         start = plane.audit_log.stat().st_size

@@ -1,4 +1,4 @@
-"""Events as the API server takes them and as kubectl shows them."""
+"""Events as the API server accepts them and as kubectl shows them."""
 
 import json
 
@@ -23,7 +23,7 @@ TEXTS = {
 
 
 async def refused_key(stage, namespace, text):
-    """Make a workload namespace with nothing but an APIKey that was refused for this text."""
+    """Create a workload namespace with only an APIKey that was refused with this text."""
     stage.namespaces.append(namespace)
     labels = {"productionstack.kaito.sh/managed-by": "modelharness"}
     place = {"apiVersion": "v1", "kind": "Namespace"}
@@ -52,7 +52,7 @@ async def test_text_of_a_condition_becomes_one_clean_line(stage, replica):
 
 
 async def test_event_has_the_fields_that_are_documented(stage, workload, replica, kubectl):
-    """As `kubectl get -o yaml` has them: what exporters, scripts and people rely on."""
+    """As in `kubectl get -o yaml`: what exporters, scripts and people rely on."""
     await stage.stack.scale("kaito-system", "kaito-workspace", 0)
     await replica("reporter-1")
     name = (await stage.told(*KAITO))["metadata"]["name"]
@@ -88,7 +88,7 @@ async def test_event_has_the_fields_that_are_documented(stage, workload, replica
 
 
 async def test_kubectl_shows_what_the_docs_promise(stage, workload, replica, kubectl):
-    """The commands of an operator: all of ours, what fires now, and by the object."""
+    """The commands of an operator: all our Events, what fires now, and by object."""
     await stage.stack.scale("kaito-system", "body-based-router", 0)
     crd = "clustertriggerauthentications.keda.sh"
     await stage.stack.remove_crd(crd)

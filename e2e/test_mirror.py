@@ -1,4 +1,4 @@
-"""Our Events on the objects of workloads, on the real API server, with what the chart grants."""
+"""Our Events on the objects of workloads, on the real API server, with the chart's permissions."""
 
 import dataclasses
 
@@ -16,12 +16,12 @@ POD = f"{MODEL}-9t7dl-0"
 PULL = "inferencesetModelPodsNotReady"
 READY = "inferencesetReady"
 CODES = {"Forbidden": 403, "Invalid": 422}
-"""By the reason that a policy refuses with."""
+"""The policies, by the reason of their refusal."""
 
 
 @pytest.fixture(name="mirroring")
 def _mirroring(another, replica):
-    """What starts a replica that mirrors, with the rights of the chart: `await mirroring("a")`."""
+    """A function that starts a mirroring replica with the chart's permissions."""
     releases = []
 
     async def start(name="replica-a", **settings):
@@ -35,7 +35,7 @@ def _mirroring(another, replica):
 
 @pytest.fixture(name="mirrors")
 def _mirrors(stage):
-    """Return what lists the mirrors on a model: of a reason, in a state, or all."""
+    """Return a function for the mirrors on a model: of a reason, in a state, or all."""
 
     async def find(namespace, reason="", state=""):
         found = await stage.api.items("events", namespace=namespace, selector=LABEL)
@@ -52,7 +52,7 @@ def _mirrors(stage):
 
 @pytest.fixture(name="asked")
 def _asked(plane):
-    """Return what tells what replicas asked for about Events outside of kube-system since.
+    """Return a function for replicas' later requests about Events outside of kube-system.
 
     Lists are no mirrors: what others say about a pod at fault is read, too.
     """
@@ -120,7 +120,7 @@ async def test_kubectl_describe_tells_the_owner_of_a_model(
 
 
 async def test_a_quiet_cluster_is_left_alone(stage, workload, mirroring, mirrors, asked, plane):
-    """The Event is refreshed at each resync, its mirror is not."""
+    """The Event is refreshed at each resync, but not its mirror."""
     daemon, _ = await mirroring()
     await pull(stage, workload)
     event = await told(stage, workload)
@@ -137,7 +137,7 @@ async def test_a_quiet_cluster_is_left_alone(stage, workload, mirroring, mirrors
 
 @pytest.fixture(name="policy")
 async def _policy(stage, workload):
-    """What lets a policy of the cluster refuse Events of the workload: `await policy("Invalid")`."""
+    """A function that lets the cluster refuse the workload's Events: `await policy("Invalid")`."""
     made = []
 
     async def create(kind, spec):
@@ -190,7 +190,7 @@ async def _policy(stage, workload):
 async def test_a_namespace_that_takes_no_events_costs_nobody_else_anything(
     stage, workload, mirroring, mirrors, asked, policy, reason
 ):
-    """It is said once; Events in kube-system, and mirrors elsewhere, are told all the same."""
+    """It is logged once; Events in kube-system and other mirrors are still written."""
     roomy = await stage.workload(f"{workload[:30]}-roomy")
     await policy(reason)
     daemon, _ = await mirroring(f"refused-{reason.lower()}")
@@ -214,7 +214,7 @@ async def test_a_namespace_that_takes_no_events_costs_nobody_else_anything(
 
 @pytest.fixture(name="powerless")
 async def _powerless(release, kubectl, tmp_path):
-    """What starts a replica with the rights that the chart grants where mirrors are off."""
+    """A function that starts a replica with the chart's permissions without mirrors."""
     account = (await release.container()).account
     token = kubectl("create", "token", account, "-n", release.namespace).strip()
     access = dataclasses.replace(release.admin, token=token)
@@ -228,7 +228,7 @@ async def _powerless(release, kubectl, tmp_path):
 async def test_without_the_right_it_says_what_is_missing(
     stage, workload, powerless, mirrors, asked
 ):
-    """Clearly, once for each namespace, and without asking again and again."""
+    """Clearly, once for each namespace, and without endless retries."""
     await pull(stage, workload)
     await (await powerless.start()).ready()
     await told(stage, workload)

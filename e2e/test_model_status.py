@@ -1,4 +1,4 @@
-"""What is wrong with a model: told by one Event, taken back, and silent where there is nothing."""
+"""Faults of a model: one Event, closed after the repair; and no Event if there is none."""
 
 import pytest
 
@@ -17,7 +17,7 @@ POOL = f"{MODEL}-inferencepool"
 EPP = f"{POOL}-epp"
 ROUTE = f"{MODEL}-route"
 NODE = "gpu-0"
-"""Where the pod runs."""
+"""The node of the pod."""
 
 
 async def workspace(stage, namespace, *condition):
@@ -85,7 +85,7 @@ FAULTS = (
     [pytest.param(*row, id=row[0].__name__) for row in FAULTS],
 )
 async def test_fault(stage, workload, replica, fault, reason, related, says):
-    """One Event names the object at fault; once that is mended it is over and the model ready."""
+    """One Event names the object at fault; after the repair, it is over and the model ready."""
     subject = f"inferenceset/{workload}/{MODEL}"
     await fault(stage, workload)
     await replica()
@@ -120,7 +120,7 @@ async def test_a_lost_node_is_told_instead_of_what_is_on_it(stage, workload, rep
 
 
 async def test_what_is_deleted_is_forgotten_without_a_word(stage, workload, replica):
-    """A model that goes, and then its namespace, end their Warnings; nobody is called ready."""
+    """A deleted model, and then its namespace, end their Warnings; nothing is reported ready."""
     model = ("inferencesetEPPNotReady", f"inferenceset/{workload}/{MODEL}")
     harness = ("modelharnessAPIKeyReconcileFailed", f"namespace/{workload}")
     await picker_is_scaled_to_zero(stage, workload)

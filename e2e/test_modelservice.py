@@ -1,4 +1,4 @@
-"""ModelServices on the real API server, with the rights of the chart."""
+"""ModelServices on the real API server, with the chart's permissions."""
 
 import json
 
@@ -76,7 +76,7 @@ FAULTS = (
     ("put_in", "mend", "name", "text"), FAULTS, ids=[each[0].__name__ for each in FAULTS]
 )
 async def test_fault_comes_and_goes(stage, otterscale, replica, put_in, mend, name, text):
-    """Told by one Event on its namespace, ended by the same, and Ready before and after."""
+    """One Event on its namespace, ended by the same, and Ready before and after."""
     daemon = await replica()
     await daemon.ready()
     first = await stage.told(reason("Ready"), otterscale.subject, state="over")
@@ -100,7 +100,7 @@ async def test_fault_comes_and_goes(stage, otterscale, replica, put_in, mend, na
 
 
 async def test_drift_is_told_and_does_not_keep_it_from_being_ready(stage, otterscale, replica):
-    """A monitor of another selector and a deleted one, which the operator does not watch."""
+    """A monitor with another selector and a deleted one, which the operator does not watch."""
     daemon = await replica()
     await stage.told(reason("Ready"), otterscale.subject, state="over")
     patch = {"spec": {"selector": {"matchLabels": {"llm-d.ai/role": "prefill"}}}}
@@ -129,7 +129,7 @@ async def test_drift_is_told_and_does_not_keep_it_from_being_ready(stage, otters
 
 
 async def test_pages_of_its_pods_are_judged(stage, otterscale, replica):
-    """A fault of the decode pod's engine is told of the ModelService; ports are those of the pods."""
+    """A fault of the decode pod's engine is reported on the ModelService; ports are the pods'."""
     async with (
         ModelPod(host=own_loopback(1), port=8200) as one,
         ModelPod(host=own_loopback(2), port=8000) as two,

@@ -1,4 +1,4 @@
-"""The status of ModelServings on the real API server, with what the chart grants."""
+"""The status of ModelServings on the real API server, with the chart's permissions."""
 
 import json
 
@@ -23,7 +23,7 @@ IMAGE = "vllm/vllm-openai:v0.15.0"
 
 @pytest.fixture(name="owner")
 def _owner(another, replica):
-    """What starts a replica that owns all of the status, or the roles: `await owner("roles")`."""
+    """A function that starts a replica owning the status, or the roles: `await owner("roles")`."""
 
     async def start(mode="full", name="replica-a", *, release=None, **settings):
         if release is None:
@@ -38,7 +38,7 @@ def _owner(another, replica):
 
 @pytest.fixture(name="ours")
 def _ours(plane):
-    """Return what tells the requests that replicas made since, about statuses or of any kind."""
+    """Return a function for replicas' later requests, about statuses or of any kind."""
     start = plane.audit_log.stat().st_size
 
     def since(resource=STATUS, after=start):
@@ -58,7 +58,7 @@ def conditions(status):
 async def test_full_status_follows_the_groups_with_the_rights_of_the_chart(
     stage, serving, owner, ours
 ):
-    """Scaled, rolled out, and a pod lost: at each rest the status says what there is."""
+    """Scaled, rolled out, and with a lost pod: at rest, the status is always right."""
     daemon, _ = await owner()
     await serving.create()
     await serving.shows(running())
@@ -141,7 +141,7 @@ async def test_nothing_is_written_while_nothing_changes(stage, serving, owner, o
 async def test_what_the_chart_grants_on_statuses_is_what_is_used(
     stage, serving, owner, ours, mode, verb
 ):
-    """One verb on the status of both groups that ModelServings may have, and nothing else."""
+    """One verb on the status of both possible groups of ModelServings, and nothing else."""
     _, release = await owner(mode)
     await serving.create(replicas=1)
     await serving.shows(running(1))
@@ -167,7 +167,7 @@ async def test_what_the_chart_grants_on_statuses_is_what_is_used(
 
 
 async def test_the_chart_brings_the_crd(stage, serving, another, replica):
-    """`modelServing.crd.install`: nobody else has to bring it, and the field is there."""
+    """`modelServing.crd.install`: nothing else has to install it, and the field is included."""
     await stage.stack.remove_crd(MODELSERVINGS)
     values = {"modelServing": {"status": "full", "crd": {"install": True}}}
     release, notes = await another("ms-crd", REPORTER, values)
@@ -178,5 +178,5 @@ async def test_the_chart_brings_the_crd(stage, serving, another, replica):
         await serving.create(replicas=1)
         await serving.shows(running(1))
     finally:
-        # The release leaves it behind; the next test is to find the one of the stack.
+        # The release leaves it behind; the next test must find the stack's own CRD.
         await stage.stack.remove_crd(MODELSERVINGS)

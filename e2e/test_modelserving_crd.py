@@ -32,7 +32,7 @@ ENTRY = {
 
 @pytest.fixture(name="empty", scope="module")
 def _empty(tmp_path_factory):
-    """A release in a control plane of this module's own, since CRDs come and go."""
+    """A release in a control plane of this module, since CRDs come and go."""
     folder = tmp_path_factory.mktemp("crd")
     plane = ControlPlane(binaries(), folder)
     plane.start()
@@ -44,7 +44,7 @@ def _empty(tmp_path_factory):
 
 @pytest.fixture(name="ours")
 def _ours(empty):
-    """The CRD as the chart installs it, and a ModelServing of its own."""
+    """The CRD as the chart installs it, and a ModelServing."""
     asyncio.run(empty.install(REPORTER, INSTALL))
     empty.kubectl("wait", "--for=condition=Established", f"crd/{CRD}")
     spec = {"template": {"gangPolicy": GANG, "roles": [ROLE]}}
@@ -72,7 +72,7 @@ def released():
 
 
 def patched(release, change, *, status=False):
-    """Return what the API server says to a merge patch."""
+    """Return the API server's response to a merge patch."""
     part = ["--subresource=status"] if status else []
     patch = ["patch", "modelserving", "m", "--type=merge", "-p", json.dumps(change)]
     return release.kubectl.run(*patch, *part)
@@ -146,7 +146,7 @@ def test_the_release_keeps_it_through_upgrades_and_leaves_it_when_it_goes(ours):
 
 
 def test_one_of_another_release_is_left_alone(ours):
-    """It would be taken from that release, or the installation would fail over it."""
+    """It would be taken from that release, or the installation would fail because of it."""
     second = replace(ours, name="two", namespace="two")
     notes = asyncio.run(second.install(REPORTER, INSTALL))
     assert "was left alone: it comes from release one in namespace one." in notes
@@ -161,7 +161,7 @@ def test_one_of_another_release_is_left_alone(ours):
 
 @pytest.mark.parametrize("values", [INSTALL, {}], ids=["still asked for", "switched off"])
 def test_one_that_was_replaced_is_not_deleted_by_an_upgrade(ours, values):
-    """Helm would, as it knows it from its last manifest, and every ModelServing would go with it."""
+    """Helm would, since its last manifest has it, and every ModelServing would go with it."""
     ours.kubectl("delete", "crd", CRD)
     ours.kubectl("create", "-f", "-", stdin=released())
     with pytest.raises(EnvtestError, match="has been replaced since; Helm would delete it now"):

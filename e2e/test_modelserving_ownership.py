@@ -1,4 +1,4 @@
-"""Others write the status of ModelServings too: whole, at the same time, or without the field."""
+"""Others write the status of ModelServings too: completely, concurrently, or without the field."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ MODES = pytest.mark.parametrize("mode", ["full", "roles"])
 
 
 async def test_conflicts_are_answered_from_fresh_state(stage, serving, owner, ours):
-    """Somebody writes the object all the time; our writes carry the version that they rest on."""
+    """Somebody writes the object all the time; our writes carry the version they are based on."""
     daemon, _ = await owner()
     await serving.create(replicas=1)
     await serving.shows(running(1))
@@ -74,7 +74,7 @@ async def test_a_crd_without_the_field_is_told_and_not_looped_on(stage, serving,
 
 
 async def without_the_field(stage, serving):
-    """Make the CRD what Kthena's releases have, and wait until it is served so."""
+    """Replace the CRD by that of Kthena's releases, and wait until it is served."""
     crd = await stage.api.get(CRDS, MODELSERVINGS)
     (version,) = crd["spec"]["versions"]
     properties = version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]

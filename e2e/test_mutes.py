@@ -1,4 +1,4 @@
-"""A fault that is known and lived with: no Event tells it, and the report shows it."""
+"""A known fault that is muted: it has no Event, and the report shows it."""
 
 from tests.daemon.replica import until
 
@@ -11,7 +11,7 @@ MUTE_UNTIL = "status-reporter.io/mute-until"
 
 
 async def finding(daemon, key):
-    """Return the finding of a reason and subject in the report that a replica serves."""
+    """Return the finding of a reason and subject in the report of a replica."""
     found = (await daemon.report())["findings"]
     return next((each for each in found if (each["reason"], each["subject"]) == key), None)
 
@@ -27,7 +27,7 @@ async def becomes(daemon, key, wanted):
 
 
 async def test_muted_and_told_again(stage, replica):
-    """Its Event is over while it is muted; report, page and metrics go on showing it, and where."""
+    """Its Event is over while it is muted; report, page and metrics still show it and its mute."""
     daemon = await replica()
     await stage.stack.scale(KAITO_SYSTEM, CONTROLLER, 0)
     event = await stage.told(*KAITO)

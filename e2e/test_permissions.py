@@ -15,7 +15,7 @@ BBR = ("clusterBBRNotReady", "cluster")
 POD = "llama-3-1-8b-9t7dl-0"
 VIA = "apiserver-proxy"
 UNASKED = {*map(str, ON_DEMAND), *(str(each) for each in ALL if each.stack == "dialects")}
-"""What nothing asks for here: nothing waits, and no kind of a dialect is served."""
+"""Grants that are not used here: nothing waits, and no kind of a dialect is served."""
 PROXIED = {"scrape": {"via": VIA, "intervalSeconds": 1}}
 
 
@@ -29,7 +29,7 @@ async def _served(stage, workload):
 
 
 async def life_of_an_event(stage):
-    """Have an Event written, counted on and taken back, by the leader of a new Lease."""
+    """Let the leader of a new Lease write an Event, count it, and close it."""
     await stage.told("clusterReady", "cluster", state="over")
     await stage.stack.scale("kaito-system", "body-based-router", 0)
     await stage.told(*BBR)
@@ -38,14 +38,14 @@ async def life_of_an_event(stage):
 
 
 async def stands_by(replica, release):
-    """Have another replica wait for the Lease, which only one that does not lead watches."""
+    """Let another replica wait for the Lease, which only standbys watch."""
     standby = await replica("standby", release=release)
     await (await standby.ready()).passes(2)
 
 
 @pytest.fixture(name="grants_used")
 def _grants_used(plane, kubectl):
-    """Return what tells the grants of a release, once its replica has used all and asked no more."""
+    """Return a function that compares a release's grants with its replica's requests."""
     start = plane.audit_log.stat().st_size
 
     async def check(release):
@@ -75,7 +75,7 @@ async def test_every_granted_verb_is_used_and_no_request_is_forbidden(
 async def test_scraping_through_the_api_server_is_granted_and_works(
     stage, another, replica, grants_used, served
 ):
-    """The page comes with the rights that the chart gives for it, which nobody else has."""
+    """The page is read with the chart's grant for it, which only this setting adds."""
     release, _ = await another("proxied", REPORTER, PROXIED)
     assert f"--scrape-via={VIA}" in (await release.container()).args
     daemon = await replica("proxied-a", release=release, scrape_via=VIA)

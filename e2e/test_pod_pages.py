@@ -9,7 +9,7 @@ from e2e.stack.pod_network import pod_network
 from lab.simulation.phases import Phase
 from lab.simulation.server import ModelPod
 
-pytestmark = pytest.mark.xdist_group("pod-network")  # one of them looks at what others leave
+pytestmark = pytest.mark.xdist_group("pod-network")  # one of them looks at what other tests leave
 
 POD = "llama-3-1-8b-9t7dl-0"
 PORT = 5000
@@ -43,7 +43,7 @@ async def test_page_comes_through_the_pod_proxy(stage, workload):
 
 
 async def test_api_server_refuses_loopback_pods(stage, workload):
-    """Why there is a network: the server sends nothing to its own machine."""
+    """This is why there is a network: the server sends nothing to its own machine."""
     async with ModelPod() as pod:
         await stage.stack.pod_address(workload, POD, "127.0.0.1")
         status, text = await through_proxy(stage.api, workload)

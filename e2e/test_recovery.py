@@ -1,4 +1,4 @@
-"""How an episode ends, and how it goes on across a restart of the reporter."""
+"""How an episode ends, and how it continues across a restart of the reporter."""
 
 import signal
 from datetime import datetime
@@ -26,13 +26,13 @@ async def becomes(daemon, key, wanted):
 
 
 async def ended(daemon):
-    """End a replica as a node that fails does."""
+    """End a replica as a failing node does."""
     daemon.send(signal.SIGKILL)
     await daemon.ended()
 
 
 async def test_restart_goes_on_with_the_episode(stage, replica):
-    """A successor finds the Event, counts on in it, and ends it; Ready is told once."""
+    """A successor finds the Event, counts on in it, and ends it; Ready is reported once."""
     await scale_router(stage, 0)
     first = await replica("replica-a", **SHORT_LEASE)
     event = await stage.told(*BBR)
@@ -60,7 +60,7 @@ async def test_restart_goes_on_with_the_episode(stage, replica):
 
 
 async def test_restart_within_a_grace_does_not_begin_it_anew(stage, replica):
-    """The condition says since when, so that it is told when it would have been."""
+    """The condition has the start, so it is reported when it would have been."""
     await stage.stack.image_pull("kaito-system", "kaito-workspace", fails=True)
     first = await replica("replica-a", startup_grace_seconds=12, **SHORT_LEASE)
     await becomes(first, KAITO, "pending")

@@ -1,4 +1,4 @@
-"""Manifests of `status-reporter render`, held to the API server's own dry run."""
+"""Manifests of `status-reporter render`, compared with the API server's own dry run."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ EXAMPLES = sorted(
 )
 NAMESPACE = "chat-models"
 
-# Every setting of the operator that changes which objects there are, or how they look.
+# Every setting of the operator that affects which objects exist, or their content.
 OPERATORS = {
     "istio": ("--provider", "istio"),
     "gke": ("--provider", "gke"),
@@ -52,7 +52,7 @@ def render(*arguments, stdin=None):
 
 
 def applied(kubectl, manifests, *flags):
-    """What the API server makes of manifests; every field must be one that it knows."""
+    """The result of applying manifests; every field must be known to the API server."""
     out = kubectl(
         "apply", "--dry-run=server", "--validate=strict", "-o", "json", *flags, "-f", "-",
         stdin=manifests,
@@ -77,7 +77,7 @@ async def test_server_accepts_what_is_rendered(place, kubectl, operator, output)
 
 
 async def test_server_accepts_the_examples_and_fills_in_the_defaults(place, kubectl):
-    """A ModelService from the API server renders as the file does that it was made from."""
+    """A ModelService from the API server renders like the file from which it was created."""
     for path in EXAMPLES:
         stored = kubectl("apply", "--dry-run=server", "-o", "json", "-f", str(path))
         assert json.loads(stored)["metadata"]["namespace"] == place
@@ -93,7 +93,7 @@ async def test_server_accepts_the_examples_and_fills_in_the_defaults(place, kube
 
 
 async def test_nothing_differs_once_it_is_applied(place, kubectl):
-    """What the API server stores is what was rendered: `kubectl diff` has nothing to say."""
+    """The API server stores what was rendered: `kubectl diff` is empty."""
     (path,) = (each for each in EXAMPLES if each.stem == "unified")
     manifests = render("-f", path)
     kubectl("apply", "-f", "-", stdin=manifests)
@@ -101,7 +101,7 @@ async def test_nothing_differs_once_it_is_applied(place, kubectl):
 
 
 def lost(wanted, found, path=""):
-    """Return the paths of what the server dropped or changed."""
+    """Return the paths that the server dropped or changed."""
     if isinstance(wanted, dict):
         held = found if isinstance(found, dict) else {}
         return [
@@ -119,7 +119,7 @@ MANAGER = "--field-manager=model-operator"
 
 @pytest.fixture(name="rendered")
 async def _rendered(place, kubectl):
-    """What should exist for a live ModelService, which is piped in so that it owns what is made."""
+    """The objects for a live ModelService, which is piped in so that it owns them."""
     (path,) = (each for each in EXAMPLES if each.stem == "prefill-decode")
     kubectl("apply", "-f", str(path))
     name = yaml.safe_load(path.read_text())["metadata"]["name"]
@@ -129,14 +129,14 @@ async def _rendered(place, kubectl):
 
 
 def as_operator(live):
-    """The same objects as the operator writes them: without the defaults of the API server."""
+    """The same objects as the operator writes them: without the API server's defaults."""
     service = msgspec.convert(live, ModelService)
     items = [each.document for each in wanted(service, OperatorSettings())]
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
 
 def made(kubectl, manifests):
-    """Uid, generation and owner of each object, which change if anything of its spec does."""
+    """Uid, generation and owner of each object, which change with its spec."""
     found = json.loads(kubectl("get", "-o", "json", "-f", "-", stdin=manifests))["items"]
     return {
         key_of(each): (
@@ -149,7 +149,7 @@ def made(kubectl, manifests):
 
 
 def test_the_operator_changes_nothing_of_what_was_applied(rendered, kubectl):
-    """Made by the recipe, before the operator starts; it then writes each object as a whole."""
+    """Created by the recipe, before the operator starts; it then writes each object as a whole."""
     rendered, operators = rendered
     kubectl("apply", "--server-side", "-f", "-", stdin=rendered)
     before = made(kubectl, rendered)
@@ -164,7 +164,7 @@ def test_the_operator_changes_nothing_of_what_was_applied(rendered, kubectl):
 
 
 def test_the_recipe_changes_nothing_of_what_the_operator_made(rendered, kubectl):
-    """Both own the fields then; where somebody wants another value, apply refuses and names them."""
+    """Both own the fields then; if somebody wants another value, apply refuses and names them."""
     rendered, operators = rendered
     kubectl("create", MANAGER, "-f", "-", stdin=operators)
     before = made(kubectl, rendered)

@@ -1,4 +1,4 @@
-"""What is worked out of nodes and pods is what a real kube-scheduler says of them."""
+"""The reporter's diagnosis of nodes and pods matches the messages of a real kube-scheduler."""
 
 import os
 from contextlib import closing
@@ -15,7 +15,7 @@ CLUSTERS = int(os.environ.get("SCHEDULING_CLUSTERS", "40"))
 @pytest.mark.xdist_group("scheduling")
 @pytest.mark.timeout(60 + 6 * CLUSTERS)
 def test_the_scheduler_refuses_the_same_nodes_for_the_same_reasons(tmp_path):
-    """Random clusters: `SCHEDULING_CLUSTERS=500 make e2e ARGS='-k scheduler_refuses -s'` makes more of them."""
+    """Random clusters; more: `SCHEDULING_CLUSTERS=500 make e2e ARGS='-k scheduler_refuses -s'`."""
     plane = ControlPlane(binaries(), tmp_path, FLAGS)
     plane.start()
     try:

@@ -20,13 +20,13 @@ QUICK = {"scrape_via": "direct", "scrape_interval_seconds": 1, "weight_download_
 
 
 async def last_scrape(replica, namespace: str) -> dict:
-    """What the daemon knows of the pod."""
+    """The daemon's last look at the pod."""
     status, text = await replica.get("report", f"/api/v1/pods/{namespace}/{POD}")
     return json.loads(text) if status == 200 else {}
 
 
 async def scrapes(replica, namespace: str, more: int) -> None:
-    """Wait until the pod was scraped so many times more."""
+    """Wait until the pod has been scraped so many more times."""
 
     async def count() -> float:
         return await replica.metric("scrapes_total", outcome="ok")
@@ -41,7 +41,7 @@ async def scrapes(replica, namespace: str, more: int) -> None:
 
 @pytest.fixture(name="pod")
 async def _pod():
-    """A simulated model pod on loopback, on the port that KAITO uses."""
+    """A simulated model pod on loopback, on KAITO's port."""
     async with ModelPod(host=own_loopback(1), port=PORT) as pod:
         yield pod
 
@@ -49,7 +49,7 @@ async def _pod():
 async def test_sustained_slow_download_is_told_and_one_good_scrape_ends_it(
     stage, workload, replica, pod
 ):
-    """The window is its grace; no part of it was enough."""
+    """The window is its grace; a part of it is not enough."""
     pod.become(Phase.DOWNLOADING, speed=5e6)
     await stage.stack.pod_loading(workload, POD, pod.host)
     daemon = await replica(**QUICK)
@@ -75,7 +75,7 @@ async def test_sustained_slow_download_is_told_and_one_good_scrape_ends_it(
 
 @pytest.mark.xdist_group("pod-network")
 async def test_slow_download_is_seen_through_the_pod_proxy(stage, workload, replica, release):
-    """With the right that the chart grants for that, and no way to the pod."""
+    """With the permission from the chart, and no direct route to the pod."""
     proxied = dataclasses.replace(release, name="proxied", namespace="proxied")
     stage.namespaces.append("proxied")
     async with contextlib.AsyncExitStack() as stack:

@@ -32,7 +32,7 @@ VALUES = {"mirrorToWorkload": True}
 
 @pytest.fixture(name="plane", scope="session")
 def _plane(tmp_path_factory):
-    """A control plane of its own: each release asks for a little that the other's chart does not grant."""
+    """A separate control plane: each release needs rights that the other's chart does not grant."""
     plane = ControlPlane(binaries(), tmp_path_factory.mktemp("plane"))
     plane.start()
     yield plane
@@ -41,7 +41,7 @@ def _plane(tmp_path_factory):
 
 @pytest.fixture(name="former", scope="module")
 def _former(tmp_path_factory):
-    """The tree of the former release."""
+    """The source tree of the former release."""
     folder = tmp_path_factory.mktemp("former")
     packed = subprocess.run(
         ["git", "archive", FORMER, "reporter", str(CHART)],
@@ -62,7 +62,7 @@ async def uids(stage):
 
 
 async def test_to_this_release_and_back(stage, workload, another, former):
-    """Events keep their names, nothing is told twice or lost, and no flag is changed by hand."""
+    """Events keep their names, nothing is reported twice or lost, no flag is changed by hand."""
     release, _ = await another("upgrade", former / CHART, VALUES)
 
     async def start(name, code):

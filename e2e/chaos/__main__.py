@@ -1,4 +1,4 @@
-"""Does faults to a control plane and prints the table of what came of them; fails if one of them does.
+"""Inflict faults on a control plane and print the table of outcomes; fail if one does not hold.
 
 `python -m e2e.chaos [NAME...] [--short] [--list] [--logs FOLDER]`
 """
@@ -19,7 +19,7 @@ from e2e.stack.errors import StackError
 
 
 def main() -> int:
-    """Do the faults that are named, or all."""
+    """Run the named faults, or all of them."""
     asked = _arguments()
     if asked.list:
         for fault in FAULTS:

@@ -1,4 +1,4 @@
-"""A cluster for faults: the sample stack, two replicas each behind a network of its own, an observer."""
+"""A cluster for faults: the sample stack, two replicas behind a network each, an observer."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,7 @@ GATEWAY: Final = f"{CHAT}-gw"
 MODEL: Final = "mistral-7b"
 
 STANDING: Final = Key("clusterKedaNotReady", "cluster")
-"""It stops no request: of models that do not serve none is told to be ready."""
+"""A fault that stops no requests: no Ready is reported for models that do not serve."""
 REPAIRED: Final = Key("inferencesetModelPodsNotReady", f"inferenceset/{SEARCH}/{MODEL}")
 NEW: Final = Key("modelharnessGatewayProgrammingFailed", f"namespace/{CHAT}")
 
@@ -48,7 +48,7 @@ _QUIET_PASSES: Final = 2
 
 @dataclass(frozen=True)
 class Foundation:
-    """What many faults share: servers with the chart installed."""
+    """The common base of many faults: servers with the chart installed."""
 
     plane: ControlPlane
     release: Release
@@ -112,7 +112,7 @@ class Cluster:
 
     @property
     def second(self) -> Replica:
-        """The one that stands by at first."""
+        """The replica that is the standby at first."""
         return self.replicas[1]
 
     @property
@@ -125,7 +125,7 @@ class Cluster:
         return self.release.namespace, (await self.release.container()).account
 
     async def access(self) -> Access:
-        """Return the access of a pod like the replicas'."""
+        """Return the access of a pod with the rights of a replica."""
         _, account = await self.account()
         return await self.release.pod_access("like-a-replica", account)
 
@@ -143,7 +143,7 @@ class Cluster:
             replica.network.cut()
 
     async def prepare(self) -> None:
-        """Bring the stack to where each fault begins: one part is down, and a model's pods fail."""
+        """Set up the start of each fault: one part is down, and the pods of one model fail."""
         await self.stack.install()
         await self.stack.image_pull(SEARCH, MODEL, fails=True)
         await self.stack.scale(*KEDA, 0)
@@ -151,7 +151,7 @@ class Cluster:
         self.truths = [Truth(STANDING), Truth(REPAIRED)]
 
     async def change(self) -> None:
-        """Let a new fault of the stack appear, and repair another one."""
+        """Add a new fault to the stack, and repair another one."""
         self.truths.append(Truth(NEW, time.time()))
         await self.stack.condition(
             GATEWAYS, CHAT, GATEWAY, says=("Programmed", "False", "AddressNotUsable", "no port")
@@ -161,22 +161,22 @@ class Cluster:
         await self.stack.image_pull(SEARCH, MODEL, fails=False)
 
     async def told(self) -> None:
-        """Wait until what is wrong at first is told, and all that is well is told to be ready."""
+        """Wait until all initial faults are reported, and everything healthy is ready."""
         await until(lambda: not lost(self.observer.versions, self.truths), "the faults are told")
         await until(lambda: len(self.readys) >= _READYS, "the others are told to be ready")
 
     @property
     def readys(self) -> set[Key]:
-        """Who was told to be ready."""
+        """The subjects reported as ready."""
         return {version.key for version in self.observer.versions if version.type == "Normal"}
 
     async def leaders(self) -> list[str]:
-        """Return the replicas that say that they lead."""
+        """Return the replicas that claim to lead."""
         lead = await asyncio.gather(*(each.holds_lease() for each in self.replicas))
         return [each.name for each, leads in zip(self.replicas, lead, strict=True) if leads]
 
     async def quiet(self) -> None:
-        """Wait until the replicas that run have made some more passes."""
+        """Wait until the running replicas have made some more passes."""
         running = [each for each in self.replicas if each.process.returncode is None]
         await passes(running, _QUIET_PASSES)
 
@@ -192,7 +192,7 @@ class Cluster:
 async def cluster(
     base: Foundation, form: Form, *, moves_clock: bool = False
 ) -> AsyncIterator[Cluster]:
-    """Return a cluster where everything that is so is told, and end it afterwards.
+    """Return a cluster where everything is reported, and end it afterwards.
 
     Args:
         base: what it stands on.

@@ -1,4 +1,4 @@
-"""Objects that somebody deletes, and some of them again there later."""
+"""Objects that somebody deletes, and some that are created again later."""
 
 import time
 from collections.abc import AsyncIterator
@@ -44,6 +44,6 @@ async def events_deleted(cluster: Cluster) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def lease_deleted(cluster: Cluster) -> AsyncIterator[None]:
-    """The Lease is deleted, which tells the replicas nothing."""
+    """The Lease is deleted, which the replicas are not notified of."""
     await cluster.api.delete(LEASES, COMPONENT, namespace=EVENT_NAMESPACE)
     yield

@@ -1,4 +1,4 @@
-"""One fault done to a cluster, and what came of it."""
+"""One fault in a cluster, and its outcome."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ _POLL_SECONDS: Final = 0.1
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a fault; every tuple is empty where all is as promised.
+    """The outcome of a fault; every tuple is empty if all is as promised.
 
     Attributes:
         fault: what was done.
@@ -55,7 +55,7 @@ class Outcome:
 
 
 async def conduct(fault: Fault, base: Foundation, form: Form) -> Outcome:
-    """Do a fault to a cluster and judge what the replicas told."""
+    """Inflict a fault on a cluster and judge what the replicas reported."""
     async with cluster(base, form, moves_clock=fault.moves_clock) as scene:
         right = _right(fault, scene)
         async with Leaders(scene) as elected:
@@ -87,7 +87,7 @@ async def conduct(fault: Fault, base: Foundation, form: Form) -> Outcome:
 
 
 async def _last(fault: Fault, scene: Cluster, form: Form) -> tuple[float, float]:
-    """Let a fault last; return when it began and when it had ended."""
+    """Let a fault last; return when it began and ended."""
     began = time.time()
     async with fault.lasting(scene):
         if fault.reached:
@@ -102,7 +102,7 @@ async def _last(fault: Fault, scene: Cluster, form: Form) -> tuple[float, float]
 async def _recovered(
     scene: Cluster, elected: "Leaders", right: Collection[Sequence[str]], *, deadline: float
 ) -> None:
-    """Wait until all is told and the right replica leads, or until it is too late."""
+    """Wait until everything is reported and the right replica leads, or until it is too late."""
     while time.time() < deadline:
         if elected.present in right and not lost(scene.observer.versions, scene.truths):
             return
@@ -110,11 +110,11 @@ async def _recovered(
 
 
 _PATIENCE_SECONDS: Final = 30.0
-"""What comes too late is still measured for so long."""
+"""A late recovery is still measured for this long."""
 
 
 def _right(fault: Fault, scene: Cluster) -> list[list[str]]:
-    """Return who may lead in the end."""
+    """Return the replicas that may lead in the end."""
     second = [scene.second.name]
     return [second] if fault.takes_over else [[scene.first.name], second]
 

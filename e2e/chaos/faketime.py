@@ -19,7 +19,7 @@ _LIBRARY: Final = Path("libfaketime/vendor/libfaketime/src/libfaketime.so.1")
 
 
 def environment(clock: Path) -> dict[str, str]:
-    """Return what makes a process live by the clock that a file tells.
+    """Return the environment that makes a process use the clock in a file.
 
     Clocks that are never set, which measure leases and backoff, are left alone.
     """
@@ -32,7 +32,7 @@ def environment(clock: Path) -> dict[str, str]:
 
 
 def set_clock(clock: Path, seconds: int) -> None:
-    """Set it to so many seconds ahead of the real one."""
+    """Set the clock to so many seconds ahead of the real one."""
     fresh = clock.with_suffix(".fresh")
     fresh.write_text(f"{seconds:+d}")
     fresh.replace(clock)

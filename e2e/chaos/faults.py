@@ -12,7 +12,7 @@ from e2e.chaos.form import Form
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that goes wrong around the reporter, and what is promised then.
+    """Something that goes wrong around the reporter, and what is promised in that case.
 
     Attributes:
         name: how it is called on the command line.
@@ -37,7 +37,7 @@ class Fault:
     moves_clock: bool = False
 
     def lasts(self, form: Form) -> float:
-        """Return for how many seconds it lasts."""
+        """Return how long it lasts, in seconds."""
         return self.seconds[form.short] or 0.0
 
 
@@ -117,9 +117,9 @@ FAULTS: Final = (
         processes.clock_behind, (20, 4), bounds.telling, moves_clock=True,
     ),
 )  # fmt: skip
-"""In the order of the printed table."""
+"""All faults, in the order of the printed table."""
 
 BY_NAME: Final = {fault.name: fault for fault in FAULTS}
 
 SHORT_FAULTS: Final = tuple(fault for fault in FAULTS if fault.seconds[1] is not None)
-"""Those of the short form."""
+"""The faults of the short form."""

@@ -1,4 +1,4 @@
-"""The two forms of the faults: with the settings of a real installation, and quick ones."""
+"""The two forms of the faults: with the settings of a real installation, or quick."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,7 +14,7 @@ _OWN_GRACE: Final = (
 
 @dataclass(frozen=True)
 class Form:
-    """How the replicas are set, in seconds.
+    """The settings of the replicas, in seconds.
 
     Attributes:
         name: of the form.
@@ -32,7 +32,7 @@ class Form:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The same as settings of the daemon."""
+        """Return them as settings of the daemon."""
         return {
             "resync_seconds": self.resync,
             "startup_grace_seconds": self.grace,

@@ -1,4 +1,4 @@
-"""What was wrong in what the reporter told: pure functions over records. Empty means nothing."""
+"""Judge what the reporter reported: pure functions over records. An empty result is good."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
@@ -7,7 +7,7 @@ from e2e.chaos.records import WARNING, Key, Truth, Version
 from e2e.envtest.audit import Request
 
 IN_FLIGHT_SECONDS: Final = 3.0
-"""A write that was decided before a change of the cluster may arrive as long after it."""
+"""A write that was decided before a change of the cluster may arrive this much later."""
 
 _SUCCESS: Final = range(200, 300)
 _EVENTS: Final = "events"
@@ -17,7 +17,7 @@ _LEASES: Final = "leases.coordination.k8s.io"
 def untrue(
     versions: Iterable[Version], truths: Collection[Truth], allowed: Collection[str] = ()
 ) -> list[str]:
-    """Return what was told and was not so: Warnings, recoveries and Readys.
+    """Return false reports: Warnings, recoveries and Readys.
 
     Args:
         versions: the record, the oldest first.
@@ -67,7 +67,7 @@ def _holds_long(version: Version, truths: Collection[Truth]) -> bool:
 
 
 def lost(versions: Iterable[Version], truths: Iterable[Truth]) -> list[str]:
-    """Return what was to be told by the end of the record and is not.
+    """Return what should have been reported by the end of the record and was not.
 
     A fault that lasts has an Event that fires. Nothing else has one, and the subject of a fault
     that ended was told to be ready since, unless another fault of it lasts.
@@ -99,7 +99,7 @@ def _ready_since(truth: Truth, present: Iterable[Version], truths: Iterable[Trut
 
 
 def told_at(versions: Sequence[Version], truths: Collection[Truth], since: float) -> float | None:
-    """Return the first moment, `since` at the earliest, when nothing was lost; None if never."""
+    """Return the first moment, `since` at the earliest, when nothing was lost, or None."""
     for index, version in enumerate(versions):
         if version.at > since and not lost(versions[:index], truths):
             return max(since, versions[index - 1].at if index else since)
@@ -109,7 +109,7 @@ def told_at(versions: Sequence[Version], truths: Collection[Truth], since: float
 
 
 def doubled(versions: Iterable[Version]) -> list[str]:
-    """Return Events that tell again what another one tells already, and counts that go back."""
+    """Return Events that repeat what another one reports already, and decreasing counts."""
     found: list[str] = []
     standing: dict[tuple[Key, str], Version] = {}
     for before, version in _steps(versions):
@@ -126,7 +126,7 @@ def doubled(versions: Iterable[Version]) -> list[str]:
         ):
             found.append(f"{version.name}: count went from {before.count} to {version.count}")
         if version.type != WARNING and before is None:
-            # Its Ready ends the Warnings of a subject: each may come again, as another episode.
+            # A Ready ends the Warnings of a subject: each may come again, as another episode.
             _close(standing, version.key.subject)
         if version.type == WARNING:
             _close(standing, version.key.subject, normal=True)
@@ -135,7 +135,7 @@ def doubled(versions: Iterable[Version]) -> list[str]:
 
 
 def _close(standing: dict[tuple[Key, str], Version], subject: str, *, normal: bool = False) -> None:
-    """Forget the Warnings of a subject that are over, or what said that it is ready."""
+    """Forget the Warnings of a subject that are over, or its Ready."""
     for place, version in tuple(standing.items()):
         over = version.type != WARNING if normal else not version.live
         if version.key.subject == subject and over:
@@ -173,7 +173,7 @@ def writers(requests: Iterable[Request]) -> list[str]:
 
 
 def _steps(versions: Iterable[Version]) -> Iterator[tuple[Version | None, Version]]:
-    """Yield each version with the one before it of the same Event; None if it was not there."""
+    """Yield each version with the previous one of the same Event, None if there is none."""
     newest: dict[str, Version] = {}
     for version in versions:
         before = newest.get(version.name)

@@ -14,7 +14,7 @@ _CUT_SECONDS: Final = 1.0
 
 @asynccontextmanager
 async def cut_repeatedly(cluster: Cluster) -> AsyncIterator[None]:
-    """Connections are reset once a second, as by a load balancer that is being replaced."""
+    """Connections are reset once a second, as if a load balancer were being replaced."""
     cutting = asyncio.create_task(_cut(cluster))
     try:
         yield

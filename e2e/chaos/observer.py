@@ -52,7 +52,7 @@ class Observer:
                 await self._task
 
     def begin_again(self) -> None:
-        """Note that the cluster was put back: versions begin again, and so does the history."""
+        """Note that the cluster was restored: versions start again, and so does the history."""
         self._version = ""
         self._history += 1
 

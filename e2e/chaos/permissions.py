@@ -1,4 +1,4 @@
-"""Faults of what the API server lets the replicas do."""
+"""Faults in what the API server allows the replicas."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ _RETRY_SECONDS: Final = 0.1
 
 @asynccontextmanager
 async def reading_forbidden(cluster: Cluster) -> AsyncIterator[None]:
-    """Somebody deletes the ClusterRoleBinding, and connections end, so that watches are asked for."""
+    """Somebody deletes the ClusterRoleBinding, and connections end, so watches are opened again."""
     bindings = await cluster.api.items(_BINDINGS, selector=cluster.selector)
     await saved.delete(cluster.api, _BINDINGS, bindings)
     cluster.cut()
@@ -41,7 +41,7 @@ async def reading_forbidden(cluster: Cluster) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def events_forbidden(cluster: Cluster) -> AsyncIterator[None]:
-    """Somebody takes Events out of the Role, and connections end."""
+    """Somebody removes Events from the Role, and connections end."""
     (role,) = [
         each
         for each in await cluster.api.items(
@@ -103,7 +103,7 @@ async def _endless() -> AsyncIterator[bytes]:
 
 
 async def _is_rejected(api: Api, access: Access) -> bool:
-    """Tell whether the account is refused with 429 and told when to come again."""
+    """Tell whether the account is refused with 429 and a time to retry."""
     async with api.session.get("/version", headers=access.headers) as answer:
         return answer.status == HTTPStatus.TOO_MANY_REQUESTS and "Retry-After" in answer.headers
 

@@ -9,14 +9,14 @@ from e2e.chaos.cluster import Cluster
 
 @asynccontextmanager
 async def leader_killed(cluster: Cluster) -> AsyncIterator[None]:
-    """The leader is gone without a word."""
+    """The leader is killed without notice."""
     cluster.first.send(signal.SIGKILL)
     yield
 
 
 @asynccontextmanager
 async def leader_paused(cluster: Cluster) -> AsyncIterator[None]:
-    """The leader does not run, as in a machine that is suspended, and then goes on."""
+    """The leader does not run, as on a suspended machine, and then continues."""
     cluster.first.send(signal.SIGSTOP)
     try:
         yield

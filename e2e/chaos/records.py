@@ -1,4 +1,4 @@
-"""What happened, as the judges get it: faults of the cluster, and each version of our Events."""
+"""The input of the judges: faults of the cluster, and each version of our Events."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ LIVE = frozenset({"firing", "stale"})
 
 
 class Key(NamedTuple):
-    """What an Event is about: its reason and its subject."""
+    """The identity of an Event: its reason and its subject."""
 
     reason: str
     subject: str
@@ -20,7 +20,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Truth:
-    """A fault that the cluster really had, in seconds since the epoch.
+    """A fault that the cluster really had; times in seconds since the epoch.
 
     Attributes:
         key: what has to be told of it.
@@ -35,18 +35,18 @@ class Truth:
     undone: bool = False
 
     def holds(self, at: float) -> bool:
-        """Tell whether it was there at a moment."""
+        """Tell whether it was present at a moment."""
         return self.since <= at < self.until
 
     @property
     def lasts(self) -> bool:
-        """Tell whether it is still there."""
+        """Tell whether it is still present."""
         return math.isinf(self.until)
 
 
 @dataclass(frozen=True)
 class Version:
-    """One Event of ours as it stood from a moment on.
+    """One version of one of our Events.
 
     Attributes:
         at: when an admin's watch brought it, in seconds since the epoch.
@@ -79,5 +79,5 @@ class Version:
 
     @property
     def live(self) -> bool:
-        """Tell whether it says that something is wrong now."""
+        """Tell whether it reports a current fault."""
         return self.type == WARNING and self.state in LIVE

@@ -1,4 +1,4 @@
-"""A replica of the release whose network and clock can be disturbed, and which can be killed."""
+"""A replica of the release that can be killed and whose network and clock can be disturbed."""
 
 import asyncio
 from typing import Any, Self
@@ -35,7 +35,7 @@ class Replica(Installed):
         set_clock(self._clock, seconds)
 
     async def start_with(self, *flags: str, **variables: str) -> Self:
-        """Start it with its clock right."""
+        """Start it with the right time."""
         self.set_clock(0)
         await super().start_with(*flags, **{**variables, **self._environment})
         return self

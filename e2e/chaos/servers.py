@@ -18,12 +18,12 @@ from tests.daemon.replica import until
 _WORKSPACES: Final = "workspaces.kaito.sh"
 _UNDONE: Final = Key("inferencesetInfraProvisioningFailed", f"inferenceset/{CODE}/qwen2-5-coder-7b")
 _WRITES: Final = 300
-"""How many versions the cluster goes back, at least."""
+"""The minimum number of versions that the cluster goes back."""
 
 
 @asynccontextmanager
 async def api_server_killed(cluster: Cluster) -> AsyncIterator[None]:
-    """The API server is gone, as when its machine is lost."""
+    """The API server is killed, as if its machine were lost."""
     await asyncio.to_thread(cluster.plane.api_server.kill)
     try:
         yield
@@ -33,7 +33,7 @@ async def api_server_killed(cluster: Cluster) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def etcd_stopped(cluster: Cluster) -> AsyncIterator[None]:
-    """The API server goes on without etcd."""
+    """The API server runs without etcd."""
     await asyncio.to_thread(cluster.plane.etcd.stop)
     try:
         yield
@@ -50,7 +50,7 @@ async def _start(plane: ControlPlane, *servers: Server) -> None:
 
 @asynccontextmanager
 async def restored(cluster: Cluster) -> AsyncIterator[None]:
-    """The cluster is put back to how it was before many changes, one fault of the stack among them."""
+    """The cluster is restored to its state before many changes, with one fault of the stack."""
     plane = cluster.plane
     await asyncio.to_thread(_copy, plane)
     undone = Truth(_UNDONE, time.time(), undone=True)
@@ -86,7 +86,7 @@ async def _write_much(cluster: Cluster) -> None:
 
 
 def _copy(plane: ControlPlane) -> None:
-    """Copy the data as it is at one moment: what a killed etcd would leave."""
+    """Copy the data as of one moment, as a killed etcd would leave it."""
     plane.etcd.send(signal.SIGSTOP)
     try:
         shutil.copytree(plane.folder / "etcd", plane.folder / "etcd-before")

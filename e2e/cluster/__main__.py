@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def up(nodes: int) -> None:
-    """Start one with all images, say how to use it, and end it when told to."""
+    """Start a cluster with all images, print how to use it, and stop it when told to."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     cluster = Cluster(count=nodes)
     with contextlib.suppress(KeyboardInterrupt):
@@ -81,7 +81,7 @@ helm install status helm/productionstack-status-reporter --namespace kaito-syste
 
 
 def down() -> None:
-    """End the cluster that runs, or remove what is left of one that was killed."""
+    """Stop the running cluster, or remove what is left of one that was killed."""
     try:
         lock = take_lock(FOLDER)
     except EnvtestError:

@@ -66,7 +66,7 @@ def config_of(layers: Sequence[str], **config: object) -> bytes:
 
 
 def digest_of(content: bytes) -> str:
-    """Return what a registry names a blob by."""
+    """Return the digest by which a registry identifies a blob."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 

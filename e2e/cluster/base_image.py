@@ -1,4 +1,4 @@
-"""A base image without a registry: a minimal Debian 12 with the Python that runs this.
+"""A base image without a registry: a minimal Debian 12 with the running Python.
 
 It stands in for the image that `Dockerfile.status-reporter` names, below `/usr/local` as there. It
 is made once per machine.
@@ -19,13 +19,13 @@ _LIBRARIES: Final = (
     "ca-certificates", "libbz2-1.0", "libexpat1", "libffi8", "libgdbm6", "liblzma5", "libncursesw6",
     "libreadline8", "libsqlite3-0", "libssl3", "libuuid1", "netbase", "tzdata",
 )  # fmt: skip
-"""What modules of Python are linked with, and what else Docker's image has."""
+"""Libraries that modules of Python are linked with, and the rest of Docker's image."""
 
 _SOURCES: Final = Path("/etc/apt/sources.list.d/debian.sources")
 
 
 def base_root() -> Path:
-    """Return the root file system as a tar file, making it where it is missing."""
+    """Return the root file system as a tar file, creating it if it is missing."""
     python = sys.version.split()[0]
     made = cache() / "cluster" / f"base-{_SUITE}-{python}.tar"
     if not made.exists():
@@ -38,7 +38,7 @@ def base_root() -> Path:
 
 
 def _make(root: Path, tar: Path) -> None:
-    # Where this machine's packages come from is its own matter.
+    # The sources of this machine's packages are not for the image.
     sources = [str(_SOURCES)] if _SOURCES.exists() else []
     include = f"--include={','.join(_LIBRARIES)}"
     no_more = '--aptopt=APT::Install-Recommends "false"'

@@ -20,14 +20,14 @@ def _hierarchies() -> Iterator[Path]:
 
 
 def cgroups() -> list[Path]:
-    """Return those that there are, the innermost first."""
+    """Return the existing ones, the innermost first."""
     tops = [top / name for top in _hierarchies() for name in CGROUPS if (top / name).exists()]
     found = [each for top in tops for each in top.rglob("*/")]
     return sorted({*found, *tops}, key=lambda path: len(path.parts), reverse=True)
 
 
 def make_cgroups(name: str) -> None:
-    """Make that of a node, since the kubelet wants its root to be there."""
+    """Create the cgroup of a node, since the kubelet requires its root to exist."""
     for top in _hierarchies():
         (top / name).mkdir(exist_ok=True)
         for setting in ("cpuset.cpus", "cpuset.mems"):

@@ -25,7 +25,7 @@ from e2e.envtest.errors import EnvtestError
 
 NODE: Final = "node-a"
 FOLDER: Final = Path("/var/tmp/status-reporter-cluster")
-"""All that a running cluster has; gone with it."""
+"""Everything of a running cluster; removed with it."""
 
 _START_SECONDS: Final = 300.0
 """How long the node may take to be Ready; half a minute on two idle cores."""
@@ -114,7 +114,7 @@ class Cluster:
         return self.folder / "audit.log"
 
     def load(self, archive: Path) -> None:
-        """Give the nodes the image of an archive."""
+        """Load the image of an archive into the nodes."""
         load = ("ctr", f"--address={CONTAINERD_SOCKET}", "-n", "k8s.io", "images", "import")
         for node in self.nodes:
             node.machine.run(*load, str(archive))
@@ -144,7 +144,7 @@ class Cluster:
         return len(ready) == self.count
 
     def stop(self) -> None:
-        """End everything and remove all that it made."""
+        """Stop everything and remove everything that was created."""
         for node in reversed(self.nodes):
             node.machine.stop()
         for server in self.servers.values():
@@ -156,12 +156,12 @@ class Cluster:
 
 
 def lock_file(folder: Path) -> Path:
-    """Return the file that whoever runs a cluster holds, and that has the number of its process."""
+    """Return the file that the owner of a cluster locks; it has the owner's process id."""
     return folder.with_suffix(".lock")
 
 
 def take_lock(folder: Path) -> IO[str]:
-    """Hold the file until it is closed: address, cgroup and folder are the same each time.
+    """Lock the file until it is closed: address, cgroup and folder are the same each time.
 
     Raises:
         EnvtestError: another process holds it.
@@ -179,7 +179,7 @@ def take_lock(folder: Path) -> IO[str]:
 
 
 def remove_what_stayed(folder: Path, link: Link) -> None:
-    """Remove what a cluster that was killed leaves: its folder, its cgroups and its link.
+    """Remove what a killed cluster leaves: its folder, its cgroups and its link.
 
     Whoever calls it holds the lock, and removes that file last.
     """

@@ -24,5 +24,5 @@ def run(
 
 
 def say(text: str) -> None:
-    """Tell how far things are."""
+    """Print the progress."""
     print(f"cluster: {text}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Who is who in the cluster: certificates, and a kubeconfig for each program."""
+"""Identities in the cluster: certificates, and a kubeconfig for each program."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _PROGRAMS: Final = ("kube-controller-manager", "kube-scheduler", "kube-proxy")
 
 @dataclass(frozen=True)
 class Identities:
-    """Files that prove identities.
+    """Credential files.
 
     Attributes:
         folder: where they are; only root may read it.
@@ -29,7 +29,7 @@ class Identities:
 
     @classmethod
     def make(cls, folder: Path, link: Link, nodes: Iterable[str]) -> "Identities":
-        """Make them all, for the API server at an address of the first of these nodes."""
+        """Create all files, for the API server at an address of the first of these nodes."""
         folder.mkdir(mode=0o700, parents=True)
         _certificates(folder, link)
         url = f"https://{link.node}:{API_PORT}"

@@ -19,7 +19,7 @@ from e2e.envtest.binaries import cache
 from e2e.envtest.errors import EnvtestError
 
 REPOSITORY: Final = "registry.example/productionstack-status-reporter"
-"""Of the reporter's image: a name that no registry has."""
+"""Name of the reporter's image, which no registry has."""
 
 BUSYBOX_IMAGE: Final = "registry.example/busybox:1"
 
@@ -37,25 +37,25 @@ _APPLETS: Final = (
     "mkdir",
 )
 _RUN: Final = "/run/status-reporter-podman"
-"""Of podman: it takes no path of more than 50 characters."""
+"""Podman takes no path of more than 50 characters."""
 
 _ENDING: Final = (
     "setpriv", "--pdeathsig", "KILL",
     "unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc",
 )  # fmt: skip
-"""What ends the processes and the mounts of a build with whoever started it."""
+"""Ends the processes and mounts of a build together with its caller."""
 
 _DOCKERFILE: Final = ROOT / "Dockerfile.status-reporter"
 _KEPT_HOURS: Final = 24
 """How long layers of earlier builds are kept."""
 
 _OF_THE_MACHINE: Final = ("/etc/pip.conf", "/etc/ssl/certs")
-"""How this machine reaches its package index, which an image does not know."""
+"""Variables for this machine's package index, which an image lacks."""
 
 
 @dataclass(frozen=True)
 class Podman:
-    """Podman with a storage of its own, so that the machine's is left alone.
+    """Podman with its own storage, so that the machine's is not touched.
 
     Attributes:
         storage: its folder.
@@ -117,11 +117,11 @@ def _base_name() -> str:
 
 def _make(engine: Podman, target: str, **variables: str) -> None:
     given = {"ENGINE": shlex.join(engine.command), "IMAGE": REPOSITORY, **variables}
-    # What a make around this one was told is not for this one.
+    # The settings of a surrounding make are not for this one.
     env = {
         key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))
     }
-    # Where the builder keeps what `RUN --mount=type=cache` names.
+    # Where the builder keeps the directories of `RUN --mount=type=cache`.
     env["TMPDIR"] = str(engine.storage)
     settings = [f"{name}={value}" for name, value in given.items()]
     run([*_ENDING, "make", target, *settings], cwd=ROOT, env=env)

@@ -20,7 +20,7 @@ from e2e.envtest.control_plane import Server
 from e2e.envtest.errors import EnvtestError
 
 _PAUSE: Final = "catatonit"
-"""Process 1 of the namespaces: it reaps what containerd's shims leave, and does nothing else."""
+"""Process 1 of the namespaces: it only reaps what containerd's shims leave."""
 
 _TUNED: Final = (
     "kernel/keys/root_maxbytes",
@@ -30,14 +30,14 @@ _TUNED: Final = (
     "vm/overcommit_memory",
     "vm/panic_on_oom",
 )
-"""What the kubelet sets of the kernel (pkg/kubelet/cm, `setupKernelTunables`), for all of it."""
+"""Kernel settings of the kubelet (pkg/kubelet/cm, `setupKernelTunables`), for the whole kernel."""
 
 _START_SECONDS: Final = 30.0
 
 
 @dataclass
 class Machine:
-    """Where the programs of one node run.
+    """The environment in which the programs of one node run.
 
     Attributes:
         folder: for what the node keeps; must exist.
@@ -52,13 +52,13 @@ class Machine:
     _process: int = field(default=0, init=False)
 
     def start(self) -> None:
-        """Make the namespaces and the mounts; its network has no link yet.
+        """Create the namespaces and the mounts; its network has no link yet.
 
         Raises:
             EnvtestError: this host does not allow it; the message has the command that failed.
         """
         self._first = subprocess.Popen([
-            # Ends with whoever started it, and everything with it.
+            # Ends with its caller, and takes everything in it along.
             "setpriv", "--pdeathsig", "KILL",
             "unshare", "--mount", "--net", "--pid", "--uts", "--ipc",
             "--fork", "--kill-child=KILL", "--mount-proc", _PAUSE, "-P",
@@ -69,7 +69,7 @@ class Machine:
 
     @property
     def process(self) -> int:
-        """The first process of the namespaces, as the host numbers it."""
+        """The first process of the namespaces, by its id on the host."""
         return self._process
 
     def _wait_for_first(self) -> int:
@@ -89,7 +89,7 @@ class Machine:
             folder.mkdir(parents=True, exist_ok=True)
             self.run("mount", "--bind", str(folder), own)
         self.run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
-        # No name server of the host can be reached: each pull of an image would wait for one.
+        # No name server of the host is reachable: each pull of an image would wait for one.
         names = self.folder / "resolv.conf"
         names.write_text(f"nameserver {self.names}\n")
         self.run("mount", "--bind", str(names), "/etc/resolv.conf")
@@ -106,18 +106,18 @@ class Machine:
             self.run("mount", "--bind", str(copy), f"/proc/sys/{name}")
 
     def inside(self, command: Iterable[str]) -> list[str]:
-        """Return what runs a command in the namespaces; it ends with whoever started that."""
+        """Return a command prefix to run in the namespaces; the command ends with its caller."""
         return [
             "nsenter", f"--target={self._process}", "--mount", "--net", "--pid", "--uts", "--ipc",
             "--", "setpriv", "--pdeathsig", "KILL", *command,
         ]  # fmt: skip
 
     def in_network(self, command: Iterable[str]) -> list[str]:
-        """Return what runs a command in the network alone, with the host's processes and files."""
+        """Return a command prefix for the network only, with the host's processes and files."""
         return ["nsenter", f"--target={self._process}", "--net", "--", *command]
 
     def run(self, *command: str) -> str:
-        """Run a command there and return what it printed.
+        """Run a command there and return its output.
 
         Raises:
             EnvtestError: it failed.
@@ -129,13 +129,13 @@ class Machine:
         return Inside(name, self.inside(command), log)
 
     def stop(self) -> None:
-        """End everything that runs there, and wait until it has ended."""
+        """Stop everything that runs there, and wait until it has ended."""
         first, self._first = self._first, None
         if first is not None:
             first.kill()
             first.wait()
         end = time.monotonic() + _START_SECONDS
-        # The kernel lets process 1 go only after all others of its namespace.
+        # The kernel ends process 1 only after all others of its namespace.
         while self._process and Path(f"/proc/{self._process}").exists():
             if time.monotonic() > end:
                 raise EnvtestError(f"process {self._process} does not end")
@@ -160,7 +160,7 @@ class Inside(Server):
 
 
 def children(process: int) -> list[int]:
-    """Return the processes that a process has started itself."""
+    """Return the direct children of a process."""
     try:
         return [
             int(each)

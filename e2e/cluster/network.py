@@ -8,7 +8,7 @@ from typing import Final
 from e2e.cluster.host import run
 
 CLUSTER_CIDR: Final = "10.244.0.0/16"
-"""Of all pods; each node has a part of it."""
+"""The range of all pods; each node has a part of it."""
 
 SERVICE_CIDR: Final = "10.96.0.0/16"
 API_SERVICE: Final = "10.96.0.1"
@@ -19,7 +19,7 @@ API_PORT: Final = 6443
 
 @dataclass(frozen=True)
 class Link:
-    """A pair of virtual interfaces; the node's end goes with its namespace, and the other one with it.
+    """A pair of virtual interfaces; the node's end goes with its namespace, and so does the other.
 
     Attributes:
         interface: the outer end: in the host for the first node, in the first node for the others.
@@ -54,10 +54,10 @@ class Link:
         inside("ip", "link", "set", "lo", "up")
         inside("ip", "address", "add", f"{self.node}/30", "dev", "eth0")
         inside("ip", "link", "set", "eth0", "up")
-        # Nothing beyond the host answers; Service addresses need a route before they are translated.
+        # Nothing beyond the host answers; Service addresses need a route before translation.
         inside("ip", "route", "add", "default", "via", self.host)
         inside("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.bridge.bridge-nf-call-iptables=1")
 
     def remove(self) -> None:
-        """Remove it; the kernel would too, some time after the namespace has ended."""
+        """Remove the link; the kernel would too, some time after the namespace has ended."""
         subprocess.run(["ip", "link", "delete", self.interface], capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""What one node is called and has; the first one also runs the control plane."""
+"""The names and files of one node; the first one also runs the control plane."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ class Node:
 
     @classmethod
     def second(cls, folder: Path) -> "Node":
-        """Return the one behind it: what it says goes by way of the first."""
+        """Return the node behind the first one, which forwards its traffic."""
         link = Link("node-b", host="198.19.0.5", node="198.19.0.6", pods="10.244.1.0/24")
         return cls._made("node-b", link, folder / "node-b", CGROUPS[1])
 
@@ -43,7 +43,7 @@ class Node:
         return cls(name, link, folder, cgroup, Machine(folder, name, Link().node))
 
     def connect(self, first: "Node") -> None:
-        """Link a second node to the first one, and let the host and both find it and its pods."""
+        """Link a second node to the first; then the host and both nodes reach it and its pods."""
 
         def in_first(*command: str) -> str:
             return run(first.machine.in_network(command))

@@ -24,7 +24,7 @@ NEEDED: Final[Mapping[str, str]] = {
     "sysctl": "procps",
     "nsenter": "util-linux",
 }
-"""What must be there, a program or a file, and the package that has it."""
+"""Required programs and files, and the packages that have them."""
 
 
 def missing() -> list[str]:
@@ -37,7 +37,7 @@ def _is_there(what: str) -> bool:
 
 
 def install() -> None:
-    """Install what is missing, on a Debian where this is root.
+    """Install missing packages, on Debian as root.
 
     Raises:
         EnvtestError: this is not root, or there is no apt; the message names what is missing.

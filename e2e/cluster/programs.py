@@ -1,4 +1,4 @@
-"""How the programs of the cluster are started: their arguments."""
+"""The command lines of the programs of the cluster."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ AUTOSCALER: Final = (
     "--horizontal-pod-autoscaler-cpu-initialization-period=0s",
     "--horizontal-pod-autoscaler-initial-readiness-delay=0s",
 )
-"""Of kube-controller-manager: its autoscaler looks every two seconds and believes at once."""
+"""For kube-controller-manager: its autoscaler syncs every two seconds and acts at once."""
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _ETCD: Final = "http://127.0.0.1:2379"
@@ -52,7 +52,7 @@ def control_plane(
             f"--root-ca-file={identities.authority}",
             "--use-service-account-credentials",
             "--leader-elect=false",
-            # Sooner than what a pod may take to start here (`QUICK`): a node that is lost explains it.
+            # Shorter than a pod may take to start here (`QUICK`): a lost node explains the pod.
             "--node-monitor-grace-period=30s",
             *AUTOSCALER,
             "--bind-address=127.0.0.1",

@@ -1,4 +1,4 @@
-"""A registry with images of our own, so that real kubelets pull: slowly, in vain, or well.
+"""A registry with our own images, so that real kubelets pull: slowly, in vain, or successfully.
 
 It speaks the part of github.com/opencontainers/distribution-spec that containerd asks for. The
 engine is the laboratory's simulated vLLM; its tags differ in how long they take.
@@ -57,7 +57,7 @@ class Registry:
     def add(
         self, name: str, layers: Sequence[bytes], *, pull_seconds: float = 0.0, **config: object
     ) -> None:
-        """Have an image.
+        """Add an image.
 
         Args:
             name: with its tag.
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - the name is the library's
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _part(kind: str, content: bytes) -> Mapping[str, object]:
@@ -130,7 +130,7 @@ def engine_layers(**programs: Path) -> Sequence[bytes]:
 
 
 def engine_config(loading_seconds: float = 0.0, tag: str = "") -> Mapping[str, object]:
-    """Return the configuration of containers of the engine; a tag makes an image of its own."""
+    """Return the configuration of the engine's containers; a tag makes it a different image."""
     path = "PATH=/usr/local/bin:/usr/bin:/bin"
     return {
         "Entrypoint": ["vllm"],

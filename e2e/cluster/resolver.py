@@ -63,7 +63,7 @@ class Services:
         )
 
     async def addresses(self, name: str) -> list[str] | None:
-        """Return the addresses of a name; `None` if there is no such name."""
+        """Return the addresses of a name; `None` if the name does not exist."""
         service, _, rest = name.lower().rstrip(".").partition(".")
         namespace, *suffix = rest.split(".")
         if suffix != _SUFFIX:
@@ -85,15 +85,15 @@ class Services:
 
 
 class Resolver(asyncio.DatagramProtocol):
-    """Answers queries, each for itself."""
+    """Answers queries, each on its own."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what answers go out by."""
-        # That of the selector loop does not derive from the class that it has the methods of.
+        """Keep the transport for answers."""
+        # The selector loop's transport does not derive from the class whose methods it has.
         self._transport = cast("asyncio.DatagramTransport", transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
@@ -108,13 +108,13 @@ class Resolver(asyncio.DatagramProtocol):
         try:
             found = await self._services.addresses(name)
         except httpx.TransportError:
-            return  # who asked asks again
+            return  # the client will ask again
         told = found if found and kind == _A else []
         self._transport.sendto(response(query, end, told, exists=found is not None), asker)
 
 
 def question(query: bytes) -> tuple[str, int]:
-    """Return the name that a query asks for, and where its type begins."""
+    """Return the name in a query, and where its type begins."""
     labels, at = [], _HEADER
     while length := query[at]:
         labels.append(query[at + 1 : at + 1 + length].decode("ascii", "replace"))
@@ -127,7 +127,7 @@ def response(query: bytes, end: int, addresses: list[str], *, exists: bool) -> b
     flags = _ANSWERED if exists else _ANSWERED | _NO_SUCH_NAME
     header = query[:2] + struct.pack("!HHHHH", flags, 1, len(addresses), 0, 0)
     records = b"".join(
-        # The name is that of the question, which stands right after the header (RFC 1035, 4.1.4).
+        # The name is that of the question, right after the header (RFC 1035, 4.1.4).
         struct.pack("!HHHIH", 0xC000 | _HEADER, _A, 1, _SECONDS_TO_LIVE, 4)
         + socket.inet_aton(address)
         for address in addresses
@@ -143,7 +143,7 @@ async def _serve(access: Access, address: str) -> None:
 
 
 def main() -> None:
-    """Serve until ended."""
+    """Serve until stopped."""
     parser = argparse.ArgumentParser(prog="python -m e2e.cluster.resolver", description=__doc__)
     parser.add_argument("--url", required=True, help="of the API server")
     parser.add_argument("--authority", required=True, type=Path, help="PEM file")

@@ -14,14 +14,14 @@ CONTAINERD_SOCKET: Final = "/run/containerd/containerd.sock"
 PAUSE_IMAGE: Final = "registry.example/pause:1"
 REGISTRY_PORT: Final = 5000
 ENGINES: Final = f"{Link.host}:{REGISTRY_PORT}"
-"""The registry that a suite may serve (`registry.py`); no other is there."""
+"""The registry that a suite may serve (`registry.py`); there is no other."""
 
 DOMAIN: Final = "cluster.local"
 CGROUPS: Final = ("status-reporter-cluster", "status-reporter-cluster-b")
 """The cgroup of the pods of each node, in each hierarchy."""
 
 _PLUGINS: Final = "/usr/lib/cni"
-"""Where Debian's package containernetworking-plugins has them."""
+"""Where Debian's package containernetworking-plugins installs them."""
 
 _CONTAINERD: Final = f"""\
 version = 2
@@ -73,7 +73,7 @@ def _bridge(link: Link) -> Mapping[str, object]:
         "type": "bridge",
         "bridge": "cni0",
         "isGateway": True,
-        # A pod reaches itself by its Service.
+        # Lets a pod reach itself through its Service.
         "hairpinMode": True,
         "ipam": {
             "type": "host-local",
@@ -106,7 +106,7 @@ def _kubelet(identities: Identities, cgroup: str, names: str) -> Mapping[str, ob
         "oomScoreAdj": 0,
         "clusterDNS": [names],
         "clusterDomain": DOMAIN,
-        # The disk is the host's: how full that is must not evict anybody, nor cost images.
+        # The disk is the host's: how full it is must neither evict pods nor remove images.
         "evictionHard": {"memory.available": "50Mi", "nodefs.available": "10Mi"},
         "imageGCHighThresholdPercent": 100,
         "serializeImagePulls": False,
@@ -121,7 +121,7 @@ def _kube_proxy(identities: Identities) -> Mapping[str, object]:
         "mode": "iptables",
         "clusterCIDR": CLUSTER_CIDR,
         "oomScoreAdj": 0,
-        # The limits of connection tracking are the whole kernel's.
+        # The limits of connection tracking apply to the whole kernel.
         "conntrack": {
             "maxPerCore": 0,
             "tcpEstablishedTimeout": "0s",

@@ -1,4 +1,4 @@
-"""Controllers that users run: which, at which release, and how each is built.
+"""Controllers that users run: which ones, at which release, and how each is built.
 
 Each comes from the Go module proxy as its authors published it, with its charts and its
 CustomResourceDefinitions, and is built once per machine.
@@ -81,7 +81,7 @@ class Program:
     story: str = ""
 
     def built(self) -> Path:
-        """Return the program, building it when it is not there.
+        """Return the program, building it if it is missing.
 
         Raises:
             EnvtestError: it cannot be fetched, or the build failed.
@@ -96,7 +96,7 @@ class Program:
         return program
 
     def _edition(self) -> str:
-        """Return what tells apart what is built of other sources of ours."""
+        """Return a key for what is built from other sources of ours."""
         if self.own is None:
             return ""
         said = b"".join(each.read_bytes() for each in sorted(self.own.iterdir()))
@@ -106,7 +106,7 @@ class Program:
         began = time.monotonic()
         print(f"building {self.name} {self.module.version}; once per machine", file=sys.stderr)
         with tempfile.TemporaryDirectory(dir=program.parent) as made:
-            # The cache of modules is read-only, and a workspace names what was not published.
+            # The cache of modules is read-only, and a workspace includes what was not published.
             source = shutil.copytree(self.module.source(), Path(made) / "source")
             for folder in (source, *(each for each in source.rglob("*") if each.is_dir())):
                 folder.chmod(0o755)
@@ -281,12 +281,12 @@ ENDPOINT_PICKER: Final = Program(
     ready="/metrics",
     story="real_endpointpicker.py",
 )
-"""Its pool and its configuration are a story's own."""
+"""The story brings its own pool and configuration."""
 
 REQUESTS: Final = Program(
     "requests", _PICKER, "./cmd/requests", own=Path(__file__).parent / "requests"
 )
-"""A client that asks a picker as Envoy does."""
+"""A client that calls a picker as Envoy does."""
 
 PROGRAMS: Final = (
     LEADERWORKERSET,
@@ -304,7 +304,7 @@ CONTROLLER_MANAGER: Final = "kube-controller-manager"
 
 
 def main() -> None:
-    """Build what is missing, and say where each is."""
+    """Build what is missing, and print where each is."""
     try:
         for program in PROGRAMS:
             print(f"{program.module.path} {program.module.version}: {program.built()}")

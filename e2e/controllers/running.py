@@ -20,12 +20,12 @@ from e2e.stack.errors import ApiError
 from lab.sandbox.objects import Object, dig, name_of
 
 START_SECONDS: Final = 120.0
-"""How long a controller may take to be ready, and its kinds to be served."""
+"""How long a controller may take to be ready and its kinds to be served."""
 
 _POLL_SECONDS: Final = 0.2
 
 _NOT_SERVED: Final = frozenset({"Certificate", "Issuer", "ServiceMonitor"})
-"""Kinds of parts that are not installed here: the certificates are this module's."""
+"""Kinds of parts that are not installed here: this module makes the certificates."""
 
 _ASKED: Final = ("APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 """Kinds that make the API server ask the process."""
@@ -81,7 +81,7 @@ class Running:
         await self._apply([each for each in objects if each["kind"] not in (*_ASKED, _CRD)])
         environment = {
             "KUBECONFIG": str(self.folder / "kubeconfig.yaml"),
-            # Below it controllers look for the certificate of their webhooks.
+            # The folder where controllers look for the certificate of their webhooks.
             "TMPDIR": str(self.folder),
             **self.program.environment,
         }
@@ -93,7 +93,7 @@ class Running:
             await self._apply(hooks)
             yield
         finally:
-            # Nobody answers them any more, and nothing could be written.
+            # Nothing answers them any more, and all writes would fail.
             for each in hooks:
                 resource = await self.api.resource_of(each)
                 await self.api.delete(resource.name, name_of(each))
@@ -129,7 +129,7 @@ class Running:
         return text
 
     def _objects(self) -> Iterator[Object]:
-        """Yield what the charts have, made to fit."""
+        """Yield the objects of the charts, adapted."""
         source = self.program.module.source()
         namespace = self.program.namespace
         if namespace:
@@ -148,7 +148,7 @@ class Running:
                     yield self._fitted(obj)
 
     def _fitted(self, obj: Object) -> Object:
-        """Return an object whose webhooks are those of the process."""
+        """Return an object whose webhooks point to the process."""
         configs = [each["clientConfig"] for each in obj.get("webhooks") or ()]
         conversion = dig(obj, "spec", "conversion", "webhook", "clientConfig")
         for config in [*configs, *([conversion] if conversion else [])]:
@@ -158,7 +158,7 @@ class Running:
         return self._fit(obj)
 
     async def _apply(self, objects: list[Object]) -> None:
-        """Apply objects; those of a kind that is served only a moment later are tried again."""
+        """Apply objects; retry those whose kind is served only a moment later."""
         async with asyncio.timeout(START_SECONDS):
             waiting = objects
             while waiting:
@@ -176,7 +176,7 @@ class Running:
                     await self.api.resources(fresh=True)
 
     async def _served(self, names: set[str]) -> None:
-        """Wait until kinds are served; what is applied next may be of them."""
+        """Wait until kinds are served; the next objects may need them."""
         async with asyncio.timeout(START_SECONDS):
             while True:
                 there = {each.name for each in await self.api.resources(fresh=True)}

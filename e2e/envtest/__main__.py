@@ -1,4 +1,4 @@
-"""`python -m e2e.envtest`: a control plane to try things on, until Ctrl-C, or for one command."""
+"""`python -m e2e.envtest`: a control plane for experiments, until Ctrl-C, or for one command."""
 
 import argparse
 import os
@@ -16,11 +16,11 @@ from e2e.envtest.control_plane import ControlPlane
 from e2e.envtest.errors import EnvtestError
 
 COMPACTION_SECONDS: Final = 5
-"""How often versions expire for a command, in place of every 5 min."""
+"""How often versions expire for a command, instead of every 5 min."""
 
 
 def main() -> None:
-    """Start one, say how to reach it, and wait, or run a command and end with its status."""
+    """Start one, print how to reach it, and wait, or run a command and exit with its status."""
     parser = argparse.ArgumentParser(prog="python -m e2e.envtest", description=__doc__)
     parser.add_argument("--kubeconfig", type=Path, help="write an admin's kubeconfig here")
     parser.add_argument(
@@ -41,7 +41,7 @@ def main() -> None:
 
 def _serve(folder: Path, wanted: Path | None, command: Sequence[str] | None) -> int:
     programs = binaries()
-    # A command may wait for versions to expire; by hand that would only surprise.
+    # A command may wait for versions to expire; in a manual session that would only surprise.
     flags = () if command is None else (f"--etcd-compaction-interval={COMPACTION_SECONDS}s",)
     plane = ControlPlane(programs, folder, flags)
     try:
@@ -61,7 +61,7 @@ def _serve(folder: Path, wanted: Path | None, command: Sequence[str] | None) -> 
 
 
 def access_variables(plane: ControlPlane, kubeconfig: Path) -> dict[str, str]:
-    """Return the environment variables that name a control plane and its admin."""
+    """Return the environment variables for a control plane and its admin."""
     return {
         "KUBECONFIG": str(kubeconfig),
         "STATUS_REPORTER_API_URL": plane.admin.url,
@@ -71,11 +71,11 @@ def access_variables(plane: ControlPlane, kubeconfig: Path) -> dict[str, str]:
 
 
 def _run(command: Sequence[str], programs: Binaries, variables: Mapping[str, str]) -> int:
-    """Run a command, with the kubectl of the same release first on PATH."""
+    """Run a command with the kubectl of the same release first on PATH."""
     path = f"{programs.kubectl.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     environment = {**os.environ, **variables, "PATH": path}
     done = subprocess.run(command, env=environment, check=False)
-    # As a shell tells it, where a signal ended the command.
+    # As in a shell, if a signal ended the command.
     return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
 

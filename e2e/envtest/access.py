@@ -1,4 +1,4 @@
-"""How somebody reaches an API server: its address, its authority, and a bearer token."""
+"""Access to an API server: its address, its authority, and a bearer token."""
 
 import ssl
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ import yaml
 
 @dataclass(frozen=True)
 class Access:
-    """What a client needs; the token is kept out of messages.
+    """What a client needs; the token does not appear in messages.
 
     Attributes:
         url: of the API server, such as `https://127.0.0.1:6443`.
@@ -24,15 +24,15 @@ class Access:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What authenticates a request."""
+        """The header that authenticates a request."""
         return {"Authorization": f"Bearer {self.token}"}
 
     def tls(self) -> ssl.SSLContext:
-        """Trust in nothing but the authority."""
+        """A TLS context that trusts only the authority."""
         return ssl.create_default_context(cafile=str(self.authority))
 
     def by(self, url: str) -> "Access":
-        """Return the same by another address, such as a proxy's."""
+        """Return the same access through another address, such as a proxy's."""
         return replace(self, url=url)
 
     def write_kubeconfig(self, path: Path) -> Path:

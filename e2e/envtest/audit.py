@@ -1,4 +1,4 @@
-"""The API server's audit log: who asked for what, and whether it was allowed."""
+"""The API server's audit log: who requested what, and whether it was allowed."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -71,12 +71,12 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether it was meant to change something."""
+        """Whether it was a write."""
         return self.verb in WRITING
 
 
 def requests(log: Path, user: str = "", *, since: int = 0) -> Iterator[Request]:
-    """Yield the requests on record, of one user or of all, the oldest first.
+    """Yield the recorded requests, of one user or of all, oldest first.
 
     Args:
         log: the audit log.
@@ -95,7 +95,7 @@ def requests(log: Path, user: str = "", *, since: int = 0) -> Iterator[Request]:
 
 
 def _counts(line: _Line) -> bool:
-    """A watch is on record twice: when it is answered, and when it ends."""
+    """A watch is recorded twice: when it is answered and when it ends."""
     if line.verb == "watch":
         refused = line.response_status.code not in range(1, HTTPStatus.MULTIPLE_CHOICES)
         return line.stage == "ResponseStarted" or (refused and line.stage == "ResponseComplete")

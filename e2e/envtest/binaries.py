@@ -1,4 +1,4 @@
-"""Where etcd, kube-apiserver and kubectl come from.
+"""The binaries of etcd, kube-apiserver and kubectl.
 
 `KUBEBUILDER_ASSETS`, the variable that envtest uses, names a folder that has them. Else they are
 built from the Go module next to this package, once per machine and content of that module.
@@ -40,7 +40,7 @@ class Binaries:
 
 
 def binaries() -> Binaries:
-    """Return the programs, building what is missing.
+    """Return the programs, building those that are missing.
 
     Raises:
         EnvtestError: `KUBEBUILDER_ASSETS` lacks a program, or the build failed.
@@ -93,7 +93,7 @@ def _built() -> Path:
 
 
 def built(*programs: str) -> Path:
-    """Return the folder of programs of the pinned release, building those that are missing.
+    """Return the folder with programs of the pinned release, building missing ones.
 
     Args:
         programs: names of folders below `cmd` of the module, such as `kubelet`.
@@ -156,7 +156,7 @@ def _linker_flags() -> str:
 
 
 def _go() -> Path:
-    """Return a Go that is new enough: the machine's, else the one that PyPI has."""
+    """Return a Go that is new enough: the machine's, or else the one from PyPI."""
     own = shutil.which("go")
     if own and _go_version(Path(own)) >= _go_needed():
         return Path(own)

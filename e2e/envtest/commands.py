@@ -1,4 +1,4 @@
-"""kubectl and helm, as an operator would call them."""
+"""kubectl and helm, as an operator would run them."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ from e2e.envtest.errors import EnvtestError
 
 @dataclass(frozen=True)
 class Command:
-    """A program with the arguments that every call of it has.
+    """A program with the arguments that every call has.
 
     Attributes:
         program: its path.
@@ -22,7 +22,7 @@ class Command:
     always: tuple[str, ...] = ()
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> str:
-        """Run it and return what it printed.
+        """Run it and return its output.
 
         Raises:
             EnvtestError: it failed; the message has what it said.
@@ -50,7 +50,7 @@ def kubectl(program: Path, kubeconfig: Path) -> Command:
 
 
 def helm(kubeconfig: Path | None = None) -> Command:
-    """Return helm: the one that the project's environment has, else the machine's.
+    """Return helm: the one in the project's environment, or else the machine's.
 
     Raises:
         EnvtestError: there is none.

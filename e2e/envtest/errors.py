@@ -1,4 +1,4 @@
-"""What can go wrong around a control plane; each message says what to do."""
+"""Errors around a control plane; each message says what to do."""
 
 
 class EnvtestError(Exception):

@@ -1,4 +1,4 @@
-"""A Helm release of the chart, and its replicas started as the kubelet would start them."""
+"""A Helm release of the chart, and its replicas started as by the kubelet."""
 
 import asyncio
 import json
@@ -62,7 +62,7 @@ class Release:
     folder: Path
 
     async def install(self, chart: Path, values: Mapping[str, object] | None = None) -> str:
-        """Install it, or upgrade it to other values; return what helm says, NOTES included."""
+        """Install it, or upgrade it to other values; return helm's output, including NOTES."""
         if (chart / "Chart.lock").exists():
             chart = await self._with_dependencies(chart)
         return await self._run(
@@ -71,7 +71,7 @@ class Release:
         )  # fmt: skip
 
     async def _with_dependencies(self, chart: Path) -> Path:
-        """Copy a chart, so that what helm builds is not left in the checkout."""
+        """Copy a chart, so that helm's downloads are not left in the checkout."""
         copied = self.folder / "charts"
         clean = shutil.ignore_patterns("charts")
         await asyncio.to_thread(shutil.copytree, CHARTS, copied, ignore=clean, dirs_exist_ok=True)
@@ -126,7 +126,7 @@ class Release:
         return files
 
     async def pod_access(self, pod: str, account: str) -> Access:
-        """Make a pod for a replica and return its access: a token bound to that pod.
+        """Create a pod for a replica and return its access: a token bound to that pod.
 
         A token that is bound tells the audit log which replica asked, as real ones do.
         """
@@ -139,7 +139,7 @@ class Release:
                 "containers": [{"name": "reporter", "image": "reporter"}],
             },
         }
-        # The server validates it all the same; kubectl would fetch every schema to do so first.
+        # The server validates it anyway; kubectl would first fetch every schema.
         await self._run(
             self.kubectl, "apply", "--validate=false", "-f", "-", stdin=json.dumps(manifest)
         )

@@ -1,4 +1,4 @@
-"""A network between a client and the API server that can break in the ways that networks do."""
+"""A network between a client and the API server that can fail as networks do."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ class Network(Enum):
     """New connections are closed at once."""
 
     HUNG = auto()
-    """Connections stay open, and are accepted, but nothing passes: packets are dropped."""
+    """Connections stay open and are accepted, but nothing passes: packets are dropped."""
 
 
 class TcpProxy:
@@ -65,13 +65,13 @@ class TcpProxy:
             self._network.set()
 
     def strand(self) -> None:
-        """Let the open connections hang for good, as a NAT that forgot them does; new ones pass."""
+        """Let the open connections hang for good, like a NAT that forgot them; new ones pass."""
         self._network.clear()
         self._network = asyncio.Event()
         self._network.set()
 
     def cut(self) -> int:
-        """Reset every open connection and return how many there were."""
+        """Reset every open connection and return their number."""
         count = len(self._writers) // 2
         for writer in tuple(self._writers):
             writer.transport.abort()
@@ -79,7 +79,7 @@ class TcpProxy:
 
     @property
     def connections(self) -> int:
-        """How many are open."""
+        """The number of open connections."""
         return len(self._writers) // 2
 
     def _start(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""A small JSON client of the API server, in the words of the sandbox."""
+"""A small JSON client of the API server, with the terms of the sandbox."""
 
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Page:
 
 
 class Api:
-    """The API server as somebody with `access` sees it; resources are named `plural.group`."""
+    """The API server for somebody with `access`; resources are named `plural.group`."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -87,7 +87,7 @@ class Api:
         accept: str = "application/json",
         **params: str,
     ) -> Object:
-        """Send a request and return the object that answers it.
+        """Send a request and return the object in the answer.
 
         Raises:
             ApiError: the answer is not a success.
@@ -107,7 +107,7 @@ class Api:
         return found
 
     async def resources(self, *, fresh: bool = False) -> list[Resource]:
-        """Return what is served; as it was when asked before, unless `fresh`."""
+        """Return the served resources; cached, unless `fresh`."""
         if fresh or not self._resources:
             documents = [await self.request("GET", root, accept=DISCOVERY) for root in ROOTS]
             self._resources = [each for document in documents for each in discovered(document)]
@@ -139,7 +139,7 @@ class Api:
         raise ApiError(404, "NotFound", f"{wanted[0]} {wanted[1]} is not served")
 
     async def get(self, resource: str, name: str, *, namespace: str = "") -> Object | None:
-        """Return an object, None if there is none."""
+        """Return an object, or None."""
         path = (await self.resource(resource)).path(namespace, name)
         try:
             return await self.request("GET", path)
@@ -158,18 +158,18 @@ class Api:
     async def page(self, resource: Resource, namespace: str = "", **params: str) -> Page:
         """Return a list with its version; `params` are those of the query."""
         answer = await self.request("GET", resource.path(namespace), **params)
-        # The items of a list leave out what the list says once.
+        # The items of a list omit what the list says once.
         own = {"apiVersion": resource.api_version, "kind": resource.kind}
         items = [{**own, **item} for item in answer.get("items") or ()]
         return Page(items, str(dig(answer, "metadata", "resourceVersion") or ""))
 
     async def create(self, obj: Object) -> Object:
-        """Create an object and return it as it is stored."""
+        """Create an object and return it as stored."""
         resource = await self.resource_of(obj)
         return await self.request("POST", resource.path(namespace_of(obj)), body=obj)
 
     async def apply(self, obj: Object) -> Object:
-        """Create an object, or make its fields so, whoever owned them."""
+        """Create an object, or set its fields, whoever owned them."""
         resource = await self.resource_of(obj)
         path = resource.path(namespace_of(obj), name_of(obj))
         return await self.request(
@@ -192,7 +192,7 @@ class Api:
         uid: str = "",
         grace_seconds: int | None = None,
     ) -> None:
-        """Delete an object if it is there and, where `uid` is given, is still the same."""
+        """Delete an object if it exists and, with `uid`, is still the same."""
         options: Object = {"apiVersion": "v1", "kind": "DeleteOptions"}
         if uid:
             options["preconditions"] = {"uid": uid}
@@ -202,7 +202,7 @@ class Api:
         await unless_gone(self.request("DELETE", path, body=options))
 
     async def watch(self, resource: Resource, version: str) -> AsyncIterator[tuple[str, Object]]:
-        """Yield type and object of each change after `version`, until the server ends it.
+        """Yield type and object of each change after `version`, until the server ends the watch.
 
         Raises:
             ApiError: the watch was refused, or the version is too old.
@@ -229,7 +229,7 @@ class Api:
 
 
 async def unless_gone(request: Awaitable[object]) -> None:
-    """Send a request about an object that may be gone, or another one of the same name by now."""
+    """Send a request about an object that may be gone or replaced by one of the same name."""
     try:
         await request
     except ApiError as error:

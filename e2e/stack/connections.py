@@ -30,7 +30,7 @@ class Connections:
         return made
 
     async def end(self) -> None:
-        """Hang up on all and wait until they are closed."""
+        """Close all and wait until they are closed."""
         for each in self._open():
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

@@ -1,10 +1,10 @@
-"""What an object that the API server stores has of one that was written."""
+"""Compare a stored object with a written one."""
 
 from lab.sandbox.objects import JSON
 
 
 def holds(found: JSON, *, wanted: JSON) -> bool:
-    """Tell whether all that is wanted is there, whatever the API server has added to it."""
+    """Tell whether everything wanted is present, whatever the API server has added."""
     if isinstance(wanted, dict):
         return isinstance(found, dict) and all(
             holds(found.get(key), wanted=value) for key, value in wanted.items()

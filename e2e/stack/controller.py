@@ -1,4 +1,4 @@
-"""What all controllers have: objects they follow, a queue of keys, and a pass over one key."""
+"""The common part of controllers: followed objects, a queue of keys, and a pass over one key."""
 
 import asyncio
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from lab.sandbox.objects import Object, meta, name_of, namespace_of
 
 
 class Key(NamedTuple):
-    """An object by place; the namespace is empty for those that are in none."""
+    """An object by place; the namespace is empty for cluster-scoped ones."""
 
     namespace: str
     name: str
@@ -21,7 +21,7 @@ class Again(Exception):  # noqa: N818 - a wish, not an error
 
 
 class Controller:
-    """Brings objects to where their spec wants them, one key at a time.
+    """Brings objects to the state that their spec wants, one key at a time.
 
     Attributes:
         follows: resources whose changes lead to a pass.
@@ -38,11 +38,11 @@ class Controller:
         self._tasks: list[asyncio.Task[None]] = []
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """Return what a change of an object concerns."""
+        """Return the keys that a change of an object concerns."""
         raise NotImplementedError
 
     async def reconcile(self, key: Key) -> None:
-        """Do for one key what is to be done.
+        """Do what is to be done for one key.
 
         Raises:
             Again: to be called again shortly.
@@ -50,12 +50,12 @@ class Controller:
         raise NotImplementedError
 
     def start(self) -> None:
-        """Begin to follow and to work."""
+        """Start to follow and to work."""
         self._tasks = [asyncio.create_task(self._follow(resource)) for resource in self.follows]
         self._tasks.append(asyncio.create_task(self._work()))
 
     async def stop(self) -> None:
-        """End, and raise what went wrong in it, if anything did."""
+        """Stop, and raise any error of its work."""
         for task in self._tasks:
             task.cancel()
         for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
@@ -63,13 +63,13 @@ class Controller:
                 raise ended
 
     def check(self) -> None:
-        """Raise what went wrong in it, if anything did."""
+        """Raise any error of its work."""
         for task in self._tasks:
             if task.done() and not task.cancelled():
                 task.result()
 
     def add(self, key: Key) -> None:
-        """Ask for a pass; several before it begins are one."""
+        """Request a pass; several requests before it begins are one."""
         if key not in self._waiting:
             self._waiting.add(key)
             self._queue.put_nowait(key)
@@ -96,7 +96,7 @@ def key_of(obj: Object) -> Key:
 
 
 def controller_of(obj: Object, kind: str) -> Iterable[Key]:
-    """Yield the key of the object that controls this one, if it is of that kind."""
+    """Yield the key of the object's controller, if it is of that kind."""
     for reference in meta(obj).get("ownerReferences") or ():
         if reference.get("controller") and reference.get("kind") == kind:
             yield Key(namespace_of(obj), reference["name"])

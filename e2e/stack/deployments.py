@@ -1,4 +1,4 @@
-"""The Deployment controller, with that of ReplicaSets; shapes and rules are the sandbox's."""
+"""The controllers of Deployments and ReplicaSets; shapes and rules are the sandbox's."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -22,9 +22,9 @@ class Deployments(Controller):
     _placed = 0
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """A Deployment by its spec; by its ReplicaSets and their pods, the Deployment."""
+        """A Deployment, for changes of its spec, its ReplicaSets and their pods."""
         if resource == DEPLOYMENTS:
-            # A status that somebody writes over ours lasts until there is something to do.
+            # A status that somebody overwrites stays until there is something to do.
             seen = dig(obj, "status", "observedGeneration") == meta(obj).get("generation")
             return () if seen or not exists else (key_of(obj),)
         if resource == REPLICA_SETS:
@@ -35,7 +35,7 @@ class Deployments(Controller):
         )
 
     async def reconcile(self, key: Key) -> None:
-        """Make and delete pods, then tell the status."""
+        """Create and delete pods, then write the status."""
         deployment = await self.api.get(DEPLOYMENTS, key.name, namespace=key.namespace)
         if deployment is None or deleting(deployment):
             return
@@ -59,7 +59,7 @@ class Deployments(Controller):
         await self._tell(deployment, current, old, rollout=rollout)
 
     async def _replica_sets(self, deployment: Object) -> tuple[Object, list[Object]]:
-        """Return the ReplicaSet of the present template, made if it is missing, and the others."""
+        """Return the ReplicaSet of the current template, created if missing, and the others."""
         wanted = replica_set_of(deployment)
         found = await self.api.items(REPLICA_SETS, namespace=namespace_of(deployment))
         owned = [each for each in found if owned_by(each, meta(deployment)["uid"])]
@@ -109,7 +109,7 @@ class Deployments(Controller):
         )
         if old:
             status["updatedReplicas"] = len(pods)
-        # Counts that are zero have to go, which a merge patch does only when told.
+        # Counts of zero must be removed, which a merge patch does only explicitly.
         gone = {key: None for key in dig(deployment, "status") or () if key not in status}
         await unless_gone(
             self.api.patch(

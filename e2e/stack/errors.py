@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 
 class StackError(Exception):
-    """The cluster cannot be played as asked; the message says what to do."""
+    """The cluster cannot be played as requested; the message says what to do."""
 
 
 class ApiError(StackError):
@@ -22,10 +22,10 @@ class ApiError(StackError):
 
     @property
     def not_found(self) -> bool:
-        """Whether the object, or its kind, is not there."""
+        """Whether the object or its kind does not exist."""
         return self.code == HTTPStatus.NOT_FOUND
 
     @property
     def conflict(self) -> bool:
-        """Whether the object is another one or has changed, or exists already."""
+        """Whether the object has changed, was replaced, or exists already."""
         return self.code == HTTPStatus.CONFLICT

@@ -1,4 +1,4 @@
-"""The garbage collector: what is owned by an object goes when that object is gone."""
+"""The garbage collector: objects go when their owner is gone."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -18,7 +18,7 @@ _DEPENDENTS: Final = (
 
 
 class Garbage(Controller):
-    """Deletes dependents in the background, of the kinds that the stack has.
+    """Deletes dependents in the background, for the kinds of the stack.
 
     Keys are a namespace and the uid of an owner that is gone.
     """
@@ -30,7 +30,7 @@ class Garbage(Controller):
         self._gone: set[str] = set()
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """An owner that is gone, or one that somebody made something for after it had gone."""
+        """An owner that is gone, or for which something was created after it had gone."""
         del resource
         if not exists:
             self._gone.add(meta(obj)["uid"])
@@ -39,7 +39,7 @@ class Garbage(Controller):
         return [Key(namespace_of(obj), uid) for uid in owners & self._gone]
 
     async def reconcile(self, key: Key) -> None:
-        """Delete what a gone owner leaves behind."""
+        """Delete the dependents of an owner that is gone."""
         served = {each.name for each in await self.api.resources()}
         for resource in served.intersection(_DEPENDENTS):
             for obj in await self.api.items(resource, namespace=key.namespace):

@@ -1,4 +1,4 @@
-"""Follows the objects of one resource, whatever becomes of the API server meanwhile."""
+"""Follow the objects of one resource, whatever happens to the API server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,14 +12,14 @@ from e2e.stack.errors import ApiError
 from lab.sandbox.objects import Object, meta
 
 AWAY: Final = (ApiError, aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError)
-"""What a request meets while the API server or a kind is not there; to be tried again."""
+"""Errors while the API server or a kind is missing; to be retried."""
 
 RETRY_SECONDS: Final = 0.2
-"""Until a failed request is made again."""
+"""Seconds until a failed request is retried."""
 
 
 async def changes(api: Api, resource: str) -> AsyncIterator[tuple[bool, Object]]:
-    """Yield without end whether an object exists, and the object: at first, and at each change.
+    """Yield endlessly whether an object exists, and the object: at first, and at each change.
 
     One whose deletion was missed is told to be gone after the next list.
     """

@@ -1,4 +1,4 @@
-"""Kthena's controller for ModelServings; what it does next is `lab.simulation.kthena`'s."""
+"""Kthena's controller for ModelServings; `lab.simulation.kthena` decides its steps."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -41,13 +41,13 @@ class Kthena(Controller):
         self._binds = binds
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """A ModelServing by itself, or by its children."""
+        """A ModelServing, for its own changes and those of its children."""
         if resource == MODELSERVINGS:
             return (key_of(obj),) if exists else ()
         return controller_of(obj, "ModelServing")
 
     async def reconcile(self, key: Key) -> None:
-        """Make and delete what the plan says."""
+        """Create and delete what the plan says."""
         world = await self.world(key)
         if world is None:
             return
@@ -66,7 +66,7 @@ class Kthena(Controller):
             await self.api.create(each)
 
     async def world(self, key: Key) -> ModelServingWorld | None:
-        """Return what there is of a ModelServing; None if it is not there, or going."""
+        """Return the state of a ModelServing; None if it does not exist or is being deleted."""
         modelserving = await self.api.get(MODELSERVINGS, key.name, namespace=key.namespace)
         if modelserving is None or deleting(modelserving):
             return None
@@ -90,7 +90,7 @@ class Kthena(Controller):
         )
 
     async def at_rest(self, key: Key) -> bool:
-        """Tell whether nothing is left to be done and every pod is ready."""
+        """Tell whether no work is left and every pod is ready."""
         world = await self.world(key)
         return (
             world is not None

@@ -1,4 +1,4 @@
-"""The kubelets: they start pods on nodes that are Ready, and end those that are deleted."""
+"""The kubelets: they start pods on nodes that are Ready, and end deleted pods."""
 
 import asyncio
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from lab.sandbox.workloads import is_ready, running_status
 
 
 class Kubelet(Controller):
-    """Gives a new pod the status of a running one, once; what it says later is the test's.
+    """Gives a new pod the status of a running one, once; later changes are the test's.
 
     Args:
         api: the API server.
@@ -28,7 +28,7 @@ class Kubelet(Controller):
         self._starting: set[str] = set()
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """A pod; by a node, the pods that wait for it."""
+        """A pod; for a node, the pods that wait for it."""
         if resource == "nodes":
             stranded, self._stranded = self._stranded, set()
             return stranded
@@ -41,7 +41,7 @@ class Kubelet(Controller):
             return
         node = await self.api.get("nodes", str(dig(pod, "spec", "nodeName") or "-"))
         if node is None or not is_ready(node):
-            # Nobody speaks for a pod on a lost node, nor for one that has no node yet.
+            # No kubelet answers for a pod on a lost node, or for one that has no node yet.
             self._stranded.add(key)
         elif deleting(pod):
             await self.api.delete(
@@ -61,7 +61,7 @@ class Kubelet(Controller):
         await self._says(key, pod, running_status(pod, now=now(), address=address))
 
     async def _says(self, key: Key, pod: Object, status: Object) -> None:
-        # Whoever was first to give it a status is right.
+        # The first status that anybody writes counts.
         seen = {"resourceVersion": meta(pod)["resourceVersion"]}
         await unless_gone(
             self.api.patch(
@@ -75,7 +75,7 @@ class Kubelet(Controller):
 
 
 def not_ready(status: Object, why: tuple[str, str] | None = None) -> Object:
-    """Return the status of a running pod as one of a pod that loads, or whose containers wait.
+    """Return the status of a running pod as that of a loading pod, or with waiting containers.
 
     Args:
         status: of the pod, which is changed.
@@ -94,6 +94,6 @@ def not_ready(status: Object, why: tuple[str, str] | None = None) -> Object:
 
 
 def _is_new(pod: Object) -> bool:
-    """Tell whether no kubelet has spoken for a pod yet."""
+    """Tell whether no kubelet has written the pod's status yet."""
     conditions = dig(pod, "status", "conditions") or ()
     return all(each["type"] == "PodScheduled" for each in conditions)

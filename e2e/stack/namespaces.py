@@ -1,4 +1,4 @@
-"""The namespace controller: a namespace that is deleted loses its content and then goes."""
+"""The namespace controller: a deleted namespace loses its content and then goes."""
 
 import asyncio
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _NEEDED: Final = frozenset({"list", "deletecollection"})
 
 
 class Namespaces(Controller):
-    """Deletes what is in namespaces that are deleted, and lets them go once empty."""
+    """Deletes what is in deleted namespaces, and lets them go once they are empty."""
 
     follows = ("namespaces",)
 
@@ -33,7 +33,7 @@ class Namespaces(Controller):
             for each in await self.api.resources(fresh=True)
             if each.namespaced and each.verbs >= _NEEDED
         ]
-        # What has no finalizer is gone at once, so that the second look mostly finds nothing.
+        # Objects without finalizers go at once, so the second look usually finds nothing.
         for _ in range(2):
             had = await asyncio.gather(*(self._empty(each, key.name) for each in kinds))
             kinds = [each for each, any_ in zip(kinds, had, strict=True) if any_]

@@ -1,4 +1,4 @@
-"""Where pods go and run."""
+"""The nodes for pods."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""A namespace with a ModelService and all that OtterScale's operator makes for it."""
+"""A namespace with a ModelService and everything that OtterScale's operator creates for it."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ _GATEWAYS: Final = "gateways.gateway.networking.k8s.io"
 
 
 def modelservice(namespace: str) -> Object:
-    """Return the ModelService of the demo, behind a Gateway of its own and with monitors."""
+    """Return the ModelService of the demo, behind its own Gateway and with monitors."""
     made = played.modelservice()
     made["metadata"]["namespace"] = namespace
     made["spec"]["httpRoute"] = {"gatewayRef": {"name": GATEWAY}}
@@ -41,7 +41,7 @@ def modelservice(namespace: str) -> Object:
 
 
 class OtterScale:
-    """Plays the operator, and the gateway's controller, when it is told to."""
+    """Plays the operator and the Gateway's controller, on request."""
 
     def __init__(self, api: Api, stack: Stack, namespace: str) -> None:
         self.api = api
@@ -64,7 +64,7 @@ class OtterScale:
         await self.stack.settled(SYSTEM)
 
     async def reconcile(self) -> None:
-        """Make everything as it should be, wait until the pods run, and write the status."""
+        """Create everything as it should be, wait until the pods run, and write the status."""
         service = await self.service()
         for manifest in wanted(service, OperatorSettings()):
             await self.api.apply(copy_json(dict(manifest.document)))
@@ -79,7 +79,7 @@ class OtterScale:
         return msgspec.convert(found, ModelService)
 
     async def observe(self) -> None:
-        """Write the status, from the Deployments alone."""
+        """Write the status from the Deployments only."""
         service = await self.service()
         decode, prefill = [
             await self._deployment(f"{NAME}-{role}") for role in ("decode", "prefill")
@@ -96,7 +96,7 @@ class OtterScale:
         return None if found is None else msgspec.convert(found, Deployment)
 
     async def parents(self, resource: str, *conditions: Object) -> None:
-        """Let the Gateway say something of the route or the pool."""
+        """Set a condition of the Gateway on the route or the pool."""
         reference: JSON = {
             "group": "gateway.networking.k8s.io", "kind": "Gateway", "name": GATEWAY,
             "namespace": self.namespace,
@@ -147,7 +147,7 @@ class OtterScale:
         await self.stack.status(resource, self.namespace, name, status=status)
 
     async def remove(self) -> None:
-        """Remove what is not in the namespace of the ModelService."""
+        """Remove what is outside the namespace of the ModelService."""
         for resource in ("clusterroles", "clusterrolebindings"):
             name = f"{self.namespace}-{NAME}-epp"
             await unless_gone(self.api.delete(f"{resource}.rbac.authorization.k8s.io", name))

@@ -1,4 +1,4 @@
-"""A network for pods: one more address of this machine that is not on loopback.
+"""A network for pods: an additional address of this machine that is not on loopback.
 
 The API server's pod proxy refuses loopback addresses, so what it is to reach listens in a network
 namespace of its own, behind a pair of virtual interfaces. Nothing else is routed there.
@@ -37,7 +37,7 @@ class PodNetwork:
         self._listeners: list[socket.socket] = []
 
     def listen(self, port: int) -> socket.socket:
-        """Return a socket that listens there, for this process to serve, until the network goes.
+        """Return a socket that listens there, for this process to serve, until `close`.
 
         Raises:
             StackError: the namespace cannot be entered, or the port is taken.
@@ -51,7 +51,7 @@ class PodNetwork:
             except OSError as error:
                 failed.append(error)
 
-        # A network namespace is a thread's; a socket stays in the one where it was made.
+        # A network namespace belongs to a thread; a socket stays in the one where it was created.
         thread = threading.Thread(target=enter)
         thread.start()
         thread.join()
@@ -93,7 +93,7 @@ def pod_network() -> Iterator[PodNetwork]:
 
 
 def _claim() -> PodNetwork:
-    """Take a place that no other process has: only one can make a namespace of a name."""
+    """Take a place that no other process has: only one can create a namespace with a name."""
     for place in range(_PLACES):
         network = PodNetwork(place)
         if not (_FILES / network.name).exists():
@@ -129,7 +129,7 @@ def _remove_stale() -> None:
 
 
 def _remove(name: str) -> None:
-    # A namespace lives on while sockets are in it; without its link nothing reaches them.
+    # A namespace lives on while sockets are in it; without its link, nothing reaches them.
     for command in (("link", "delete", name), ("netns", "delete", name)):
         with contextlib.suppress(StackError):
             _ip(*command)

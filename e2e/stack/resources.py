@@ -1,4 +1,4 @@
-"""What an API server serves, from aggregated discovery."""
+"""The resources of an API server, from aggregated discovery."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 from lab.sandbox.objects import Object
 
 DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-"""The content type of aggregated discovery: two requests tell everything."""
+"""The content type of aggregated discovery: two requests return everything."""
 
 ROOTS: Final = ("/api", "/apis")
 """The core group, and the others."""

@@ -18,7 +18,7 @@ from lab.demo.story import CHAT, CODE, SEARCH
 from lab.sandbox.objects import Object, copy_json, decode, encode, meta, name_of, namespace_of
 
 CRDS: Final = Path(__file__).resolve().parent.parent / "crds"
-"""The CustomResourceDefinitions, one a file."""
+"""The CustomResourceDefinitions, one per file."""
 
 WORKLOADS: Final = (CHAT, CODE, SEARCH)
 """The workload namespaces of the sample."""
@@ -31,13 +31,13 @@ _ORDER: Final = ("Namespace", "Node", "GatewayClass", "Gateway", "InferenceSet",
 
 
 def crds() -> list[Object]:
-    """Return the CustomResourceDefinitions: ours, and the one that the chart brings."""
+    """Return the CustomResourceDefinitions: ours, and the one in the chart."""
     return [copy_json(each) for each in _crds()]
 
 
 @cache
 def _crds() -> tuple[Object, ...]:
-    """Return them as read: every test asks for them, and reading takes a tenth of a second."""
+    """Return them, cached: every test needs them, and reading takes a tenth of a second."""
     return (*(yaml.safe_load(path.read_text()) for path in sorted(CRDS.glob("*.yaml"))), load_crd())
 
 
@@ -51,7 +51,7 @@ def shared() -> list[Object]:
 
 
 def workload(namespace: str, like: str = CHAT) -> list[Object]:
-    """Return the workload namespace `like`, all of it under another name."""
+    """Return the workload namespace `like`, with its content, under another name."""
     own = (
         obj
         for obj in _stack()
@@ -67,7 +67,7 @@ def _stack() -> list[Object]:
 
 
 def _prepared(objects: Iterable[Object]) -> list[Object]:
-    """Return what is to be created, owners before what they own."""
+    """Return what is to be created, owners before dependents."""
     found = [_created(obj) for obj in objects]
     pods = [obj for obj in found if obj["kind"] == "Pod"]
     rest = [obj for obj in found if obj["kind"] != "Pod"]
@@ -86,13 +86,13 @@ def _created(obj: Object) -> Object:
 
 
 def _renamed(value: Object, old: str, new: str) -> Object:
-    """Return an object with a name replaced wherever it stands."""
+    """Return an object with a name replaced everywhere."""
     renamed: Object = decode(encode(value).replace(old.encode(), new.encode()))
     return renamed
 
 
 def _stateful_sets(pods: Sequence[Object]) -> Iterable[Object]:
-    """Yield the StatefulSets that the pods of the sample come from.
+    """Yield the StatefulSets that own pods of the sample.
 
     The pods of Deployments need nothing: their controller makes them.
     """

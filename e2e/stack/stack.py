@@ -1,4 +1,4 @@
-"""A cluster with the sample stack on a real API server, and the words to put faults in.
+"""A cluster with the sample stack on a real API server, and methods that inject faults.
 
 The words are those of the demo's story and of the daemon tests.
 """
@@ -26,7 +26,7 @@ from lab.sandbox.objects import Object, dig, meta, name_of, namespace_of
 from lab.sandbox.workloads import is_ready, running_status
 
 PATIENCE_SECONDS: Final = 120.0
-"""How long the played cluster may take to settle; only a broken one ever does."""
+"""How long the played cluster may take to settle; only a broken one takes that long."""
 
 CRDS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _POLL_SECONDS: Final = 0.05
@@ -34,7 +34,7 @@ _BY_CONTROLLERS: Final = frozenset({"Deployment", "Namespace", "Service", "State
 
 
 class Stack:
-    """Plays controllers and kubelets while entered, and holds the sample stack.
+    """Plays controllers and kubelets while entered, and manages the sample stack.
 
     Args:
         api: the API server, seen by an admin, entered already.
@@ -77,13 +77,13 @@ class Stack:
             await controller.stop()
 
     async def install(self) -> None:
-        """Install all of the sample and wait until it runs."""
+        """Install the whole sample and wait until it runs."""
         await self.install_shared()
         for namespace in sample.WORKLOADS:
             await self.install_workload(namespace, like=namespace)
 
     async def install_shared(self) -> None:
-        """Install the control plane, or put it back to how it was installed."""
+        """Install the control plane, or restore its installed state."""
         await self.install_crds()
         await self._install(sample.shared())
         for namespace in sample.SHARED:
@@ -94,7 +94,7 @@ class Stack:
             await self.settled(namespace)
 
     async def install_workload(self, namespace: str, *, like: str = CHAT) -> None:
-        """Install a workload namespace of the sample under a name of its own."""
+        """Install a workload namespace of the sample under its own name."""
         self._workloads.add(namespace)
         await self._install(sample.workload(namespace, like))
         await self.settled(namespace)
@@ -118,8 +118,8 @@ class Stack:
             await self.until(partial(self.lists, name), f"{name} is served")
 
     async def lists(self, resource: str) -> bool:
-        """Tell whether a resource is served and its storage is there."""
-        # Discovery tells of a kind before its storage is there; until then lists answer 429.
+        """Tell whether a resource is served and its storage exists."""
+        # Discovery lists a kind before its storage exists; until then, lists answer 429.
         try:
             await self.api.page(await self.api.resource(resource), limit="1")
         except ApiError:
@@ -139,7 +139,7 @@ class Stack:
                 await self.status(resource.name, namespace_of(obj), name_of(obj), status=status)
 
     async def settled(self, namespace: str) -> None:
-        """Wait until controllers and kubelets have done what there is to do in a namespace."""
+        """Wait until controllers and kubelets have no work left in a namespace."""
 
         async def nothing_to_do() -> bool:
             deployments = await self.api.items(DEPLOYMENTS, namespace=namespace)
@@ -232,7 +232,7 @@ class Stack:
             await self.status("pods", namespace, name_of(pod), status=status)
 
     async def pod_loading(self, namespace: str, name: str, address: str) -> None:
-        """Let the containers of a pod run at an address without being ready, as while it loads."""
+        """Let the container of a pod run at an address without being ready, as while it loads."""
         pod = await self.api.get("pods", name, namespace=namespace)
         if pod is None:
             raise StackError(f"there is no pod {namespace}/{name}")
@@ -251,7 +251,7 @@ class Stack:
         await self.status("pods", namespace, name, status=status)
 
     async def image_pull(self, namespace: str, owner: str, *, fails: bool) -> None:
-        """Let the images of pods fail to be pulled, or arrive."""
+        """Let image pulls of pods fail, or succeed."""
         if fails:
             text = "Back-off pulling image registry.example/vllm:typo"
             await self.pod_waiting(namespace, owner, ("ImagePullBackOff", text))
@@ -259,7 +259,7 @@ class Stack:
             await self.pod_ready(namespace, owner)
 
     async def remove_crd(self, name: str) -> None:
-        """Delete a CustomResourceDefinition and wait until it is not served."""
+        """Delete a CustomResourceDefinition and wait until it is no longer served."""
         await self.api.delete(CRDS, name)
 
         async def gone() -> bool:
@@ -279,7 +279,7 @@ class Stack:
         await self.until(gone, f"namespace {name} is gone")
 
     async def remove(self) -> None:
-        """Remove all that was installed."""
+        """Remove everything that was installed."""
         await asyncio.gather(*map(self.delete_namespace, (*self._workloads, *sample.SHARED)))
         for obj in sample.shared():
             if obj["kind"] != "Namespace" and not namespace_of(obj):

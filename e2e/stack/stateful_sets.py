@@ -19,13 +19,13 @@ class StatefulSets(Controller):
     follows = (STATEFUL_SETS, "pods")
 
     def keys(self, resource: str, obj: Object, *, exists: bool) -> Iterable[Key]:
-        """A StatefulSet by its spec, or by its pods."""
+        """A StatefulSet, for changes of its spec or its pods."""
         if resource == STATEFUL_SETS:
             return (key_of(obj),) if exists else ()
         return controller_of(obj, "StatefulSet")
 
     async def reconcile(self, key: Key) -> None:
-        """Make and delete pods, then tell the counts."""
+        """Create and delete pods, then write the counts."""
         owner = await self.api.get(STATEFUL_SETS, key.name, namespace=key.namespace)
         if owner is None or deleting(owner):
             return

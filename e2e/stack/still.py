@@ -1,4 +1,4 @@
-"""A cluster that stands still: objects with their statuses on a real API server, and no controllers.
+"""A static cluster: objects with their statuses on a real API server, without controllers.
 
 For a look at it that is enough, and nobody has to play what five operators do.
 """
@@ -18,14 +18,14 @@ from lab.sandbox.objects import JSON, Object, copy_json, dig, meta, name_of, nam
 _NOT_OURS: Final = (
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers",
 )  # fmt: skip
-"""What the API server says, and what only controllers would take off again."""
+"""Fields and finalizers of the API server that only controllers would remove."""
 
 _ADDRESSES: Final = ("clusterIP", "clusterIPs")
 _OWN: Final = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 
 
 class StillCluster:
-    """Holds objects while entered; only namespaces that are deleted are emptied.
+    """Has objects while entered; controllers only empty deleted namespaces.
 
     Args:
         api: the API server, seen by an admin, entered already.
@@ -52,7 +52,7 @@ class StillCluster:
         return self
 
     async def install(self, at_once: int = 1) -> None:
-        """Install all objects, owners before what they own, so many of a kind at once."""
+        """Install all objects, owners before dependents, a number of each kind at once."""
         for each in self._crds:
             await self.api.apply(each)
         for name in map(name_of, self._crds):
@@ -82,7 +82,7 @@ class StillCluster:
         await self._namespaces.stop()
 
     async def take(self, what: str) -> None:
-        """Delete an object, `Deployment namespace/name`, or a definition with its objects."""
+        """Delete an object, `Deployment namespace/name`, or a CRD with its objects."""
         kind, _, place = what.rpartition(" ")
         if kind:
             (obj,) = self._named(kind, place)
@@ -93,7 +93,7 @@ class StillCluster:
             self._crds = [each for each in self._crds if name_of(each) != what]
 
     async def put_back(self, what: str) -> None:
-        """Install an object again that was taken."""
+        """Install a deleted object again."""
         kind, _, place = what.rpartition(" ")
         (obj,) = self._named(kind, place)
         await self._install(obj)
@@ -128,7 +128,7 @@ class StillCluster:
 
 
 def _owners_first(objects: Iterable[Object]) -> list[Object]:
-    """Return objects so that each stands behind those that own it, as far as they are there."""
+    """Return objects sorted so that owners come before their dependents, if included."""
     by_uid = {meta(each).get("uid"): each for each in objects}
 
     def depth(obj: Object) -> int:
@@ -139,7 +139,7 @@ def _owners_first(objects: Iterable[Object]) -> list[Object]:
 
 
 def _observed(value: JSON) -> JSON:
-    """Return a status that has observed the first generation, which every object begins with."""
+    """Return a status that has observed the first generation, which every object starts with."""
     if isinstance(value, list):
         return [_observed(each) for each in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The present, as the API writes it."""
+"""The current time in the API's format."""
 
 from datetime import UTC, datetime
 
@@ -6,5 +6,5 @@ from reporter.model.instant import rfc3339
 
 
 def now() -> str:
-    """Return this moment."""
+    """Return the current time."""
     return rfc3339(datetime.now(UTC))

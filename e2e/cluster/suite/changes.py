@@ -1,4 +1,4 @@
-"""Put a fault into the cluster, and take it out again."""
+"""Inject a fault into the cluster, and remove it again."""
 
 import json
 
@@ -13,7 +13,7 @@ def named(text: str, namespace: str) -> str:
 
 
 async def put_in(stage: Stage, fault: Fault, namespace: str) -> Object:
-    """Change what the fault changes, and return it as it was."""
+    """Change what the fault changes, and return the former object."""
     resource, place, name = fault.where
     place = named(place, namespace)
     for obj in fault.with_objects:
@@ -31,7 +31,7 @@ async def put_in(stage: Stage, fault: Fault, namespace: str) -> Object:
 
 
 async def mend(stage: Stage, fault: Fault, before: Object, *, namespace: str) -> None:
-    """Put all back to how it was, with new pods."""
+    """Restore everything, with new pods."""
     for obj in fault.with_objects:
         resource = await stage.api.resource_of(obj)
         await stage.api.delete(resource.name, name_of(obj), namespace=namespace)

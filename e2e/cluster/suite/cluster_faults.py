@@ -1,4 +1,4 @@
-"""Faults that controllers make."""
+"""Faults as real controllers show them."""
 
 import re
 
@@ -23,7 +23,7 @@ def state_of_container(pod: Object) -> str:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
 async def test_fault(installed, stage, models, observer, fault):
-    """It is told once, by its reason, every message says why, and Ready is told once after it."""
+    """It is reported once, by its reason, each message says why, and Ready follows once."""
     key = (fault.key[0], named(fault.key[1], models))
     ready = READY[key[1].partition("/")[0]]
     await calm(stage)
@@ -48,7 +48,7 @@ async def test_fault(installed, stage, models, observer, fault):
 
 
 def told_since(observer, first, key, words=""):
-    """Return what tells whether an Event has been written since a version, with some words."""
+    """Return a check for an Event with some words that was written since a version."""
 
     async def told() -> bool:
         found = (each for each in observer.versions[first:] if each.key == key)
@@ -59,12 +59,12 @@ def told_since(observer, first, key, words=""):
 
 TURNING = [each for each in FAULTS if each.name in ("bad image", "crash loop")]
 A_TURN = 2
-"""How many states a pod passes through from one attempt to the next."""
+"""How many states a pod passes through between two attempts."""
 
 
 @pytest.mark.parametrize("fault", TURNING, ids=lambda fault: fault.name.replace(" ", "-"))
 async def test_words_stay(installed, stage, models, observer, fault):
-    """Attempt by attempt the kubelet gives a pod other states; what is told of it stays the same."""
+    """The kubelet gives a pod other states at each attempt; the message about it stays the same."""
     await calm(stage)
     beginning = len(observer.versions)
     key = (fault.key[0], named(fault.key[1], models))
@@ -85,7 +85,7 @@ async def test_words_stay(installed, stage, models, observer, fault):
         await passes_through(2 * A_TURN)
         first = len(observer.versions)
         await passes_through(3 * A_TURN)
-        # Each resync writes the Event again, as it is.
+        # Each resync writes the Event again, unchanged.
         await until(told_since(observer, first, key), f"{key} is told again")
     finally:
         await mend(stage, fault, before, namespace=models)
@@ -96,7 +96,7 @@ async def test_words_stay(installed, stage, models, observer, fault):
 
 
 async def test_owner_sees_it(installed, stage, models, observer):
-    """In the namespace of a model stands what is wrong with it, and that it is over."""
+    """The namespace of a model has Events about its fault and its recovery."""
     await calm(stage)
     first = len(observer.versions)
     (fault,) = (each for each in FAULTS if each.name == "name of no image")

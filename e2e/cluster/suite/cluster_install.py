@@ -14,12 +14,12 @@ from e2e.cluster.suite.story import all_is_well, until
 from e2e.envtest.release import REPORTER
 from reporter.catalogue.resources import COMPONENT, EVENT_NAMESPACE
 
-# What exists only as long as something else, or on its own account.
+# Objects that exist only as long as others, or on their own account.
 PASSING = {"events", "events.events.k8s.io", "endpointslices.discovery.k8s.io", "endpoints"}
 
 
 def readme(command: str) -> str:
-    """Return the README's command that begins with these words."""
+    """Return the README's command with this beginning."""
     found = re.search(
         rf"^\$ ({command}(?:.*\\\n)*.*)$", (ROOT / "README.md").read_text(), re.MULTILINE
     )
@@ -28,7 +28,7 @@ def readme(command: str) -> str:
 
 
 def as_written(command: str, cluster, helm) -> str:
-    """Run a command of the README, and return what it printed."""
+    """Run a command of the README, and return its output."""
     path = f"{helm.program.parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "PATH": path}
     done = subprocess.run(
@@ -46,7 +46,7 @@ def objects(kubectl) -> set[str]:
 
 
 def warnings(kubectl) -> list[str]:
-    """Return what Events warn of on the replicas' own pods, of those that are there."""
+    """Return the Warnings about the replicas' own pods that exist."""
     pods = json.loads(kubectl("-n", NAMESPACE, "get", "pods", "-l", OWN_LABEL, "-o", "json"))
     own = {each["metadata"]["uid"] for each in pods["items"]}
     told = json.loads(
@@ -63,7 +63,7 @@ def _as_the_readme_says(sample, cluster, helm, uninstall):
 
 
 def test_readme(cluster, helm, kubectl, uninstall):
-    """Install, test, upgrade and uninstall work as they stand there; only the Lease is left."""
+    """Install, test, upgrade and uninstall work as written; only the Lease is left."""
     kubectl.run("create", "namespace", NAMESPACE)
     before = objects(kubectl)
     as_written("helm install", cluster, helm)
@@ -83,7 +83,7 @@ def test_readme(cluster, helm, kubectl, uninstall):
 
 
 async def test_everything_restarts_at_once(as_the_readme_says, stage, kubectl, models, observer):
-    """With the chart's own times nothing is told while all pods of the stack are replaced."""
+    """With the chart's own times, nothing is reported while all pods of the stack are replaced."""
 
     async def ready() -> bool:
         told = {each.key.reason for each in observer.versions}

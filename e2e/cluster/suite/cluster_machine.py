@@ -7,6 +7,6 @@ from e2e.envtest.errors import EnvtestError
 
 
 def test_one_cluster_at_a_time(cluster):
-    """A second cluster is refused: address, cgroup and folder are those of the first."""
+    """A second cluster is refused: it would have the address, cgroup and folder of the first."""
     with pytest.raises(EnvtestError, match="a cluster runs already"):
         take_lock(cluster.folder)

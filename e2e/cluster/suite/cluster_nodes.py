@@ -1,4 +1,4 @@
-"""A node that fails, and comes back."""
+"""A node that fails and comes back."""
 
 import json
 import signal
@@ -30,17 +30,17 @@ NEEDS_GPU = next(each for each in FAULTS if each.name == "no such device")
 
 
 async def closed(stage, observer, first, words) -> list[str]:
-    """Wait until all is well again, and return what was wrong with what was told."""
+    """Wait until everything is healthy again, and return what was reported wrongly."""
     await all_is_well(stage)
     await ready_again(observer, first, CLUSTER_READY)
-    # What users declare is told on its own: a node does not explain it.
+    # Users' declarations are reported separately: a node does not explain them.
     told = [each for each in observer.versions[first:] if each.key not in (STORE, AGENT)]
     return complaints(told, NODE_NOT_READY, words, ready="clusterReady")
 
 
 @pytest.mark.parametrize("verb", ["cordon", "drain"])
 async def test_cordoned(installed, stage, kubectl, models, observer, verb):
-    """The node is the one cause of what waits for it, by name."""
+    """The node is the one cause, by name, of what waits for it."""
     await calm(stage)
     first = len(observer.versions)
     if verb == "drain":
@@ -56,7 +56,7 @@ async def test_cordoned(installed, stage, kubectl, models, observer, verb):
 
 
 async def test_lost(installed, cluster, stage, models, observer):
-    """A node whose kubelet does not answer is the one cause of all that was on it."""
+    """A node whose kubelet does not answer is the one cause of everything on it."""
     await calm(stage)
     first = len(observer.versions)
     cluster.servers["kubelet"].send(signal.SIGSTOP)
@@ -64,20 +64,20 @@ async def test_lost(installed, cluster, stage, models, observer):
         await fires(stage, NODE_NOT_READY)
     finally:
         cluster.servers["kubelet"].send(signal.SIGCONT)
-    # A kubelet that wakes says itself what it still waits for.
+    # A kubelet that wakes up reports what it still waits for.
     words = f"{NODE} is (not answering|NotReady)"
     assert await closed(stage, observer, first, words) == []
 
 
 def devices(kubectl, count: str | None) -> None:
-    """Let the node have so many GPUs, as their device plugin does; None where there never was one."""
+    """Set the number of GPUs of the node, as a device plugin does; None: there never was one."""
     status = {"status": {each: {GPU: count} for each in ("capacity", "allocatable")}}
     patch = json.dumps(status)
     kubectl("patch", "node", NODE, "--subresource=status", "--type=merge", "-p", patch)
 
 
 async def test_devices_are_gone(installed, stage, kubectl, models, observer):
-    """A node that had GPUs, and has none now, is the one cause of what waits for one."""
+    """A node that had GPUs and has none now is the one cause of what waits for one."""
     await calm(stage)
     devices(kubectl, "1")
     before = await put_in(stage, NEEDS_GPU, models)
@@ -96,7 +96,7 @@ async def test_devices_are_gone(installed, stage, kubectl, models, observer):
 
 
 def restart_kubelet(cluster, **changes) -> str:
-    """Start the kubelet again with other settings, and return those that it had."""
+    """Restart the kubelet with other settings, and return the former ones."""
     path = cluster.folder / "kubelet.yaml"
     before = path.read_text()
     path.write_text(yaml.safe_dump(yaml.safe_load(before) | changes))
@@ -107,7 +107,7 @@ def restart_kubelet(cluster, **changes) -> str:
 
 @pytest.fixture(name="usual_grace")
 def _usual_grace(installed, helm):
-    """The chart's own grace: to be evicted takes a pod longer than the grace of the other tests."""
+    """The chart's own grace: an eviction takes longer than the grace of the other tests."""
 
     def upgrade(seconds):
         value = f"--set=startupGraceSeconds={seconds}"
@@ -119,7 +119,7 @@ def _usual_grace(installed, helm):
 
 
 async def test_evictions(usual_grace, cluster, stage, kubectl, models, observer):
-    """A node without room on its disk is the one cause of what it evicts, one pod after another."""
+    """A node without disk space is the one cause of what it evicts, one pod after another."""
     await calm(stage)
     first = len(observer.versions)
     before = restart_kubelet(cluster, evictionHard={"nodefs.available": "99%"})
@@ -127,7 +127,7 @@ async def test_evictions(usual_grace, cluster, stage, kubectl, models, observer)
         await fires(stage, NODE_NOT_READY)
     finally:
         restart_kubelet(cluster, **yaml.safe_load(before))
-        # It removed the images that no pod used any more.
+        # It has removed the images that no pod uses.
         for archive in small_images(cluster.folder):
             cluster.load(archive)
     try:
@@ -138,7 +138,7 @@ async def test_evictions(usual_grace, cluster, stage, kubectl, models, observer)
 
 
 async def test_namespace_is_deleted_while_a_fault_fires(installed, stage, observer):
-    """Its Events are closed, and nothing is told of what goes away."""
+    """Its Events are closed, and nothing is reported about what is being deleted."""
     namespace = "deleted"
     await stage.workload(namespace)
     await all_is_well(stage)

@@ -27,17 +27,17 @@ SINCE = "status-reporter.io/since"
 
 LIMIT = "memory.limit_in_bytes"
 LEFT = 8 * 1024 * 1024
-"""What a container that runs out of memory still gets, in bytes."""
+"""The memory that a container which runs out of it still gets, in bytes."""
 
 
 async def holder(stage) -> str:
-    """Return who holds the Lease."""
+    """Return the holder of the Lease."""
     lease = await stage.api.get(LEASES, COMPONENT, namespace=EVENT_NAMESPACE)
     return lease["spec"]["holderIdentity"] if lease else ""
 
 
 async def handed_on(stage) -> str:
-    """Return what the Lease has of faults in their grace."""
+    """Return the faults in their grace that are on the Lease."""
     lease = await stage.api.get(LEASES, COMPONENT, namespace=EVENT_NAMESPACE)
     return lease["metadata"].get("annotations", {}).get(HANDED_ON_ANNOTATION, "")
 
@@ -78,7 +78,7 @@ def thaw(stage, cluster, pod) -> None:
 
 
 def run_out_of_memory(stage, cluster, pod) -> None:
-    """Let the kernel kill it: there is less memory than it has, and something else needs some."""
+    """Let the kernel kill it: it has less memory than it uses, and something else needs some."""
     own = {each for each in cgroups() if each.name == container_of(pod)}
     (place,) = (each for each in own if (each / LIMIT).exists())
     counts = dict(line.split() for line in (place / "memory.stat").read_text().splitlines())
@@ -88,7 +88,7 @@ def run_out_of_memory(stage, cluster, pod) -> None:
 
 
 async def killed_for_memory(stage, name: str) -> bool:
-    """Tell whether the kubelet says so of a pod's container."""
+    """Tell whether the kubelet reports that for a pod's container."""
     pod = await stage.api.get("pods", name, namespace=NAMESPACE)
     (status,) = pod["status"]["containerStatuses"]
     return status["lastState"].get("terminated", {}).get("reason") == "OOMKilled"
@@ -98,7 +98,7 @@ async def killed_for_memory(stage, name: str) -> bool:
     "strike", [delete, kill, freeze, run_out_of_memory], ids=lambda each: each.__name__
 )
 async def test_leader_goes(installed, cluster, stage, observer, strike):
-    """Another process leads; the Event is told once, with its time, and closed once it is mended."""
+    """Another process leads; the Event is written once, with its time, and closed at the end."""
     await calm(stage)
     first = len(observer.versions)
     await stage.stack.scale(NAMESPACE, "kaito-workspace", 0)
@@ -129,7 +129,7 @@ async def test_leader_goes(installed, cluster, stage, observer, strike):
 
 
 async def test_grace_outlives_the_process(installed, cluster, stage, observer):
-    """A leader that is killed in the grace of a fault hands on when that began."""
+    """A leader that is killed in the grace of a fault hands on its start."""
     await calm(stage)
     first = len(observer.versions)
     key = (LATE, "cluster")

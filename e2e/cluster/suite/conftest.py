@@ -35,7 +35,7 @@ QUICK = {
     "mirrorToWorkload": True,
     "priorityClassName": "system-cluster-critical",
 }
-"""Values that let a fault be told soon; what a pod takes to start here is well below.
+"""Values for quick reports; pods here take far less to start.
 
 One reason has a grace in which much can happen. Owners of models see what is told of them.
 A node that evicts leaves the replicas alone: there is no other node for them.
@@ -65,7 +65,7 @@ def _helm(cluster: Cluster) -> Command:
 
 @dataclass
 class Refused:
-    """What the API server refuses of replicas, but for those that outlive their own Role.
+    """What the API server refuses to replicas, except those that outlive their own Role.
 
     Attributes:
         cluster: that they run on.
@@ -75,7 +75,7 @@ class Refused:
     _read: int = 0
 
     def requests(self) -> list[Request]:
-        """Return them. Of two replicas that make the Lease at once, one is always too late."""
+        """Return the requests. If two replicas create the Lease at once, one is always too late."""
         return [
             each
             for each in requests(self.cluster.audit_log, since=self._read)
@@ -85,7 +85,7 @@ class Refused:
         ]
 
     def forget(self) -> None:
-        """Leave out what has been refused until now."""
+        """Ignore what has been refused until now."""
         self._read = self.cluster.audit_log.stat().st_size
 
 
@@ -110,7 +110,7 @@ def _uninstall(helm: Command, kubectl: Command, refused: Refused) -> Callable[[]
 
 @pytest.fixture(name="sample", scope="session")
 def _sample(cluster: Cluster) -> None:
-    """The sample stack runs, with the models that all tests of their faults share."""
+    """The running sample stack, with the models that all tests of their faults share."""
 
     async def install() -> None:
         async with Api(cluster.admin) as api:
@@ -126,7 +126,7 @@ def _sample(cluster: Cluster) -> None:
 def _installed(
     sample: None, helm: Command, kubectl: Command, uninstall: Callable[[], None]
 ) -> Iterator[str]:
-    """The chart installed by the README's words, but for the times of `QUICK`; its namespace."""
+    """The chart installed by the README's words, except for the times of `QUICK`; its namespace."""
     for obj in OWN:
         kubectl("apply", "-f", "-", stdin=json.dumps(obj))
     values = {"image": {"repository": REPOSITORY}, "customComponents": COMPONENTS, **QUICK}
@@ -150,7 +150,7 @@ async def _stage(cluster: Cluster, kubectl: Command) -> AsyncIterator[Stage]:
 
 @pytest.fixture(name="models")
 async def _models(stage: Stage) -> str:
-    """The namespace of these models, put back to how it was installed."""
+    """The namespace of these models, restored to its installed state."""
     await stage.stack.install_workload(MODELS)
     return MODELS
 

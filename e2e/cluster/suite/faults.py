@@ -1,4 +1,4 @@
-"""Faults that real controllers make, as data: what is changed, and what has to be told of it."""
+"""Faults that real controllers show, as data: what is changed, and what must be reported."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -50,17 +50,17 @@ class Fault:
 
 
 def of_pod(**spec: Any) -> Mapping[str, Any]:
-    """Return the patch of a template."""
+    """Return a patch of a template."""
     return {"spec": {"template": {"spec": spec}}}
 
 
 def of_container(**changes: Any) -> Mapping[str, Any]:
-    """Return the patch that replaces the containers of a template by one."""
+    """Return a patch that replaces the containers of a template by one."""
     return of_pod(containers=[container(**changes)])
 
 
 def volume(**source: Any) -> Mapping[str, Any]:
-    """Return the patch of a template whose container has a volume."""
+    """Return a patch of a template whose container has a volume."""
     mounted = container(volumeMounts=[{"name": "weights", "mountPath": "/weights"}])
     return of_pod(volumes=[{"name": "weights", **source}], containers=[mounted])
 
@@ -244,4 +244,4 @@ FAULTS: Final = (
         patch={"spec": {"progressDeadlineSeconds": 10, **of_container(image=_NONE)["spec"]}},
     ),
 )  # fmt: skip
-"""Every one is put in, told, mended and closed on its own."""
+"""Each is injected, reported, repaired and closed on its own."""

@@ -74,7 +74,7 @@ def freeze(cluster, kubectl) -> Undo:
 
 
 def cut_off(cluster, kubectl) -> Undo:
-    """Drop all that it says on its way to the first node; its pods run on, and its replica leads nobody."""
+    """Drop all packets to the first node; the node's pods run on, and its replica leads nobody."""
 
     def drops(does: str) -> None:
         rule = ("iptables", "-t", "raw", does, "PREROUTING", "-i", NODE_B, "-j", "DROP")
@@ -85,7 +85,7 @@ def cut_off(cluster, kubectl) -> Undo:
 
 
 def delete(cluster, kubectl) -> Undo:
-    """Its kubelet runs on; only one that starts registers its node."""
+    """Its kubelet runs on; only a starting kubelet registers its node."""
     kubectl("delete", "node", NODE_B)
 
     def back() -> None:
@@ -102,10 +102,10 @@ def drain(cluster, kubectl) -> Undo:
 
 
 def start_again(cluster) -> None:
-    """Start kubelet and device plugin: a kubelet that starts forgets the plugins, which register again."""
+    """Restart kubelet and device plugin: a new kubelet forgets plugins; they register again."""
     plugin = cluster.servers[PLUGIN]
     plugin.stop()
-    # That of the kubelet which was killed: where it stays, the plugin finds nobody behind it.
+    # The socket of the killed kubelet; if it stays, the plugin gets no answer.
     socket = "/var/lib/kubelet/device-plugins/kubelet.sock"
     second = cluster.nodes[1].machine
     second.run("rm", "-f", socket)
@@ -123,7 +123,7 @@ def lose_gpus(cluster, kubectl) -> Undo:
 
 @dataclass(frozen=True)
 class Loss:
-    """What happens to the node, and what each message has to say of it, a regular expression."""
+    """What happens to the node, and a regular expression for each message."""
 
     strike: Callable[..., Undo]
     words: str
@@ -138,7 +138,7 @@ LOSSES = [
     # Back before the garbage collector removes its pods, which serve until then.
     Loss(delete, f"{NODE_B} is (gone|NotReady)", hit=()),
     Loss(drain, f"{NODE_B}.*cordoned"),
-    # Of one model alone: its own cause, which names the node.
+    # One model only: its own cause, which names the node.
     Loss(
         lose_gpus,
         f"{NODE_B}.* offers none of its 1 {GPU}",
@@ -169,12 +169,12 @@ async def _on_b(installed, cluster, stage, models):
     await has_been_told(stage, PLAIN_READY)
     await lead_from(stage, NODE_B)
     yield
-    # A kubelet that starts refuses pods with a GPU until its plugin is there; their owner makes others.
+    # A starting kubelet rejects pods with a GPU until its plugin is there; owners replace them.
     stage.kubectl("delete", "pods", "-A", "--field-selector=status.phase=Failed")
 
 
 async def lead_from(stage, node: str) -> None:
-    """Let the replica on a node lead, and the other one be elsewhere: who is in the way goes."""
+    """Let the replica on a node lead, and move the other one elsewhere."""
     gone = set()
 
     async def leads() -> bool:
@@ -199,7 +199,7 @@ async def lead_from(stage, node: str) -> None:
 
 
 async def states(stage) -> dict[str, str]:
-    """Return the state of each subject, from the replica on the node that stays; none while it starts."""
+    """Return each subject's state, from the replica on the other node; empty while it starts."""
     pods = await stage.api.items("pods", namespace=NAMESPACE, selector=OWN_LABEL)
     name = next(name_of(each) for each in pods if each["spec"].get("nodeName") == NODE)
     asked = ("status-reporter", "status", "-o", "json", "--fail-on=none")
@@ -212,7 +212,7 @@ async def states(stage) -> dict[str, str]:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda each: each.strike.__name__)
 async def test_node_fails(on_b, cluster, stage, kubectl, observer, loss):
-    """One cause, with whom it hits; nothing is told twice when it is back."""
+    """One cause, with its impact; nothing is reported twice when the node is back."""
     await calm(stage)
     first = len(observer.versions)
 
@@ -233,7 +233,7 @@ async def test_node_fails(on_b, cluster, stage, kubectl, observer, loss):
 
 
 async def test_kubelet_restarts(on_b, cluster, stage, observer):
-    """Nothing is told of a kubelet that comes back at once: its pods run on."""
+    """Nothing is reported about a kubelet that comes back at once: its pods run on."""
     await calm(stage)
     first = len(observer.versions)
     ready = "jsonpath={.status.conditions[?(@.type=='Ready')].lastHeartbeatTime}"
@@ -248,7 +248,7 @@ async def test_kubelet_restarts(on_b, cluster, stage, observer):
         return stage.kubectl(*node) != before and stage.kubectl(*gpus) == "1"
 
     await until(is_back, "the kubelet reports again, and has its GPU")
-    # What there was to tell would be told by then.
+    # By then, anything wrong would be reported.
     await asyncio.sleep(QUICK["startupGraceSeconds"] + QUICK["resyncSeconds"])
     told = observer.versions[first:]
     assert [each for each in told if each.live and each.type == "Warning"] == []

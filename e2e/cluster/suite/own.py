@@ -1,4 +1,4 @@
-"""What the sample stack does not have: a StatefulSet, a DaemonSet, a RuntimeClass that no node has."""
+"""Additions to the sample stack: a StatefulSet, a DaemonSet, a RuntimeClass that no node has."""
 
 from typing import Final
 
@@ -46,4 +46,4 @@ OWN: Final = [
         "handler": "none",
     },
 ]
-"""What is created before the chart is installed, owners after their namespace."""
+"""Objects created before the chart is installed, owners after their namespace."""

@@ -19,19 +19,19 @@ sleep inf & wait
 """
 
 SERVE: Final = ("/bin/sh", "-c", _SCRIPT)
-"""What a container does: it serves a page of metrics until told to end."""
+"""The command of a container: it serves a page of metrics until it is stopped."""
 
 _OF_OTHER_NODES: Final = (
     "nodeName", "nodeSelector", "tolerations", "affinity",
     "volumes", "initContainers", "securityContext",
 )  # fmt: skip
-"""Fields of pods that would keep them from running here."""
+"""Fields of pods that would prevent them from running here."""
 
 _NODES_OF_THE_SAMPLE: Final = [f"gpu-{number}" for number in range(5)]
 
 
 def container(name: str = "main", **changes: Any) -> Object:
-    """Return a container that runs, but for what is changed of it."""
+    """Return a runnable container, with some changes."""
     return {"name": name, "image": BUSYBOX_IMAGE, "command": list(SERVE), **changes}
 
 
@@ -46,7 +46,7 @@ class RunnableStack(Stack):
         await until(condition, what)
 
     async def install_shared(self) -> None:
-        """Install the control plane, or put it back to how it was installed.
+        """Install the control plane, or restore its installed state.
 
         Pods are left to their controllers: one that is not Ready may be about to start.
         """
@@ -60,7 +60,7 @@ class RunnableStack(Stack):
 
 
 def runnable(obj: Object) -> Object:
-    """Return an object whose pods, if it has any, are of containers that run here."""
+    """Return an object whose pods, if any, have containers that run here."""
     text = encode(obj)
     for node in _NODES_OF_THE_SAMPLE:
         text = text.replace(f'"{node}"'.encode(), f'"{NODE}"'.encode())

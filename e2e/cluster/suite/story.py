@@ -1,4 +1,4 @@
-"""What is told of one fault, from its first Event until the subject is Ready again."""
+"""Everything reported about one fault, from its first Event until the subject is Ready again."""
 
 import asyncio
 import re
@@ -13,7 +13,7 @@ from lab.sandbox.workloads import is_ready
 from tests.daemon.stage import key_of
 
 PATIENCE_SECONDS: Final = 240.0
-"""How long something may take; only a failing test ever waits so long."""
+"""How long something may take; only failing tests wait this long."""
 
 _POLL_SECONDS: Final = 0.5
 
@@ -24,11 +24,11 @@ READY: Final = (
     ("inferencesetReady", "inferenceset/models/phi-4-mini"),
     ("inferencesetReady", "inferenceset/models/llama-3-1-8b"),
 )
-"""What is told of the cluster and of the models that all tests share."""
+"""The subjects that all tests share: the cluster and the models."""
 
 
 async def until(condition: Callable[[], Awaitable[object]], what: str) -> None:
-    """Wait until something holds."""
+    """Wait until a condition is true."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
@@ -49,7 +49,7 @@ async def fires(stage: Stage, key: tuple[str, str]) -> None:
 
 
 async def has_been_told(stage: Stage, *keys: tuple[str, str]) -> None:
-    """Wait until there is an Event of each: CRDs that were just installed have been found by then."""
+    """Wait until each has an Event: CRDs that were just installed have been found by then."""
 
     async def told() -> bool:
         events = await stage.events(*keys)
@@ -68,7 +68,7 @@ async def all_is_well(stage: Stage) -> None:
 
 
 async def calm(stage: Stage) -> None:
-    """Wait until nothing fires, all pods are Ready, and all that tests look at has been told to be."""
+    """Wait until nothing fires, all pods are Ready, and all watched subjects are reported ready."""
 
     async def all_ready() -> bool:
         return all(map(is_ready, await stage.api.items("pods", namespace="models")))
@@ -79,7 +79,7 @@ async def calm(stage: Stage) -> None:
 
 
 async def ready_again(observer: Observer, first: int, key: tuple[str, str]) -> None:
-    """Wait until Ready is told of a subject, since a version."""
+    """Wait until Ready is reported for a subject, since a version."""
 
     async def told() -> bool:
         return any(each.key == key for each in observer.versions[first:])
@@ -90,7 +90,7 @@ async def ready_again(observer: Observer, first: int, key: tuple[str, str]) -> N
 def complaints(
     versions: Sequence[Version], key: tuple[str, str], words: str, *, ready: str
 ) -> list[str]:
-    """Return what is wrong with what was told of one fault, nothing if all is well.
+    """Return what is wrong with the reports about one fault; empty if all is well.
 
     Args:
         versions: of our Events, since before the fault.

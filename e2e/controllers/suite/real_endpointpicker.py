@@ -44,7 +44,7 @@ WINDOWS = ",".join(f"inferenceset{each}=6" for each in (NO_ENDPOINTS, STALE, FAI
 
 
 class Picker:
-    """A picker that runs, the engines that it reads, and what is told of its model."""
+    """A running picker, the engines that it reads, and the reports about its model."""
 
     def __init__(self, stage, otterscale, running, engines):
         self.stage = stage
@@ -53,7 +53,7 @@ class Picker:
         self.engines = engines
 
     async def asks(self, count=1, *flags):
-        """Return how often each answer came."""
+        """Return the count of each answer."""
         process = await asyncio.create_subprocess_exec(
             REQUESTS.built(), f"-address=127.0.0.1:{self.running.webhook}", f"-count={count}", *flags,
             stdout=asyncio.subprocess.PIPE,
@@ -78,7 +78,7 @@ class Picker:
         await self.stage.told(f"modelservice{reason}", self.otterscale.subject, state="over")
 
     async def firing(self):
-        """Return the reasons about pickers that fire."""
+        """Return the firing reasons about pickers."""
         return {name for name, _ in await self.stage.firing() if "EPP" in name}
 
 

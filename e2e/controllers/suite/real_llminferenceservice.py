@@ -28,7 +28,7 @@ def llminferenceservice(namespace):
 
 
 PICKER = f"{ENGINES}/picker:v1"
-"""That of the Inference Extension, which has fewer plugins than the llm-d router."""
+"""The image of the Inference Extension, which has fewer plugins than the llm-d router."""
 
 
 def scheduler(namespace):
@@ -125,7 +125,7 @@ def said(type_):
 
 
 async def accepted(stage, namespace):
-    """Play the Gateway's controller: it accepts the route and the pool as soon as they are there."""
+    """Play the Gateway's controller: it accepts the route and the pool as soon as they exist."""
     parent = {
         "group": "gateway.networking.k8s.io",
         "kind": "Gateway",

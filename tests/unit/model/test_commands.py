@@ -1,4 +1,4 @@
-"""What to type to look at an object."""
+"""Commands for looking at an object."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_a_command_holds_nothing_but_proper_names(related):
 
 @pytest.mark.parametrize("at_fault", [POD, KAITO])
 def test_the_logs_before_a_crash_are_there_though_other_containers_had_no_run_before(at_fault):
-    """An init container or a sidecar that never ended would else be all that kubectl tells."""
+    """Otherwise, kubectl would print nothing but an error about the container that never ended."""
     (previous,) = [
         each for each in commands_for(at_fault, fails=Fails.CRASHING) if "--previous" in each
     ]
@@ -73,7 +73,7 @@ def test_the_logs_are_those_of_the_container_at_fault(about, name):
 
 @pytest.mark.parametrize("about", ["image of container vllm", "container $(reboot)", "anything"])
 def test_what_names_no_container_asks_for_the_logs_of_all(about):
-    """A container whose image is not there has none, and a command holds nothing but names."""
+    """A container without an image has no logs, and a command contains only names."""
     assert commands_for(POD, about=about) == commands_for(POD)
 
 
@@ -88,7 +88,7 @@ def test_what_names_no_container_asks_for_the_logs_of_all(about):
     ],
 )  # fmt: skip
 def test_kinds_of_one_name_are_told_apart_by_their_group(ref, second):
-    """A Knative Service has no endpoints of its own, and a pool of the former group other fields."""
+    """A Knative Service has no endpoints of its own, and a former pool has other fields."""
     commands = commands_for(ref)
     assert second in commands[1]
     assert "gateway.networking.k8s.io" not in "".join(commands)

@@ -1,4 +1,4 @@
-"""What kubelet, scheduler, Istio and KEDA write has long words too, and none of them is a credential."""
+"""Messages of kubelet, scheduler, Istio and KEDA have long words that are not credentials."""
 
 import pytest
 
@@ -46,7 +46,7 @@ MESSAGES = (
     'Internal error occurred: failed calling webhook "inferenceservice.kserve-webhook-server.pod-mutator": no endpoints available for service "kserve-webhook-server-service"',
     "exceeded quota: gpu-quota-{namespace}, requested: requests.nvidia.com/gpu=8, used: requests.nvidia.com/gpu=8, limited: requests.nvidia.com/gpu=8",
 )  # fmt: skip
-"""Their words, with the names of objects left open."""
+"""Their texts, with placeholders for the names of objects."""
 
 NAMES = (
     {"namespace": "models", "pod": "llama-3-3-70b-6d5f7c9b8d-x2x9z", "container": "kserve-container", "image": "vllm/vllm-openai:v0.11.0", "secret": "hf-token", "hash": "x7k2p", "uid": "3b1c9a7e-1d2f-4a5b-8c6d-0123456789ab", "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "node": "ip-10-0-12-34.ec2.internal", "model": "meta-llama/Llama-3.3-70B-Instruct"},
@@ -55,7 +55,7 @@ NAMES = (
     {"namespace": "n1", "pod": "qwen3moe-235b-a22b-instruct-2507-fp8-prefill-7c5b4-hq2vn", "container": "storage-initializer", "image": "quay.io/modh/odh-vllm-cuda-rhel9:v2-25-20251015a1b2c3", "secret": "qwen3-235b-a22b-2507", "hash": "abcde", "uid": "c9bf9e57-1685-4c89-bafb-ff5af830be8a", "digest": "baa5a0964d3320fbc0c6a922140453c8513ea24ab8fd0577034804a967248096", "node": "k3s-worker-07", "model": "Qwen/Qwen3-235B-A22B-Instruct-2507-FP8"},
     {"namespace": "default", "pod": "mixtral-8x7b-instruct-v01-awq-0", "container": "server", "image": "lmsysorg/sglang:v0.5.4.post1-cu129-b200", "secret": "s3-creds", "hash": "zz9z9", "uid": "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "digest": "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b", "node": "node-gpu-h100-01", "model": "TheBloke/Mixtral-8x7B-Instruct-v0.1-AWQ"},
 )  # fmt: skip
-"""As people, Kubernetes and clouds make them."""
+"""Names as people, Kubernetes and clouds make them."""
 
 
 @pytest.mark.parametrize("template", MESSAGES)

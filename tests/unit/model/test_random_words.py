@@ -1,4 +1,4 @@
-"""A credential that no key and no issuer's mark tells: its value is random, and that of a name is not."""
+"""Credentials without a key or an issuer's mark: their values are random, and names are not."""
 
 import random
 import string
@@ -30,7 +30,7 @@ FORMS = (
     "letters", [string.ascii_letters, string.ascii_lowercase], ids=["Aa0", "a0"]
 )
 def test_random_words_are_masked(form, letters):
-    """Nearly all: some random words look like a name by chance."""
+    """Nearly all: by chance, some random words look like a name."""
     chance = random.Random(form)
     words = ["".join(chance.choices(letters + string.digits, k=40)) for _ in range(200)]
     left = [word for word in words if word in without_credentials(form.format(word))]
@@ -57,7 +57,7 @@ def test_the_id_of_a_private_key_is_masked_by_its_name():
     ],
 )
 def test_what_is_made_of_words_stays(text):
-    """Models, sizes of machines, GPUs and whatever gets a name from Kubernetes or a cloud."""
+    """Models, machine sizes, GPUs, and names from Kubernetes or a cloud."""
     assert without_credentials(text) == text
 
 
@@ -65,7 +65,7 @@ def test_what_is_made_of_words_stays(text):
     "folder", ["tests/incidents/cases", "tests/scenarios", "examples", "reporter", "docs"]
 )
 def test_no_word_of_the_repository_looks_random(folder):
-    """Messages of kubelet, scheduler, Istio, KEDA and engines as people met them, and all names."""
+    """Real messages of kubelet, scheduler, Istio, KEDA and engines, and all names."""
     texts = [
         path.read_text()
         for path in sorted((ROOT / folder).rglob("*"))

@@ -1,4 +1,4 @@
-"""Texts from elsewhere: bounded, printable, and of a link only the host."""
+"""Foreign texts are bounded and printable, and keep only the host of a link."""
 
 import time
 
@@ -27,7 +27,7 @@ from reporter.model.text import clean, redact
     ],
 )
 def test_what_is_useful_stays(text):
-    """A Secret that is missing is named like any other object: that is what has to be looked for."""
+    """A missing Secret is named like any other object: the operator has to search for it."""
     assert clean(text) == text
 
 
@@ -104,7 +104,7 @@ def test_colours_of_a_terminal_leave_nothing():
     ],
 )
 def test_of_a_link_the_host_stays(link, said):
-    """Whoever writes a text must not choose where an operator looks."""
+    """The author of a text must not choose which page an operator opens."""
     assert clean(f"see {link} now") == f"see {said} now"
     assert clean(clean(f"see {link} now")) == clean(f"see {link} now")
 

@@ -1,4 +1,4 @@
-"""Probes as tests ask them: of a snapshot, with settings and samples."""
+"""Helpers for running probes on a snapshot, with settings and samples."""
 
 from reporter.metrics.looks.window import NONE
 from reporter.probes.harness import Namespaces
@@ -11,50 +11,50 @@ from reporter.stacks.otterscale.probes import PROBES as OTTERSCALE
 
 
 def asked(asks, of):
-    """Ask all questions from nothing."""
+    """Ask all questions, without earlier answers."""
     return joined(question.ask(of) for question in asks.questions(of))
 
 
 def scope(snapshot, settings, samples=NONE):
-    """What a probe of the cluster is given."""
+    """The scope of a probe of the cluster."""
     return Scope(snapshot=snapshot, settings=settings, samples=samples)
 
 
 def namespace_scope(snapshot, settings, namespace):
-    """What a probe of a workload namespace is given."""
+    """The scope of a probe of a workload namespace."""
     return NamespaceScope(snapshot=snapshot, settings=settings, namespace=namespace)
 
 
 def component_scope(snapshot, settings, component):
-    """What the probe of a shared Deployment is given."""
+    """The scope of the probe of a shared Deployment."""
     return ComponentScope(snapshot=snapshot, settings=settings, component=component)
 
 
 def evaluate_harness(snapshot, settings):
-    """All that is said of workload namespaces."""
+    """The evaluation of workload namespaces."""
     return asked(Namespaces(), scope(snapshot, settings))
 
 
 def evaluate_inferencesets(snapshot, settings, samples=NONE):
-    """All that is said of InferenceSets."""
+    """The evaluation of InferenceSets."""
     return asked(KAITO.subjects, scope(snapshot, settings, samples))
 
 
 def evaluate_modelservings(snapshot, settings, samples=NONE):
-    """All that is said of ModelServings."""
+    """The evaluation of ModelServings."""
     return asked(KTHENA.subjects, scope(snapshot, settings, samples))
 
 
 def evaluate_modelservices(snapshot, settings, samples=NONE):
-    """All that is said of ModelServices."""
+    """The evaluation of ModelServices."""
     return asked(OTTERSCALE.subjects, scope(snapshot, settings, samples))
 
 
 def evaluate_inferenceservices(snapshot, settings, samples=NONE):
-    """All that is said of InferenceServices."""
+    """The evaluation of InferenceServices."""
     return asked(KSERVE.subjects, scope(snapshot, settings, samples))
 
 
 def evaluate_llminferenceservices(snapshot, settings, samples=NONE):
-    """All that is said of LLMInferenceServices."""
+    """The evaluation of LLMInferenceServices."""
     return asked(LLMISVC.subjects, scope(snapshot, settings, samples))

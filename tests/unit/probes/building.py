@@ -25,7 +25,7 @@ Document = dict[str, object]
 
 
 def resource_of(doc: Document) -> Resource[KubeObject]:
-    """The resource that a document is of; without an `apiVersion`, what is read for all stacks."""
+    """The resource of a document; without an `apiVersion`, one that is read for all stacks."""
     fitting = [each for each in _of_kind(doc, ALL) if each.type is not Made]
     selected = [each for each in fitting if each.label_selector and _selects(each, doc)]
     plain = [each for each in fitting if not each.label_selector]
@@ -36,7 +36,7 @@ def resource_of(doc: Document) -> Resource[KubeObject]:
 def resources_of(
     doc: Document, declared: Iterable[Resource[KubeObject]]
 ) -> list[Resource[KubeObject]]:
-    """The resource that a document is of, and those that read it too: all of it, or as declared."""
+    """The resources that read a document: all objects of the kind, or as declared."""
     built_in = [resource_of(doc)] if _of_kind(doc, ALL) else []
     others = (*(each for each in ALL if each.type is Made), *declared)
     return built_in + [each for each in _of_kind(doc, others) if _selects(each, doc)]
@@ -207,15 +207,15 @@ SHARED = (
     ("keda", "keda-operator-metrics-apiserver"),
     ("keda", "keda-kaito-scaler"),
 )
-"""Where the charts install every Deployment that the default settings ask for."""
+"""The namespaces of the Deployments in the charts, which the default settings expect."""
 
 
 ALL_ON = dict.fromkeys(("istio", "gateway-auth", "bbr", "kaito", "keda", "keda-scaler"), "on")
-"""The components of `SHARED`, which are missed whether anything needs them or not."""
+"""The components of `SHARED` that are expected whether anything needs them or not."""
 
 
 def says(message: str, text: str) -> bool:
-    """True if a message ends with a text, begins with `text...`, or holds `...text...`."""
+    """Tell whether a message ends with a text, begins with `text...`, or contains `...text...`."""
     if text.startswith("..."):
         return text.strip(".") in message
     return message.startswith(text[:-3]) if text.endswith("...") else message.endswith(text)

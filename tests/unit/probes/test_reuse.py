@@ -1,4 +1,4 @@
-"""Whose objects are asked about, what is asked again, and what a probe that fails leaves open."""
+"""Which objects have questions, what is evaluated again, and the effect of failing probes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +49,7 @@ BROKEN = load_dump([EXAMPLES / "broken-stack"], BUILT_IN).snapshot
 
 
 def changed(snapshot, resource, change):
-    """The snapshot with other tables, in which the objects of one resource are changed."""
+    """The snapshot with new tables, in which the objects of one resource are changed."""
     objects = [change(each) for each in snapshot[resource]]
     return replace(snapshot, tables={**snapshot.tables, resource: table_of(objects)})
 
@@ -76,7 +76,7 @@ CHANGES = {
 
 
 def test_a_finding_refers_to_the_object_that_is_there():
-    """Also where its words are the same: an Event of the Namespace before it is not found beside it."""
+    """Even if the text is the same: an Event about the former Namespace does not count for it."""
     _, answered = evaluate_again(BROKEN, SETTINGS, Answered())
     told, _ = evaluate_again(changed(BROKEN, NAMESPACES, made_again), SETTINGS, answered)
     of_namespaces = [each.involved for each in told.findings if each.involved.kind == "Namespace"]
@@ -121,7 +121,7 @@ A_CLUSTER = [
 
 @pytest.fixture(name="asked")
 def _asked(monkeypatch):
-    """A stack whose probes answer with the subject alone; the list of those that were asked."""
+    """A stack whose probes return only the subject; and the list of subjects they judged."""
     asked = []
 
     def ask(scope):
@@ -174,7 +174,7 @@ def test_what_is_being_deleted_is_no_subject(asked, gone):
 
 
 def test_of_one_subject_in_two_groups_the_first_counts(asked):
-    """An API server that serves both shows the same ModelServing twice."""
+    """An API server that serves both groups lists the same ModelServing twice."""
     both = [modelserving("m", MODELSERVINGS), modelserving("m", MODELSERVINGS_FORMER)]
     evaluation = evaluate(snapshot_of(*both), SETTINGS)
     assert subjects(evaluation, MODELSERVING_KIND) == {"modelserving/one/m"}
@@ -183,7 +183,7 @@ def test_of_one_subject_in_two_groups_the_first_counts(asked):
 
 
 def test_a_subject_that_comes_from_another_group_is_asked_about(asked):
-    """The ModelServing has moved to the present API group, and is still served in the former one."""
+    """The ModelServing has moved to the current API group and is still served in the former."""
     former = modelserving("m", MODELSERVINGS_FORMER)
     _, answered = evaluate_again(snapshot_of(former), SETTINGS, Answered())
     asked.clear()
@@ -207,7 +207,7 @@ BLIND = replace(BROKEN, states={**BROKEN.states, CILIUMNETWORKPOLICIES: FORBIDDE
 
 
 def test_others_are_judged_and_the_failure_is_told(monkeypatch):
-    """By a finding that names the subject and the place in our code, and no word of the object."""
+    """A finding names the subject and the place in our code, and quotes nothing of the object."""
     before = evaluate(BROKEN, SETTINGS)
     judge = reporter.probes.harness.evaluate_namespace
 
@@ -237,7 +237,7 @@ def test_others_are_judged_and_the_failure_is_told(monkeypatch):
 
 
 def test_an_inferenceset_that_fails_costs_no_other(monkeypatch):
-    """Nor its namespace: what is known of the entrance is told."""
+    """Nor its namespace: the entrance is still evaluated."""
     before = evaluate(BROKEN, SETTINGS)
     sets = reporter.stacks.kaito.probes._OF_SETS
     odd = next(each.subject for each in before.findings if each.subject.kind == INFERENCESET_KIND)
@@ -255,7 +255,7 @@ def test_an_inferenceset_that_fails_costs_no_other(monkeypatch):
 
 
 def test_a_question_that_fails_is_asked_again_when_its_objects_change():
-    """And not before: an answer follows from what it rests on, a failure too."""
+    """And not before: an answer depends on its inputs, even a failure."""
     asked = []
     subject = Subject.of_namespace("team")
     empty = Evaluation((), (), ())
@@ -296,12 +296,12 @@ FAILING = {
     "probes.runtime.network.nothing_reached": (UNKNOWN, "metrics of all pods"),
     "probes.cluster.parts.may_be_needed": ("clusterReady", "evidence"),
 }  # fmt: skip
-"""What fails, the reason that cannot be judged then, and the probe of it that is named."""
+"""What fails, the reason that cannot be judged, and the named probe."""
 
 
 @pytest.mark.parametrize("failing", FAILING)
 def test_a_probe_of_the_cluster_costs_its_own_reason_only(monkeypatch, failing):
-    """Everything else that was found before is found again, of the cluster too."""
+    """Everything else is still found, for the cluster too."""
     reason, probe = FAILING[failing]
     before = evaluate(BLIND, SETTINGS)
 
@@ -342,7 +342,7 @@ def _keda_fails(monkeypatch):
 
 @pytest.mark.usefixtures("keda_fails")
 def test_one_deployment_costs_its_own_component_only():
-    """Others are judged, also those of the same reason."""
+    """The others are judged, including those with the same reason."""
     down = {"istiod", "keda-operator", "keda-operator-metrics-apiserver"}
     docs = [
         merged(each, ZERO) if each["metadata"]["name"] in down else each

@@ -24,7 +24,7 @@ HARNESS = Subject.of_namespace("demo")
 
 
 def seconds(number: float) -> timedelta:
-    """So many seconds."""
+    """Return so many seconds as a timedelta."""
     return timedelta(seconds=number)
 
 
@@ -75,7 +75,7 @@ def sends(place: str, *, opens: bool = False) -> bytes:
 def snapshot(
     *, unknown=(), unconfirmed=(), events=(), filters=(), cause="", discovered=True
 ) -> Snapshot:
-    """A snapshot in which the given resources are unknown, for a cause, or unconfirmed."""
+    """A snapshot in which the given resources are unknown, with a cause, or unconfirmed."""
     states = {
         each: ResourceState(
             Served.UNKNOWN if each in unknown else Served.SERVED,
@@ -114,7 +114,7 @@ class Resolver:
         undecided=(),
         **options,
     ):
-        """Resolve what is seen `at` seconds after the start; return {reason: disposition}."""
+        """Resolve a pass `at` seconds after the start; return {reason: disposition}."""
         subjects = tuple(
             each
             for each in self.subjects
@@ -142,7 +142,7 @@ class Resolver:
         return found
 
     def events(self) -> list[dict]:
-        """Return the Events that tell what fires and is ready now."""
+        """Return the Events for what fires and is ready now."""
         now = self.report.now
         firing = [each for each in self.report.findings if each.disposition == "firing"]
         due = [each for each in self.report.ready if each.due]
@@ -152,7 +152,7 @@ class Resolver:
 
 
 class Pass(NamedTuple):
-    """One pass of a story: what is seen then, and what is said of it."""
+    """One pass of a story: what is seen, and what is expected of the report."""
 
     at: float
     findings: tuple[Finding, ...]
@@ -172,7 +172,7 @@ def at(second: float, *findings: Finding, found=None, lines=None, wakes="", **op
 
 
 def tell(*passes: Pass, **settings) -> Resolver:
-    """Resolve pass after pass, and see that each says what is expected of it."""
+    """Resolve pass after pass, and check each against its expectations."""
     resolver = Resolver(**settings)
     for each in passes:
         found = resolver.look(each.at, *each.findings, **each.options)

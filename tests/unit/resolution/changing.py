@@ -1,4 +1,4 @@
-"""Objects that somebody wrote, what was seen of them, and the fault that came after."""
+"""Objects with writes, changes that were seen, and a fault that came later."""
 
 from reporter.catalogue.resources import DEPLOYMENTS
 from reporter.model.finding import Evaluation
@@ -29,7 +29,7 @@ def at(second):
 
 
 def metadata(name, *, namespace="demo", written=(), owners=()):
-    """Metadata of an object that was written at some seconds, and that others own."""
+    """Metadata of an object that was written at some seconds and has owners."""
     entries = tuple(
         ManagerEntry(manager=f"writer{number}", operation="Update", time=rfc3339(at(second)))
         for number, second in enumerate(written)
@@ -54,7 +54,7 @@ def change(second, ref=WEB, *, by="", field="spec.replicas", before="1", after="
 
 
 def seen(second, ref=WEB, *, since=None, **fields):
-    """The same as it was seen; `since` is when the object was last seen without it."""
+    """The change as it was seen; `since` is when the object was last seen without it."""
     return SeenChange(change(second, ref, **fields), at(second if since is None else since))
 
 
@@ -67,7 +67,7 @@ def candidate(
     age_known=True,
     **fields,
 ):
-    """A fault that began at noon, of which changes are known; `fired` is whether its episode has."""
+    """A fault that began at noon with known changes; `fired`: its episode has fired."""
     says = finding(EPP, related=related, **fields)
     fault = Fault(
         clock=fault_key(says), finding=says, says=says, since=NOON, first_seen=ZERO, ripe=True,
@@ -87,7 +87,7 @@ def candidate(
 
 
 def told(one, *parts, now=60, settings=None):
-    """The changes that are told of a candidate, by what was seen and what there is."""
+    """The changes reported for a candidate, from what was seen and what exists."""
     tables = {}
     for resource, obj in (each for each in parts if isinstance(each, tuple)):
         tables.setdefault(resource, []).append(obj)

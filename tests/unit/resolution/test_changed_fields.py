@@ -1,4 +1,4 @@
-"""What is told of two versions of an object is bounded."""
+"""The reported differences between two versions of an object are bounded."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def told(*images):
 
 @pytest.mark.parametrize(("changed", "expected"), [(1, 1), (8, 8), (9, 8), (20, 8)])
 def test_at_most_eight_fields_are_told(changed, expected):
-    """Of an object whose every container has another image, the first eight."""
+    """If every container has another image, the first eight are reported."""
     assert len(told(*["new"] * changed)) == expected
 
 
@@ -45,7 +45,7 @@ def test_a_value_has_at_most_120_bytes(length, whole):
 
 
 class Names(Part, frozen=True):
-    """Fields of many kinds whose texts are told."""
+    """Fields of many kinds whose text values are reported."""
 
     image: str = ""
     gateway_class_name: str = ""
@@ -60,7 +60,7 @@ class Names(Part, frozen=True):
 
 
 class Selectors(Part, frozen=True):
-    """Fields of many kinds that are told as a whole."""
+    """Fields of many kinds that are reported as a whole."""
 
     selector: Labels | None = None
     match_labels: Labels | None = None
@@ -68,7 +68,7 @@ class Selectors(Part, frozen=True):
 
 
 class Others(Part, frozen=True):
-    """Fields whose texts may hold a credential."""
+    """Fields whose text values may contain a credential."""
 
     command: str = ""
     value: str = ""
@@ -98,7 +98,7 @@ class Deep(Part, frozen=True):
 
 
 class Anything(KubeObject, frozen=True):
-    """An object of which any of these is wanted."""
+    """An object with any of these in its desired state."""
 
     metadata: Metadata
     spec: Names | Selectors | Others | Nested | Deep | None = None
@@ -136,7 +136,7 @@ def test_selectors_are_told_as_a_whole(field):
     ids=["number", "switch", "switch that was not set", "part that is gone"],
 )
 def test_numbers_and_switches_are_told(field, before, after, expected):
-    """Also where one was not set; of a part that comes or goes only that it did."""
+    """Unset values are reported too; for a part that comes or goes, only that it did."""
     changes = changed_fields(
         *(
             Deployment(metadata=Metadata(name="d"), spec=DeploymentSpec(**{field: each}))
@@ -156,7 +156,7 @@ def test_numbers_and_switches_are_told(field, before, after, expected):
     ids=["text", "labels", "selector"],
 )  # fmt: skip
 def test_what_is_empty_is_told_in_words(before, after, expected):
-    """Nobody sees an empty value between "from" and "to"."""
+    """An empty value between "from" and "to" would be invisible."""
     (change,) = changed_fields(anything(spec=before), anything(spec=after))
     assert change[1:] == expected
 
@@ -164,13 +164,13 @@ def test_what_is_empty_is_told_in_words(before, after, expected):
 @pytest.mark.parametrize("field", Others.__struct_fields__)
 @pytest.mark.parametrize("part", ["spec", "data"])
 def test_of_other_texts_only_that_they_changed(part, field):
-    """A command, a value and what a ConfigMap holds may be secret."""
+    """A command, a value, and the data of a ConfigMap may be secret."""
     before, after = (anything(**{part: Others(**{field: text})}) for text in ("one", "other"))
     assert changed_fields(before, after) == ((f"{part}.{field}", "", ""),)
 
 
 def test_a_field_is_told_once():
-    """Also where a list has two entries of one name, of which nobody can say which changed."""
+    """This includes lists with two entries of one name, of which either may have changed."""
     containers = [
         tuple(Container(name="c", image=f"{image}{number}") for number in (1, 2))
         for image in ("old", "new")
@@ -233,7 +233,7 @@ def test_entries_of_a_list_are_told_by_their_names(before, after, expected):
     ],
 )  # fmt: skip
 def test_parts_of_parts(field, before, after, expected):
-    """By their way from the top, and what selects or refers as a whole."""
+    """They are named by their path; selectors and references are reported as a whole."""
     changes = changed_fields(*(anything(spec=Nested(**{field: each})) for each in (before, after)))
     assert changes == (expected,)
 
@@ -255,7 +255,7 @@ def test_what_reads_the_same_is_only_told_to_have_changed(field, before, after):
 
 
 def test_a_selector_is_told_as_a_whole_wherever_it_stands():
-    """It goes by the last name of its way from the top."""
+    """The last name of the path decides."""
     before, after = (
         anything(spec=Deep(nested=Nested(selector=LabelSelector(match_labels={"a": each}))))
         for each in "12"

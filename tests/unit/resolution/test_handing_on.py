@@ -1,4 +1,4 @@
-"""What goes on: handed over by a leader, and from one fault of an object to the next."""
+"""What continues: faults handed on by a leader, and from one fault of an object to the next."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -21,7 +21,7 @@ from tests.unit.resolution.building import NOON, Resolver, finding, seconds
 
 
 def memory(*faults, ripe=False):
-    """Remember faults, each as (its finding, since when, whether it was told)."""
+    """Remember faults, each as (its finding, its start, whether it was reported)."""
     episodes = {}
     for found, since, told in faults:
         fault = FaultMemory(
@@ -48,7 +48,7 @@ def test_what_waits_is_handed_on_with_its_start():
 
 
 def test_what_was_told_or_can_be_read_again_is_not_handed_on():
-    """The Event on record tells of the one, the object's condition of the other."""
+    """The recorded Event has the start of one, the object's condition that of the other."""
     told = finding("inferencesetEPPNotReady")
     dated = finding("inferencesetRouteNotReady", transition=NOON)
     assert hand_on(memory((told, NOON, True), (dated, NOON, False))) == ""
@@ -56,7 +56,7 @@ def test_what_was_told_or_can_be_read_again_is_not_handed_on():
 
 
 def test_faults_of_one_object_are_told_apart():
-    """Another reason or another subject has a start of its own."""
+    """Another reason or another subject has its own start."""
     found = finding("inferencesetEPPNotReady")
     handed = take_over(hand_on(memory((found, NOON, False))), NOON, NOON)
     clock = (found.related, False)
@@ -77,7 +77,7 @@ def test_what_only_an_event_on_record_tells_of_is_not_handed_on():
 
 
 def test_the_form_stays_as_it_is():
-    """While the reporter is updated another version reads it."""
+    """During an update, another version of the reporter reads it."""
     first = finding("inferencesetEPPNotReady", related=pod("u1"))
     second = finding("inferencesetRouteNotReady")
     known = memory((first, NOON, False), (second, NOON + timedelta(seconds=5), False))
@@ -85,7 +85,7 @@ def test_the_form_stays_as_it_is():
 
 
 def test_the_text_stays_the_same_when_a_grace_ends():
-    """What is past its grace goes last where there are too many, and in its place where not."""
+    """Faults past their grace go last if there are too many, and stay in order otherwise."""
     older = (finding("inferencesetEPPNotReady"), NOON, False)
     younger = memory((finding("inferencesetRouteNotReady"), NOON + timedelta(seconds=5), False))
     texts = {
@@ -109,7 +109,7 @@ def test_the_text_is_bounded_and_the_oldest_go_first():
 
 
 def test_faults_past_their_grace_do_not_crowd_out_those_in_it():
-    """What is suppressed or secondary is not told either, may be many, and is older."""
+    """Suppressed and secondary faults are not reported either; they may be many, and are older."""
     old = memory(
         *((finding("inferencesetEPPNotReady", name=f"m-{n}"), NOON, False) for n in range(MOST)),
         ripe=True,
@@ -126,14 +126,14 @@ def test_faults_past_their_grace_do_not_crowd_out_those_in_it():
     "text", ["", "{", "[]", '{"a": "b"}', '{"a": 1}', '{"a": "9999999999999999"}', "\x00"]
 )
 def test_a_text_that_somebody_else_wrote_says_nothing(text):
-    """Whoever may write the Lease can write anything there."""
+    """A user who may write the Lease can write anything into it."""
     assert take_over(text, NOON, NOON) == NOTHING
 
 
 @pytest.mark.parametrize(("renewed", "known"), [(NOON, True), (NOON - WITHIN, True),
     (NOON - WITHIN - timedelta(seconds=1), False), (None, False)])  # fmt: skip
 def test_what_was_handed_on_long_ago_says_nothing(renewed, known):
-    """A fault may have been gone while nobody looked."""
+    """A fault may have been gone while no leader looked."""
     text = hand_on(memory((finding("inferencesetEPPNotReady"), NOON, False)))
     assert bool(take_over(text, renewed, NOON)) is known
 
@@ -143,7 +143,7 @@ def test_what_was_handed_on_long_ago_says_nothing(renewed, known):
     [("u1", "u1", True), ("u1", "", True), ("", "u1", True), ("u1", "u2", False)],
 )
 def test_another_object_of_the_same_name_is_another_fault(before, uid, known):
-    """A pod that was made again has its own grace; of a missing object the uid may not be known."""
+    """A recreated pod has its own grace; the uid of a missing object may be unknown."""
     text = hand_on(memory((finding("inferencesetEPPNotReady", related=pod(before)), NOON, False)))
     found = finding("inferencesetEPPNotReady", related=pod(uid))
     since = since_of(take_over(text, NOON, NOON), found.key, (found.related, False))
@@ -156,7 +156,7 @@ def test_another_object_of_the_same_name_is_another_fault(before, uid, known):
     ids=["nothing else tells", "earlier than the condition", "later than the condition"],
 )  # fmt: skip
 def test_the_earlier_start_counts(handed, fields, since):
-    """What the last leader saw, or what stands in the object; the age is known by either."""
+    """It may be from the last leader or from the object; either way the age is known."""
     found = finding("inferencesetEPPNotReady", **fields)
     begun = Start(NOON - seconds(handed))
     resolver = Resolver()
@@ -175,7 +175,7 @@ PODS = "inferencesetModelPodsNotReady"
 
 @pytest.mark.parametrize(("severity", "worst"), [(1, "slow again"), (9, "other")])
 def test_each_young_fault_of_a_pod_keeps_the_time_at_which_it_is_due(severity, worst):
-    """Whichever of them is worse: the reporter wakes for the first one, then for the other."""
+    """Whichever is worse, the reporter wakes for the first one, then for the other."""
     resolver = Resolver()
 
     def loads(message, began):

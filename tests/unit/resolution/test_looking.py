@@ -1,4 +1,4 @@
-"""The lines of a report: where to look, in what order, and what is outside."""
+"""The lines of a report: commands, order, and objects that are not judged."""
 
 import json
 from dataclasses import replace
@@ -29,13 +29,13 @@ from tests.unit.resolution.test_mute import mutes
 
 PODS, SCALING = "inferencesetModelPodsNotReady", "inferencesetScalingMisconfigured"
 STALE = "inferencesetEPPStaleMetrics"
-"""Comes from metrics; its row has a command with the namespace."""
+"""A reason from metrics; its row has a command with the namespace."""
 
 SETTINGS = "get inferenceset.kaito.sh {} -o jsonpath='{{.metadata.annotations}}'"
 
 
 def model(place, name="m"):
-    """A model in a namespace that no other case has, so that nothing is known of it yet."""
+    """A model in a namespace of its own, so that nothing is known about it yet."""
     return Subject(INFERENCESET_KIND, place, name)
 
 
@@ -52,7 +52,7 @@ def conditions(place, name="m"):
 
 
 def commands_of(reason, subject, related, *, there=True, **fields):
-    """The commands in the report, where the object at fault is there, or is not."""
+    """The commands in the report, with or without the object at fault."""
     metadata = {"namespace": related.namespace, "name": related.name}
     doc = {"apiVersion": related.api_version, "kind": related.kind, "metadata": metadata}
     found = finding(reason, subject=subject, related=related, exempt=True, **fields)
@@ -99,7 +99,7 @@ def commands_of(reason, subject, related, *, there=True, **fields):
 def test_the_object_at_fault_comes_first_and_then_what_belongs_to_the_reason(
     reason, subject, related, more
 ):
-    """A part of a name that is no proper name never gets into a command."""
+    """A part of a name that is invalid never gets into a command."""
     found = commands_of(reason, subject, related)
     assert found == (*commands_for(related), *more)
     assert len(found) <= MOST
@@ -122,7 +122,7 @@ def test_the_logs_are_those_of_the_container_at_fault():
     ],
 )  # fmt: skip
 def test_of_what_does_not_exist_is_shown_what_is_there_instead(related, first):
-    """To describe it fails, and nobody wrote a log."""
+    """To describe it would fail, and it has no logs."""
     found = commands_of("clusterKaitoControllerNotReady", CLUSTER, related, there=False)
     assert found[0] == first
     assert not [each for each in found if " describe " in each or " logs " in each]
@@ -171,7 +171,7 @@ def found(seen, *subjects, **settings):
     },
 )  # fmt: skip
 def test_what_is_not_judged(seen, told):
-    """It is counted, the first one is named, and it is told which ones are judged."""
+    """Such objects are counted, the first is named, and the text says which ones are judged."""
     assert found(seen, MODEL) == told
 
 
@@ -198,7 +198,7 @@ def test_a_stack_that_is_off_hides_none_after_it():
 
 
 def test_the_answer_rests_on_the_tables_of_what_is_counted():
-    """And on whether they are served; where no stack is counted, on pods alone."""
+    """It also depends on whether they are served; if no stack counts objects, on pods only."""
     seen = holding(INFERENCESETS, "a/y")
     rests_on = list(tables_of_stacks(seen, FullEvaluationSettings(**LEFT_OUT)))
     assert rests_on[3:6] == [None, seen.tables[INFERENCESETS], Served.SERVED]
@@ -280,7 +280,7 @@ def test_what_is_no_cause_is_listed_by_subject_and_chain(ordered):
 
 @pytest.mark.parametrize(("gone", "seen"), [("a", "b"), ("b", "a")])
 def test_what_is_gone_stands_with_what_is_seen(gone, seen):
-    """Of two lines of one reason the first by name comes first."""
+    """Of two lines of one reason, the first by name comes first."""
     resolver = Resolver()
     resolver.look(0, of_crd(gone, exempt=True))
     resolver.look(1, of_crd(seen))
@@ -304,7 +304,7 @@ def with_replicas(count):
 
 
 def test_what_was_changed_before_a_fault_stands_in_its_line_and_in_its_message():
-    """So an operator sees it, and so does whoever reads the Event."""
+    """An operator sees it in the report and in the Event."""
     resolver = Resolver()
     resolver.look(0, seen=with_replicas(1))
     related = DEPLOYMENTS.ref_named("demo", "x")
@@ -326,7 +326,7 @@ def test_what_is_clearing_says_what_mutes_the_fault_that_is_left():
     [((False,), 120), ((True,), 65), ((True, False), 65), ((False, False), 120)],
 )
 def test_a_fault_that_no_upstream_explains_does_not_wait_for_the_hold(independent, fires):
-    """The hold of one that recovered at 60 lasts until 120; the grace of the fault is 5 s."""
+    """The hold of the recovered upstream lasts from 60 to 120; the grace of the fault is 5 s."""
     resolver = Resolver(grace={PODS: 5})
     resolver.look(0, at_once(KAITO, governs=True))
     faults = [
@@ -339,7 +339,7 @@ def test_a_fault_that_no_upstream_explains_does_not_wait_for_the_hold(independen
 
 
 def test_what_waits_for_an_upstream_that_fires_tells_no_time():
-    """Nobody knows when that is over, and it is suppressed once its grace is."""
+    """Its end is unknown, and the fault is suppressed once its grace is over."""
     resolver = Resolver()
     upstream = at_once(KAITO, governs=True)
     assert resolver.look(0, upstream, finding(PODS)) == {KAITO: "firing", PODS: "pending"}
@@ -348,7 +348,7 @@ def test_what_waits_for_an_upstream_that_fires_tells_no_time():
 
 
 def test_it_wakes_for_a_young_fault_under_one_that_is_clearing():
-    """It fires at 60, before the other has recovered, and the key goes on."""
+    """It fires at 60, before the other has recovered, and the key continues."""
     resolver = Resolver()
     for at in (0, 5):
         resolver.look(at, at_once(PODS, "a"), finding(PODS, "b"))

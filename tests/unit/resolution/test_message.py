@@ -1,4 +1,4 @@
-"""What an Event says: the fault, what else there is, a change before it, and whose words it has."""
+"""Messages of Events: the fault, the additions, a change before it, and foreign text in them."""
 
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ PODS, EPP = "inferencesetModelPodsNotReady", "inferencesetEPPNotReady"
 
 @pytest.mark.parametrize("text", ["x" * 3000, "ü" * 3000, "\U0001f9ca" * 1500, "x" + "€" * 900])
 def test_a_long_message_is_cut_and_its_suffixes_are_not(text):
-    """The base gives way, on a character's boundary."""
+    """The base is cut, at a character boundary."""
     resolver = Resolver()
     resolver.look(
         0,
@@ -38,7 +38,7 @@ def test_a_long_message_is_cut_and_its_suffixes_are_not(text):
 
 
 def test_the_longest_suffixes_leave_room():
-    """With every suffix at its longest the fault itself is still named."""
+    """With every suffix at its longest, the fault itself is still named."""
     resolver = Resolver(emit=Emit.PRIMARY)
     cluster = [
         "clusterKaitoControllerNotReady", "clusterGatewayAuthNotReady", "clusterBBRNotReady",
@@ -60,7 +60,7 @@ def test_the_longest_suffixes_leave_room():
 
 @pytest.mark.parametrize(("beside", "where"), [([], ""), ([PODS], " in 1 namespace(s)")])
 def test_what_is_about_the_whole_cluster_counts_no_namespace(beside, where):
-    """It is in none; a declared part may explain a part of the control plane, and models as well."""
+    """It has none; a declared part may explain a part of the control plane as well as models."""
     stores, kaito = "stores.example.com", "clusterKaitoControllerNotReady"
     part = CustomComponent(
         reason="clusterStoreCRDMissing", layer=Layer.CLUSTER, crd=CustomCrd(name=stores),
@@ -137,7 +137,7 @@ def test_what_a_message_names(passes):
 
 
 def test_what_does_not_fire_names_nothing_that_it_outranks():
-    """Of two missing definitions one is written, and that one says so."""
+    """Of two missing definitions, one has an Event, and that one says so."""
     resolver = Resolver(emit=Emit.PRIMARY)
     missing = [finding("clusterCRDMissing", exempt=True, involved=crd(each)) for each in "ab"]
     resolver.look(0, *missing)
@@ -147,7 +147,7 @@ def test_what_does_not_fire_names_nothing_that_it_outranks():
 
 
 def test_upstream_text_is_cleaned():
-    """Links, secrets and line breaks do not reach an Event, in suffixes neither."""
+    """Links, secrets and line breaks do not reach an Event, not even in suffixes."""
     resolver = Resolver()
     resolver.look(
         0,
@@ -181,7 +181,7 @@ MORE = " (and 1 more)"
 
 
 def told(message="EPP is down", disposition=Disposition.FIRING):
-    """Two faults of a key, of which the first one says the message."""
+    """Two faults of a key, the first of which provides the message."""
     says = (finding(EPP, related=DEPLOYMENT, message=message, severity=1), finding(EPP, "y"))
     faults = tuple(
         Fault(
@@ -194,7 +194,7 @@ def told(message="EPP is down", disposition=Disposition.FIRING):
 
 
 def test_the_first_change_stands_behind_the_cause():
-    """The others are in the report; what else there is to say comes after it."""
+    """The others are in the report; other additions follow it."""
     message = compose(told(), [told()], {}, changes=[SCALED, WRITTEN])
     assert message == f"EPP is down{CHANGE}{MORE}"
 
@@ -205,14 +205,14 @@ def test_nothing_is_said_where_nothing_was_changed():
 
 @pytest.mark.parametrize("disposition", sorted(set(Disposition) - {Disposition.FIRING}))
 def test_only_what_fires_tells_of_a_change(disposition):
-    """What waits, or is explained by something else, has no Event."""
+    """Findings that wait or that something else explains have no Event."""
     waiting = told(disposition=disposition)
     assert compose(waiting, [waiting], {}, changes=[SCALED]) == f"EPP is down{MORE}"
 
 
 @pytest.mark.parametrize("character", ["x", "ü", "\U0001f9ca"])
 def test_a_change_is_told_where_there_is_room_for_it(character):
-    """It is told whole or not at all, and takes no room from the cause; the limit is one of bytes."""
+    """It is complete or left out, and takes no room from the cause; the limit is in bytes."""
     room = 1024 - len(f"{CHANGE}{MORE}")
     wide, narrow = divmod(room, len(character.encode()))
     fits = "." * narrow + character * wide
@@ -261,7 +261,7 @@ def said(resolver):
     },
 )
 def test_what_passes_says_what_was_said_before(before, after, says):
-    """Unless that was about something else, or said no more itself."""
+    """Unless that was about something else, or was a passing state itself."""
     resolver = Resolver()
     resolver.look(0, before)
     resolver.look(10, after)
@@ -269,7 +269,7 @@ def test_what_passes_says_what_was_said_before(before, after, says):
 
 
 def test_the_words_stay_about_their_part_while_another_state_has_none():
-    """A pod that says nothing of its containers for a moment does not end what was said of one."""
+    """A pod that has no container states for a moment does not end the text about one."""
     resolver = Resolver()
     resolver.look(0, crashed())
     for second, state in ((10, waits("")), (20, waits()), (30, waits(""))):
@@ -278,7 +278,7 @@ def test_the_words_stay_about_their_part_while_another_state_has_none():
 
 
 def test_what_passes_after_a_restart_says_what_it_is():
-    """The Event on record goes on; the finding that it told of is not known any more."""
+    """The recorded Event continues; its finding is not known any more."""
     resolver = Resolver()
     resolver.look(10, waits(), seen=snapshot(events=events_of(crashed())))
     assert said(resolver) == "waits"
@@ -286,7 +286,7 @@ def test_what_passes_after_a_restart_says_what_it_is():
 
 @pytest.mark.parametrize(("about", "says"), [(MAIN, "waits"), ("", "crashed")])
 def test_an_object_that_is_made_again(about, says):
-    """The container of another pod has not crashed; a component on its way up keeps its words."""
+    """The container of another pod has not crashed; a starting component keeps its message."""
     resolver = Resolver()
     first, second = (ObjectRef("v1", "Pod", "demo", "p-0", uid) for uid in "ab")
     resolver.look(0, crashed(about, related=first))

@@ -1,4 +1,4 @@
-"""Rule 4: what a mute does to an episode that has begun before."""
+"""Rule 4: what a mute does to an episode that had already begun."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ BLIND = snapshot(unknown=[WORKSPACES])
 
 
 def mutes(*names, base=None):
-    """A snapshot in which pods of these names carry a mute."""
+    """A snapshot in which pods with these names have a mute."""
     annotations = {MUTE: f"{PODS},{EPP}"}
     pods = ((r.PODS, obj(r.PODS, name, "demo", **annotations)) for name in names)
     return holding(*pods, base=base)
@@ -27,7 +27,7 @@ def fault(name="a", **fields):
 
 
 def test_a_muted_episode_keeps_its_start():
-    """Also when the muted fault that began it is gone, and another muted one is left."""
+    """Even if the muted fault that began it is gone and another muted one is left."""
     resolver = Resolver()
     first, second = finding(PODS, "a", exempt=True), finding(PODS, "b", exempt=True)
     resolver.look(0, first, seen=mutes("a", "b"))
@@ -62,7 +62,7 @@ def test_a_fault_that_is_not_seen_any_more_is_muted(base):
 
 @pytest.mark.parametrize(("muted", "becomes"), [("a", "muted"), ("b", "clearing")])
 def test_what_only_an_event_on_record_tells_of_is_muted_by_its_object(muted, becomes):
-    """The fault is gone when the next process starts, and the Event says which object had it."""
+    """The fault is gone when the next process starts, and the Event names the object."""
     before, after = Resolver(), Resolver()
     before.look(0, fault("a"))
     recorded = snapshot(events=before.events())
@@ -72,7 +72,7 @@ def test_what_only_an_event_on_record_tells_of_is_muted_by_its_object(muted, bec
 
 @pytest.mark.parametrize("muted", ["a", "b"])
 def test_a_fault_that_is_not_seen_any_more_is_muted_with_all_the_others(muted):
-    """As long as one of them is heard it is clearing."""
+    """As long as one of them is not muted, it is clearing."""
     resolver = Resolver()
     resolver.look(0, fault("a"), fault("b"))
     assert resolver.look(10, seen=mutes(muted)) == {PODS: "clearing"}
@@ -88,7 +88,7 @@ def test_a_young_fault_does_not_keep_what_is_clearing_from_being_muted():
 
 
 def test_a_finding_that_is_stale_for_longer_than_its_fault_is_remembered_stays():
-    """It is not known any more what a mute would have to be about."""
+    """It is no longer known what a mute would have to be about."""
     resolver = Resolver()
     young = fault("b", exempt=False, budget=seconds(900))
     resolver.look(0, fault("a"))
@@ -124,7 +124,7 @@ def test_a_muted_fault_beside_one_that_an_upstream_explains():
 
 @pytest.mark.parametrize(("exempt", "gone_for"), [(True, 60), (False, 5)])
 def test_a_told_fault_beside_a_muted_one_clears_as_any_other(exempt, gone_for):
-    """It takes as long as it takes to recover, and the reporter wakes then."""
+    """It takes as long as a recovery, and the reporter wakes then."""
     resolver = Resolver(grace={PODS: 5})
     both = fault("a", exempt=exempt), fault("b", exempt=exempt)
     resolver.look(0, *both, seen=mutes("a"))
@@ -136,7 +136,7 @@ def test_a_told_fault_beside_a_muted_one_clears_as_any_other(exempt, gone_for):
 
 
 def test_what_clears_beside_a_muted_fault_outranks_others():
-    """Else they would be told each time that it comes and goes."""
+    """Otherwise they would be reported each time that it comes and goes."""
     resolver = Resolver()
     resolver.look(0, fault("a"), fault("b"), seen=mutes("a"))
     found = resolver.look(10, fault("a"), finding(EPP, "c", exempt=True), seen=mutes("a"))

@@ -1,4 +1,4 @@
-"""What annotations mute, which faults that are, and whether a mute outlives the sight of its object."""
+"""What annotations mute, which faults that affects, and mutes on objects that become unreadable."""
 
 import json
 from dataclasses import replace
@@ -135,7 +135,7 @@ def test_faults_are_bounded():
 
 
 def test_hints_are_bounded_and_for_the_first():
-    """To look for what may be meant takes long, and a tenant may annotate thousands of objects."""
+    """Searching for a similar name is slow, and a tenant can annotate thousands of objects."""
     names = [f"n{number:04}" for number in range(HINTS + 50)]
     wrong = [muted(name, f"{EPP}{name[1:]}") for name in names]
     found = find_mutes(holding(*wrong), (), NOON, catalogue=BUILT_IN)
@@ -190,7 +190,7 @@ def test_a_mute_that_is_taken_away_ends_beside_a_malformed_object():
 
 
 def test_a_fault_of_a_pod_that_cannot_be_judged_stays_muted():
-    """As it would go on firing."""
+    """It would still fire otherwise."""
     pod = (r.PODS, obj(r.PODS, "x", "demo", **{MUTE: "inferencesetModelPodsNotReady"}))
     about = finding("inferencesetModelPodsNotReady", exempt=True)
     resolver = Resolver()
@@ -202,7 +202,7 @@ def test_a_fault_of_a_pod_that_cannot_be_judged_stays_muted():
 
 
 def test_what_is_told_beside_a_muted_fault_does_not_go_back_to_the_former_episode():
-    """The record of that one may still say that it fires: its end is on its way."""
+    """The former record may still fire: its end is on its way."""
     pod = (r.PODS, obj(r.PODS, "x", "demo", **{MUTE: "inferencesetModelPodsNotReady"}))
     first = finding("inferencesetModelPodsNotReady", "x", exempt=True)
     other = finding("inferencesetModelPodsNotReady", "y", exempt=True)
@@ -285,7 +285,7 @@ def test_the_first_objects_have_hints_whatever_is_read_first():
 
 
 def test_what_is_listed_once_counts_once():
-    """Long names of one beginning are shown alike; others have room beside them."""
+    """Long names with the same beginning look alike; others have room next to them."""
     alike = ",".join(f"{'y' * 80}{number}" for number in range(5))
     names = [f"n{number:04}" for number in range(300)]
     found = found_in(holding(*(muted(name, alike) for name in names)))
@@ -293,7 +293,7 @@ def test_what_is_listed_once_counts_once():
 
 
 def test_a_mute_of_a_kind_that_is_not_read_any_more_ends():
-    """As of a component that is declared no more."""
+    """For example, one of a component that is no longer declared."""
     before = Mute(ObjectRef("example.com/v1", "Cache", "demo", "x"), (EPP,))
     assert found_in(snapshot(), [before]).all == ()
 
@@ -313,7 +313,7 @@ def test_a_mute_of_a_kind_that_is_not_read_any_more_ends():
 def test_a_mute_of_a_kind_that_is_read_twice_goes_on_while_one_is_unknown(
     plain, of_stack, *, goes_on
 ):
-    """What is read for a stack has some of the objects only, and none where there is no such stack."""
+    """A resource of a stack has some of the objects only, or none without that stack."""
     states = {r.DEPLOYMENTS: ResourceState(plain), MADE_DEPLOYMENTS: ResourceState(of_stack)}
     seen = snapshot()
     before = Mute(r.DEPLOYMENTS.ref_named("kaito", "up"), (KAITO,))
@@ -325,7 +325,7 @@ def test_a_mute_of_a_kind_that_is_read_twice_goes_on_while_one_is_unknown(
     ("unknown", "goes_on"), [(r.NODES, False), (r.DEPLOYMENTS, True)], ids=["other", "own"]
 )
 def test_only_its_own_kind_tells_of_the_object_of_a_mute(unknown, *, goes_on):
-    """Not one of the same name of another kind, nor that another kind is unknown."""
+    """Neither an object of the same name of another kind nor another unknown kind matters."""
     twin = (r.PODS, obj(r.PODS, "up", "kaito"))
     seen = holding(twin, base=snapshot(unknown=[unknown]))
     before = Mute(r.DEPLOYMENTS.ref_named("kaito", "up"), (KAITO,))
@@ -343,7 +343,7 @@ ENDED = "the mute ended at 2026-11-20T12:00:00Z and mutes nothing any more"
 
 
 def said(mute, until=None, hints=None):
-    """What is said of annotations at noon."""
+    """The result for these annotations at noon."""
     annotations = Annotations(mute=mute, mute_until=until)
     return asked(annotations, NOON, BUILT_IN, hints=hints or Hints(BUILT_IN))
 
@@ -361,7 +361,7 @@ def said(mute, until=None, hints=None):
     },
 )
 def test_which_reason_may_be_meant(name, hint):
-    """Only one that can be muted, and only if most of the name is the same."""
+    """Only a reason that can be muted, and only if most of the name is the same."""
     assert said(name).faults == (f'no reason is called "{name}"{hint}',)
 
 
@@ -400,7 +400,7 @@ def test_five_names_are_objected_to_one_by_one(wrong, last):
     ids=["as-long-as-allowed", "too-long", "behind-the-end", "across-the-end", "before-the-end"],
 )
 def test_the_first_8192_characters_are_read(text, reasons, is_longer):
-    """A name that stands across the end is none of those that are read."""
+    """A name that is cut off at the end does not count."""
     found = said(text)
     assert found.reasons == reasons
     fault = f"{MUTE} is longer than 8192 characters; the rest is not read"

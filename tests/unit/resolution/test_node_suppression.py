@@ -50,7 +50,7 @@ def upstreams(*, firing=(), pending=(), released=()):
 
 
 def fault(name="p-0", lost="", *, reason=PODS, ripe=True, **fields):
-    """A fault of the object `name` that rests on the node `lost`."""
+    """A fault of the object `name` that depends on the node `lost`."""
     told = finding(reason, name, lost_node=lost, **fields)
     return Fault(
         clock=fault_key(told),
@@ -70,7 +70,7 @@ def young(name="p-0", lost="", **fields):
 
 
 def episode(*before, disposition=Disposition.PENDING, forgotten=False):
-    """What is remembered of faults; `forgotten`: an Event on record alone tells of them."""
+    """The memory of faults; `forgotten`: only a recorded Event has them."""
     first = before[0].finding
     reason = BY_NAME[first.reason]
     shown = ResolvedFinding(
@@ -118,7 +118,7 @@ def of_node(name):
 
 
 def judge(given, what, *, candidates=(), undercurrents=()):
-    """Return what becomes of one candidate, given what suppresses and holds."""
+    """Return one candidate as judged, given what suppresses and holds."""
     state = PassState(
         evaluation=Evaluation((), (), ()),
         snapshot=snapshot(),
@@ -158,7 +158,7 @@ def test_what_rests_on_a_node(what, then):
 @EACH_STATE
 @pytest.mark.parametrize("seen", ["candidates", "undercurrents"])
 def test_what_rested_on_a_node_that_is_back(what, then, seen):
-    """It still does. While the node is seen at fault, what the pod says now counts."""
+    """It still does. While the node is seen at fault, the pod's current state counts."""
     given = candidate(fault(), before=episode(fault(lost="n-1")))
     assert state_of(judge(given, what)) == then
     assert state_of(judge(given, what, **{seen: [of_node("n-1")]})) == UNTOUCHED
@@ -219,7 +219,7 @@ OFF_TOO, YOUNG = fault("p-3"), young("p-4")
     },
 )  # fmt: skip
 def test_which_faults_are_told(given, state, told):
-    """Those that the node does not explain; where it explains none, nothing is left out."""
+    """Those that the node does not explain; if it explains none, all are reported."""
     found = judge(given, upstreams(firing=["n-1"]))
     assert (state_of(found), found.told) == (state, told)
 
@@ -241,7 +241,7 @@ def test_what_another_cause_explains_stays_with_that(disposition):
     ids=["it fires", "it does not fire yet", "a fault of it is elsewhere"],
 )
 def test_what_is_held(given, then):
-    """What fires is not taken back, and what is elsewhere is no matter of the node."""
+    """Firing findings are not withdrawn, and pods elsewhere have nothing to do with the node."""
     assert state_of(judge(given, upstreams(pending=["n-1"]))) == then
 
 
@@ -289,12 +289,12 @@ RELEASED = upstreams(released={"n-1": LATER})
     },
 )  # fmt: skip
 def test_what_waits_in_its_grace(given, what, by, until):
-    """It stays pending, and says whom it waits for next and until when, where that is known."""
+    """It stays pending, with its upstream and the end of the hold, if known."""
     assert state_of(judge(given, what)) == (Disposition.PENDING, by, until)
 
 
 def test_nodes_are_named_once_in_order():
-    """Several pods on several lost nodes, one on none: the report names each node once, sorted."""
+    """With several pods on several lost nodes and one on none, each node is named once, sorted."""
     lost = [
         "node-h",
         "node-c",
@@ -315,7 +315,7 @@ def test_nodes_are_named_once_in_order():
 
 
 TABLE: dict[str, set[str]] = {}
-"""Which fault explains which others of the same pod, of InferenceSets."""
+"""Which faults explain which others of the same pod, for InferenceSets."""
 for _row in POD_SUPPRESSION:
     if _row.upstream.startswith(INFERENCESET_KIND):
         TABLE.setdefault(_row.upstream, set()).update(_row.downstream)
@@ -329,7 +329,7 @@ def of_pod(reason, pod="p-0", **fields):
 
 @pytest.mark.parametrize(("upstream", "downstream"), PAIRS)
 def test_explained_by_a_fault_of_the_same_pod(upstream, downstream):
-    """It stays in the report and says by what; the cause's message says nothing of it."""
+    """It stays in the report with its cause; the cause's message does not mention it."""
     resolver = Resolver()
     found = resolver.look(0, of_pod(upstream), of_pod(downstream))
     assert found == {upstream: "firing", downstream: "suppressed"}

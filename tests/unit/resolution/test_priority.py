@@ -1,4 +1,4 @@
-"""Rules 5 and 8: which of several faults is written, which is the primary one, and whom each hits."""
+"""Rules 5 and 8: which of several faults has the Event, which is primary, and their impact."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -86,7 +86,7 @@ def test_each_pair_of_a_chain(layer, emit):
 @pytest.mark.parametrize("outside", OUTSIDE)
 @pytest.mark.parametrize("emit", list(Emit))
 def test_outside_the_chain(outside, emit):
-    """What stands outside the chain is told beside it, unless strictly one is asked for."""
+    """Such a reason is reported next to the chain, unless only one is allowed."""
     resolver = Resolver(emit=emit)
     found = resolver.look(0, at_once("inferencesetEPPNotReady"), at_once(outside))
     assert found["inferencesetEPPNotReady"] == "firing"
@@ -97,7 +97,7 @@ def test_outside_the_chain(outside, emit):
 @pytest.mark.parametrize("emit", list(Emit))
 @pytest.mark.parametrize("beside", [(), ("clusterKnativeNotReady",), ("inferencesetEPPNotReady",)])
 def test_what_the_reporter_cannot_see_is_no_cause(emit, beside):
-    """It is told, never primary, never first, and neither outranks a cause nor is outranked by one."""
+    """It is reported, is never primary or first, and neither outranks a cause nor is outranked."""
     resolver = Resolver(emit=emit)
     found = resolver.look(0, at_once(BLIND), *map(at_once, beside))
     assert found == dict.fromkeys((BLIND, *beside), "firing")
@@ -108,7 +108,7 @@ def test_what_the_reporter_cannot_see_is_no_cause(emit, beside):
 
 @pytest.mark.parametrize("emit", list(Emit))
 def test_strictly_one_while_another_clears(emit):
-    """Under `primary` what is clearing keeps its place; nothing lower is written beside it."""
+    """Under `primary`, a clearing reason keeps its place; nothing lower is written."""
     resolver = Resolver(emit=emit)
     pods, outside = at_once("inferencesetModelPodsNotReady"), at_once(OUTSIDE[0])
     resolver.look(0, pods, outside)
@@ -118,7 +118,7 @@ def test_strictly_one_while_another_clears(emit):
 
 
 def test_the_one_under_primary_is_one_of_several_crds():
-    """Of two findings of one reason the first by name is written."""
+    """Of two findings of one reason, the first by name is written."""
     resolver = Resolver(emit=Emit.PRIMARY)
     resolver.look(
         0,
@@ -160,7 +160,7 @@ def test_a_muted_fault_that_is_gone_outranks_nothing():
     ids=["fires", "was clearing", "was in its grace"],
 )
 def test_what_a_node_holds_takes_back_only_what_was_not_told(first, then, found):
-    """While the node is in its grace nobody knows yet whether it explains the pods."""
+    """While the node is in its grace, it is unknown whether it explains the pods."""
     resolver = Resolver()
     resolver.look(0, first)
     resolver.look(50, *filter(None, [then]))
@@ -179,7 +179,7 @@ def test_what_the_reporter_cannot_see_has_its_grace():
 
 
 def test_what_a_node_explains_of_a_namespace_outranks_nothing():
-    """That is for models only: of a namespace the next fault is told."""
+    """That is for models only: for a namespace, the next fault is reported."""
     node = ObjectRef("v1", "Node", "", "node-a")
     plane, policy = "modelharnessGatewayDataPlaneNotReady", "modelharnessNetworkPolicyMisconfigured"
     found = Resolver().look(
@@ -233,7 +233,7 @@ def episode(key: FindingKey, *, fired=True) -> Episode:
 
 
 def mark(*keys, stale=(), held=(), fired=ALL, young=(), grace=60, events=(), one_look=None):
-    """Mark causes in their order; `held` are the primary ones of the pass before."""
+    """Mark causes in their order; `held` are the primary ones of the last pass."""
     episodes = {key: episode(key) for key in fired} | {
         key: episode(key, fired=False) for key in young
     }
@@ -277,7 +277,7 @@ def first(key: FindingKey, ago: float | None = None) -> Primary:
     },
 )
 def test_which_cause_is_primary(options, expected):
-    """The first stays until others have been in front for a grace; news and what can be judged comes at once."""
+    """The first stays until others lead for a grace; new and judgeable causes count at once."""
     marked = mark(FRONT, BACK, **options)
     assert marked.held == {CLUSTER: expected}
     assert [each.key for each in marked.causes] == [FRONT, BACK]
@@ -297,14 +297,14 @@ def test_which_cause_is_primary(options, expected):
     ids=["none-is-behind", "begins", "goes-on", "second-is-next", "first-is-next", "no-graces"],
 )
 def test_when_the_mark_moves_by_itself(held, grace, wake):
-    """Once others have been in front for a grace: of several subjects the next one counts."""
+    """Once others have come first for a grace; of several subjects, the next one counts."""
     marked = mark(FRONT, BACK, OTHER, NEXT, held=held, grace=grace)
     assert marked.wake_in == (None if wake is None else seconds(wake))
     assert marked.held.keys() == {CLUSTER, HARNESS}
 
 
 def told(key: FindingKey, *, primary: bool, at: float = 0):
-    """The Event on record of a cause."""
+    """The recorded Event of a cause."""
     (event,) = events_of(finding(key.reason, exempt=True), at=at)
     labels = event["metadata"]["labels"] | {"status-reporter.io/primary": str(primary).lower()}
     return event | {"metadata": event["metadata"] | {"labels": labels}}
@@ -324,7 +324,7 @@ def told(key: FindingKey, *, primary: bool, at: float = 0):
     },
 )  # fmt: skip
 def test_what_our_events_say_is_primary(events, options, expected):
-    """A process that starts goes on with it; what it remembers itself comes first."""
+    """A process that starts continues with it; its own memory comes first."""
     assert mark(FRONT, BACK, events=events, **options).held == {CLUSTER: expected}
 
 
@@ -358,7 +358,7 @@ def resolver_of(*subjects, **settings) -> Resolver:
 
 
 def look(resolver, *findings, at=0, working=()):
-    """Look at the models; those that are not among the working ones have no replica."""
+    """Look at the models; those that are not among `working` have no replica."""
     serving = [serves(each, working=int(each in working)) for each in (MODEL, NEAR, FAR)]
     ready = [evidence(each) for each in working]
     seen = snapshot(filters=[sends("demo"), sends("far", opens=True)])
@@ -380,7 +380,7 @@ def look(resolver, *findings, at=0, working=()):
     },
 )  # fmt: skip
 def test_whom_a_cause_hits(reason, findings, impact):
-    """Two models do not serve, and one elsewhere is well until what it rests on is at fault."""
+    """Two models do not serve, and one elsewhere works until something it depends on fails."""
     resolver = resolver_of(NEAR, FAR, FAR_HARNESS)
     look(resolver, *findings, working=[FAR])
     (cause,) = [each for each in resolver.report.findings if each.is_cause]
@@ -388,7 +388,7 @@ def test_whom_a_cause_hits(reason, findings, impact):
 
 
 def test_what_a_cause_outranks_is_not_explained_by_it():
-    """The part rests on the node, which does not keep its status from being written."""
+    """The part depends on the node, which does not prevent its status from being written."""
     resolver = Resolver(emit=Emit.PRIMARY)
     part = now(BBR, lost_node="node-a", related=GATEWAY)
     look(resolver, now(CLUSTER_NODE, involved=NODE, related=NODE), part)
@@ -418,7 +418,7 @@ FIRST, SECOND = crd("a.example.com"), crd("b.example.com")
     ids=["layer", "not-serving", "degraded", "chain", "age"],
 )  # fmt: skip
 def test_the_order_of_causes(findings, order):
-    """Two models of a namespace are degraded, and the one of another does not serve."""
+    """Two models of a namespace are degraded, and one of another does not serve."""
     more = Subject(INFERENCESET_KIND, "demo", "more")
     resolver = resolver_of(more, FAR, FAR_HARNESS, NEW, OLD)
     working = [serves(each, wanted=2) for each in (MODEL, more)]
@@ -452,7 +452,7 @@ def test_what_nothing_uses_comes_last(needed, order):
 def test_what_one_namespace_alone_needs_is_primary_only_where_no_others_serve(
     working, entrance, primary
 ):
-    """It is told all the same: whoever may write in one namespace must not point everybody to it."""
+    """It is still reported: a tenant of one namespace must not direct everybody to it."""
     resolver = resolver_of(FAR)
     far = ServingEvidence(
         subject=FAR, wanted=1, serving=working, entrances=frozenset({(entrance, "gw")})

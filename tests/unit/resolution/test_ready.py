@@ -1,4 +1,4 @@
-"""Rule 7: when a Ready is due, and for how long it is known who is ready."""
+"""Rule 7: when a Ready is due, and how long decisions about it are reused."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def ready(at, *events):
 
 
 def test_a_warning_that_is_told_again_calls_for_another_ready():
-    """The Event is the same, and was written since it was answered."""
+    """The Event is the same, but was written again after it was answered."""
     (event,) = warning(0)
     told = [event, *ready(100, event)]
     resolver = Resolver()
@@ -65,7 +65,7 @@ def test_two_warnings_of_one_instant_are_two():
 
 
 def test_two_replicas_answer_the_same_of_two_warnings():
-    """In whatever order they have the records: the name of the Ready depends on it."""
+    """The name of the Ready must not depend on the order of the records."""
     both = [*warning(0), *warning(0, ROUTE)]
     episodes = set()
     for order in (both, both[::-1]):
@@ -165,14 +165,14 @@ def test_a_ready_is_due_until_it_is_on_record(events):
 
 @pytest.mark.parametrize(("created", "expected"), [(0, [str(MODEL)]), (1, [])])
 def test_a_warning_about_an_earlier_subject_calls_for_no_ready(created, expected):
-    """It was written before this one was created, which is too old for a first Ready."""
+    """It was written before this subject was created, which is too old for a first Ready."""
     resolver = Resolver(created=NOON + seconds(created))
     resolver.look(2 * 3600, ready=READY, seen=snapshot(events=warning(0)))
     assert due(resolver) == expected
 
 
 def test_a_warning_about_the_cluster_calls_for_a_ready():
-    """It has no time of creation, so that none of its Events is about an earlier one."""
+    """The cluster has no creation time, so all its Events are about it."""
     events = [over(each) for each in events_of(finding(KAITO, exempt=True))]
     resolver = Resolver()
     resolver.look(100, ready=[evidence(CLUSTER)], seen=snapshot(events=events))
@@ -192,7 +192,7 @@ def test_a_warning_that_outlives_its_ready_calls_for_no_other():
 
 @pytest.mark.parametrize("reason", [EPP, ROUTE])
 def test_of_one_instant_a_ready_is_the_newer(reason):
-    """It ends what the Warning told, whatever the order of their names."""
+    """It ends the Warning, whatever the order of their names."""
     first = warning(0, reason)
     told = first + ready(0, *first)
     resolver = Resolver(created=NOON)
@@ -205,7 +205,7 @@ def test_of_one_instant_a_ready_is_the_newer(reason):
     ("age", "expected"), [(3599, [str(MODEL)]), (3600, []), (2 * 3600 - 1, [])]
 )
 def test_a_first_ready_is_due_within_the_lifetime_of_an_event(age, expected):
-    """An older one may have been told and expired."""
+    """An older one may have been reported and expired."""
     resolver = Resolver(created=NOON - seconds(age))
     resolver.look(0, ready=READY)
     assert due(resolver) == expected
@@ -258,7 +258,7 @@ def later(state, **fields):
     ],
 )
 def test_who_is_ready_is_found_again_where_time_decides(subject, created, seen, is_due, lasts):
-    """What is young grows old; else the same comes of the same."""
+    """Young subjects age; otherwise, the same inputs give the same result."""
     first = passing(subject, created, seen)
     found = find_ready(first, ())
     assert [each.due for each in found.ready] == [is_due]
@@ -280,7 +280,7 @@ def test_a_first_ready_is_due_no_more_once_its_subject_is_old(created):
 
 
 def test_who_is_ready_is_found_again_for_what_is_listed():
-    """The time of day has nothing to do with it."""
+    """The time of day does not matter."""
     first = passing(MODEL, OLD, FIRST)
     assert [each.subject for each in find_ready(first, ()).ready] == [MODEL]
     resolver = Resolver()
@@ -298,7 +298,7 @@ def test_what_was_told_is_handed_on_as_it_is():
 
 
 def test_what_was_told_of_who_is_gone_is_forgotten():
-    """And of no other."""
+    """And only about those."""
     first = passing(MODEL, OLD, TOLD)
     found = find_ready(first, ())
     memory = replace(first.memory, told={**found.told, CLUSTER: frozenset()})
@@ -327,14 +327,14 @@ WORKS, KNOWN, ON_RECORD, OWN = (
     ],
 )
 def test_a_verdict_rests_on_all_that_it_was_made_of(other, holds):
-    """What the probes said is the same object, or it is another."""
+    """Results of probes are the same objects or different ones."""
     stands = StandingReady(evidence=WORKS, known=KNOWN, own=OWN, told=ON_RECORD, ready=None)
     given = {"evidence": WORKS, "known": KNOWN, "told": ON_RECORD, "own": OWN} | other
     assert stands.holds(**given) is holds
 
 
 def standing():
-    """A resolver that remembers of a model that it is ready and was told so."""
+    """A resolver that remembers a model as ready and reported."""
     resolver = Resolver(created=NOON - seconds(60))
     resolver.look(0, ready=[WORKS])
     told = snapshot(events=resolver.events())
@@ -356,14 +356,14 @@ def test_who_stands_is_not_decided_again_for_another():
 
 
 def test_a_warning_about_who_stands_calls_for_another_ready():
-    """It came after all that was told."""
+    """It came after everything that was reported."""
     resolver = standing()
     resolver.look(3, ready=[WORKS], seen=snapshot(events=warning(2)))
     assert due(resolver) == [str(MODEL)]
 
 
 def test_who_stands_is_told_with_what_its_evidence_says_now():
-    """Though its Events are the same."""
+    """Although its Events are the same."""
     resolver = standing()
     resolver.look(3, ready=[replace(WORKS, message="it works otherwise")], seen=resolver.told)
     assert [each.message for each in resolver.report.ready] == ["it works otherwise"]
@@ -382,7 +382,7 @@ def test_who_stands_and_was_made_anew_begins_anew():
     ("again", "message"), [(34, f"{PODS} of a (and 1 more)"), (35, f"{PODS} of b")]
 )
 def test_a_fault_with_a_grace_is_remembered_for_that_grace(again, message):
-    """It was last seen at 30; beside it another one of its key went on."""
+    """It was last seen at 30; another fault of its key continued."""
     resolver = Resolver(grace={PODS: 5})
     both = finding(PODS, "a"), finding(PODS, "b")
     for at in (0, 30):

@@ -1,4 +1,4 @@
-"""Which changes are told of a fault, and of which objects."""
+"""Which changes are reported for a fault, and of which objects."""
 
 from dataclasses import replace
 
@@ -88,7 +88,7 @@ def test_at_most_five_changes_are_told(known):
     },
 )
 def test_what_is_known_is_told_once(other, is_told):
-    """What is of the same write, or says the same of the same field, is no news."""
+    """A change of the same write, or with the same values of the same field, is not news."""
     found = told(candidate(change(-5), fired=False), other)
     assert set(found) == ({change(-5), other.change} if is_told else {change(-5)})
 
@@ -99,7 +99,7 @@ def test_what_is_known_is_told_once(other, is_told):
     ids=["later", "earlier", "another field"],
 )
 def test_a_field_that_was_changed_again_comes_first(second, field, comes_first):
-    """An image that loads slowly gives way to one that does not exist: the later one is at fault."""
+    """A slow image is followed by one that does not exist: the later one is at fault."""
     known = change(-5, field="spec.replicas")
     other = seen(second, field=field, before="2", after="3")
     found = told(candidate(known, fired=False), other)
@@ -108,7 +108,7 @@ def test_a_field_that_was_changed_again_comes_first(second, field, comes_first):
 
 @pytest.mark.parametrize("second", [-5, -3])
 def test_of_another_object_the_same_change_is_another(second):
-    """The object at fault does not exist any more, and its subject was changed alike."""
+    """The object at fault is gone, and its subject had the same change."""
     (subject,) = BUILT_IN.of_subject("inferenceset")
     ref = subject.ref_named("demo", "qwen")
     found = told(candidate(change(-5), fired=False), seen(second, ref))
@@ -127,7 +127,7 @@ def test_of_another_object_the_same_change_is_another(second):
     },
 )
 def test_nobody_looks_for_ever(known, fired, now, is_told):
-    """A fault that fires with a change keeps it as it is, and later nothing is looked for."""
+    """A fault that fires with a change keeps it, and later no changes are searched."""
     fresh = [change(-3, **IMAGE)] if is_told else []
     assert told(candidate(*known, fired=fired), seen(-3, **IMAGE), now=now) == (*known, *fresh)
 
@@ -143,7 +143,7 @@ def test_nobody_looks_for_ever(known, fired, now, is_told):
     ],
 )
 def test_what_was_told_stays(second, fired, stays):
-    """While a fault is in its grace its start may move, and what is not of its time any more goes."""
+    """During its grace, the start of a fault may move; changes that no longer fit are dropped."""
     known = change(second)
     assert told(candidate(known, fired=fired)) == ((known,) if stays else ())
 
@@ -153,7 +153,7 @@ def test_what_was_told_stays(second, fired, stays):
 )
 @pytest.mark.parametrize("signed", [True, False], ids=["signed", "not signed"])
 def test_only_what_came_shortly_before_is_told_of_what_was_seen(second, is_told, signed):
-    """Times of the API are whole seconds, so that a second later may have been before."""
+    """Times of the API are whole seconds, so a change may be a second before its time."""
     found = told(candidate(), seen(second, **(BY if signed else {})))
     assert bool(found) is is_told
 
@@ -252,7 +252,7 @@ def written(resource, name, namespace="demo"):
 
 
 def names(one, *parts, **options):
-    """The objects that changes are told of."""
+    """The objects whose changes are reported."""
     return [str(each.object) for each in told(one, *parts, **options)]
 
 
@@ -317,7 +317,7 @@ def test_owners_are_followed_four_generations_up():
     ],
 )
 def test_a_replica_set_stands_for_its_deployment(owner, expected):
-    """It is not read, and named after it with a hash behind; others go by their own names."""
+    """It is not read, and its name is the Deployment's with a hash; others have their own names."""
     found = names(candidate(related=POD), pod(owner), written(DEPLOYMENTS, "qwen-epp"))
     assert found == [f"Deployment demo/{each}" for each in expected]
 
@@ -373,7 +373,7 @@ def test_a_route_names_its_parents_and_its_backends(spec, expected):
 @pytest.mark.parametrize("at_fault", [INFERENCEPOOLS, FORMER_POOLS], ids=str)
 @pytest.mark.parametrize("there", [INFERENCEPOOLS, FORMER_POOLS], ids=str)
 def test_an_object_is_of_its_group(at_fault, there):
-    """Two groups have pools; one of the same name in the other group is another object."""
+    """Two groups have pools; one with the same name in the other group is another object."""
     one = candidate(related=at_fault.ref_named("demo", "x"))
     assert bool(names(one, written(there, "x"))) is (at_fault is there)
 
@@ -385,7 +385,7 @@ def test_an_object_is_found_in_what_any_stack_reads(resource):
 
 @pytest.mark.parametrize("group", [GATEWAYS.group, "example.com"])
 def test_an_object_of_a_declared_kind_is_found(group):
-    """A user may declare a kind that is read in another group too; both are told of."""
+    """A user may declare a kind that is also read in another group; both are reported."""
     condition = {
         "group": "example.com", "version": "v1", "plural": "gateways", "kind": "Gateway",
         "type": "Ready",

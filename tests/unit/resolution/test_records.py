@@ -1,4 +1,4 @@
-"""What a process that starts, or one that stands by, makes of the Events on record."""
+"""What a starting process, or a standby, makes of recorded Events."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -33,7 +33,7 @@ KAITO = "clusterKaitoControllerNotReady"
 
 
 def events_of(*findings, at=0, **options):
-    """The Events that a process writes which sees these findings."""
+    """The Events that a process writes when it sees these findings."""
     resolver = Resolver()
     resolver.look(at, *findings, **options)
     return resolver.events()
@@ -58,14 +58,14 @@ def muted(event):
 
 
 def of_another_vocabulary(event):
-    """The same Event with a reason that is in the catalogue no more."""
+    """The same Event with a reason that is no longer in the catalogue."""
     labels = event["metadata"]["labels"] | {"status-reporter.io/reason": "formerReason"}
     metadata = event["metadata"] | {"labels": labels}
     return event | {"reason": "formerReason", "metadata": metadata}
 
 
 def test_an_event_is_read_back_as_it_was_written():
-    """Key, start and object at fault survive the way through the API."""
+    """Key, start and object at fault survive the round trip through the API."""
     fault = finding(PODS, exempt=True)
     (record,) = records_of(snapshot(events=events_of(fault)))
     assert record.key == fault.key
@@ -183,7 +183,7 @@ def test_a_record_that_is_not_taken_up_keeps_no_other_from_it(before):
 
 @pytest.mark.parametrize(("created", "found"), [(0, {EPP: "firing"}), (1, {EPP: "pending"})])
 def test_a_record_of_the_instant_in_which_its_subject_was_created(created, found):
-    """Nothing of an earlier one of that name can be as young."""
+    """No record of a former subject of that name can be as young."""
     resolver = Resolver(created=NOON + seconds(created))
     seen = snapshot(events=events_of(finding(EPP, exempt=True)))
     assert resolver.look(10, finding(EPP), seen=seen) == found
@@ -207,7 +207,7 @@ def test_after_a_restart_what_is_awaited_is_what_the_record_says(stale, is_muted
 
 @pytest.mark.parametrize("restarted", [False, True])
 def test_a_fault_whose_subject_was_away_has_its_grace(restarted):
-    """The record may say for a while that the episode goes on which ended with the subject."""
+    """For a while, the record may say that an episode continues that ended with the subject."""
     seen = snapshot(events=events_of(finding(EPP, exempt=True)))
     resolver = Resolver()
     subjects = resolver.subjects
@@ -231,7 +231,7 @@ def test_a_warning_outside_ready_calls_for_none():
 
 
 def test_ready_is_not_due_while_the_record_cannot_be_read():
-    """Else it would be written twice."""
+    """Otherwise it would be written twice."""
     resolver = Resolver(created=NOON)
     resolver.look(0, ready=[evidence(MODEL)], seen=snapshot(unknown=(EVENTS,)))
     assert [str(each.subject) for each in resolver.report.ready] == [str(MODEL)]
@@ -241,7 +241,7 @@ def test_ready_is_not_due_while_the_record_cannot_be_read():
 
 
 def test_a_ready_of_an_earlier_subject_of_that_name():
-    """A set that was recreated is told, whatever was said of the one before."""
+    """A recreated set is reported, whatever was reported about the former one."""
     before = Resolver(created=NOON)
     before.look(0, ready=[evidence(MODEL)])
     resolver = Resolver(created=NOON + seconds(10))
@@ -250,7 +250,7 @@ def test_a_ready_of_an_earlier_subject_of_that_name():
 
 
 def test_an_event_that_did_not_change_is_not_read_again():
-    """Thousands may be on record; a pass looks at those that changed."""
+    """There may be thousands; a pass looks at the changed ones."""
     (first,) = events_of(finding(PODS, exempt=True))
     second = first | {"metadata": first["metadata"] | {"name": "second"}}
     seen = snapshot(events=[first, second])
@@ -266,7 +266,7 @@ def test_an_event_that_did_not_change_is_not_read_again():
 
 
 def test_a_forgotten_subject_has_no_ready():
-    """Evidence about a subject that is being deleted counts nothing."""
+    """Evidence about a subject that is being deleted does not count."""
     resolver = Resolver()
     resolver.subjects = [KnownSubject(each.subject, NOON) for each in resolver.subjects[:1]]
     resolver.look(0, ready=[evidence(MODEL)])
@@ -289,7 +289,7 @@ MINUTES = 60
     ],
 )
 def test_what_was_told(reason, at, metrics, subjects, found):
-    """It goes on as it stands on record, and nobody can judge it now."""
+    """It continues as recorded, and cannot be judged now."""
     resolver = Resolver()
     resolver.subjects = resolver.subjects[:subjects]
     seen = snapshot(events=events_of(finding(reason, exempt=True)))
@@ -301,7 +301,7 @@ PREFIX = "status-reporter.io/"
 
 
 def written(*, labels=(), annotations=(), **fields):
-    """An Event of a fault with other fields, labels and annotations; None takes one away."""
+    """An Event of a fault with other fields, labels and annotations; None removes one."""
     (event,) = events_of(finding(PODS, exempt=True))
     meta = event["metadata"]
     metadata = {
@@ -373,7 +373,7 @@ def test_who_is_primary_stands_in_a_label(label, primary):
     ],
 )
 def test_only_what_is_over_is_muted(state, muted, expected):
-    """A process that died between two writes may have left the note at what is told."""
+    """A process that died between two writes may have left the note on a live Event."""
     (record,) = read(written(labels=[("state", state)], annotations=[("muted", muted)]))
     assert record.state is RecordState(state)
     assert (record.live, record.muted, record.goes_on) == expected

@@ -1,4 +1,4 @@
-"""What a pass makes of all that it is given, and of the subjects of every stack."""
+"""The results of a whole pass, also for the subjects of every stack."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ SETTINGS = FullEvaluationSettings()
 
 
 def serves(subject, *, wanted=1, working=1):
-    """So many replicas of a model work, behind the Gateway of its namespace."""
+    """Evidence that so many replicas of a model work, behind the Gateway of its namespace."""
     entrances = frozenset({(subject.namespace, "gw")})
     return ServingEvidence(subject=subject, wanted=wanted, serving=working, entrances=entrances)
 
@@ -63,7 +63,7 @@ def report_of(*, seen=None, subjects=(), **said):
     ],
 )  # fmt: skip
 def test_who_is_ready_is_told_with_what_is_wrong_all_the_same(serving, state, suffix, due):
-    """And none is due of what does not serve; another one that is well is told as it is."""
+    """No Event is due for a model that does not serve; a model without faults has no addition."""
     resolver = Resolver(created=NOON)
     resolver.subjects.append(KnownSubject(WELL, NOON))
     ready = [evidence(each) for each in (MODEL, WELL)]
@@ -114,7 +114,7 @@ def test_what_is_not_judged_is_counted_again_where_something_changed(then, found
 
 
 def test_what_did_not_change_is_the_very_same_as_before():
-    """Who writes it need not compare thousands of subjects."""
+    """The writer need not compare thousands of subjects."""
     resolver, reports = Resolver(), []
     seen = outside(RAGENGINES, "demo/r")
     for at in (0, 1, 2):
@@ -145,7 +145,7 @@ def test_what_did_not_change_is_the_very_same_as_before():
     ],
 )
 def test_what_a_pass_is_given_besides_the_cluster_counts(given, found, since):
-    """The Event on record is read from the snapshot only where nobody has read it before."""
+    """The Event is read from the snapshot only if it has not been read before."""
     resolver = Resolver()
     seen = snapshot(events=events_of(finding(EPP, exempt=True)))
     assert resolver.look(30, finding(EPP), seen=seen, **given) == {EPP: found}
@@ -153,7 +153,7 @@ def test_what_a_pass_is_given_besides_the_cluster_counts(given, found, since):
 
 
 def test_it_is_looked_again_when_another_cause_is_the_one_to_look_at():
-    """It came in front of the other at 10, and stays there for a grace."""
+    """It came before the other at 10, and must stay there for a grace."""
     resolver = Resolver()
     both = [finding(each, exempt=True) for each in (ISTIO, BBR)]
     resolver.look(0, *both)
@@ -189,7 +189,7 @@ NOTES = [
     for stack, subject in SUBJECTS.items()
     for name in reasons_of(subject, type=EventType.NORMAL, says_ready=False)
 ]
-"""What is worth knowing and no fault."""
+"""Reasons that are worth knowing but are not faults."""
 
 
 def resolver_of(subject: Subject, created=LONG_AGO) -> Resolver:
@@ -218,12 +218,12 @@ FAULTS = [
     for stack, subject in SUBJECTS.items()
     for name in reasons_of(subject, says_ready=False, window_seconds=None)
 ]
-"""What is told of objects, of every stack; what pages tell has a window of its own."""
+"""Reasons about objects, of every stack; reasons from pages have a window of their own."""
 
 
 @pytest.mark.parametrize(("stack", "name"), FAULTS)
 def test_a_fault_is_no_older_than_it_was_seen_although_its_subject_is_young(stack, name):
-    """A healthy rollout begins when the subject is nearly as old as the budget: its time is its own."""
+    """A healthy rollout begins when the subject is nearly as old as the budget."""
     created, budget = NOON - seconds(2400), seconds(2700)
     resolver = resolver_of(SUBJECTS[stack], created)
     begun = finding(name, subject=SUBJECTS[stack], created=created, budget=budget)
@@ -235,7 +235,7 @@ def test_a_fault_is_no_older_than_it_was_seen_although_its_subject_is_young(stac
 
 @pytest.mark.parametrize(("stack", "name"), FAULTS)
 def test_a_fault_of_a_subject_that_was_never_seen_without_it_is_as_old(stack, name):
-    """So that a process that is started again does not wait once more."""
+    """So a restarted process does not wait again."""
     created = NOON - seconds(2400)
     resolver = resolver_of(SUBJECTS[stack], created)
     begun = finding(name, subject=SUBJECTS[stack], created=created, budget=seconds(2700))
@@ -263,7 +263,7 @@ def test_what_is_normal_and_no_ready_is_told_like_a_finding(stack, note):
 
 @pytest.mark.parametrize(("stack", "note"), NOTES)
 def test_what_is_normal_and_no_ready_does_not_stand_for_it(stack, note):
-    """It keeps no subject from being ready, and a Ready that is due is not taken for told."""
+    """It does not keep its subject from being ready, and does not count as its Ready."""
     (warning, *_) = reasons_of(SUBJECTS[stack], chain=True, blocks_ready=True)
     before = resolver_of(SUBJECTS[stack])
     before.look(0, fault(stack, warning))
@@ -278,7 +278,7 @@ def test_what_is_normal_and_no_ready_does_not_stand_for_it(stack, note):
 
 @pytest.mark.parametrize("stack", READY)
 def test_ready_is_told_once_for_the_subjects_of_every_stack(stack):
-    """After a Warning that kept it from being ready, and not again."""
+    """After a Warning that blocked it, and not again."""
     (warning, *_) = reasons_of(SUBJECTS[stack], chain=True, blocks_ready=True)
     before = resolver_of(SUBJECTS[stack])
     before.look(0, fault(stack, warning))
@@ -293,7 +293,7 @@ def test_ready_is_told_once_for_the_subjects_of_every_stack(stack):
 
 @pytest.mark.parametrize("stack", READY)
 def test_a_subject_is_not_ready_while_its_kind_cannot_be_read(stack):
-    """Unknown is neither healthy nor a fault, of whatever stack; the others go on."""
+    """Unknown is neither healthy nor a fault, for any stack; the others continue."""
     resolver = resolver_of(SUBJECTS[stack], created=NOON)
     resolver.look(0, ready=[ready(stack)], seen=snapshot(unknown=subjects_of(stack)))
     assert resolver.report.ready == ()

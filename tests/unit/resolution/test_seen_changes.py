@@ -1,4 +1,4 @@
-"""What a process saw change itself: which objects it compares, what it says, and how much it remembers."""
+"""The changes that a process saw itself: what is compared, reported, and remembered."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -36,7 +36,7 @@ def entry(second, manager="kubectl", **fields):
 
 
 def web(replicas, *written, name="web", namespace="demo"):
-    """A Deployment of so many replicas."""
+    """A Deployment with so many replicas."""
     return Deployment(
         metadata=Metadata(name=name, namespace=namespace, managed_fields=written or None),
         spec=DeploymentSpec(replicas=replicas),
@@ -53,12 +53,12 @@ def cluster(*objects, resource=DEPLOYMENTS, state=READ, discovery=None):
 
 
 def serving(*names, **fields):
-    """A snapshot without objects where these resources are served."""
+    """A snapshot without objects in which these resources are served."""
     return Snapshot(discovery=Discovery(frozenset(names), **fields))
 
 
 def passes(*snapshots, window=HALF_HOUR):
-    """What is remembered after a pass over each, a minute apart, the first one at the start."""
+    """The memory after a pass over each snapshot, a minute apart."""
     seen = SeenChanges()
     for number, snapshot in enumerate(snapshots):
         seen = look_for_changes(seen, snapshot, START.after(60 * number), window=window)
@@ -66,12 +66,12 @@ def passes(*snapshots, window=HALF_HOUR):
 
 
 def told(*snapshots):
-    """The objects that changed, and what changed of them."""
+    """The objects that changed, with their changes."""
     return [(each.change.object, each.change.what) for each in passes(*snapshots).changes]
 
 
 def test_a_malformed_object_is_not_told_as_removed():
-    """It is left out of what is read, and exists."""
+    """It is left out of what is read, but exists."""
     left_out = SkippedObject(str(DEPLOYMENTS), "demo", "web", "spec is not a map")
     assert told(cluster(web(1)), replace(cluster(), skipped=(left_out,))) == []
     assert told(cluster(web(1)), cluster()) == [(WEB, "removed")]
@@ -101,7 +101,7 @@ def test_the_place_of_an_object_leaves_out_the_version(ref, place):
     ("by", "earliest"), [("kubectl", 30), ("", 10)], ids=["signed", "unsigned"]
 )
 def test_what_is_signed_was_made_when_it_says(by, earliest):
-    """Anything else may have been made as soon as the object was seen without it."""
+    """Other changes may have been made right after the object was seen without them."""
     assert SeenChange(scaled(1, 2, at=at(30), by=by), at(10)).earliest == at(earliest)
 
 
@@ -109,14 +109,14 @@ def test_what_is_signed_was_made_when_it_says(by, earliest):
     ("before", "by"), [((), ""), ((entry(5),), "node-controller")], ids=["both", "the other"]
 )
 def test_of_several_writers_since_the_pass_before_none_is_named(before, by):
-    """A cordon by kubectl, and the taint that follows it, come in one pass: either may be whose it was."""
+    """kubectl cordons, and a taint follows in the same pass: either manager may own a field."""
     writers = entry(5), entry(40, "node-controller")
     (seen,) = passes(cluster(web(1, *before)), cluster(web(2, *writers))).changes
     assert seen.change == scaled(1, 2, at=at(40), by=by)
 
 
 def test_a_change_says_from_what_to_what_and_between_which_passes():
-    """Nobody signed it, so that it was made since the pass before."""
+    """Nobody signed it, so it was made since the last pass."""
     (seen,) = passes(cluster(web(1)), cluster(web(2))).changes
     assert seen == SeenChange(scaled(1, 2, at=at(60)), at(0))
 
@@ -172,7 +172,7 @@ def test_what_two_stacks_read_of_one_object_is_told_once():
 
 
 def test_what_is_read_for_the_first_time_is_compared_with_nothing():
-    """Though its table follows another one, which nobody could be sure of."""
+    """Its table follows another one, which may have been incomplete."""
     first = table_of([web(1)])
     assert list(first) == [web(1)]
     second = Table({("demo", "web"): web(2)}, first, frozenset({("demo", "web")}))
@@ -205,7 +205,7 @@ def test_a_table_is_not_compared_with_itself():
 
 @pytest.mark.parametrize("resource", [PODS, EVENTS], ids=str)
 def test_what_comes_and_goes_all_the_time_is_not_compared(resource):
-    """Nothing of what is wanted of a pod is changed, and Events are written by us."""
+    """The desired state of a pod does not change, and we write Events ourselves."""
     assert told(cluster(web(1), resource=resource), cluster(resource=resource)) == []
 
 
@@ -220,7 +220,7 @@ def test_what_comes_and_goes_all_the_time_is_not_compared(resource):
     ids=["not confirmed", "absent", "unknown", "lost"],
 )
 def test_nothing_is_removed_where_nobody_can_read_it(state):
-    """Once it is read again it is compared with what was there when it was read last."""
+    """Once it is readable again, it is compared with the last state that was read."""
     unread = cluster(state=state)
     assert told(cluster(web(1)), unread) == []
     assert told(cluster(web(1)), unread, cluster(web(2))) == [(WEB, "spec.replicas 1 to 2")]
@@ -264,7 +264,7 @@ def test_definitions_that_went_together_are_in_the_order_of_their_names():
     ids=["not confirmed", "a group is stale", "of one group only", "no answer", "nothing"],
 )
 def test_no_definition_is_removed_where_discovery_does_not_tell_of_all(silent):
-    """Once it does it is compared with the last whole answer."""
+    """Then it is compared with the last complete answer."""
     whole = serving("pods", "a.example.com")
     assert told(whole, silent) == []
     assert told(whole, silent, serving("pods")) == [(crd("a.example.com"), "removed")]
@@ -297,7 +297,7 @@ def test_a_process_that_is_not_to_remember_changes_does_not_look():
     },
 )
 def test_who_wrote_last(entries, by):
-    """By the time of the entry; a name takes at most 80 bytes."""
+    """The time of the entry decides; a name takes at most 80 bytes."""
     found = newest_write(web(1, *entries))
     assert (found and found.by) == by
 
@@ -319,7 +319,7 @@ def deployments(replicas, *, count, name="d"):
 
 
 def after(*snapshots, step=60):
-    """What is remembered after a pass over each snapshot, `step` seconds apart."""
+    """The memory after a pass over each snapshot, `step` seconds apart."""
     seen, now = SeenChanges(), START
     for snapshot in snapshots:
         seen = look_for_changes(seen, snapshot, now, window=WINDOW)
@@ -328,7 +328,7 @@ def after(*snapshots, step=60):
 
 
 def test_the_oldest_are_given_up_first():
-    """Of more changes than are remembered the newest stay."""
+    """If there are more changes than the maximum, the newest stay."""
     count = MOST_CHANGES // 2 + 10
     seen = after(*(deployments(replicas, count=count) for replicas in (1, 2, 3)))
     assert len(seen.changes) == MOST_CHANGES
@@ -345,27 +345,27 @@ def test_bytes_are_bounded():
 
 
 def test_what_is_too_old_for_any_fault_is_forgotten():
-    """A change that no fault can have come shortly after takes no memory."""
+    """A change that no fault can follow shortly takes no memory."""
     same = deployments(2, count=3)
     assert after(deployments(1, count=3), *[same] * 39).changes
     assert not after(deployments(1, count=3), *[same] * 43).changes
 
 
 def test_what_did_not_change_costs_nothing():
-    """The same tables are not compared again, and nothing new is remembered of them."""
+    """The same tables are not compared again."""
     same = deployments(1, count=3)
     assert after(same, same).changes == ()
 
 
 def kept(*changes):
-    """What is kept of changes that were seen before."""
+    """The seen changes that are kept."""
     before = SeenChanges(tuple(SeenChange(each, NOON) for each in changes), at=NOON)
     seen = look_for_changes(before, Snapshot(), START, window=WINDOW)
     return tuple(each.change for each in seen.changes)
 
 
 def change(number=0, at=NOON, **texts):
-    """A change without any texts but these."""
+    """A change with these texts only."""
     names = {name: texts.pop(name, "") for name in ("kind", "namespace", "name")}
     return SpecChange(object=ObjectRef("v1", **names), at=at + seconds(number), **texts)
 
@@ -391,7 +391,7 @@ def test_what_is_older_than_what_does_not_fit_goes_with_it():
 
 @pytest.mark.parametrize(("second", "is_kept"), [(-2400, True), (-2401, False)])
 def test_a_change_is_kept_for_the_window_and_ten_minutes(second, is_kept):
-    """A fault may be seen so long after it began."""
+    """A fault may be seen as late as that after it began."""
     assert bool(kept(change(second))) is is_kept
 
 

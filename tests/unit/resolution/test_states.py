@@ -1,4 +1,4 @@
-"""The state of each subject by the evidence of a pass, since when, and what one pass hands on to the next."""
+"""The state of each subject by evidence, its start, and what a pass hands to the next."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -98,20 +98,20 @@ class Process:
         return found
 
     def well(self, second, *faults):
-        """Judge while everything works; return since when."""
+        """Judge while everything works; return the start of the state."""
         return self.since(self.look(second, *faults, serving=[serves()], ready=[MODEL]), WELL)
 
     def degraded(self, second, *faults):
-        """Judge while not all works; return since when."""
+        """Judge while not everything works; return the start of the state."""
         return self.since(self.look(second, *faults, serving=[serves(1, 2)]), DEGRADED)
 
     def down(self, second, *faults):
-        """Judge while nothing works; return since when."""
+        """Judge while nothing works; return the start of the state."""
         return self.since(self.look(second, *faults, serving=[serves(0)]), DOWN)
 
     @staticmethod
     def since(states, expected):
-        """Return since when the only subject is in the state that is expected."""
+        """Return the start of the only subject's state, which must be as expected."""
         (state,) = states
         assert state.state is expected
         return state.since
@@ -136,7 +136,7 @@ class Process:
     },
 )
 def test_the_state_of_a_model(found, ready, state):
-    """By what its Ready rests on; one Gateway of its namespace lets nothing through."""
+    """By the same evidence as Ready; one Gateway of its namespace lets nothing through."""
     harness = serves(subject=HARNESS, closed=frozenset({A}))
     (judged,) = Process().look(
         0, serving=[harness, *([found] if found else [])], ready=[MODEL] if ready else []
@@ -239,7 +239,7 @@ def test_a_state_that_is_found_well_has_no_beginning():
     },
 )
 def test_a_state_begins_with_the_fault_that_came_since_the_one_before(seconds, since):
-    """Or when it was seen: the subject was found well, broken at 5, well at 10, and is broken at 60."""
+    """Or when it was seen: the subject works, breaks at 5, works at 10, and is broken at 60."""
     process = Process()
     process.well(0)
     process.down(5)
@@ -262,7 +262,7 @@ def test_what_works_again_does_so_since_now(faults):
 
 
 def test_what_gets_worse_is_so_since_then():
-    """The state is another one, though both are impaired."""
+    """It is a new state, though both are impaired."""
     process = Process()
     assert process.degraded(0, fault(-50)) == at(-50)
     assert process.down(60) == at(60)
@@ -277,7 +277,7 @@ def test_a_state_that_stays_keeps_its_beginning():
 
 
 def test_a_beginning_that_comes_to_light_is_told():
-    """A fault of unknown age, or one in its grace, may tell it later; also next to one that is told."""
+    """A fault of unknown age, or one in its grace, may date it later, even next to a known one."""
     process = Process(MODEL, OTHER)
     serving = [serves(0), serves(0, subject=OTHER)]
     for second in (0, 30, 60):
@@ -317,7 +317,7 @@ def known(age):
 
 
 def test_what_is_broken_at_the_first_look_is_so_since_its_fault_began():
-    """Nothing tells it while the fault is in its grace; the fault that fires does."""
+    """It is unknown while the fault is in its grace; the firing fault dates it."""
     memory, told = Memory(), []
     serving = (ServingEvidence(subject=MODEL, wanted=1, serving=0),)
     for second in (0, 30, 61, 120):
@@ -329,7 +329,7 @@ def test_what_is_broken_at_the_first_look_is_so_since_its_fault_began():
 
 
 def test_the_subjects_of_a_report_are_in_order():
-    """However they were found, and those that are malformed in their place among the others."""
+    """However they were found, with malformed ones in their place among the others."""
     models = [Subject(MODEL.kind, "demo", f"m-{n}") for n in range(10)]
     others = [KnownSubject(each) for each in reversed(models) if each.name != "m-4"]
     skipped = (SkippedObject(str(INFERENCESETS), "demo", "m-4", "spec is missing"),)
@@ -352,7 +352,7 @@ def about(place: str, related: ObjectRef | None = None) -> SimpleNamespace:
 
 
 def two_gateways() -> PassEvidence:
-    """Two Gateways in each namespace; a model of the first namespace comes through one of the second."""
+    """Two Gateways in each namespace; a model of the first namespace uses one of the second."""
     serving = [
         ServingEvidence(
             subject=model(place, gate), wanted=1, serving=1, entrances=frozenset({(place, gate)})
@@ -368,7 +368,7 @@ def two_gateways() -> PassEvidence:
 
 
 def test_a_fault_hits_those_behind_its_gateway_or_behind_all_of_its_namespace():
-    """A model may come through a Gateway of another namespace."""
+    """A model may be reached through a Gateway of another namespace."""
     found = two_gateways()
     gateway = ObjectRef("gateway.networking.k8s.io/v1", "Gateway", "team-1", "a")
     far = model("team-0", "far")
@@ -379,7 +379,7 @@ def test_a_fault_hits_those_behind_its_gateway_or_behind_all_of_its_namespace():
 
 
 def passes(*given):
-    """What each pass makes of what it is given, and how often the step was taken."""
+    """The results of each pass, and how often the step ran."""
     steps, made, found = Steps(), [], []
     for each in given:
         steps = Steps(steps.taken)
@@ -410,7 +410,7 @@ KAITO = "clusterKaitoControllerNotReady"
 
 
 def test_a_pass_hands_on_what_it_decided():
-    """Who is ready and was told so, what is muted, the states, what may have changed, and the primary cause."""
+    """Ready and reported subjects, mutes, states, possible changes, and the primary cause."""
     resolver = Resolver(created=NOON - seconds(60))
     fault = finding(KAITO, exempt=True)
     resolver.look(0, fault, ready=[evidence(MODEL)])

@@ -1,4 +1,4 @@
-"""Rules 3 and 6: what holds and suppresses, row by row of the table, and when an episode is over."""
+"""Rules 3 and 6: what holds and suppresses, by row of the table, and when an episode is over."""
 
 import pytest
 
@@ -37,7 +37,7 @@ TABLE: dict[tuple[str, str], set[str]] = {
     and not each.says_ready
     and each.name not in (*OF_FAULTS, MISSING)
 }
-"""What each upstream of the cluster explains, by its reason and, of a definition, its name."""
+"""What each upstream of the cluster explains, by its reason and, for a CRD, its name."""
 for _row in SUPPRESSION:
     if _row.upstream not in OF_FAULTS:
         TABLE.setdefault((_row.upstream, _row.crd), set()).update(_row.downstream)
@@ -51,7 +51,7 @@ def down(reason: str, name: str = "", **fields):
 
 
 def told(upstream: str, name: str, reason: str):
-    """What becomes of a symptom beneath an upstream, by which, and whether that one says so."""
+    """The disposition of a symptom below an upstream, by which, and whether that one says so."""
     resolver = Resolver()
     found = resolver.look(0, down(upstream, name), finding(reason, exempt=True))
     return found[reason], resolver[reason].by, "suppressing" in resolver[upstream].message
@@ -68,7 +68,7 @@ def test_each_row(upstream, name):
 
 @pytest.mark.parametrize(("upstream", "name"), [key for key, row in TABLE.items() if row])
 def test_the_longest_message_fits(upstream, name):
-    """The suffix names the whole row and is not cut, so half of a message is left at least."""
+    """The suffix names the whole row and is not cut, so at least half of a message is left."""
     resolver = Resolver()
     told = (finding(each, exempt=True) for each in TABLE[upstream, name])
     resolver.look(0, down(upstream, name), *told)
@@ -79,14 +79,14 @@ def test_the_longest_message_fits(upstream, name):
 
 @pytest.mark.parametrize(("upstream", "name"), [key for key, row in TABLE.items() if row])
 def test_degraded_suppresses_nothing(upstream, name):
-    """Only a fault that keeps the status from being written holds and suppresses."""
+    """Only a fault that prevents the status from being written holds and suppresses."""
     reason = min(TABLE[upstream, name])
     found = Resolver().look(0, down(upstream, name, governs=False), finding(reason, exempt=True))
     assert found == {upstream: "firing", reason: "firing"}
 
 
 def test_the_suffix_names_the_row_and_counts_namespaces():
-    """The whole row, sorted, once one of it is suppressed; each namespace counts once."""
+    """All reasons of the row, sorted, once one is suppressed; each namespace counts once."""
     elsewhere = Subject(INFERENCESET_KIND, "other", "m")
     neighbour = Subject(INFERENCESET_KIND, "demo", "llama")
     resolver = Resolver()
@@ -109,7 +109,7 @@ def test_the_suffix_counts_no_namespace_where_the_reason_is_told():
 
 
 def test_an_independent_fault_is_told_without_the_others():
-    """Of two faults under one key the upstream explains one; the other is told alone."""
+    """Of two faults under one key, the upstream explains one; the other is reported alone."""
     resolver = Resolver()
     found = resolver.look(
         0,
@@ -122,7 +122,7 @@ def test_an_independent_fault_is_told_without_the_others():
 
 
 def test_an_episode_begins_with_the_fault_that_an_upstream_explains():
-    """That one is told in the same episode once the upstream is gone."""
+    """That one is reported in the same episode once the upstream is gone."""
     resolver = Resolver()
     explained = finding(PODS, "never-ready", exempt=True)
     resolver.look(0, down(KAITO), explained)
@@ -142,7 +142,7 @@ def test_a_suppressed_finding_speaks_of_what_would_fire():
 
 
 def test_a_young_governing_fault_holds_beneath_another_that_clears():
-    """The key's place is taken by what clears; its symptoms are held all the same."""
+    """The clearing fault takes the key's line; the symptoms are still held."""
     auth, key = "clusterGatewayAuthNotReady", "modelharnessAPIKeyReconcileFailed"
     resolver = Resolver()
     service, operator = finding(auth, "authz"), finding(auth, "operator", governs=True)
@@ -169,7 +169,7 @@ def test_a_hold_that_outlasts_the_grace_is_foretold():
 
 
 def test_a_cause_that_recovered_while_nothing_could_be_read_holds_its_symptoms():
-    """After an outage of the API server a status that was not rewritten yet is not told."""
+    """After an outage of the API server, a status that is not rewritten yet is not reported."""
     resolver = Resolver()
     symptom = finding(PODS, exempt=True)
     resolver.look(0, down(KAITO))
@@ -368,7 +368,7 @@ def test_what_is_gone_with_its_subject_keeps_no_other_from_clearing():
 
 @pytest.mark.parametrize("names", [(), ("x",)], ids=["told", "muted"])
 def test_what_could_not_be_read_and_is_over_is_not_stale_while_it_clears(names):
-    """And where it cannot be read again, that begins then: it is kept for another hour."""
+    """If it cannot be read again, the hour begins then."""
     blind = mutes(*names, base=snapshot(unknown=[DEPLOYMENTS]))
     resolver = Resolver()
     resolver.look(0, at_once(EPP), seen=mutes(*names))
@@ -386,7 +386,7 @@ def test_what_could_not_be_read_and_is_over_is_not_stale_while_it_clears(names):
 @pytest.mark.parametrize(("later", "found"), [(119, {}), (120, {EPP: "clearing"})])
 @pytest.mark.parametrize("record", ["none", "over"])
 def test_an_end_is_kept_in_mind_while_a_write_may_be_on_its_way(later, found, record):
-    """What is on record as going on after that was written by another process."""
+    """If a record continues after that, another process wrote it."""
     fires = events_of(at_once(EPP))
     before = snapshot(events=[over(each) for each in fires] if record == "over" else ())
     resolver = Resolver()

@@ -52,7 +52,7 @@ def ago(number):
     },
 )  # fmt: skip
 def test_since(fields, since, fires):
-    """Where the start of a fault is taken from, and when it fires then."""
+    """Where the start of a fault comes from, and when it fires."""
     resolver = Resolver()
     resolver.look(0, finding(EPP, **fields))
     assert resolver[EPP].since == NOON + seconds(since)
@@ -90,7 +90,7 @@ def says(text, **fields):
 
 
 def starting(**fields):
-    """A pod that is within its start-up budget."""
+    """A pod within its start-up budget."""
     return finding(PODS, budget=seconds(300), message="starts", **fields)
 
 
@@ -210,7 +210,7 @@ def test_what_lingers_goes_on(passes):
     ids=["both fire", "the first to fire", "the older of two that fire together"],
 )
 def test_the_start_of_a_finding_with_two_faults(first, second, since):
-    """That of the oldest fault that fires, or of the one that will fire first."""
+    """It is that of the oldest firing fault, or of the one that will fire first."""
     resolver = Resolver()
     resolver.look(0, finding(PODS, "a", **first), finding(PODS, "b", **second))
     assert resolver[PODS].since == NOON + seconds(since)
@@ -220,7 +220,7 @@ def test_the_start_of_a_finding_with_two_faults(first, second, since):
 def test_recovery_takes_the_shorter_grace_and_the_global_one_of_what_fires_at_once(
     exempt, gone_for
 ):
-    """A grace that is set for the reason says nothing of a fault that has none."""
+    """A grace that is set for the reason does not apply to an exempt fault."""
     resolver = Resolver(grace={EPP: 5})
     resolver.look(0, finding(EPP, exempt=exempt))
     assert resolver.look(5, finding(EPP, exempt=exempt)) == {EPP: "firing"}
@@ -242,7 +242,7 @@ def test_only_what_lingers_goes_on_and_only_in_what_does(before, after):
     ids=["seen without it", "not looked", "made in that instant"],
 )
 def test_a_young_object_has_not_been_at_fault_since_it_was_made(looked, hidden, since):
-    """A model that is edited in its first hour is not overdue for what is missing since a moment."""
+    """A model that is edited in its first hour is not overdue because of a missing object."""
     resolver = Resolver()
     slow = finding(PODS, created=ago(40), budget=seconds(60))
     resolver.look(looked, seen=snapshot(unknown=hidden))
@@ -253,7 +253,7 @@ def test_a_young_object_has_not_been_at_fault_since_it_was_made(looked, hidden, 
 
 
 def test_two_budgets_are_used_up_on_the_clock_that_does_not_jump():
-    """Each start keeps the time it was first seen, also once the other one's budget is used up."""
+    """Each start keeps the time it was first seen, even once the other budget is used up."""
     resolver = Resolver()
     short = finding(INFRA, budget=seconds(100), transition=NOON)
     long = finding(INFRA, budget=seconds(900), transition=NOON + seconds(10))
@@ -269,7 +269,7 @@ def test_two_budgets_are_used_up_on_the_clock_that_does_not_jump():
 
 
 def test_one_look():
-    """Without earlier passes a finding without a time counts as old enough, or as told."""
+    """Without earlier passes, a finding without a time is old enough, or as old as given."""
     resolver = Resolver()
     young = finding(PROGRAMMING, transition=ago(10))
     look = OneLook()
@@ -283,7 +283,7 @@ def test_one_look():
 
 
 def test_an_episode_does_not_begin_in_the_future():
-    """After the wall clock was set back the start of what fires is a time that has been."""
+    """After the wall clock was set back, the start of a firing fault is not in the future."""
     resolver = Resolver()
     resolver.look(0, finding(EPP))
     back = timedelta(hours=2)
@@ -310,7 +310,7 @@ def test_an_episode_does_not_begin_in_the_future():
     },
 )
 def test_of_faults(faults, since, known):
-    """The age is that of the oldest fault that fires, and known where one so old has a time."""
+    """It is that of the oldest firing fault, and known if a fault of that age has a time."""
     resolver = Resolver()
     several = [finding(PODS, f"pod-{n}", **fields) for n, fields in enumerate(faults)]
     assert resolver.look(0, *several, one_look=OneLook()) == {PODS: "firing"}
@@ -319,7 +319,7 @@ def test_of_faults(faults, since, known):
 
 @pytest.mark.parametrize("dated", [{"severity": 1}, {"severity": 9}], ids=["less bad", "worse"])
 def test_of_two_faults_of_an_object(dated):
-    """One of them has a time, and the other counts for as old: that time is known."""
+    """One of them has a time, and the other counts as just as old: that time is known."""
     resolver = Resolver()
     timeless = finding(PODS, severity=5, message="timeless")
     resolver.look(0, timeless, finding(PODS, transition=ago(60), **dated), one_look=OneLook())
@@ -327,7 +327,7 @@ def test_of_two_faults_of_an_object(dated):
 
 
 def test_an_event_on_record_tells():
-    """Since when it fires stands in our own Event."""
+    """Our own Event contains the start."""
     daemon = Resolver()
     daemon.look(0, finding(PODS))
     daemon.look(90, finding(PODS))
@@ -338,7 +338,7 @@ def test_an_event_on_record_tells():
 
 
 def test_an_episode_on_record_tells_of_another_fault():
-    """The pod of before is gone, the episode goes on: its start is known though the new fault's is not."""
+    """The former pod is gone, but the episode continues: its start is known."""
     daemon = Resolver()
     daemon.look(0, finding(PODS, "pod-0"))
     daemon.look(90, finding(PODS, "pod-0"))
@@ -356,7 +356,7 @@ def test_an_episode_that_was_not_told_tells_nothing():
 
 
 def test_who_says_for_how_long_knows_it():
-    """`--observed-for` gives what has no time of its own an age."""
+    """`--observed-for` sets the age of faults without a time."""
     resolver = Resolver()
     resolver.look(0, finding(PODS), one_look=OneLook(seconds(90)))
     assert (resolver[PODS].since, resolver[PODS].age_known) == (ago(90), True)
@@ -365,7 +365,7 @@ def test_who_says_for_how_long_knows_it():
 @pytest.mark.parametrize("reason", [PODS, "modelharnessGatewayProgrammingFailed"])
 @pytest.mark.parametrize("observed_for", [None, seconds(300)])
 def test_nothing_is_missing_for_longer_than_its_subject_exists(reason, observed_for):
-    """A model, or a namespace, of five seconds has lacked for five seconds what is not there."""
+    """A model or namespace of five seconds has lacked an object for five seconds."""
     looked = Resolver(created=ago(5))
     assert looked.look(0, finding(reason), one_look=OneLook(observed_for)) == {reason: "pending"}
     assert (looked[reason].since, looked[reason].age_known) == (ago(5), True)
@@ -373,7 +373,7 @@ def test_nothing_is_missing_for_longer_than_its_subject_exists(reason, observed_
 
 @pytest.mark.parametrize(("age", "known"), [(59, True), (60, False), (61, False)])
 def test_a_subject_says_no_more_once_it_is_as_old_as_a_fault_has_to_be(age, known):
-    """Only what is younger than that limits how long the fault lasts."""
+    """Only a younger subject limits the age of a fault."""
     looked = Resolver(created=ago(age))
     looked.look(0, finding(PODS), one_look=OneLook())
     assert (looked[PODS].since, looked[PODS].age_known) == (ago(min(age, 60)), known)
@@ -386,7 +386,7 @@ def test_a_subject_of_a_clock_that_is_ahead():
 
 
 def test_only_its_own_subject_makes_a_fault_young():
-    """A new model next to one that exists for days changes nothing of that one's faults."""
+    """A new model next to an old one does not change the old one's faults."""
     looked = Resolver()
     looked.subjects = [KnownSubject(HARNESS, ago(5)), KnownSubject(MODEL, ago(7200))]
     assert looked.look(0, finding(PODS), one_look=OneLook()) == {PODS: "firing"}

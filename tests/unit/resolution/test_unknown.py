@@ -1,4 +1,4 @@
-"""What is unknown, unconfirmed, in doubt or could not be judged, and what may be said all the same."""
+"""What is unknown, unconfirmed, undecided or unjudged, and what can still be reported."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ def skipped(resource, place="demo", name="x"):
 
 
 def lines(*found, incomplete=(), states=None):
-    """What is listed as unknown of a cluster whose nodes and pods are served."""
+    """The unknown lines of a cluster whose nodes and pods are served."""
     states = states or dict.fromkeys((NODES, PODS), ResourceState(Served.SERVED))
     seen = Snapshot(states=states, skipped=found, incomplete=dict(incomplete))
     return [(each.resource, each.cause) for each in unknown_resources(seen)]
@@ -92,7 +92,7 @@ def test_an_object_without_a_name_may_be_any(found, expected):
 
 
 def test_what_is_not_all_there_is_listed_once():
-    """Objects without names say no more."""
+    """Objects without names add nothing."""
     assert lines(skipped(PODS, name=""), incomplete={"pods": "cut"}) == [("pods", "cut")]
 
 
@@ -113,7 +113,7 @@ def test_a_malformed_subject_exists(found, subject):
 
 
 def verdict(seen, *at_fault, reason=POD_FAULT, involved=None):
-    """Whether something is unknown that a verdict rests on."""
+    """Whether something that a verdict depends on is unknown."""
     key = FindingKey(reason, MODEL, involved or namespace("demo"))
     return verdict_unknown(key, at_fault, seen, catalogue=BUILT_IN)
 
@@ -168,7 +168,7 @@ def test_a_verdict_on_a_definition_rests_on_discovery(seen, discovery, unknown):
     },
 )
 def test_a_verdict_changes_on_what_is_confirmed(reason, seen, expected):
-    """Else a symptom could be told before its cause."""
+    """Otherwise a symptom could be reported before its cause."""
     assert confirmed(reason, seen, BUILT_IN) is expected
 
 
@@ -209,7 +209,7 @@ def unread(resource, cause):
 def test_a_fault_that_is_seen_waits_for_answers_but_not_for_refused_ones(
     resource, cause, disposition
 ):
-    """A permission that is missing must not hide what rests on it in part."""
+    """A missing permission must not hide what depends on it only in part."""
     resolver = Resolver()
     fault = finding(POD_FAULT, exempt=True)
     assert resolver.look(0, fault, seen=unread(resource, cause)) == {POD_FAULT: disposition}
@@ -259,7 +259,7 @@ def test_what_begins_and_ends_on_confirmed_answers(passes):
     ids=["confirmed", "discovery is not", "Events are forbidden", "Events are not listed"],
 )
 def test_the_cluster_is_ready_on_confirmed_answers_only(seen, ready):
-    """Whether it is written is another question: our Events decide that."""
+    """Whether it is written depends on our Events."""
     resolver = Resolver()
     resolver.look(0, seen=seen, ready=[evidence(CLUSTER)])
     assert bool(resolver.report.ready) is ready
@@ -275,14 +275,14 @@ OF_NAMESPACE = Unjudged(HARNESS, "ValueError in reporter/workload/pod.py, line 7
 
 @pytest.mark.parametrize("about", [HARNESS, MODEL, OF_STACK, CLUSTER], ids=str)
 def test_what_is_left_open(about):
-    """A subject that cannot be judged, and no other: a namespace does not stand for its models."""
+    """Only the unjudged subject: a namespace does not include its models."""
     failed = Unjudged(about, "")
     subjects = {HARNESS, MODEL, OTHER, OF_STACK, CLUSTER}
     assert {each for each in subjects if failed.covers(each)} == {about}
 
 
 def test_a_restart_ends_nothing():
-    """A new leader that fails on the same object takes the Events on record for true."""
+    """A new leader that fails on the same object believes the recorded Events."""
     before, after = Resolver(), Resolver()
     before.look(0, finding(POD_FAULT, exempt=True))
     seen = snapshot(events=before.events())
@@ -290,7 +290,7 @@ def test_a_restart_ends_nothing():
 
 
 def test_others_go_on():
-    """A fault of another namespace ends, and begins, as if nothing had happened."""
+    """A fault of another namespace ends and begins as if nothing had happened."""
     resolver = Resolver()
     resolver.subjects += [type(resolver.subjects[0])(OTHER)]
     other = finding(POD_FAULT, subject=OTHER, exempt=True)
@@ -341,7 +341,7 @@ IS_STALE, IS_FRESH = {"stale": True}, {"stale": False}
     },
 )  # fmt: skip
 def test_what_was_not_judged(passes):
-    """And a subject is no less known for it."""
+    """And the subject is still known."""
     assert CLUSTER in tell(*passes).report.subjects
 
 
@@ -420,7 +420,7 @@ def test_what_is_in_doubt(passes):
 
 
 def test_a_restart_of_the_daemon_does_not_end_the_episode():
-    """Its window is not full yet, and the Event on record says that it fires."""
+    """Its window is not full yet, and the recorded Event fires."""
     events = tell(at(0, FULL)).events()
     went_on = {t.KV_CACHE: {"since": NOON, "subject": MODEL}}
     tell(

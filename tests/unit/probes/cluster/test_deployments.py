@@ -1,4 +1,4 @@
-"""The shared Deployments, and the controllers of stacks: what is judged, where it is looked for, what governs."""
+"""Shared Deployments and controllers of stacks: what is judged, where it is, what governs."""
 
 from dataclasses import replace
 from itertools import product
@@ -51,7 +51,7 @@ def only(*docs, **options):
 
 
 def told(states):
-    """The only finding about each component of the healthy cluster that is in such a state."""
+    """The only finding about each component of the healthy cluster in such a state."""
     return {
         name: only(*healthy_cluster(name), *([] if doc is None else [doc]))
         for name, doc in states.items()
@@ -59,7 +59,7 @@ def told(states):
 
 
 def about(findings):
-    """The facts of a finding that are those of its component, and where that is."""
+    """The fields of a finding that are those of its component, and its place."""
     return {
         name: (each.reason, each.governs, str(each.subject), str(each.involved))
         for name, each in findings.items()
@@ -110,7 +110,7 @@ def test_each_component_that_is_missing():
 
 
 def test_degraded_never_governs():
-    """Only a component that is down keeps a status from being written."""
+    """Only a component that is down prevents a status from being written."""
     found = told({name: deployment(place, name, ready=1, wanted=2) for place, name in SHARED})
     assert [name for name, each in found.items() if each.governs] == []
     assert [
@@ -128,7 +128,7 @@ def test_both_deployments_of_a_reason_are_judged():
 
 
 def test_the_operator_of_api_keys_is_worse_than_its_sibling():
-    """Of two faults under one key the one that suppresses is told."""
+    """Of two faults under one key, the one that suppresses is reported."""
     found = probe(
         *healthy_cluster("apikey-operator", "apikey-authz"),
         deployment("llm-gateway-auth", "apikey-operator", ready=0),
@@ -140,7 +140,7 @@ def test_the_operator_of_api_keys_is_worse_than_its_sibling():
 
 
 def test_where_a_part_was_seen_counts_before_another_of_its_name():
-    """A tenant in an unused candidate namespace hides no outage; both places are named."""
+    """A tenant in an unused candidate namespace cannot hide an outage; both places are named."""
     name = "body-based-router"
     component = COMPONENTS[name]
     place, other = PLACES[name], next(each for each in component.namespaces if each != PLACES[name])
@@ -170,7 +170,7 @@ def test_a_candidate_that_is_no_namespace_needs_no_look():
 
 
 def test_missing_names_all_places_where_it_was_looked_for():
-    """The involved Namespace is the first candidate where none of them exists."""
+    """The involved Namespace is the first candidate if none of them exists."""
     settings = FullEvaluationSettings(kaito_namespace=("a", "b"))
     finding = only(*healthy_cluster("kaito-workspace"), settings=settings)
     assert str(finding.involved) == "Namespace a"
@@ -178,14 +178,14 @@ def test_missing_names_all_places_where_it_was_looked_for():
 
 
 def test_unknown_namespaces_do_not_hide_a_fault():
-    """A fault that is seen is told, then without the Namespace's uid."""
+    """A fault that is seen is reported, without the Namespace's uid."""
     docs = [*healthy_cluster("istiod"), deployment("istio-system", "istiod", ready=0)]
     finding = only(*docs, unknown={NAMESPACES: FORBIDDEN})
     assert (str(finding.involved), finding.involved.uid) == ("Namespace istio-system", "")
 
 
 def test_a_component_governs_where_a_row_of_suppression_rests_on_it():
-    """Else its being down would explain what no row says, or a row would never apply."""
+    """Otherwise it would explain what no row says, or a row would never apply."""
     settings = FullEvaluationSettings(
         stacks=dict.fromkeys(Stack, "on"),
         node_provisioner_name="karpenter",
@@ -197,7 +197,7 @@ def test_a_component_governs_where_a_row_of_suppression_rests_on_it():
 
 
 def switched_off(field):
-    """Which components an empty setting switches off, and whether the others are all that is missed."""
+    """The components that an empty setting switches off, and whether all others are missing."""
     empty = type(FullEvaluationSettings.model_fields[field].default)()
     settings = FullEvaluationSettings(**{field: empty})
     off = EVERY - {each.deployment for each in components(settings)}
@@ -206,7 +206,7 @@ def switched_off(field):
 
 
 def test_a_component_that_is_switched_off_is_not_missed():
-    """By its name or by its namespaces, whichever is left empty; each can be."""
+    """By its name or by its namespaces, whichever is empty; each can be."""
     switches = {
         field: switched_off(field)
         for field, info in FullEvaluationSettings.model_fields.items()
@@ -252,7 +252,7 @@ class TestRevisions:
         assert finding.governs
 
     def test_an_old_revision_scaled_to_zero_is_silent(self):
-        """After an upgrade the old revision may stay at zero beside the new one."""
+        """After an upgrade, the old revision may stay at zero next to the new one."""
         old = deployment("istio-system", "istiod-1-27", ready=0, wanted=0)
         assert probe(*healthy_cluster(), old) == []
 
@@ -270,13 +270,13 @@ class TestRevisions:
         assert [each.governs for each in found] == [True, True]
 
     def test_other_components_have_no_revisions(self):
-        """A Deployment whose name only begins alike is another one."""
+        """A Deployment whose name only begins the same is another one."""
         down = deployment("kaito-system", "kaito-workspace-webhook", ready=0)
         assert probe(*healthy_cluster(), down) == []
 
 
 def test_of_two_the_older_one_counts_where_nothing_is_remembered():
-    """A tenant in an unused candidate namespace hides no outage from a reporter that starts then."""
+    """A tenant in an unused candidate namespace cannot hide an outage from a new reporter."""
     name = "body-based-router"
     place = PLACES[name]
     other = next(each for each in COMPONENTS[name].namespaces if each != place)
@@ -302,7 +302,7 @@ LOOKED_AT = [StackMode.ON, StackMode.AUTO]
 
 
 def look(component, mode, *docs, served=ALL_CRDS, **settings):
-    """What is said of a cluster whose other components are healthy."""
+    """The findings of a cluster whose other components are healthy."""
     chosen = FullEvaluationSettings(stacks={STACK_OF[component.part]: mode}, **settings)
     rest = healthy_cluster(component.deployment)
     return evaluate_cluster(scope(snapshot_of(*rest, *docs, served=served), chosen))
@@ -329,7 +329,7 @@ def test_every_stack_has_a_controller():
 
 
 def test_missing_while_its_stack_is_on():
-    """It is expected, so that nothing is ready without it."""
+    """It is expected, so the cluster is not ready without it."""
     found = {each.reason: look(each, StackMode.ON) for each in EXPECTED}
     assert {
         each.reason: [(one.cause, one.governs) for one in told_of(each, found[each.reason])]
@@ -339,12 +339,12 @@ def test_missing_while_its_stack_is_on():
 
 
 def is_well(evaluation):
-    """Whether nothing is told, and nothing keeps the cluster from being ready."""
+    """Whether there is no finding and nothing blocks the cluster's Ready."""
     return evaluation.findings == () and evaluation.ready != ()
 
 
 def test_not_missed_while_its_stack_is_auto():
-    """A stack that is not there is no fault, and keeps nothing from being ready."""
+    """A stack that does not exist is not a fault, and does not block Ready."""
     assert [each for each in EXPECTED if not is_well(look(each, StackMode.AUTO))] == []
 
 
@@ -381,7 +381,7 @@ def test_nothing_is_told_of_a_stack_that_is_off(state):
 
 
 def test_an_empty_name_switches_it_off_in_any_mode():
-    """As it does for what is not of a stack."""
+    """As for components that are not of a stack."""
     assert [
         (each.reason, mode)
         for each, mode in product(CONTROLLERS, StackMode)
@@ -397,7 +397,7 @@ def empty(component) -> dict[str, str]:
 
 
 def missed_crds(stack, mode):
-    """Which CRDs are expected when none of those of the stack's subjects is served."""
+    """The CRDs that are expected when none of the stack's subjects is served."""
     own = {STACK_OF[each.part]: each for each in EXPECTED}[stack]
     kinds = {each.crd_name for each in subjects_of(stack)}
     found = look(own, mode, *place(own), served=ALL_CRDS - kinds).findings
@@ -407,7 +407,7 @@ def missed_crds(stack, mode):
 
 
 def test_crds_are_missed_unless_the_stack_is_off():
-    """Those without which it has no subjects, as its controller runs, or the scaler of its models."""
+    """Those without which it has no subjects, as its controller or its models' scaler runs."""
     with_kinds = set(Stack) - {Stack.WORKLOADS, Stack.DIALECTS}
     missed = {key for key in product(with_kinds, StackMode) if missed_crds(*key)}
     assert missed == set(product(with_kinds, LOOKED_AT))

@@ -50,7 +50,7 @@ def told(probe, docs, settings=(), **options):
 
 
 def test_policies_without_their_provider():
-    """What all workload namespaces lack is told once, about the gateway authentication."""
+    """What all workload namespaces lack is reported once, about the gateway authentication."""
     (finding,) = told(probe_mesh_provider, [UNDEFINED, policy()])
     assert finding.reason == "clusterGatewayAuthNotReady"
     assert str(finding.involved) == "Namespace llm-gateway-auth"
@@ -60,7 +60,7 @@ def test_policies_without_their_provider():
 
 
 def test_rejected():
-    """Ready=False of an InferenceSet's ScaledObject is told about the scaler's namespace."""
+    """Ready=False of an InferenceSet's ScaledObject is reported about the scaler's namespace."""
     (finding,) = told(probe_scaled_objects, [SET, scaled(REJECTED)])
     assert finding.reason == "clusterKedaKaitoScalerNotReady"
     assert str(finding.involved) == "Namespace keda"
@@ -89,7 +89,7 @@ def test_rejected():
     },
 )  # fmt: skip
 def test_no_provider_is_missed(docs, options):
-    """The provider alone being away is normal since the charts use EnvoyFilters."""
+    """A missing provider alone is normal since the charts use EnvoyFilters."""
     assert told(probe_mesh_provider, docs, **options) == []
 
 
@@ -112,5 +112,5 @@ def test_no_provider_is_missed(docs, options):
     },
 )  # fmt: skip
 def test_not_rejected(docs, options):
-    """What is normal, on its way out, not the scaler's, or of nobody that can be told."""
+    """Normal, being deleted, not the scaler's, or without a known owner."""
     assert told(probe_scaled_objects, docs, **options) == []

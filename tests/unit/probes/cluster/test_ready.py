@@ -70,7 +70,7 @@ def ready_with(name, *docs):
 
 
 def test_not_ready_unless_each_component_is_available():
-    """Missing, down and degraded are no evidence, and neither is a copy elsewhere."""
+    """Missing, down and degraded are not evidence, nor is a copy elsewhere."""
     assert [
         name
         for place, name in SHARED
@@ -90,7 +90,7 @@ def test_not_ready_while_something_is_unknown():
 
 
 def test_not_ready_without_a_required_crd():
-    """Every required CRD is served; one of a component that is off need not be."""
+    """Every required CRD must be served, except that of a component that is off."""
     served = ALL_CRDS - {"apikeys.kaito.sh"}
     off = FullEvaluationSettings(gateway_auth_deployment="")
     assert evaluate(*healthy_cluster(), served=served).ready == ()
@@ -98,7 +98,7 @@ def test_not_ready_without_a_required_crd():
 
 
 def test_a_cluster_where_all_is_off_is_never_ready():
-    """There is nothing that could be seen to work."""
+    """Nothing could be seen to work."""
     settings = FullEvaluationSettings(
         istiod_deployment="", kaito_deployment="", keda_namespace=(), bbr_deployment="",
         keda_scaler_deployment="", gateway_auth_deployment="",
@@ -110,7 +110,7 @@ PLAIN = FullEvaluationSettings()
 ON = FullEvaluationSettings(components=ALL_ON)
 
 LISTED = {each.name for each in required_crds(PLAIN)}
-"""Which they are is said by docs/compatibility.md, to which tests/unit/docs holds them."""
+"""docs/compatibility.md lists them; tests/unit/docs compares."""
 
 REQUIRED = sorted(each.name for each in required_crds(ON) if each.mode is PartMode.ON)
 """Those without which a part does not work, whatever uses it."""
@@ -121,7 +121,7 @@ def missing(served, settings=ON):
 
 
 def test_a_required_crd_that_is_not_served():
-    """One finding about that CRD; it governs whatever needs the kind."""
+    """One finding about that CRD; it governs everything that needs the kind."""
     found = {name: missing(ALL_CRDS - {name}) for name in REQUIRED}
     assert {name: [str(each.involved) for each in of_one] for name, of_one in found.items()} == {
         name: [f"CustomResourceDefinition {name}"] for name in REQUIRED
@@ -144,7 +144,7 @@ def test_a_required_crd_that_is_not_served():
     ],
 )
 def test_crds_of_a_component_that_is_switched_off(switches):
-    """What a set did not ask for is not missed, whichever way it is left out."""
+    """A part that is switched off is not missing, whichever way it is switched off."""
     required = [
         frozenset(each.part for each in required_crds(FullEvaluationSettings(**switch)))
         for switch in switches
@@ -236,7 +236,7 @@ _PARENT = {"parentRef": {"name": "gw"}, "controllerName": "c"}
     ids=["nobody", "refused", "accepted", "helm", "a-chart", "a-controller"],
 )
 def test_a_route_needs_gateways_where_it_is_in_use(metadata, accepted, place):
-    """Anybody may write one; what needs the kind is told, and where all of that is."""
+    """Any tenant may write one; the object and namespace that need the kind are reported."""
     status = {"parents": [{**_PARENT, "conditions": [condition("Accepted", accepted)]}]}
     route = document(
         "HTTPRoute", "r", "models",
@@ -265,7 +265,7 @@ def probe(unknown):
 
 
 def test_nothing_is_unknown():
-    """A cluster that can be read, with kinds that are not installed, raises nothing."""
+    """A readable cluster with kinds that are not installed has no finding."""
     absent = snapshot_of(*healthy_cluster(), served=frozenset())
     assert probe({}) == []
     assert list(probe_unknown_resources(scope(absent, PLAIN))) == []
@@ -314,14 +314,14 @@ ONE_PLACE = replace(FORBIDDEN_PODS, permission="list, watch on configmaps/istio 
     ],
 )  # fmt: skip
 def test_it_says_what_is_to_blame_and_what_mends_it(resource, state, kind, *, command):
-    """Connection, permission, credentials or versions: each with a command to be copied."""
+    """Connection, permission, credentials or versions: each with a command to copy."""
     (finding,) = probe({resource: state})
     assert finding.message.startswith(kind)
     assert command in finding.message
 
 
 def test_one_line_for_each_cause():
-    """Many refusals are one sentence, and its command grants all of them within an Event's limit."""
+    """Many refusals are one sentence, and its command grants them all within an Event's limit."""
     found = probe({PODS: FORBIDDEN_PODS, NODES: FORBIDDEN_PODS, GATEWAYS: UNREACHABLE})
     assert len({each.key for each in found}) == 1
     assert [(str(each.related), each.cause) for each in found] == [
@@ -343,18 +343,18 @@ def test_one_line_for_each_cause():
 
 
 def test_the_clock_is_that_of_the_one_unknown_for_the_longest():
-    """A further refusal begins no grace again."""
+    """A further refusal does not restart the grace."""
     later = replace(FORBIDDEN_PODS, since=at(-1))
     (finding,) = probe({NODES: later, PODS: FORBIDDEN_PODS})
     assert (finding.related.name, finding.transition) == ("pods", at(-300).wall)
 
 
 def test_what_a_dump_does_not_hold_is_no_fault():
-    """Nobody asked for it; `check` lists it as unknown all the same."""
+    """It was not requested; `check` still lists it as unknown."""
     assert probe({PODS: NOT_IN_DUMP, NODES: NOT_READ}) == []
 
 
 def test_a_failure_recorded_in_a_dump_counts():
-    """A Status document says that somebody asked and was refused, without saying when."""
+    """A Status document proves a refused request, without a time."""
     (finding,) = probe({NODES: ResourceState(Served.UNKNOWN, cause="forbidden")})
     assert finding.transition is None

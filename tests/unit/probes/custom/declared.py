@@ -1,4 +1,4 @@
-"""Declarations for tests, and what is said of them."""
+"""Declarations for tests, and their findings."""
 
 from reporter.evaluation import evaluate
 from reporter.model.finding import Finding
@@ -18,13 +18,13 @@ def settings_of(*components: dict, **settings) -> FullEvaluationSettings:
 
 
 def snapshot(settings: FullEvaluationSettings, *docs: dict, served=CRDS, **options):
-    """A snapshot in which what is declared is read."""
+    """A snapshot with the declared resources."""
     declared = settings.catalogue.resources[len(FullEvaluationSettings().catalogue.resources) :]
     return snapshot_of(*docs, declared=declared, served=served, **options)
 
 
 def found(component: dict, *docs: dict, **options) -> list[Finding]:
-    """What one declaration says of a cluster."""
+    """The findings of one declaration about a cluster."""
     settings = settings_of(component)
     evaluation = evaluate(snapshot(settings, *docs, **options), settings)
     return [each for each in evaluation.findings if each.reason == component["reason"]]
@@ -36,5 +36,5 @@ def widget(name: str, *patches: dict, namespace: str = "demo", kind: str = "Widg
 
 
 def says(*conditions: dict, **status) -> dict:
-    """A patch: these conditions."""
+    """A patch with these conditions."""
     return {"status": {"conditions": list(conditions), **status}}

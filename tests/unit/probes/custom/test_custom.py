@@ -1,4 +1,4 @@
-"""What users declare: workloads, definitions, conditions, and what Ready waits for."""
+"""Users' declarations: workloads, CRDs, conditions, and what Ready waits for."""
 
 import msgspec
 import pytest
@@ -71,12 +71,12 @@ SILENT = {
 
 @pytest.mark.parametrize("name", SILENT)
 def test_silent(name):
-    """What has the status, says nothing yet, or is on its way out is no fault."""
+    """Objects with the status, without one yet, or being deleted are not at fault."""
     assert found(RULE, DEMO, SILENT[name]) == []
 
 
 def test_an_object_that_fails_is_told():
-    """Since its condition took that status, in the words of its controller."""
+    """Since its condition took that status, with the controller's reason and message."""
     (finding,) = found(RULE, DEMO, widget("w", says(FAILS)))
     assert (str(finding.subject), str(finding.involved), str(finding.related)) == (
         "cluster", "Namespace demo", "Widget demo/w",
@@ -87,7 +87,7 @@ def test_an_object_that_fails_is_told():
 
 
 def test_a_condition_that_should_be_false():
-    """Pressure, Degraded and Stalled are well when they are False."""
+    """Pressure, Degraded and Stalled are fine when they are False."""
     rule = with_rule(RULE, type="Stalled", status="False")
     assert found(rule, DEMO, widget("w", says(condition("Stalled", "False")))) == []
     (finding,) = found(rule, DEMO, widget("w", says(condition("Stalled", "True", "Deadlock"))))
@@ -116,7 +116,7 @@ CURRENT = {
 
 @pytest.mark.parametrize("name", OUTDATED)
 def test_a_condition_of_an_earlier_spec_begins_nothing(name):
-    """It may be about what was just corrected; what fires because of it goes on."""
+    """It may be about something that was just corrected; a firing fault continues."""
     (finding,) = found(RULE, DEMO, OUTDATED[name])
     assert finding.sustains
 
@@ -142,7 +142,7 @@ def test_the_generation_that_an_inferenceservice_observed_is_another_objects():
 
 
 def test_a_harness_condition_is_about_its_workload_namespace():
-    """Elsewhere there is no subject that it could be about."""
+    """In other namespaces it would have no subject."""
     findings = found(
         HARNESS, DEMO, namespace("other"), widget("a", says(FAILS)),
         widget("b", says(FAILS), namespace="other"),
@@ -203,7 +203,7 @@ NOBODYS = {
 
 @pytest.mark.parametrize("name", NOBODYS)
 def test_what_no_model_owns_is_about_none(name):
-    """Owners live in the namespace of what they own, and are told apart by uid."""
+    """Owners live in the same namespace, and uids distinguish them."""
     elsewhere = document("InferenceSet", "elsewhere", "other", {"spec": {"replicas": 1}})
     docs = [DEMO, namespace("other", managed=True), inferenceset("qwen"), elsewhere]
     assert found(MODEL, *docs, widget("w", says(FAILS), NOBODYS[name])) == []
@@ -300,7 +300,7 @@ def test_a_workload_that_is_told(docs, place, message):
 
 @pytest.mark.parametrize(("doc", "governs"), [(DEGRADED, False), (DOWN, True)])
 def test_only_one_that_is_down_suppresses(doc, governs):
-    """One replica still does the work that others wait for."""
+    """A single replica still does the work that others wait for."""
     (finding,) = found(STORE | SUPPRESSING, *PLACES, doc)
     assert finding.governs is governs
 
@@ -316,12 +316,12 @@ def test_only_one_that_is_down_suppresses(doc, governs):
     ids=["another namespace comes first", "forbidden", "not in the dump", "not all was dumped"],
 )
 def test_a_workload_that_is_not(docs, options):
-    """Absence needs a look."""
+    """An absence must be confirmed."""
     assert found(STORE, *PLACES, *docs, **options) == []
 
 
 def test_a_deployment_is_judged_like_a_built_in_one():
-    """By its own rules: available replicas, rollouts, deadlines."""
+    """By the same rules: available replicas, rollouts, deadlines."""
     workload = {"kind": "Deployment", "name": "router", "namespaces": ["data"]}
     component = STORE | {"workload": workload}
     assert found(component, *PLACES, deployment("data", "router")) == []
@@ -330,7 +330,7 @@ def test_a_deployment_is_judged_like_a_built_in_one():
 
 
 def test_each_workload_namespace_has_one():
-    """Without namespaces each of the harness layer must have it; others need not."""
+    """Without `namespaces`, each of the harness layer must have it; other namespaces need not."""
     docs = [namespace(each, managed=True) for each in ("blue", "green", "red")]
     findings = found(CACHE, *docs, *PLACES, daemonset("blue"), daemonset("green", ready=0))
     assert [(str(each.subject), each.message) for each in findings] == [
@@ -365,7 +365,7 @@ def ready_of(*components: dict, docs=(), **options) -> list[str]:
 
 
 def test_what_is_declared_counts():
-    """The evidence says how many components and definitions it rests on."""
+    """The evidence counts components and CRDs."""
     (built_in,) = ready_of()
     (message,) = ready_of(STORE, GRID_CRD, docs=[statefulset("data", ready=1)])
     assert "8 component(s) available, 16 of their" in built_in
@@ -389,7 +389,7 @@ def test_ready_waits_for_what_is_declared(options, blocks):
 
 
 def test_what_is_declared_can_be_all_there_is():
-    """With every built-in component switched off, a declared one is what is seen to work."""
+    """If every built-in component is off, a declared one is the evidence."""
     off = dict.fromkeys(
         ("istiod_deployment", "kaito_deployment", "bbr_deployment", "keda_scaler_deployment",
          "gateway_auth_deployment"), "",
@@ -412,7 +412,7 @@ def with_table(before: Snapshot, resource, *objects) -> Snapshot:
 
 
 def test_what_changed_is_asked_again():
-    """Answers of an earlier pass do not stand for declarations whose objects changed."""
+    """Answers of an earlier pass do not apply to declarations whose objects changed."""
     settings = settings_of(READY)
     resource = settings.catalogue.declared[0].resource
     before = snapshot(settings, namespace("demo"), widget("w", says(condition("Ready", "True"))))
@@ -430,7 +430,7 @@ def test_what_changed_is_asked_again():
 
 
 def test_rules_about_one_kind_do_not_answer_for_each_other():
-    """Choices among the objects of a table are told apart by what was asked."""
+    """Cached selections from a table are keyed by their condition."""
     rules = [
         READY,
         READY | {"reason": "clusterWidgetNotSynced", "condition": WIDGETS | {"type": "Synced"}},
@@ -464,7 +464,7 @@ def test_one_that_is_served_is_nothing():
 
 
 def test_one_that_is_not_served_is_told():
-    """The Event is about the definition, as for those that the stack needs."""
+    """The Event is about the CRD, as for those that the stack needs."""
     (finding,) = found(WIDGET_CRD, served=CRDS - {"widgets.example.com"})
     name = "CustomResourceDefinition widgets.example.com"
     assert (str(finding.subject), str(finding.involved), str(finding.related)) == (

@@ -1,4 +1,4 @@
-"""Gateways of a workload namespace: their class, their programming, their pods, and when it is ready."""
+"""Gateways of a workload namespace: class, programming, pods, and Ready."""
 
 from datetime import timedelta
 
@@ -151,7 +151,7 @@ NOBODY = f"{GATEWAY} has the class istio, which no controller has accepted: "
     },
 )  # fmt: skip
 def test_told(reason, docs, cause, *, since, text):
-    """With the namespace as its subject, the object at fault, and no more time than its grace."""
+    """The subject is the namespace, the object at fault is named, and the grace is usual."""
     (finding,) = told(reason, docs)
     assert str(finding.subject) == "namespace/my-models"
     assert (str(finding.involved), finding.involved.uid) == ("Namespace my-models", "uid-my-models")
@@ -198,7 +198,7 @@ def test_told(reason, docs, cause, *, since, text):
     },
 )  # fmt: skip
 def test_silent(reason, docs, options):
-    """What works, is not judged yet, is on its way out, or is another reason's business."""
+    """Works, is not judged yet, is being deleted, or belongs to another reason."""
     assert told(reason, docs, unknown=options) == []
 
 

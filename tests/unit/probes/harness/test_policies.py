@@ -1,4 +1,4 @@
-"""What stands beside the Gateways of a namespace: API keys, filters, and the policies that name others."""
+"""Policies of a namespace: API keys, filters, and references to other objects."""
 
 import dataclasses
 
@@ -110,7 +110,7 @@ TARGETS = [
 
 
 def asks(provider, *docs, patch=None):
-    """An AuthorizationPolicy with action CUSTOM, as older charts made them, and what else there is."""
+    """An AuthorizationPolicy with action CUSTOM, as in older charts, and related objects."""
     spec = {"spec": {"action": "CUSTOM", "provider": {"name": provider}}}
     return [*AUTHZ_BASE, document("AuthorizationPolicy", "p", NS, spec, patch or {}), *docs]
 
@@ -122,7 +122,7 @@ def mesh(*providers, place="istio-system", name="istio", text=None):
 
 
 def sends(target, *patches, name="apikey-ext-authz", beside=()):
-    """An EnvoyFilter that sends requests to an authorization Service, as charts make them now."""
+    """An EnvoyFilter that sends requests to an authorization Service, as in current charts."""
     service = {"grpc_service": {"envoy_grpc": {"cluster_name": target}}}
     config = {"name": "envoy.filters.http.ext_authz", "typed_config": service}
     patch = {"applyTo": "HTTP_FILTER", "patch": {"operation": "INSERT_BEFORE", "value": config}}
@@ -215,7 +215,7 @@ def test_told(reason, docs, since, text):
 
 
 def test_causes():
-    """By which faults are counted together."""
+    """The short causes by which faults are counted together."""
     kinds = {"expired": key(phase="Expired", conditions=[READY]), "Pending": key(phase="Pending"), "SecretExists": key(conditions=[REFUSED])}  # fmt: skip
     assert {name: told(KEYS, *docs)[0].cause for name, docs in kinds.items()} == {
         name: name for name in kinds
@@ -306,7 +306,7 @@ UNREADABLE = [
     },
 )  # fmt: skip
 def test_silent(reason, docs, options):
-    """What works, does no harm, is young or on its way out, is not ours to judge, or cannot be told."""
+    """Works, does no harm, is young or being deleted, is not ours to judge, or is unknown."""
     assert told(reason, *docs, **options) == []
 
 
@@ -323,7 +323,7 @@ def test_told_all_the_same(reason, docs, options):
 
 
 def test_the_ignored_names_are_a_setting():
-    """Without exemptions the chart's defaults are told as well."""
+    """Without exemptions, the chart's defaults are reported as well."""
     settings = FullEvaluationSettings(network_policy_ignored_namespaces=())
     (finding,) = told(POLICY, *admits(*CHART), settings=settings)
     assert finding.message.endswith("exist: kaito-system, kube-system, monitoring")

@@ -1,4 +1,4 @@
-"""For each runtime reason a page that raises it once it has been so for its window."""
+"""For each runtime reason, a page that raises it after its window."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ BOUNDS = (1.0, 10.0, 20.0, inf)
 
 
 def late(at, *rates, bounds=BOUNDS, kind=Latency.TTFT):
-    """A page with a histogram into which observations come at a rate for each bucket."""
+    """A page with a histogram whose buckets grow at these rates."""
     return serving(at, latencies={kind: buckets(at, bounds, rates)})
 
 
@@ -25,7 +25,7 @@ class Fault:
 
     @property
     def window(self) -> float:
-        """For how long the page has to be so."""
+        """How long the page has to stay like this."""
         return ROWS[self.reason].window_seconds
 
 
@@ -45,7 +45,7 @@ _FAULTS = (
     Fault(t.SCRAPE_FAILING, lambda _: {"failure": Failure.TIMEOUT}, of_engine=False),
 )  # fmt: skip
 FAULTS = {each.reason: each for each in _FAULTS}
-"""All but `inferencesetEngineRestarting`, which needs no window that is covered."""
+"""All but `inferencesetEngineRestarting`, which needs no covered window."""
 
 ENGINE_FAULTS = {reason: fault for reason, fault in FAULTS.items() if fault.of_engine}
 

@@ -56,7 +56,7 @@ def seconds(number: float) -> timedelta:
 
 
 def counted(rates, at: float, created: float | None = None):
-    """Counters that have risen at these rates; a function of the time tells its value itself."""
+    """Counters that rise at these rates; a function of the time returns the value itself."""
     values = {
         name: rate(at) if callable(rate) else rate * at
         for name, rate in rates.items()
@@ -90,7 +90,7 @@ def loading(speed: float | None, remaining: float | None) -> dict:
 
 
 def buckets(at: float, bounds, rates) -> Buckets:
-    """A histogram into which observations come at a rate for each bucket."""
+    """A histogram whose buckets grow at these rates."""
     total, counts = 0.0, []
     for rate in rates:
         total += rate * at
@@ -99,11 +99,11 @@ def buckets(at: float, bounds, rates) -> Buckets:
 
 
 Page = Callable[[float], dict | None]
-"""What a look says at some time; None where there was no scrape."""
+"""The look at some time; None without a scrape."""
 
 
 class Scraped:
-    """A pod and what was judged of it."""
+    """A pod and its verdicts."""
 
     def __init__(self, *, period: float = 15, **settings) -> None:
         self.settings = FullEvaluationSettings(scrape_interval_seconds=int(period), **settings)
@@ -118,7 +118,7 @@ class Scraped:
         return self.judge(Look(**{"at": START.after(at), "target": TARGET} | fields))
 
     def judge(self, look: Look) -> PodVerdict:
-        """Judge a look that was taken of a page."""
+        """Judge a look at a page."""
         self.history = self.history.seen(look, longest_window(self.settings))
         self.verdict = judge(self.history, self.verdict, self.settings)
         return self.verdict
@@ -128,7 +128,7 @@ class Scraped:
         return dict(self._each(page, until, since))
 
     def first(self, reason: str, page: Page, until: float = 1200, since: float = 0) -> float | None:
-        """See a page until a reason is found first; return when that is."""
+        """See a page until a reason is found first; return that time."""
         found = self._each(page, until, since)
         return next((at for at, reasons in found if reason in reasons), None)
 

@@ -1,4 +1,4 @@
-"""A download that is slow, one that stands still, and all that looks like it."""
+"""A slow download, a stalled one, and everything that looks like them."""
 
 from dataclasses import replace
 from itertools import product
@@ -91,14 +91,14 @@ def test_a_page_that_fails_neither_clears_nor_counts():
 
 
 def found_with(period, jitter):
-    """When a slow download is found that is looked at so often, and not quite in time."""
+    """When a slow download is found if it is scraped at this interval, with jitter."""
     pod = Scraped(period=period)
     times = (n * period + jitter * (n % 3) for n in range(40))
     return next(at for at in times if DOWNLOAD_SLOW in pod.see(at, **slow()).faults)
 
 
 def test_found_at_any_interval_with_any_jitter():
-    """The window is full although no two samples are exactly as far apart as it is long."""
+    """The window is full although no two samples are exactly its length apart."""
     found = {
         key: found_with(*key) for key in product([5, 10, 15, 20, 30, 60], [0.0, 0.001, 0.2, 0.9])
     }
@@ -117,7 +117,7 @@ def test_found_at_any_interval_with_any_jitter():
     ],
 )
 def test_settings(settings, when):
-    """One sample alone is no window, however short it is."""
+    """A single sample is not a window, however short it is."""
     assert Scraped(**settings).first(DOWNLOAD_SLOW, slow, 600) == when
 
 

@@ -1,4 +1,4 @@
-"""What keeps a rule from judging, and what becomes of a verdict."""
+"""What keeps a rule from judging, and what happens to a verdict."""
 
 from dataclasses import replace
 from functools import partial
@@ -65,7 +65,7 @@ def firsts(faults, page):
 
 
 def windows(faults, after=0):
-    """When each window is full that begins so late."""
+    """When each window is full if it begins late."""
     return {reason: after + fault.window for reason, fault in faults.items()}
 
 
@@ -76,7 +76,7 @@ def test_pod_that_is_not_ready_is_not_judged():
 
 
 def test_window_begins_a_minute_after_ready():
-    """Counters hold the traffic of the benchmark by then."""
+    """By then, the traffic of the benchmark is in the counters."""
 
     def page(fault, at):
         return fault.page(at) | {"target": in_service_since(150) if at >= 150 else LOADING}
@@ -90,7 +90,7 @@ def asleep(fields):
 
 
 def test_engine_asleep_is_not_judged():
-    """It serves nobody, and is asked for nothing."""
+    """It serves nobody, and nothing is expected of it."""
     first, verdicts = watched(ENGINE_FAULTS, lambda fault, at: asleep(fault.page(at)))
     assert first == dict.fromkeys(ENGINE_FAULTS)
     assert [
@@ -116,7 +116,7 @@ def test_two_scrapes_in_a_row_that_are_missing_are_a_hole(lost):
 
 
 def test_one_scrape_that_is_missing_is_no_hole():
-    """One that is lost on the way says nothing of the pod."""
+    """A lost scrape says nothing about the pod."""
 
     def page(fault, at):
         return FAILED if at == 15 else fault.page(at)
@@ -149,7 +149,7 @@ RESTARTS = {
 
 @pytest.mark.parametrize("evidence", RESTARTS)
 def test_window_lies_in_one_life(evidence):
-    """Both ends belong to the same process; a page without vLLM has none."""
+    """Both ends must belong to the same process; a page without vLLM has no process."""
     faults = {reason: each for reason, each in OF_PAGES.items() if reason != t.METRICS_MISSING}
 
     def page(fault, at):
@@ -160,7 +160,7 @@ def test_window_lies_in_one_life(evidence):
 
 @pytest.mark.parametrize("evidence", ["value", "created"])
 def test_counters_that_begin_anew_are_another_life_of_that_engine_only(evidence):
-    """Another engine of the pod has its own, and its fault is told of it alone."""
+    """Another engine of the pod has its own counters, and its own fault."""
 
     def page(fault, at):
         fields = fault.page(at)
@@ -188,7 +188,7 @@ def found(fault, page=None):
 
 
 def undecided_after(faults, **page):
-    """Which of the faults are undecided once the page says something else."""
+    """Which faults are undecided once the page changes."""
     undecided = {}
     for reason, fault in faults.items():
         pod = found(fault)
@@ -210,7 +210,7 @@ def test_gauge_that_vanishes_is_unknown(reason):
 
 
 def test_fault_that_cannot_be_judged_any_more_is_held_for_two_windows():
-    """Then nothing has been known of it for so long that it is given up."""
+    """After that, nothing was known about it for too long."""
     held = {reason: held_for(fault) for reason, fault in FAULTS.items()}
     assert held == {
         reason: 2 * (600 if reason == t.ENGINE_STALLED else fault.window)
@@ -219,7 +219,7 @@ def test_fault_that_cannot_be_judged_any_more_is_held_for_two_windows():
 
 
 def held_for(fault):
-    """For how long a fault is undecided that cannot be judged any more, before it is in doubt."""
+    """How long an unjudgeable fault stays undecided before it is dropped."""
     pod = found(fault)
     at = since = fault.window + 15
     while fault.reason in pod.see(at, **fault.page(at) | {"target": LOADING}).undecided:
@@ -240,7 +240,7 @@ def test_pages_that_fail_hold_a_fault_and_find_none():
 
 
 def recovered(fault, at):
-    """The page of a pod that is well again; its counters go on from where they were."""
+    """The page of a recovered pod; its counters continue from where they were."""
     was = fault.page(fault.window)
     fields = serving(at)
     if was.get("engines"):
@@ -269,11 +269,11 @@ def recovered(fault, at):
 GRADUAL = {
     t.OUTPUT_CORRUPTED, t.KV_TRANSFER, t.KV_CACHE, t.PREEMPTION, t.ERROR_RATE, t.REJECTED, t.LATENCY,
 }  # fmt: skip
-"""They count over their window; the others look at how it is."""
+"""They count over their window; the others look at the current state."""
 
 
 def test_fault_ends_when_the_pod_is_well_again():
-    """At the first good page, or when the window holds nothing but good ones."""
+    """At the first good page, or when the window has only good ones."""
     first, last = set(), set()
     for reason, fault in FAULTS.items():
         pod, again = found(fault), fault.window + 15
@@ -285,7 +285,7 @@ def test_fault_ends_when_the_pod_is_well_again():
 
 
 def test_what_needs_longer_to_tell_does_not_end_it():
-    """A restarted daemon has a short history, and an engine without demand is told after 600 s."""
+    """A restarted daemon has a short history, and a stall without demand takes 600 s."""
     pod = Scraped()
     pod.watch(lambda at: serving(at, FROZEN), 585)
     assert t.ENGINE_STALLED in pod.verdict.undecided
@@ -294,7 +294,7 @@ def test_what_needs_longer_to_tell_does_not_end_it():
 
 
 def test_fault_that_goes_on_is_the_same_verdict():
-    """Numbers in its words are those when it was found, so the Event is not written again."""
+    """Its numbers are those of when it was found, so the Event is not written again."""
     for reason, fault in FAULTS.items():
         pod = Scraped()
         pod.watch(fault.page, fault.window)
@@ -326,7 +326,7 @@ def test_fault_that_comes_back_after_it_was_over_has_new_words():
 
 
 def test_engines_that_come_and_go_beside_the_named_one_change_no_word():
-    """A severity that moves would write the message again with each scrape."""
+    """A changing severity would write the message again with each scrape."""
     full = {"kv_usage": 0.97, "waiting": 3, "capacity": 3}
 
     def page(at):
@@ -410,7 +410,7 @@ QUICK = FullEvaluationSettings(
 
 @given(st.lists(st.tuples(st.floats(0, 40), pages | failures), min_size=1, max_size=12))
 def test_any_mixture_of_missing_values_is_judged(looks):
-    """No rule raises, and a reason is never found and in doubt at once."""
+    """No rule raises, and a reason is never found and undecided at once."""
     history, verdict, at = History(seconds(15)), None, 0.0
     for gap, fields in looks:
         at += gap
@@ -424,7 +424,7 @@ def test_any_mixture_of_missing_values_is_judged(looks):
 
 
 def test_what_an_engine_never_tells_is_no_doubt_where_the_pod_tells():
-    """Old releases do not count failed requests; HTTP does."""
+    """Old releases do not count failed requests; HTTP metrics do."""
     pod = Scraped()
     pod.watch(lambda at: serving(at, {Counter.FAILED: None}), 300)
     assert t.ERROR_RATE not in {*pod.verdict.faults, *pod.verdict.doubts}

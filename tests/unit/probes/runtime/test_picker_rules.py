@@ -1,4 +1,4 @@
-"""The rules about an endpoint picker as tables over time: when each is found first, and when never."""
+"""The rules about an endpoint picker as tables over time: when each fault is found, or never."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -16,7 +16,7 @@ LONG_AGO = NOON - timedelta(hours=1)
 
 
 def picks(*since, **fields):
-    """A picker, and since when each pod is Ready that it may pick."""
+    """A picker, with when each pod that it may pick became Ready."""
     return replace(TARGET, picked=Picked(tuple(since)), **fields)
 
 
@@ -24,7 +24,7 @@ PICKER = picks(LONG_AGO, LONG_AGO)
 
 
 def page(endpoints=0.0, knows=0, **fields):
-    """A look at a picker that has none of its two endpoints."""
+    """A look at a picker that sees none of its two endpoints."""
     counted_now = None if endpoints is None else Endpoints(endpoints, knows)
     return {"target": PICKER, "endpoints": counted_now} | fields
 
@@ -59,7 +59,7 @@ NO_ENDPOINTS = [
     ("says", "first"), [each[1:] for each in NO_ENDPOINTS], ids=[each[0] for each in NO_ENDPOINTS]
 )
 def test_no_endpoints(says, first):
-    """Only where it is 0 for the window, of a picker that leads, while pods have been Ready for long."""
+    """Only if it is 0 for the window, for a leading picker, with pods that have long been Ready."""
     assert Scraped().first(p.NO_ENDPOINTS, says) == first
 
 
@@ -78,12 +78,12 @@ STALE = [
     ("says", "first"), [each[1:] for each in STALE], ids=[each[0] for each in STALE]
 )
 def test_stale_metrics(says, first):
-    """Some of the pods, for the window; none at all is another reason."""
+    """Some of the pods, for the window; seeing none is another reason."""
     assert Scraped().first(p.STALE_METRICS, says, until=600) == first
 
 
 def counts(at, **rates):
-    """A picker with all of its endpoints, whose counters rise by so much a second."""
+    """A picker with all its endpoints, whose counters rise at these rates."""
     rising = {Counter[name.upper()]: rate for name, rate in rates.items()}
     return page(endpoints=2.0, pod=EngineLook(counters=counted(rising, at)))
 
@@ -124,7 +124,7 @@ def test_it_ends_with_the_first_endpoint():
 
 
 def test_it_goes_on_while_nobody_can_tell_but_not_for_ever():
-    """As every fault from metrics: two windows."""
+    """As with every fault from metrics: two windows."""
     pod = Scraped()
     closed = page(failure=Failure.STATUS, detail="401", endpoints=None)
     pod.watch(lambda at: page() if at < 90 else closed, until=90)
@@ -135,7 +135,7 @@ def test_it_goes_on_while_nobody_can_tell_but_not_for_ever():
 
 
 def test_no_rule_about_engines_judges_a_picker():
-    """Its page has none, and a page that cannot be read is no fault of it, nor of the network."""
+    """Its page has no engines, and an unreadable page is neither its fault nor the network's."""
     pod = Scraped()
     for at in range(0, 600, 15):
         verdict = pod.see(at, **page(failure=Failure.REFUSED, endpoints=None))
@@ -157,7 +157,7 @@ WORDS = [
 
 @pytest.mark.parametrize(("fields", "severity", "words"), WORDS)
 def test_the_words_say_what_becomes_of_requests(fields, severity, words):
-    """A picker that knows no pod answers 503; one that lacks their metrics chooses all the same."""
+    """A picker that knows no pod answers 503; one without their metrics still chooses."""
     pod = Scraped()
     pod.watch(lambda _: page(**fields), until=60)
     fault = pod.verdict.faults[p.NO_ENDPOINTS]
@@ -184,5 +184,5 @@ def test_settings_count_as_for_every_reason_from_metrics(settings, first):
 
 
 def test_a_picker_that_was_just_seen_is_in_doubt():
-    """What fires by its Event goes on until the window is full again."""
+    """A fault that fires by its Event continues until the window is full again."""
     assert p.NO_ENDPOINTS in Scraped().see(0, **page()).undecided

@@ -1,4 +1,4 @@
-"""Which pods are judged by their pages, at what cost, and what is said of pages that were recorded."""
+"""Which pods are judged by their pages, at what cost, and the verdicts on recorded pages."""
 
 from dataclasses import replace
 from functools import partial
@@ -51,7 +51,7 @@ def test_scrapes_that_fail(period, page, when):
 
 
 def test_message_names_the_failure_that_was_found_first():
-    """One that changes its kind from scrape to scrape writes no new message each time."""
+    """A failure that changes from scrape to scrape must not write a new message each time."""
     pod = Scraped()
     kinds = (Failure.TIMEOUT, Failure.REFUSED)
     pod.watch(lambda at: {"failure": kinds[int(at / 15) % 2]}, 300)
@@ -85,7 +85,7 @@ def test_pages_without_vllm(page, when):
 
 
 def restarting(every, *, process=True, containers=True, last=10_000):
-    """A pod whose container is not there for 30 s, and then not Ready for a minute."""
+    """A pod whose container is gone for 30 s, and then not Ready for a minute."""
 
     def page(at):
         count, age = divmod(min(at, last), every)
@@ -138,7 +138,7 @@ def test_restarts_end_when_there_were_few_in_the_window():
 
 
 def test_restarts_are_not_judged_before_the_window_is_full():
-    """A daemon that has just started has not seen any, and ends no episode for that."""
+    """A daemon that has just started has not seen any, and must not end an episode."""
     pod = Scraped()
     pod.watch(serving, 585)
     assert t.ENGINE_RESTARTING in pod.verdict.undecided
@@ -147,7 +147,7 @@ def test_restarts_are_not_judged_before_the_window_is_full():
 
 
 def test_few_attempts_that_fail_are_in_doubt_only_if_nothing_else_was_seen():
-    """A restarted daemon ends no episode for them; after a good page they are no fault yet."""
+    """A restarted daemon ends no episode for them; after a good page they are not a fault yet."""
     pod = Scraped()
     pod.watch(fails, 105)
     assert t.SCRAPE_FAILING in pod.verdict.undecided
@@ -174,7 +174,7 @@ def collapsed(at, *, waiting, later=0.0):
 
 
 def last_time_open(page, reason, until):
-    """When a fault was found or held last."""
+    """When a fault was last found or held."""
     pod, last = Scraped(), None
     for at in range(0, until + 1, 15):
         verdict = pod.see(at, **page(at))
@@ -184,12 +184,12 @@ def last_time_open(page, reason, until):
 
 
 def test_latency_fault_goes_on_while_requests_wait_and_none_finishes():
-    """However long, more than two windows: what collapsed is not well."""
+    """Even after more than two windows: a collapsed engine has not recovered."""
     assert last_time_open(partial(collapsed, waiting=5), t.LATENCY, 3000) == 3000
 
 
 def test_latency_fault_without_requests_is_given_up_in_time():
-    """Nothing waits, so nobody is served late; two windows after the last evidence it is over."""
+    """No request waits, so none is served late; two windows after the last evidence it ends."""
     last = last_time_open(partial(collapsed, waiting=0), t.LATENCY, 3000)
     assert SLOW_UNTIL + 600 + 600 < last < SLOW_UNTIL + 600 + 1200
 
@@ -208,7 +208,7 @@ def test_collapse_is_given_up_two_windows_after_nothing_waits_any_more():
 
 
 def test_a_request_that_waits_now_and_then_holds_no_fault_open():
-    """A model that hardly anybody asks is not one whose throughput has collapsed."""
+    """A model that is hardly used has not collapsed."""
 
     def page(at):
         return collapsed(at, waiting=5 if at % 300 == 0 else 0)
@@ -218,7 +218,7 @@ def test_a_request_that_waits_now_and_then_holds_no_fault_open():
 
 @pytest.mark.parametrize("counter", [Counter.FAILED, Counter.HTTP_ERRORS])
 def test_errors_of_few_requests_decide_nothing(counter):
-    """The error rate of a model that nobody asks any more is not known to be well."""
+    """The error rate of a model without requests is unknown."""
     fails = {counter: lambda at: 0.2 * min(at, 300)}
 
     def page(at):
@@ -234,7 +234,7 @@ def test_errors_of_few_requests_decide_nothing(counter):
 
 
 def test_few_requests_begin_no_fault():
-    """They decide nothing in the other direction either."""
+    """Nor do they decide anything in the other direction."""
     pod = Scraped()
     pod.watch(lambda at: collapsed(at / 10, waiting=5), 1200)
     assert t.LATENCY not in pod.verdict.faults
@@ -242,7 +242,7 @@ def test_few_requests_begin_no_fault():
 
 
 def test_refusals_that_are_answered_late_are_no_errors():
-    """Admission control counts a refusal before it is answered; some are on the way where a window begins."""
+    """Admission control counts a refusal before it is answered, maybe before the window."""
 
     def refused(at):
         return 0.5 * min(max(at - 150, 0.0), 240.0)
@@ -271,7 +271,7 @@ class Told:
             self.looks[at], self.reasons[at] = look.engines["0"], before
 
     def episodes(self, reason):
-        """When a reason was told without a break: first and last time of each."""
+        """When a reason was reported without a break: first and last time of each episode."""
         spells = groupby(self.reasons, key=lambda at: reason in self.reasons[at])
         times = [list(each) for told, each in spells if told]
         return [(each[0], each[-1]) for each in times]
@@ -283,7 +283,7 @@ class Told:
 
 
 def test_a_backlog_is_one_episode_of_a_full_cache():
-    """It begins once requests have waited for a window, ends within one after they do, and nothing else is told."""
+    """It begins after a window of waiting, ends within one after it, and is the only reason."""
     told = Told("backlog")
     first, last = told.waiting()
     ((began, ended),) = told.episodes(t.KV_CACHE)
@@ -295,7 +295,7 @@ def test_a_backlog_is_one_episode_of_a_full_cache():
 
 
 def test_the_full_cache_swings_as_each_preemption_frees_blocks():
-    """Why use alone does not tell that it is full: what the rule above is for."""
+    """So usage alone does not show that it is full: hence the rule above."""
     told = Told("backlog")
     first, last = told.waiting()
     usage = [look.kv_usage for at, look in told.looks.items() if first <= at <= last]
@@ -306,7 +306,7 @@ def test_the_full_cache_swings_as_each_preemption_frees_blocks():
 
 @pytest.mark.parametrize("share", [0.25, 0.45, 0.5, 0.6])
 def test_preemptions_of_a_steady_load_do_not_come_and_go(share):
-    """However close to the limit they are: once told they are told as long as the load is there."""
+    """However close to the limit: once reported, they are reported as long as the load lasts."""
     told = Told("preempting", runtime_threshold={t.PREEMPTED_SHARE.name: share})
     ((_, ended),) = told.episodes(t.PREEMPTION)
     assert ended == max(told.reasons)
@@ -314,7 +314,7 @@ def test_preemptions_of_a_steady_load_do_not_come_and_go(share):
 
 
 def test_late_answers_go_on_while_requests_wait_and_none_finishes():
-    """The engine hangs under load: that no answer comes at all is no recovery, however long it lasts."""
+    """The engine hangs under load: the absence of answers is not a recovery."""
     name, window = FullEvaluationSettings.metrics_name(t.LATENCY), 90
     told = Told(
         "collapse", runtime_window={name: window}, runtime_threshold={t.TTFT_SECONDS.name: 1}
@@ -327,7 +327,7 @@ def test_late_answers_go_on_while_requests_wait_and_none_finishes():
 
 
 def goes_on(pod, reason, page, *, since, until):
-    """Tell whether a fault is found or held in each look of a time."""
+    """Tell whether a fault is found or held in each look of a period."""
     states = []
     for at in range(since, until + 1, int(pod.period)):
         verdict = pod.see(at, **page(at))
@@ -354,7 +354,7 @@ def test_one_of_two_reasons_is_told_of_an_engine_without_room(name, told, not_to
 
 
 def test_a_cache_that_fills_up_is_told_as_such_from_the_first():
-    """The window has calm looks at first; preemptions are no other fault until it has none."""
+    """The window has calm looks at first; until it has none, preemptions are not another fault."""
     pod, page, calm = Scraped(), series("full_and_preempting"), Scraped().period * 20
     idle = page(0)["engines"]["0"].counters
     before = {name: constant(each.value) for name, each in idle.items()}
@@ -366,7 +366,7 @@ def test_a_cache_that_fills_up_is_told_as_such_from_the_first():
 
 
 def test_preemptions_wait_for_a_longer_window_of_the_full_cache():
-    """Else they would be told first, and the other reason after them."""
+    """Otherwise they would be reported first, and the other reason after them."""
     name = FullEvaluationSettings.metrics_name(t.KV_CACHE)
     pod, page = Scraped(runtime_window={name: 600}), series("full_and_preempting")
     found = pod.watch(page, 600)

@@ -1,4 +1,4 @@
-"""The rules on pages of engines, of downloads and of what is between pods."""
+"""The rules on pages of engines and of downloads, and about the network."""
 
 from dataclasses import replace
 from math import inf
@@ -59,7 +59,7 @@ CORRUPTED = [
 
 
 def still(at, changes=None, **gauges):
-    """An engine that makes no step while others wait."""
+    """An engine that makes no step while requests wait."""
     return serving(at, FROZEN | (changes or {}), **{"waiting": 3, "capacity": 3} | gauges)
 
 
@@ -90,7 +90,7 @@ STALLED = [
 
 
 def stuck(at, changes=None, **gauges):
-    """An engine that puts off all its requests."""
+    """An engine that defers all its requests."""
     fields = {"running": 0, "waiting": 2, "deferred": 2, "kv_usage": 0.2} | gauges
     return serving(at, FROZEN | (changes or {}), **fields)
 
@@ -306,7 +306,7 @@ def test_switching_off(setting, judged):
 
 
 def test_engines_are_judged_one_by_one():
-    """Half a fault in each of two engines is no fault, and a whole one in one of them is."""
+    """Half a fault in each of two engines is not a fault; a whole one in one of them is."""
 
     def page(at, *engines):
         return serving(at, engines={str(n): engine(at, **each) for n, each in enumerate(engines)})
@@ -333,7 +333,7 @@ def test_engines_are_judged_one_by_one():
     ],
 )
 def test_who_keeps_deferred_requests_waiting(stages, told):
-    """Where the engine tells the stages of what it fetches, the message does."""
+    """If the engine reports the stages of a transfer, the message names the stage."""
     pod = Scraped()
     pod.watch(lambda at: stuck(at, **stages), 300)
     assert pod.verdict.faults[t.SCHEDULER_STUCK].text.endswith(told)
@@ -343,7 +343,7 @@ FAILS = {"failure": Failure.TIMEOUT}
 
 
 def samples(*pods, turns=None):
-    """Pods as (name, InferenceSet, node, what a scrape says), and when their last turns were."""
+    """Pods as (name, InferenceSet, node, result of a scrape), and when they were last scraped."""
     found = {}
     for name, inferenceset, node, page in pods:
         pod = Scraped()
@@ -389,7 +389,7 @@ def test_when_it_is_us(pods, blind):
 
 @pytest.mark.parametrize(("last", "blind"), [(120, False), (15, True)])
 def test_a_pod_that_is_asked_no_more_proves_nothing(last, blind):
-    """An evicted pod stays in the list, with the good page that it had at last."""
+    """An evicted pod stays in the list, with its last good page."""
     seen = samples(*APART, ("p-3", "c", "n3", serving), turns={"p-3": last})
     assert {each.history.newest.target.name for each in nothing_reached(seen)} == (
         {"p-0", "p-1", "p-2"} if blind else set()
@@ -397,7 +397,7 @@ def test_a_pod_that_is_asked_no_more_proves_nothing(last, blind):
 
 
 def test_the_failure_that_most_have_is_named():
-    """One pod that fails in another way each time changes no message."""
+    """A pod whose failure keeps changing must not change the message."""
     other = ("p-0", "a", "n1", {"failure": Failure.REFUSED})
     (finding,) = probe_network(samples(other, *APART[1:]), snapshot_of(), FullEvaluationSettings())
     assert "(timeout)" in finding.message
