@@ -77,27 +77,27 @@ class Template:
         self.parts = parts
 
 
-def path_or_template(type_: type, said: object) -> Path | Template:
+def path_or_template(type_: type, value: object) -> Path | Template:
     """Parse a path or a template; a decoding hook for msgspec, which adds the place to errors."""
-    return path_of(said) if type_ is Path else template_of(said)
+    return path_of(value) if type_ is Path else template_of(value)
 
 
-def path_of(said: object) -> Path:
+def path_of(value: object) -> Path:
     """Parse a path as written in a file. Raises ValueError if it is not a path."""
-    if isinstance(said, int):
-        return Path(str(said), (), said)
-    if not isinstance(said, str) or len(said) > _MOST_LETTERS:
-        raise ValueError(f"{said!r:.60} is not a path")
+    if isinstance(value, int):
+        return Path(str(value), (), value)
+    if not isinstance(value, str) or len(value) > _MOST_LETTERS:
+        raise ValueError(f"{value!r:.60} is not a path")
     ways: list[Way] = []
-    texts = [each.strip() for each in said.split(" | ")]
+    texts = [each.strip() for each in value.split(" | ")]
     for each in texts:
         if each and each[0] in ".[@#":
             ways.append(_way(each))
         elif each is texts[-1] and each and (ways or each.isdecimal()):
-            return Path(said, tuple(ways), int(each) if each.isdecimal() else each)
+            return Path(value, tuple(ways), int(each) if each.isdecimal() else each)
         else:
             raise ValueError(f"{each!r} is not a path: it begins with a dot, @ or #key")
-    return Path(said, tuple(ways))
+    return Path(value, tuple(ways))
 
 
 def _way(text: str) -> Way:
@@ -119,15 +119,15 @@ def _way(text: str) -> Way:
     return Way(other["name"] if other else "", tuple(steps))
 
 
-def template_of(said: object) -> Template:
+def template_of(value: object) -> Template:
     """Parse a text with holes as written in a file.
 
     Raises TypeError if it is not a text, ValueError if a hole is not a path.
     """
-    if not isinstance(said, str):
-        raise TypeError(f"{said!r:.60} is not a text")
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.60} is not a text")
     parts: list[str | Path] = []
-    for place, piece in enumerate(_HOLE.split(said)):
+    for place, piece in enumerate(_HOLE.split(value)):
         if place % 2:
             parts.append("{" + piece + "}" if piece in {"name", "role"} else path_of(piece))
         elif piece:

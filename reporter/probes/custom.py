@@ -100,7 +100,7 @@ class _RuleScope:
     def finding(self, obj: KubeObject, condition: Condition, subject: Subject) -> Finding:
         """Return the finding about a failing object."""
         related = self.resource.ref(obj)
-        told = detail(condition.reason, condition.message)
+        reason = detail(condition.reason, condition.message)
         fault = f"{condition.type} is {condition.status}"
         namespace = obj.namespace or self.settings.release_namespace
         return Finding(
@@ -109,7 +109,7 @@ class _RuleScope:
             involved=namespace_ref(self.snapshot, namespace),
             related=related,
             message=clean(
-                f"{self._title(subject)}{related}: {fault}" + (f", {told}" if told else "")
+                f"{self._title(subject)}{related}: {fault}" + (f", {reason}" if reason else "")
             ),
             cause=cut(
                 clean(" ".join((fault, f"({condition.reason})" * bool(condition.reason)))),

@@ -88,12 +88,12 @@ def pod_finding(
     *,
     text: str,
     cause: str,
-    **told: Unpack[FaultFields],
+    **overrides: Unpack[FaultFields],
 ) -> Finding:
     """Return the finding about a pod at fault.
 
-    Fields in `told` override those of the fault. A fault of a pod that had worked is independent:
-    the controller that made the pod does not matter any more.
+    `overrides` replace fields of the fault. A fault of a pod that had worked is independent: the
+    controller that made the pod does not matter any more.
     """
     fields: FaultFields = {
         "severity": fault.severity,
@@ -108,7 +108,7 @@ def pod_finding(
         "lost_node": fault.node,
         "diagnosis": fault.diagnosis,
         "fails": fault.fails,
-        **told,
+        **overrides,
     }
     return scope.finding(text=text, cause=cause, **fields)
 

@@ -49,7 +49,7 @@ from reporter.workload.passing import Loss, losses
 _AT_FAULT: Final = frozenset(
     {Disposition.FIRING, Disposition.SECONDARY, Disposition.CLEARING, Disposition.MUTED}
 )
-_TELLS_SINCE: Final = _AT_FAULT | {Disposition.SUPPRESSED}
+_DATES_STATE: Final = _AT_FAULT | {Disposition.SUPPRESSED}
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,10 @@ def judge_states(
     """
     faults: dict[Subject, list[ResolvedFinding]] = defaultdict(list)
     for finding in findings:
-        told = finding.disposition in _TELLS_SINCE and not finding.is_blind
+        counts = finding.disposition in _DATES_STATE and not finding.is_blind
         # An object that several models need is not part of the control plane.
-        told &= finding.reason != CLUSTER_SHARED
-        if told and finding.type is EventType.WARNING:
+        counts &= finding.reason != CLUSTER_SHARED
+        if counts and finding.type is EventType.WARNING:
             faults[finding.subject].append(finding)
     burdened = {
         subject
@@ -374,8 +374,8 @@ class _Stops:
         """
         found: dict[Subject, set[str]] = defaultdict(set)
         for each in findings:
-            told = each.by or each.disposition is not Disposition.PENDING
-            if told and each.layer is Layer.DEPLOYMENT:
+            counts = each.by or each.disposition is not Disposition.PENDING
+            if counts and each.layer is Layer.DEPLOYMENT:
                 found[each.subject].add(each.reason)
         own: dict[Subject, frozenset[str]] = {}
         for serving in evidence.out:

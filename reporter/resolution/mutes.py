@@ -49,7 +49,7 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MuteRequest:
     """The request of one object: the reasons that are muted now, sorted, and when the mute ends.
 
     `reasons` is empty if the mute is invalid or over.
@@ -60,16 +60,16 @@ class Asked:
     faults: tuple[str, ...] = ()
 
 
-def asked(
+def read_mute(
     annotations: Annotations, now: datetime, catalogue: Catalogue, *, hints: Hints | None
-) -> Asked:
+) -> MuteRequest:
     """Read the mute in the annotations of one object at `now`.
 
     With an invalid end time nothing is muted: a mute that was meant to end must not last for ever.
     Wrong names do not affect the right ones; without `hints`, wrong names are not reported.
     """
     if annotations.mute is None:
-        return Asked(faults=(f"{MUTE_UNTIL} without {MUTE} mutes nothing",))
+        return MuteRequest(faults=(f"{MUTE_UNTIL} without {MUTE} mutes nothing",))
     named = _named(annotations.mute, catalogue, hints)
     if annotations.mute_until is None:
         return named
@@ -80,14 +80,14 @@ def asked(
             f"{MUTE_UNTIL} {_quoted(annotations.mute_until)} is not a time like "
             "2026-11-20T12:00:00Z, so nothing is muted"
         )
-        return Asked(faults=(*named.faults, fault))
+        return MuteRequest(faults=(*named.faults, fault))
     if until <= now:
         fault = f"the mute ended at {rfc3339(until)} and mutes nothing any more"
-        return Asked(faults=(*named.faults, fault))
+        return MuteRequest(faults=(*named.faults, fault))
     return replace(named, until=until)
 
 
-def _named(text: str, catalogue: Catalogue, hints: Hints | None) -> Asked:
+def _named(text: str, catalogue: Catalogue, hints: Hints | None) -> MuteRequest:
     is_long = len(text) > LONGEST
     named = _split(text[:LONGEST].rpartition(",")[0] if is_long else text, catalogue)
     faults: list[str] = []
@@ -97,7 +97,7 @@ def _named(text: str, catalogue: Catalogue, hints: Hints | None) -> Asked:
         faults += _objections(named, catalogue, hints)
     if is_long:
         faults.append(f"{MUTE} is longer than {LONGEST} characters; the rest is not read")
-    return Asked(named.reasons, faults=tuple(faults))
+    return MuteRequest(named.reasons, faults=tuple(faults))
 
 
 class _Names(NamedTuple):
@@ -188,10 +188,10 @@ def find_mutes(
     found: dict[Place, Mute] = {}
     faults: set[MuteFault] = set()
     subjects: dict[Subject, Mute] = {}
-    for ref, said in _asked(snapshot, now, catalogue):
-        faults.update(MuteFault(ref, text) for text in said.faults)
-        if said.reasons:
-            found[ref.place] = Mute(ref, said.reasons, said.until)
+    for ref, request in _asked(snapshot, now, catalogue):
+        faults.update(MuteFault(ref, text) for text in request.faults)
+        if request.reasons:
+            found[ref.place] = Mute(ref, request.reasons, request.until)
     for mute in before:
         place = mute.object.place
         ends = mute.until is not None and mute.until <= now
@@ -214,7 +214,7 @@ def find_mutes(
 
 def _asked(
     snapshot: Snapshot, now: datetime, catalogue: Catalogue
-) -> Iterator[tuple[ObjectRef, Asked]]:
+) -> Iterator[tuple[ObjectRef, MuteRequest]]:
     """Yield the request of each annotated object, in the order of the objects.
 
     Once there are more faults than a report lists, wrong names are not reported any more.
@@ -229,11 +229,12 @@ def _asked(
     for ref in sorted(carriers):
         resource, annotations = carriers[ref]
         if resource is EVENTS:
-            yield ref, Asked(faults=(_ON_EVENT,))
+            yield ref, MuteRequest(faults=(_ON_EVENT,))
         elif annotations is not None:
-            said = asked(annotations, now, catalogue, hints=hints if faults < FAULTS else None)
-            faults += len(set(said.faults))
-            yield ref, said
+            wanted = hints if faults < FAULTS else None
+            request = read_mute(annotations, now, catalogue, hints=wanted)
+            faults += len(set(request.faults))
+            yield ref, request
 
 
 def _carries_mute(obj: KubeObject) -> bool:

@@ -74,10 +74,10 @@ def outrank(state: PassState) -> PassState:
                     reason for reason, pods in left[subject].items() if sums_up(pods)
                 }
             if above := _above(each, others, state, is_first=each is group[0]):
-                told = replace(each, disposition=Disposition.SECONDARY, by=(above,))
+                judged = replace(each, disposition=Disposition.SECONDARY, by=(above,))
             else:
-                told = replace(each, disposition=Disposition.FIRING)
-            decided.append(told)
+                judged = replace(each, disposition=Disposition.FIRING)
+            decided.append(judged)
     return replace(state, candidates=tuple(decided))
 
 

@@ -298,10 +298,10 @@ def _with_state(
         if state is each.state is ServingState.SERVING:
             yield each
             continue
-        told = replace(each, state=state)
-        suffix = f" ({told.caveat})" if state.is_impaired else ""
+        annotated = replace(each, state=state)
+        suffix = f" ({annotated.caveat})" if state.is_impaired else ""
         due = each.due and state is not ServingState.NOT_SERVING
-        yield replace(told, message=with_suffix(each.message, suffix), due=due)
+        yield replace(annotated, message=with_suffix(each.message, suffix), due=due)
 
 
 _IN_FLIGHT = timedelta(minutes=2)

@@ -67,8 +67,8 @@ def changed_fields(old: KubeObject, new: KubeObject) -> tuple[FieldChange, ...]:
     """Return the differences in the desired state between two versions of an object."""
     found: dict[str, FieldChange] = {}
     for path, before, after in _differences(old, new):
-        told = _told_leaf(path, before, after)
-        found.setdefault(told.field, told)
+        change = _field_change(path, before, after)
+        found.setdefault(change.field, change)
         if len(found) == _MOST:
             break
     return tuple(found.values())
@@ -116,16 +116,16 @@ def _paired(old: object, new: object) -> list[tuple[str, object, object]]:
     return list(zip(map(str, names), old, new, strict=True))
 
 
-def _told_leaf(path: str, old: object, new: object) -> FieldChange:
+def _field_change(path: str, old: object, new: object) -> FieldChange:
     name = path.rpartition(".")[2]
-    is_annotation = path.startswith(_ANNOTATIONS)
-    before, after = _value(old, name, told=is_annotation), _value(new, name, told=is_annotation)
-    is_told = before is not None and after is not None and before != after
-    values = (before or "", after or "") if is_told else ("", "")
+    any_text = path.startswith(_ANNOTATIONS)
+    before, after = _value(old, name, any_text=any_text), _value(new, name, any_text=any_text)
+    is_shown = before is not None and after is not None and before != after
+    values = (before or "", after or "") if is_shown else ("", "")
     return FieldChange(cut(clean(path), VALUE_BYTES), *values)
 
 
-def _value(value: object, name: str, *, told: bool) -> str | None:
+def _value(value: object, name: str, *, any_text: bool) -> str | None:
     """Return a value as reported, or None if it must not be."""
     match value:
         case None:
@@ -134,7 +134,7 @@ def _value(value: object, name: str, *, told: bool) -> str | None:
             return "true" if value else "false"
         case int():
             return str(value)
-        case str() if told or name in _TEXTS:
+        case str() if any_text or name in _TEXTS:
             return cut(clean(value), VALUE_BYTES) or '""'
         case _ if name in _WHOLE:
             return cut(clean(_whole(value)), VALUE_BYTES) or "unset"
@@ -319,8 +319,8 @@ def _bounded(changes: Iterable[SeenChange], since: datetime) -> tuple[SeenChange
     kept: list[SeenChange] = []
     size = 0
     for each in reversed([each for each in changes if each.change.at >= since][-MOST_CHANGES:]):
-        told, ref = each.change, each.change.object
-        texts = (ref.kind, ref.namespace, ref.name, told.field, told.before, told.after, told.by)
+        change, ref = each.change, each.change.object
+        texts = (*ref.place[1:], change.field, change.before, change.after, change.by)
         size += sum(map(len, texts))
         if size > MOST_BYTES:
             break

@@ -1,8 +1,8 @@
-"""What it means where a Gateway does not take the InferencePools of a route.
+"""Explain why a Gateway does not take the InferencePools of a route.
 
-Its words leave that out. InvalidKind is said of each pool by a controller whose inference extension
-is not switched on. BackendNotFound is also what a controller goes on saying that does not look
-again once the pool is there (llm-d-incubation/llm-d-modelservice#65).
+Its conditions do not say. A controller whose inference extension is disabled reports InvalidKind
+for each pool. A controller that does not look again keeps reporting BackendNotFound after the pool
+was created (llm-d-incubation/llm-d-modelservice#65).
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,34 +38,34 @@ _EXTENSIONS: Final = (
     ("kgateway.dev/", "Switch on the inference extension of kgateway."),
     ("", "Use a Gateway that implements the Gateway API Inference Extension, or switch it on."),
 )  # fmt: skip
-"""What to do so that a controller takes InferencePools, by how its name begins."""
+"""How to make a controller take InferencePools, by the prefix of its name."""
 
 _NAME_THE_NEWER: Final = "Name the pool in group {group} if it has one there; else: "
 
 
 def why_refused(
-    said: Condition, route: HttpRoute, controller: str, *, snapshot: Snapshot
+    condition: Condition, route: HttpRoute, controller: str, *, snapshot: Snapshot
 ) -> Diagnosis | None:
-    """Return what it means that a parent does not take the backends of a route; None if unknown.
+    """Return why a parent does not take the backends of a route, or None if unknown.
 
-    Only a route whose backends all are InferencePools says which backend is meant.
+    The condition names no backend, so all backends of the route must be InferencePools.
     """
     pools = frozenset(_pools(route))
-    if not pools or said.type != "ResolvedRefs":
+    if not pools or condition.type != "ResolvedRefs":
         return None
-    if said.reason == "InvalidKind":
+    if condition.reason == "InvalidKind":
         group = min(group for group, _, _ in pools)
         action = next(does for begins, does in _EXTENSIONS if controller.startswith(begins))
         if group == FORMER_POOLS.group:
             action = _NAME_THE_NEWER.format(group=INFERENCEPOOLS.group) + action
         return _TAKES_NO_POOL.of(group=group, action=action)
-    if said.reason == "BackendNotFound" and all(_exists(each, snapshot) for each in pools):
+    if condition.reason == "BackendNotFound" and all(_exists(each, snapshot) for each in pools):
         return _DOES_NOT_LOOK.of(name=min(name for _, _, name in pools))
     return None
 
 
 def last_made(route: HttpRoute, snapshot: Snapshot) -> datetime | None:
-    """Return when the newest of the InferencePools of a route was made."""
+    """Return when the newest of the InferencePools of a route was created."""
     made = (
         snapshot[each].get(namespace, name)
         for each in (INFERENCEPOOLS, FORMER_POOLS)
@@ -75,7 +75,7 @@ def last_made(route: HttpRoute, snapshot: Snapshot) -> datetime | None:
 
 
 def _pools(route: HttpRoute) -> Iterator[tuple[str, str, str]]:
-    """Yield group, namespace and name of each backend; nothing if one is no InferencePool."""
+    """Yield group, namespace and name of each backend; nothing unless all are InferencePools."""
     every = [each for rule in route.spec.rules or () for each in rule.backend_refs or ()]
     if all(each.kind == INFERENCEPOOLS.kind for each in every):
         for each in every:
@@ -89,10 +89,10 @@ def _exists(pool: tuple[str, str, str], snapshot: Snapshot) -> bool:
 
 
 def elsewhere(pool: InferencePool, snapshot: Snapshot) -> Iterator[tuple[HttpRoute, Diagnosis]]:
-    """Yield the routes of other namespaces that name a pool as one of theirs, where there is none.
+    """Yield the routes that name a pool of this name in their own namespace, which has none.
 
-    They may be meant for another pool of that name, so that this counts only where no route leads
-    to the pool.
+    They may be meant for another pool of that name, so this only counts if no route leads to the
+    pool.
     """
     for route in snapshot.entry("routes by name of pool", pool.name, _by_pool) or ():
         missing = all(

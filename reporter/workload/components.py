@@ -204,10 +204,10 @@ def _made(
     place = controller.namespaces
     if controller.else_namespaces and not settings.has(place):
         place = controller.else_namespaces
-    said = (*((controller.deployment,) if controller.deployment else ()), place, *controller.given)
+    given = (*((controller.deployment,) if controller.deployment else ()), place, *controller.given)
     part = controller.part or stack
     own = stack if controller.with_stack else ""
-    mode = settings.component(part, said, stack=own, with_stack=not controller.optional)
+    mode = settings.component(part, given, stack=own, with_stack=not controller.optional)
     names = controller.names or (settings.text_of(controller.deployment),)
     count = len(names)
     marks = zip_longest(names, controller.images[:count], controller.labels[:count], fillvalue="")
@@ -257,11 +257,11 @@ def with_verdicts(
     Leases show whether a missing part works out of sight, and are read for as long as it does;
     HorizontalPodAutoscalers show whether models are scaled.
     """
-    told = {each.reason for each in report.findings}
+    reported = {each.reason for each in report.findings}
     leases = tuple(
         key
         for each in components(settings)
-        if each.row.leases and (each.reason in told or each.is_at_work(snapshot))
+        if each.row.leases and (each.reason in reported or each.is_at_work(snapshot))
         if each.is_missing(snapshot)
         for key in each.lease_keys
     )

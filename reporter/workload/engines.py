@@ -74,10 +74,10 @@ def is_engine_alone(pod: KubeObject) -> bool:
     """Tell whether a pod runs an engine and has no owner, or only owners that no stack judges."""
     if not isinstance(pod, Pod) or pod.deleting or pod.status.phase not in {"Pending", "Running"}:
         return False
-    said = pod.metadata.annotations.is_model if pod.metadata.annotations else None
+    annotated = pod.metadata.annotations.is_model if pod.metadata.annotations else None
     owners = {each.kind for each in pod.metadata.owner_references or ()}
     images = (each.image for each in pod.spec.containers or ())
-    return said != "false" and owners <= _ELSEWHERE and any(map(_is_engine_image, images))
+    return annotated != "false" and owners <= _ELSEWHERE and any(map(_is_engine_image, images))
 
 
 def _parted(image: str) -> tuple[str, str]:

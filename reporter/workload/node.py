@@ -57,8 +57,8 @@ def node_faults(node: Node) -> Iterator[NodeFault]:
     if ready is not None and ready.status != "True":
         if not _never_ready(node):
             state = "not answering" if ready.status == "Unknown" else "NotReady"
-            said = detail(ready.reason, ready.message, _DETAIL_BYTES)
-            text = f"is {state}" + (f" ({said})" if said else "")
+            why = detail(ready.reason, ready.message, _DETAIL_BYTES)
+            text = f"is {state}" + (f" ({why})" if why else "")
             yield NodeFault(state, text, ready.last_transition_time, _LOST_SIGNS)
         return
     for name in PRESSURES:
@@ -112,10 +112,10 @@ def waited_for(message: str | None, nodes: Table[Node] | None) -> str:
 
 def _waits_for_state(message: str) -> bool:
     """Tell whether the scheduler names nothing but states of nodes, and resources that ran out."""
-    said = message.partition(" preemption:")[0].partition("nodes are available:")[2]
+    reasons = message.partition(" preemption:")[0].partition("nodes are available:")[2]
     # After the reasons, which end with a full stop, plugins say what they tried (kube-scheduler,
     # FitError.Error): in 1.36 "no new claims to deallocate", of any pod.
-    return not _OF_STATE.sub("", said.partition(". ")[0]).strip()
+    return not _OF_STATE.sub("", reasons.partition(". ")[0]).strip()
 
 
 def _is_tainted(node: Node) -> bool:

@@ -127,7 +127,7 @@ def judge_workload(workload: KubeObject, snapshot: Snapshot) -> WorkloadFault | 
         case DaemonSet():
             return judge_daemonset(workload, snapshot)
         case _:
-            raise TypeError(f"{type(workload).__name__} is no workload")
+            raise TypeError(f"{type(workload).__name__} is not a workload")
 
 
 def is_workload_available(workload: KubeObject) -> bool:
@@ -140,7 +140,7 @@ def is_workload_available(workload: KubeObject) -> bool:
         case DaemonSet():
             return is_daemonset_available(workload)
         case _:
-            raise TypeError(f"{type(workload).__name__} is no workload")
+            raise TypeError(f"{type(workload).__name__} is not a workload")
 
 
 _CONDITION_BYTES: Final = 400
@@ -158,8 +158,8 @@ def is_false(condition: ConditionT | None) -> TypeGuard[ConditionT]:
 
 def words(condition: Condition | None) -> str:
     """Return the reason and message of a condition, cleaned and bounded."""
-    said = detail(condition.reason, condition.message, _CONDITION_BYTES) if condition else ""
-    return said or "no reason given"
+    text = detail(condition.reason, condition.message, _CONDITION_BYTES) if condition else ""
+    return text or "no reason given"
 
 
 def not_ready_from(ready: Condition | None) -> datetime | None:

@@ -353,8 +353,8 @@ def _container_fault(kind: str, status: ContainerStatus, pod: Pod) -> Iterator[P
         reason = waiting.reason
         exempt = reason in _EXEMPT_WAITING
         # The kubelet's text for a crash loop has the current back-off, which changes.
-        said = detail(reason, None if reason == CRASH_LOOP else waiting.message, _DETAIL_BYTES - 80)
-        text = f"{place} waits in {said}{_last_end(status)}"
+        why = detail(reason, None if reason == CRASH_LOOP else waiting.message, _DETAIL_BYTES - 80)
+        text = f"{place} waits in {why}{_last_end(status)}"
         severity = CRASHED if exempt else NOT_STARTED
         yield replace(
             _fault(reason, text, severity, transition=_no_longer_ready_since(pod)),
@@ -419,8 +419,8 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
     ends = "".join(map(_last_end, containers))
     if had_been_ready(pod):
         ready = pod.status.condition("Ready")
-        said = detail(ready.reason, ready.message, 150) if ready else ""
-        text = "was Ready and is not any more" + (f" ({said})" if said else "") + ends
+        why = detail(ready.reason, ready.message, 150) if ready else ""
+        text = "was Ready and is not any more" + (f" ({why})" if why else "") + ends
         began = _no_longer_ready_since(pod)
         fault = _fault("no longer Ready", text, NO_LONGER_READY, transition=began)
         again = next((each for each in containers if _last_end(each)), None)
@@ -429,10 +429,10 @@ def _not_ready(pod: Pod, startup_budget: timedelta) -> PodFault:
         return replace(fault, part=part, passing=bool(part), container=name)
     unprepared = pod.status.condition(_SET_UP, "False")
     if unprepared is not None and pod.spec.node_name:
-        said = detail(unprepared.reason, unprepared.message, _DETAIL_BYTES // 2)
+        why = detail(unprepared.reason, unprepared.message, _DETAIL_BYTES // 2)
         text = (
             f"volumes, network or sandbox are not set up{_on_node(pod)} "
-            f"({said or 'the Events of the pod say which'}){ends}"
+            f"({why or 'the Events of the pod say which'}){ends}"
         )
         began, budget = unprepared.last_transition_time, min(SET_UP_BUDGET, startup_budget)
         return _fault("not set up", text, NOT_SET_UP, transition=began, budget=budget)

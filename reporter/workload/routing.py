@@ -264,13 +264,13 @@ class _WantedPorts:
             found |= ports.keys()
         if not pods:
             return ()
-        wanted, told = (", ".join(sorted(map(str, each))) for each in (self.ports, found))
+        wanted, listed = (", ".join(sorted(map(str, each))) for each in (self.ports, found))
         brief = f"no pod has port {wanted}"
         text = (
             f"sends requests to port {wanted}, where probably nothing listens: the pods that it "
-            f"selects declare {told or 'none'}"
+            f"selects declare {listed or 'none'}"
         )
-        action = f"Set {self.of} to {told.replace(', ', ' or ') or 'a port of its pods'}."
+        action = f"Set {self.of} to {listed.replace(', ', ' or ') or 'a port of its pods'}."
         why = Diagnosis("wrong-port", text, brief, action, sureness=Sureness.LIKELY)
         return (ParentFault(brief, text, WRONG_PORT, diagnosis=why),)
 

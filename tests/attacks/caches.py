@@ -8,7 +8,7 @@ from reporter.model.objects.base import Annotations
 from reporter.model.objects.demands import ResourceRequests, amount
 from reporter.model.objects.pods import Container, PodSpec, TemplateSpec
 from reporter.model.text import clean
-from reporter.resolution.mutes import asked
+from reporter.resolution.mutes import read_mute
 from reporter.stacks import BUILT_IN
 from reporter.stacks.kaito.probes.scaling import metrics_faults
 from reporter.workload.components import _ends_of
@@ -34,7 +34,7 @@ def _devices(number):
 
 def _mute(number):
     names = ",".join(f"{number}-{each}" for each in range(1_000))
-    asked(Annotations(mute=names), NOW, BUILT_IN, hints=None)
+    read_mute(Annotations(mute=names), NOW, BUILT_IN, hints=None)
 
 
 @attacks(

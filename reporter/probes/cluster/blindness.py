@@ -241,14 +241,14 @@ def _recorded(
     parts: tuple[components.ControlPlaneComponent, ...],
     crds: tuple[RequiredCrd, ...],
 ) -> dict[PartKey, ObjectRef]:
-    told: dict[PartKey, ObjectRef] = {}
+    found: dict[PartKey, ObjectRef] = {}
     # An hour of trouble leaves thousands of Events that are over.
     for event in snapshot[EVENTS].showing(_goes_on):
         about = (event.reason, event.involved_object.name)
         if VANISHED in event.message:
-            told.update((each.key, crd_ref(each.name)) for each in crds if each.key == about)
-        told.update((each.key, ref) for each in parts for ref in _told_deployment(event, each))
-    return told
+            found.update((each.key, crd_ref(each.name)) for each in crds if each.key == about)
+        found.update((each.key, ref) for each in parts for ref in _recorded_deployment(event, each))
+    return found
 
 
 def _goes_on(event: KubeObject) -> bool:
@@ -257,7 +257,7 @@ def _goes_on(event: KubeObject) -> bool:
     return is_ours and state is not None and state != _OVER
 
 
-def _told_deployment(
+def _recorded_deployment(
     event: Event, component: components.ControlPlaneComponent
 ) -> Iterator[ObjectRef]:
     related = event.related

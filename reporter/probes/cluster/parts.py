@@ -290,13 +290,13 @@ def missed_crds(scope: Scope) -> Iterator[tuple[RequiredCrd, str]]:
     Each comes with the name of an object that needs it; that is empty if it is only expected
     because its part is `on` or because it was served before.
     """
-    told: set[str] = set()
+    yielded: set[str] = set()
     for crd in required_crds(scope.settings):
-        if crd.name in told or crd.served(scope.snapshot.discovery) is Served.SERVED:
+        if crd.name in yielded or crd.served(scope.snapshot.discovery) is Served.SERVED:
             continue
         by = crd.needed(scope)
         if by or crd.mode is PartMode.ON or crd.key in scope.earlier.there:
-            told.add(crd.name)
+            yielded.add(crd.name)
             yield crd, by
 
 

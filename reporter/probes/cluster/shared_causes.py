@@ -141,13 +141,13 @@ def probe_nodes(snapshot: Snapshot, findings: Iterable[Finding]) -> Iterator[Fin
     for name, rests in sorted(resting.items()):
         node = snapshot[NODES].get("", name)
         fault = node_fault(node) if node is not None else GONE
-        told = [each for each in rests if each.diagnosis and each.diagnosis.shared]
-        several = len({each.subject for each in told}) > 1
+        sharing = [each for each in rests if each.diagnosis and each.diagnosis.shared]
+        several = len({each.subject for each in sharing}) > 1
         if node is not None and fault is None and several:
-            whys = (each.diagnosis for each in told if each.diagnosis)
+            whys = (each.diagnosis for each in sharing if each.diagnosis)
             first = min(whys, key=lambda of: of.cause)
             at = _node_finding(name, node, NodeFault(first.brief, ""), why=first)
-            yield replace(at, sole_place=_sole_place(told))
+            yield replace(at, sole_place=_sole_place(sharing))
         if fault is not None and (node is not None or snapshot.absence_known(NODES, name=name)):
             # The pods that wait for its devices were diagnosed with why it has none.
             found = (each.diagnosis for each in rests if fault.lacking)

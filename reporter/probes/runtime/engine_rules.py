@@ -96,8 +96,8 @@ def _where_kv_caches_are(window: Window) -> str:
     """Return what the deferred requests wait for, if the engine has it (vLLM 0.32 and later)."""
     if window.all(lambda look: look.fetching, lambda requests: requests > 0):
         return "; their KV caches are under way from a peer that does not deliver them"
-    asked = window.all(lambda look: look.fetching, lambda requests: requests == 0)
-    if asked and window.all(lambda look: look.unfetched, lambda requests: requests > 0):
+    none_fetched = window.all(lambda look: look.fetching, lambda requests: requests == 0)
+    if none_fetched and window.all(lambda look: look.unfetched, lambda requests: requests > 0):
         return "; it has not begun to fetch their KV caches"
     return ""
 
@@ -163,15 +163,15 @@ def latency(window: Window, settings: EvaluationSettings) -> r.Answer:
     is not over.
     """
     newest = window.looks[-1]
-    told = [kind for kind in OBJECTIVES if _objective(kind, settings) and kind in newest.latencies]
-    answers = [_latency(window, kind, settings) for kind in told]
+    kinds = [kind for kind in OBJECTIVES if _objective(kind, settings) and kind in newest.latencies]
+    answers = [_latency(window, kind, settings) for kind in kinds]
     found = next((each for each in answers if isinstance(each, r.Found)), None)
     if found is not None:
         return found
     if TOO_FEW_REQUESTS in answers:
         wait = window.last_third().all(lambda look: look.waiting, lambda requests: requests > 0)
         return _NONE_FINISHES if wait else TOO_FEW_REQUESTS
-    return r.CLEAR if told else r.NOT_TOLD
+    return r.CLEAR if kinds else r.NOT_TOLD
 
 
 def _latency(window: Window, kind: Latency, settings: EvaluationSettings) -> r.Answer:
@@ -284,13 +284,13 @@ def _ask(
         if (engine := page.engines.get(name)) is not None and engine.awake is False
     ]
     pages = since_restart(pages[asleep[-1] + 1 :] if asleep else pages, name)
-    told = [page for page in pages if name in page.engines and rule.can_read(page.engines[name])]
-    if not told:
+    kept = [page for page in pages if name in page.engines and rule.can_read(page.engines[name])]
+    if not kept:
         return r.NOT_TOLD
-    if told[-1] is not history.newest or not history.covers(told, length):
+    if kept[-1] is not history.newest or not history.covers(kept, length):
         return r.NOT_COVERED
-    span = told[-1].at.boot - told[0].at.boot
-    return rule.judge(Window(span, tuple(page.engines[name] for page in told)), settings)
+    span = kept[-1].at.boot - kept[0].at.boot
+    return rule.judge(Window(span, tuple(page.engines[name] for page in kept)), settings)
 
 
 def _stalled(history: History, settings: EvaluationSettings) -> dict[str, r.Answer]:

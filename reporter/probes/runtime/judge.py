@@ -119,11 +119,11 @@ def _fault(
         return known
     engine, worst = min(found.items(), key=lambda each: (-each[1].severity, each[0]))
     others = len(found) - 1
-    told = f"engine {engine} {worst.text}" if engine else worst.text
+    text = f"engine {engine} {worst.text}" if engine else worst.text
     return window.MetricFault(
         reason=reason,
         cause=worst.cause,
-        text=f"{told} (and {others} more)" if others else told,
+        text=f"{text} (and {others} more)" if others else text,
         severity=worst.severity,
         since=since if known is None else known.since,
         engine=engine,

@@ -209,8 +209,8 @@ def no_endpoints(
     if any(page.endpoints and page.endpoints.fresh for page in pages):
         return r.CLEAR
     seconds = settings.window_seconds(p.NO_ENDPOINTS)
-    told = all(page.endpoints is not None and pickable(page) for page in pages)
-    if not told or not history.covers(pages, timedelta(seconds=seconds)):
+    complete = all(page.endpoints is not None and pickable(page) for page in pages)
+    if not complete or not history.covers(pages, timedelta(seconds=seconds)):
         return r.NOT_COVERED
     return _without_endpoints(pages, r.minutes(seconds))
 
@@ -253,8 +253,8 @@ def stale_metrics(
     if any(page.endpoints is not None and not _lacks_some(page) for page in pages):
         return r.CLEAR
     seconds = settings.window_seconds(p.STALE_METRICS)
-    told = all(page.endpoints is not None for page in pages)
-    if not told or not history.covers(pages, timedelta(seconds=seconds)):
+    complete = all(page.endpoints is not None for page in pages)
+    if not complete or not history.covers(pages, timedelta(seconds=seconds)):
         return r.NOT_COVERED
     seen, ready = round(newest.endpoints.fresh), pickable(newest)
     return r.Found(

@@ -11,7 +11,7 @@ from reporter.model.instant import rfc3339
 from reporter.model.objects import MUTE, MUTE_UNTIL, Annotations
 from reporter.model.report import Mute, SkippedObject
 from reporter.model.subject import ObjectRef
-from reporter.resolution.mutes import FAULTS, HINTS, Hints, asked, find_mutes
+from reporter.resolution.mutes import FAULTS, HINTS, Hints, find_mutes, read_mute
 from reporter.snapshot.decode import decode_object
 from reporter.snapshot.snapshot import ResourceState, Served
 from reporter.snapshot.table import table_of
@@ -81,7 +81,9 @@ def muted(name="demo", reasons=EPP, until=None):
     ],
 )  # fmt: skip
 def test_what_annotations_say(mute, until, reasons, *, faults):
-    found = asked(Annotations(mute=mute, mute_until=until), NOON, BUILT_IN, hints=Hints(BUILT_IN))
+    found = read_mute(
+        Annotations(mute=mute, mute_until=until), NOON, BUILT_IN, hints=Hints(BUILT_IN)
+    )
     assert list(found.reasons) == reasons
     assert list(found.faults) == faults
     assert (found.until is not None) == bool(reasons and until)
@@ -90,13 +92,13 @@ def test_what_annotations_say(mute, until, reasons, *, faults):
 def test_other_peoples_text_is_cleaned_and_bounded():
     text = ",".join(f"x{number}\n" for number in range(40_000)) + ",https://a.example/" + "y" * 500
     hints = Hints(BUILT_IN)
-    found = asked(Annotations(mute=f"{EPP},{text}"), NOON, BUILT_IN, hints=hints)
+    found = read_mute(Annotations(mute=f"{EPP},{text}"), NOON, BUILT_IN, hints=hints)
     assert found.reasons == (EPP,)
     assert len(found.faults) == 7
     assert found.faults[-2].endswith(" more names are not reasons of faults")
     assert found.faults[-1] == f"{MUTE} is longer than 8192 characters; the rest is not read"
     link = Annotations(mute="https://a.example/\n" + "y" * 500)
-    (fault,) = asked(link, NOON, BUILT_IN, hints=hints).faults
+    (fault,) = read_mute(link, NOON, BUILT_IN, hints=hints).faults
     assert "://" not in fault
     assert len(fault) < 150
 
@@ -345,7 +347,7 @@ ENDED = "the mute ended at 2026-11-20T12:00:00Z and mutes nothing any more"
 def said(mute, until=None, hints=None):
     """The result for these annotations at noon."""
     annotations = Annotations(mute=mute, mute_until=until)
-    return asked(annotations, NOON, BUILT_IN, hints=hints or Hints(BUILT_IN))
+    return read_mute(annotations, NOON, BUILT_IN, hints=hints or Hints(BUILT_IN))
 
 
 @rows(
