@@ -107,9 +107,9 @@ def _name(test: str) -> str:
 async def _replica(
     stage: Stage, release: Release
 ) -> AsyncIterator[Callable[..., Awaitable[Installed]]]:
-    """What starts a replica of the release, `await replica("a", resync_seconds=5)`.
+    """A function that starts a replica of the release: `await replica("a", resync_seconds=5)`.
 
-    It is quick unless told otherwise: no grace, a pass a second, a Lease tried for often.
+    By default it is quick: no grace, a pass per second, frequent tries for the Lease.
     """
     replicas: list[Installed] = []
 

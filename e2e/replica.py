@@ -11,8 +11,8 @@ from tests.daemon.replica import Program
 class Installed(Program):
     """The real program, started as by the kubelet for a pod of the release's Deployment.
 
-    Listeners move to free ports, and settings of a test win over those of the release. `code` is
-    the folder of another release's package.
+    Listeners use free ports, and settings of a test override those of the release. `code` is the
+    folder of another release's package.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Random small clusters: a real kube-scheduler, and the reporter's diagnosis of the same objects.
 
-Nodes are objects made by hand; no kubelet runs. Pods are made one after another, so that each is
-scheduled beside those that have a place already, and nothing changes after the scheduler has looked.
+Nodes are objects without a kubelet. Pods are created one after another, so that each is scheduled
+next to those that have a place already, and nothing changes after the scheduler's decision.
 """
 
 import random
@@ -93,9 +93,9 @@ class RandomClusters:
     """Makes clusters, and compares the diagnosis of each pod with the scheduler's message.
 
     Attributes:
-        plane: of which all nodes and the namespace `default` are ours.
-        seed: of everything that is random.
-        pods: how many were compared, by what became of them.
+        plane: all its nodes and the namespace `default` are ours.
+        seed: of everything random.
+        pods: how many were compared, by outcome.
 
     """
 
@@ -261,8 +261,8 @@ class RandomClusters:
     def _await_nodes(self, count: int) -> None:
         """Wait until the scheduler knows the nodes.
 
-        A pod that it refused is not looked at again for a node that would not do either, so each
-        look takes another pod.
+        The scheduler does not retry a rejected pod for a node that would not fit either, so each
+        try takes another pod.
         """
         for number in range(1_000):
             asks = {"requests": {"example.com/none": "1"}, "limits": {"example.com/none": "1"}}

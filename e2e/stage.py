@@ -31,10 +31,10 @@ class Stage:
     """What a test does to the cluster, and what it sees of our Events.
 
     Attributes:
-        api: the API server, seen by an admin.
-        stack: the sample stack and those who play its controllers.
+        api: the API server with an admin's rights.
+        stack: the sample stack and its played controllers.
         kubectl: with an admin's rights.
-        namespaces: workload namespaces that the test has made.
+        namespaces: workload namespaces that the test has created.
     """
 
     api: Api

@@ -97,7 +97,7 @@ async def test_who_may_read_nothing_learns_what_is_missing(stage, as_nobody):
 def _as_tenant(as_nobody, kubectl, workload):
     """The plugin with an account that may view one namespace, by the ClusterRole `view` and a Role.
 
-    Nobody aggregates ClusterRoles here, so it is bound to what `view` is made of.
+    ClusterRoles are not aggregated here, so it is bound to the parts of `view`.
     """
     place = ("-n", workload)
     kubectl("create", "role", "reads", *place, "--verb=list", f"--resource={','.join(CUSTOM)}")

@@ -83,7 +83,7 @@ async def test_one_that_serves_is_ready_although_kserve_waits_for_ever(
 ):
     """Requests are answered; the status that follows from the objects is in the report.
 
-    Of two versions the one that is stored is read: the other one needs the controller's webhook.
+    The stored one of two versions is read: the other one needs the controller's webhook.
     """
     start = plane.audit_log.stat().st_size
     daemon = await replica()

@@ -54,7 +54,7 @@ def _mirrors(stage):
 def _asked(plane):
     """Return a function for replicas' later requests about Events outside of kube-system.
 
-    Lists are no mirrors: what others say about a pod at fault is read, too.
+    Lists are left out: Events of others about a pod at fault are read too.
     """
     start = plane.audit_log.stat().st_size
 

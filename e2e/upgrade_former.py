@@ -1,6 +1,6 @@
 """From 0.2.0 to this release and back.
 
-Both run as their charts start them: the code of the former release is that of its commit, on the
+Both run as started by their charts; the code of the former release is that of its commit, with the
 packages of this one.
 """
 

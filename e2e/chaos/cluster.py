@@ -56,10 +56,10 @@ class Foundation:
 
 @contextmanager
 def foundation(logs: Path | None = None) -> Iterator[Foundation]:
-    """Start servers, install the chart, and end and remove all of it afterwards.
+    """Start servers, install the chart, and stop and remove everything afterwards.
 
     Args:
-        logs: a folder that gets the logs of servers and replicas at the end.
+        logs: folder for the logs of servers and replicas at the end.
     """
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
     plane = ControlPlane(binaries(), folder)
@@ -81,18 +81,18 @@ def foundation(logs: Path | None = None) -> Iterator[Foundation]:
 
 @dataclass
 class Cluster:
-    """The cluster that a fault is done to.
+    """The cluster of a fault.
 
     Attributes:
         plane: the servers.
         release: of the chart.
-        api: seen by an admin.
-        stack: the sample stack and those who play its controllers.
+        api: with the rights of an admin.
+        stack: the sample stack and its played controllers.
         observer: of our Events.
         form: settings of the replicas.
-        audited_from: where the audit log speaks of these replicas, in bytes.
-        replicas: both, the one that leads at first before the other.
-        truths: the faults of the stack that there were.
+        audited_from: where the entries of these replicas start in the audit log, in bytes.
+        replicas: both, the first leader first.
+        truths: the real faults of the stack.
     """
 
     plane: ControlPlane
@@ -195,9 +195,9 @@ async def cluster(
     """Return a cluster where everything is reported, and end it afterwards.
 
     Args:
-        base: what it stands on.
+        base: servers with the chart.
         form: settings of the replicas.
-        moves_clock: the clocks of the replicas can be moved.
+        moves_clock: the clocks of the replicas can be set.
     """
     async with AsyncExitStack() as ending:
         api = await ending.enter_async_context(Api(base.plane.admin))

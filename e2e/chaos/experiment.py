@@ -22,15 +22,15 @@ class Outcome:
 
     Attributes:
         fault: what was done.
-        lasted: for how many seconds.
-        recovery: seconds until all was told and one leads; None if that did not come.
+        lasted: its duration, in seconds.
+        recovery: seconds until everything was reported and one replica led; None if never.
         bound: what is promised, in seconds.
-        untrue: what was told and was not so.
-        lost: what was not told.
-        doubled: what was told twice.
+        untrue: false reports.
+        lost: missing reports.
+        doubled: repeated reports.
         late: writes in another replica's term.
         writers: the replicas that wrote, in turn.
-        leaders: who leads in the end, where that is wrong.
+        leaders: the final leaders, if they are wrong.
     """
 
     fault: Fault
@@ -120,10 +120,10 @@ def _right(fault: Fault, scene: Cluster) -> list[list[str]]:
 
 
 class Leaders:
-    """Notes who leads while entered.
+    """Records the leaders while entered.
 
     Attributes:
-        present: the replicas that say so.
+        present: the replicas that claim to lead.
         since: when that was first seen, in seconds since the epoch.
     """
 

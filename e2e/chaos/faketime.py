@@ -21,7 +21,7 @@ _LIBRARY: Final = Path("libfaketime/vendor/libfaketime/src/libfaketime.so.1")
 def environment(clock: Path) -> dict[str, str]:
     """Return the environment that makes a process use the clock in a file.
 
-    Clocks that are never set, which measure leases and backoff, are left alone.
+    Clocks that are never set, which measure leases and back-off, stay real.
     """
     return {
         "LD_PRELOAD": str(_library()),

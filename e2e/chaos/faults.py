@@ -15,15 +15,15 @@ class Fault:
     """Something that goes wrong around the reporter, and what is promised in that case.
 
     Attributes:
-        name: how it is called on the command line.
+        name: on the command line.
         text: what is done.
-        lasting: does it when entered and undoes it when left.
-        seconds: how long it lasts, and in the short form; None where recovery takes too long for it.
-        bound: in how many seconds all is told again; of the form and the seconds it lasted.
-        reached: an admin can write while it lasts, and so faults of the stack come and go then.
-        takes_over: the other replica has to go on while it lasts: recovery counts from its start.
-        allowed: reasons of Warnings that may be told although nothing of the stack is wrong.
-        moves_clock: it needs a first replica whose clock can be moved.
+        lasting: starts the fault when entered and undoes it when left.
+        seconds: how long it lasts, and in the short form; None if recovery takes too long for that.
+        bound: seconds until all is reported again, from the form and the seconds it lasted.
+        reached: an admin can write while it lasts, so faults of the stack come and go meanwhile.
+        takes_over: the other replica must continue while it lasts: recovery counts from its start.
+        allowed: reasons of Warnings that may be reported although nothing of the stack is wrong.
+        moves_clock: it needs a first replica whose clock can be set.
     """
 
     name: str

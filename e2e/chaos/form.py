@@ -18,10 +18,10 @@ class Form:
 
     Attributes:
         name: of the form.
-        short: faults last as long as their short form says.
+        short: faults have the duration of their short form.
         lease: periods of the election.
         resync: longest time between two passes.
-        grace: how long a fault must last before it is told.
+        grace: how long a fault must last before it is reported.
     """
 
     name: str

@@ -21,8 +21,8 @@ def untrue(
 
     Args:
         versions: the record, the oldest first.
-        truths: the faults that there were.
-        allowed: reasons that may be told although no fault of the cluster is behind them.
+        truths: the real faults.
+        allowed: reasons that may be reported without a fault of the cluster.
     """
     found: list[str] = []
     for before, version in _steps(versions):
@@ -69,8 +69,8 @@ def _holds_long(version: Version, truths: Collection[Truth]) -> bool:
 def lost(versions: Iterable[Version], truths: Iterable[Truth]) -> list[str]:
     """Return what should have been reported by the end of the record and was not.
 
-    A fault that lasts has an Event that fires. Nothing else has one, and the subject of a fault
-    that ended was told to be ready since, unless another fault of it lasts.
+    A fault that lasts has a firing Event, and nothing else has one. The subject of a fault that
+    ended was reported ready since, unless it has another fault.
     """
     truths = tuple(truths)
     newest = {(version.name, version.uid): version for version in versions}

@@ -22,8 +22,8 @@ _STATE: Final = "status-reporter.io/state"
 class Observer:
     """Keeps every version of our Events while entered.
 
-    A watch that was cut goes on from where it was: Events are read from etcd itself, so that no
-    version in between is left out.
+    A watch that was cut continues where it was: Events are read from etcd itself, so no version in
+    between is missing.
 
     Attributes:
         versions: the record, the oldest first.

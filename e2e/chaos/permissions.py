@@ -69,7 +69,7 @@ async def _set_rules(cluster: Cluster, role: Object, rules: list[Object]) -> Non
 async def throttled(cluster: Cluster) -> AsyncIterator[None]:
     """Priority and fairness rejects every request of the account with 429, and connections end.
 
-    A level without any concurrency still lets one request at a time pass, so one is kept waiting.
+    A level without concurrency still lets one request at a time pass, so one is kept waiting.
     """
     access = await cluster.access()
     await cluster.api.create(_level())

@@ -23,10 +23,10 @@ class Truth:
     """A fault that the cluster really had; times in seconds since the epoch.
 
     Attributes:
-        key: what has to be told of it.
+        key: what must be reported about it.
         since: when it began.
         until: when it ended.
-        undone: it ended because the cluster was put back to before it, its Event included.
+        undone: it ended because the cluster was restored to before it, its Event included.
     """
 
     key: Key
@@ -49,16 +49,16 @@ class Version:
     """One version of one of our Events.
 
     Attributes:
-        at: when an admin's watch brought it, in seconds since the epoch.
-        message: what it says.
-        history: grows when the cluster itself goes back to an earlier state.
+        at: when an admin's watch received it, in seconds since the epoch.
+        message: of the Event.
+        history: increases when the cluster is restored to an earlier state.
         name: of the Event.
-        uid: of the object; another one after it was deleted and created again.
+        uid: of the object; different after it was deleted and created again.
         key: reason and subject.
         involved: kind and name of the involvedObject.
         type: `Warning` or `Normal`.
         state: `firing`, `stale`, `over`; empty once the object is gone.
-        count: how often it was told.
+        count: how often it was reported.
     """
 
     at: float

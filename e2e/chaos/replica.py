@@ -15,10 +15,10 @@ class Replica(Installed):
     """The real program behind a network of its own.
 
     Args:
-        release: what it belongs to.
+        release: that it belongs to.
         name: of its pod.
         network: between it and the API server.
-        moves_clock: its wall clock can be moved while it runs.
+        moves_clock: its wall clock can be set while it runs.
         settings: of the daemon.
     """
 

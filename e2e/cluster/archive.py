@@ -30,8 +30,8 @@ def write_archive(
         path: of the archive.
         name: of the image, with its tag.
         files: programs by their path in the image.
-        links: symbolic links in the image: what they are, and where they lead to.
-        command: what is started.
+        links: symbolic links in the image, with their targets.
+        command: that is started.
     """
     layer = layer_of({to: of.read_bytes() for to, of in files.items()}, links)
     config = config_of([digest_of(layer)], Entrypoint=list(command), Env=["PATH=/bin"])

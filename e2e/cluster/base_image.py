@@ -1,7 +1,7 @@
 """A base image without a registry: a minimal Debian 12 with the running Python.
 
-It stands in for the image that `Dockerfile.status-reporter` names, below `/usr/local` as there. It
-is made once per machine.
+It replaces the image in `Dockerfile.status-reporter`, with Python in `/usr/local` too. It is built
+once per machine.
 """
 
 import shutil

@@ -36,10 +36,10 @@ def make_cgroups(name: str) -> None:
 
 
 def remove_cgroups() -> None:
-    """Remove it with all below, once the processes in it have ended.
+    """Remove it with everything below, once the processes in it have ended.
 
     Raises:
-        EnvtestError: something lives on in it.
+        EnvtestError: a process in it does not end.
     """
     end = time.monotonic() + _END_SECONDS
     while left := cgroups():

@@ -38,7 +38,7 @@ class Cluster:
     Attributes:
         folder: for everything that it writes.
         count: of nodes, 1 or 2.
-        servers: the programs, by name; those of the second node end in its name.
+        servers: the programs, by name; names for the second node end with its name.
     """
 
     folder: Path = FOLDER
@@ -52,7 +52,7 @@ class Cluster:
         self.machine = self.nodes[0].machine
 
     def start(self) -> None:
-        """Start it and wait until its nodes are Ready; what fails leaves nothing behind.
+        """Start it and wait until its nodes are Ready; a failed start leaves nothing behind.
 
         Raises:
             EnvtestError: another one runs, or a program did not start.
@@ -181,7 +181,7 @@ def take_lock(folder: Path) -> IO[str]:
 def remove_what_stayed(folder: Path, link: Link) -> None:
     """Remove what a killed cluster leaves: its folder, its cgroups and its link.
 
-    Whoever calls it holds the lock, and removes that file last.
+    The caller has the lock, and removes that file last.
     """
     link.remove()
     remove_cgroups()

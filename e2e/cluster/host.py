@@ -11,10 +11,10 @@ from e2e.envtest.errors import EnvtestError
 def run(
     command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> str:
-    """Run a command and return what it printed.
+    """Run a command and return its output.
 
     Raises:
-        EnvtestError: it failed; the message has what it said.
+        EnvtestError: it failed; the message has its output.
     """
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=cwd)
     if done.returncode:

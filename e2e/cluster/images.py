@@ -79,7 +79,7 @@ class Podman:
 def build_reporter() -> Path:
     """Build the reporter's image by `make image`, on the stand-in for its base.
 
-    Podman's storage is kept between runs, so that what did not change is not built again.
+    Podman's storage is kept between runs, so unchanged layers are not built again.
 
     Returns:
         The archive that `make image-load LOAD_INTO=tar` writes.

@@ -1,8 +1,8 @@
 """A machine for a node: processes, mounts, network and host name in namespaces of their own.
 
-What starts there ends with the first process of the namespaces, whatever ended that: no process,
-mount, route or firewall rule stays. The file system is the host's, but for `/run`, `/var/lib` and
-`/var/log`, so that nothing that a node writes to their usual places stays either.
+Programs there end with the first process of the namespaces, however that ends: no process, mount,
+route or firewall rule stays. The file system is the host's except for `/run`, `/var/lib` and
+`/var/log`, so nothing that a node writes to these places stays either.
 """
 
 import contextlib

@@ -24,8 +24,8 @@ class Link:
     Attributes:
         interface: the outer end: in the host for the first node, in the first node for the others.
         host: address of the outer end.
-        node: address of the node. Both are of the network that RFC 2544 keeps for tests, which no
-            other network of the host should have.
+        node: address of the node. Both are in the range of RFC 2544 for tests, which no other
+            network of the host should use.
         pods: the addresses of the node's pods.
     """
 
@@ -40,10 +40,10 @@ class Link:
         inside: Callable[..., str],
         outside: Callable[..., str] = lambda *command: run(command),
     ) -> None:
-        """Make it, to the network namespace of a process, where `inside` runs a command.
+        """Create the link to the network namespace of a process.
 
         Args:
-            process: as the host numbers it.
+            process: its id on the host.
             inside: runs a command in the node.
             outside: runs one in the network of the outer end, with the processes of the host.
         """

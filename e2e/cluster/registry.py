@@ -1,7 +1,7 @@
 """A registry with our own images, so that real kubelets pull: slowly, in vain, or successfully.
 
-It speaks the part of github.com/opencontainers/distribution-spec that containerd asks for. The
-engine is the laboratory's simulated vLLM; its tags differ in how long they take.
+It implements the part of github.com/opencontainers/distribution-spec that containerd uses. The
+engine is the laboratory's simulated vLLM; its tags differ in the time of a pull.
 """
 
 import json
@@ -35,7 +35,7 @@ class Registry:
     """Serves images to the nodes of a cluster while entered.
 
     Attributes:
-        manifests: by digest, and by name with tag; without its tag an image is not there.
+        manifests: by digest, and by name with tag; an image without its tag does not exist.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """`python -m e2e.cluster.resolver`: the names of Services, for pods, in place of CoreDNS.
 
-It answers A queries for `<service>.<namespace>.svc.cluster.local` over UDP, from the API, at each
-query: the Service's address, or those of its ready endpoints where it is headless. Other names do
-not exist: nothing outside of the cluster can be reached. The specification is
+It answers A queries for `<service>.<namespace>.svc.cluster.local` over UDP, reading the API at each
+query: with the Service's address, or those of its ready endpoints if it is headless. Other names do
+not exist: nothing outside the cluster can be reached. The specification is
 github.com/kubernetes/dns, docs/specification.md.
 """
 

@@ -47,14 +47,14 @@ class Request(msgspec.Struct, frozen=True):
 
     Attributes:
         at: when it came in.
-        user: who asked.
-        pod: the pod that the token is bound to, which tells replicas of one account apart.
-        verb: as RBAC names it.
+        user: who sent it.
+        pod: the pod that the token is bound to, which distinguishes replicas of one account.
+        verb: as in RBAC.
         resource: plural with its group, such as `leases.coordination.k8s.io`; subresource after `/`.
         namespace: empty for a cluster-wide request.
         name: empty for a collection.
         code: status of the answer.
-        allowed: whether the API server allowed it; false too where it could not tell who asks.
+        allowed: whether the API server allowed it; false too if the user was not authenticated.
         uri: path and query.
     """
 
@@ -81,7 +81,7 @@ def requests(log: Path, user: str = "", *, since: int = 0) -> Iterator[Request]:
     Args:
         log: the audit log.
         user: name of the user, such as `system:serviceaccount:kube-system:reporter`.
-        since: where to start, in bytes; the log's size at some moment.
+        since: where to start, in bytes: an earlier size of the log.
     """
     decoder = msgspec.json.Decoder(_Line)
     with log.open("rb") as lines:

@@ -1,7 +1,7 @@
 """The binaries of etcd, kube-apiserver and kubectl.
 
-`KUBEBUILDER_ASSETS`, the variable that envtest uses, names a folder that has them. Else they are
-built from the Go module next to this package, once per machine and content of that module.
+They are in the folder `KUBEBUILDER_ASSETS`, the variable of envtest, or else are built from the Go
+module next to this package, once per machine and content of that module.
 """
 
 import fcntl

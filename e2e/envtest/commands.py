@@ -15,7 +15,7 @@ class Command:
 
     Attributes:
         program: its path.
-        always: arguments before those of a call.
+        always: arguments in front of those of a call.
     """
 
     program: Path
@@ -25,7 +25,7 @@ class Command:
         """Run it and return its output.
 
         Raises:
-            EnvtestError: it failed; the message has what it said.
+            EnvtestError: it failed; the message has its output.
         """
         done = self.run(*arguments, stdin=stdin)
         if done.returncode:
@@ -53,7 +53,7 @@ def helm(kubeconfig: Path | None = None) -> Command:
     """Return helm: the one in the project's environment, or else the machine's.
 
     Raises:
-        EnvtestError: there is none.
+        EnvtestError: helm is missing.
     """
     own = Path(sys.executable).with_name("helm")
     found = own if own.exists() else shutil.which("helm")

@@ -28,9 +28,9 @@ class Container:
     Attributes:
         account: `namespace:name` of its ServiceAccount.
         args: its arguments.
-        env: variables with plain values; what comes from the pod's fields is named in `fields`.
-        fields: variables that take a field of the pod, such as `metadata.name`.
-        files: what the kubelet mounts of ConfigMaps: texts by the path in the container.
+        env: variables with plain values.
+        fields: variables with the value of a pod's field, such as `metadata.name`.
+        files: the mounted ConfigMaps: texts by the path in the container.
     """
 
     namespace: str
@@ -128,7 +128,7 @@ class Release:
     async def pod_access(self, pod: str, account: str) -> Access:
         """Create a pod for a replica and return its access: a token bound to that pod.
 
-        A token that is bound tells the audit log which replica asked, as real ones do.
+        A bound token identifies the replica in the audit log, as real ones do.
         """
         manifest = {
             "apiVersion": "v1",

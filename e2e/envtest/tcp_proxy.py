@@ -27,7 +27,7 @@ class TcpProxy:
     """Forwards connections to one address.
 
     Args:
-        url: of the server behind it; the proxy speaks to its host and port.
+        url: of the server behind it; the proxy connects to its host and port.
     """
 
     def __init__(self, url: str) -> None:
@@ -56,7 +56,7 @@ class TcpProxy:
     def become(self, network: Network) -> None:
         """Change what happens from now on, to open connections as well.
 
-        What came in while hung passes once the network is well, as packets sent again do.
+        Data that came in while it hung passes once the network works, as resent packets do.
         """
         self._refuses = network is Network.REFUSED
         if network is Network.HUNG:

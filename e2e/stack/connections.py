@@ -15,8 +15,8 @@ _POLL_SECONDS: Final = 0.005
 class Connections:
     """Makes the sockets of a connector and ends them.
 
-    A cancelled request leaves a TLS connection that waits for the other side to say goodbye, which
-    outlasts the event loop of a test.
+    A cancelled request leaves a TLS connection that waits for the other side to close, which takes
+    longer than the event loop of a test.
     """
 
     def __init__(self) -> None:

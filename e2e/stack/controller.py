@@ -24,8 +24,8 @@ class Controller:
     """Brings objects to the state that their spec wants, one key at a time.
 
     Attributes:
-        follows: resources whose changes lead to a pass.
-        trouble: what the newest failed request met, for messages.
+        follows: resources whose changes cause a pass.
+        trouble: the error of the newest failed request, for messages.
     """
 
     follows: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Controller:
         """Do what is to be done for one key.
 
         Raises:
-            Again: to be called again shortly.
+            Again: to be retried shortly.
         """
         raise NotImplementedError
 

@@ -12,7 +12,7 @@ class ApiError(StackError):
 
     Attributes:
         code: HTTP status.
-        reason: of the Status object, such as `NotFound`; empty where there is none.
+        reason: of the Status object, such as `NotFound`, or empty.
     """
 
     def __init__(self, code: int, reason: str, message: str) -> None:

@@ -21,7 +21,7 @@ RETRY_SECONDS: Final = 0.2
 async def changes(api: Api, resource: str) -> AsyncIterator[tuple[bool, Object]]:
     """Yield endlessly whether an object exists, and the object: at first, and at each change.
 
-    One whose deletion was missed is told to be gone after the next list.
+    A missed deletion is reported after the next list.
     """
     known: dict[str, Object] = {}
     while True:

@@ -27,11 +27,11 @@ _RESOURCES: Final = {
 
 
 class Kthena(Controller):
-    """Keeps the children of each ModelServing, and writes no status.
+    """Maintains the children of each ModelServing, and writes no status.
 
     Args:
         api: the API server.
-        binds: whether it gives pods their nodes, as there is no scheduler.
+        binds: whether it assigns pods to nodes, if no scheduler runs.
     """
 
     follows = (MODELSERVINGS, *_RESOURCES.values())

@@ -79,7 +79,7 @@ def not_ready(status: Object, why: tuple[str, str] | None = None) -> Object:
 
     Args:
         status: of the pod, which is changed.
-        why: reason and message of containers that wait.
+        why: reason and message of waiting containers.
     """
     for each in status["containerStatuses"]:
         each |= {"ready": False, "started": False}

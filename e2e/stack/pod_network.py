@@ -1,7 +1,7 @@
 """A network for pods: an additional address of this machine that is not on loopback.
 
-The API server's pod proxy refuses loopback addresses, so what it is to reach listens in a network
-namespace of its own, behind a pair of virtual interfaces. Nothing else is routed there.
+The API server's pod proxy refuses loopback addresses, so its targets listen in a separate network
+namespace, behind a pair of virtual interfaces. Nothing else is routed there.
 """
 
 import contextlib
@@ -27,8 +27,7 @@ class PodNetwork:
     """A network namespace with an address.
 
     Attributes:
-        address: of what listens there; from the range for benchmarks (RFC 2544), which no network
-            has.
+        address: of its listeners, from the unused range for benchmarks (RFC 2544).
     """
 
     def __init__(self, place: int) -> None:
@@ -76,7 +75,7 @@ def pod_network() -> Iterator[PodNetwork]:
     """Make a network, and remove it at the end.
 
     Raises:
-        StackError: there is no right to make one.
+        StackError: this process has no right to make one.
     """
     if os.geteuid() != 0:
         raise StackError("the pod network needs root: run the end-to-end tests as root")

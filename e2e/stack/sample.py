@@ -1,5 +1,5 @@
-"""The sample stack, as somebody would create it: `examples/healthy-stack` without what controllers
-and the API server add.
+"""The sample stack as a user would create it: `examples/healthy-stack` without what controllers and
+the API server add.
 """
 
 from collections.abc import Iterable, Sequence
@@ -94,7 +94,7 @@ def _renamed(value: Object, old: str, new: str) -> Object:
 def _stateful_sets(pods: Sequence[Object]) -> Iterable[Object]:
     """Yield the StatefulSets that own pods of the sample.
 
-    The pods of Deployments need nothing: their controller makes them.
+    The pods of Deployments need nothing: their controller creates them.
     """
     by_owner: dict[tuple[str, str], list[Object]] = {}
     for pod in pods:

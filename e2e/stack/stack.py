@@ -1,6 +1,6 @@
 """A cluster with the sample stack on a real API server, and methods that inject faults.
 
-The words are those of the demo's story and of the daemon tests.
+The methods have the same names as in the demo's story and the daemon tests.
 """
 
 import asyncio
@@ -37,10 +37,10 @@ class Stack:
     """Plays controllers and kubelets while entered, and manages the sample stack.
 
     Args:
-        api: the API server, seen by an admin, entered already.
+        api: the API server with an admin's rights, entered already.
         ready_after_seconds: from the creation of a pod to Ready.
-        without: names of CustomResourceDefinitions that somebody else installs.
-        controllers: who plays; None stands for all.
+        without: names of CustomResourceDefinitions that are installed elsewhere.
+        controllers: the played ones; None means all.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class Stack:
     async def install_crds(self) -> None:
         """Install the CustomResourceDefinitions that are missing or were changed.
 
-        Waits until they are served. The others are left alone: to apply all of them before each
-        test would be a tenth of what the tests cost.
+        Waits until they are served. The others are skipped: applying all of them before each test
+        would take a tenth of the tests' time.
         """
         there = {name_of(each): each for each in await self.api.items(CRDS) if not deleting(each)}
         wanted = [
@@ -216,7 +216,7 @@ class Stack:
             namespace: of the pods.
             owner: what their names begin with.
             why: reason and message.
-            restarts: with any, the pods had been Ready before; else they never were.
+            restarts: if not 0, the pods had been Ready before.
 
         """
         for pod in await self._named("pods", namespace, owner):

@@ -1,6 +1,6 @@
 """A static cluster: objects with their statuses on a real API server, without controllers.
 
-For a look at it that is enough, and nobody has to play what five operators do.
+That is enough for a single look, and five operators need not be played.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ class StillCluster:
     """Has objects while entered; controllers only empty deleted namespaces.
 
     Args:
-        api: the API server, seen by an admin, entered already.
-        objects: as a dump has them; the definitions of their kinds are installed too.
+        api: the API server with an admin's rights, entered already.
+        objects: as in a dump; the CRDs of their kinds are installed too.
     """
 
     def __init__(self, api: Api, objects: Sequence[Object]) -> None:

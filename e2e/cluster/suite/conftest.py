@@ -37,8 +37,8 @@ QUICK = {
 }
 """Values for quick reports; pods here take far less to start.
 
-One reason has a grace in which much can happen. Owners of models see what is told of them.
-A node that evicts leaves the replicas alone: there is no other node for them.
+One reason has a long grace. Events are mirrored to the models' namespaces. A node does not evict
+the replicas: there is no other node for them.
 """
 
 

@@ -29,14 +29,15 @@ class Fault:
 
     Attributes:
         name: of the test.
-        key: reason and subject of the Event that tells it.
-        words: what each message has to say, a regular expression.
-        first: what a message may say until the cause is known, another one; empty where it is known at once.
+        key: reason and subject of its Event.
+        words: a regular expression that each message must match.
+        first: one that a message may match until the cause is known; empty if it is known at once.
         ready: whether it keeps the subject from being Ready.
-        where: resource, namespace and name of what is changed. `{namespace}` stands for the
+        where: resource, namespace and name of the changed object. `{namespace}` stands for the
             namespace of the test here and in `key`.
         patch: the change, a merge patch.
-        with_objects: what is created with it, `{namespace}` in its strings too, and deleted when it is mended.
+        with_objects: objects created with it, `{namespace}` in their strings too, and deleted at
+            the repair.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """One of two nodes fails.
 
-It is the one cause of what was on it, and told once: models of two stacks, a shared part, and the
-replica that leads.
+It is the one cause, reported once, of everything on it: models of two stacks, a shared part, and
+the leading replica.
 """
 
 import asyncio

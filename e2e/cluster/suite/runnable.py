@@ -36,9 +36,9 @@ def container(name: str = "main", **changes: Any) -> Object:
 
 
 class RunnableStack(Stack):
-    """Installs the sample; nobody plays its Deployments, StatefulSets, pods and namespaces.
+    """Installs the sample; its Deployments, StatefulSets, pods and namespaces are not played.
 
-    Its custom kinds have the statuses that they are installed with, as nobody runs their controllers.
+    Its custom kinds keep their installed statuses, as their controllers do not run.
     """
 
     async def until(self, condition: Callable[[], Awaitable[object]], what: str) -> None:

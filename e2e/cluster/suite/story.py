@@ -94,9 +94,9 @@ def complaints(
 
     Args:
         versions: of our Events, since before the fault.
-        key: reason and subject that it has to be told by.
-        words: what each message has to say, a regular expression.
-        ready: the reason that says that the subject is Ready again; empty where it stayed so.
+        key: reason and subject by which it must be reported.
+        words: a regular expression that each message must match.
+        ready: the reason that reports the subject Ready again; empty if it stayed so.
     """
     own = [each for each in versions if each.key == key]
     others = {each.key: each for each in reversed(versions) if each.live and each.key != key}
